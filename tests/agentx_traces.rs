@@ -1,8 +1,9 @@
-//! The traces of the TypeScript AgentX: its driver events, translated to facts, go through our fold, and what comes out is
-//! held against what its own machine made of them: the same messages in the same order, the same agent states.
+//! The traces of the TypeScript AgentX: its driver events, translated to facts, go through our fold, and what
+//! comes out is held against what its own machine made of them: the same messages in the same order, the same
+//! agent states.
 //!
-//! Where the two differ, the difference is in [`DIFFERENCES`] with its reason, and is checked on both sides: that upstream
-//! still shows it, and that we do not. `upstream` repairs exactly these before it compares.
+//! If the two differ, the difference is in [`DIFFERENCES`] with its reason, and is checked on both sides:
+//! that upstream still shows it, and that we do not. `upstream` repairs exactly these before it compares.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "agentx_traces/condensing.rs"]

@@ -1,6 +1,6 @@
-//! The rules of the house, as tests: which crate may know which, what the program may be made of, that the pure crates are pure,
-//! how long files and functions may be, and that the architecture document names files and tests that exist. A rule that is not a lint, a type or a test is
-//! only advice.
+//! The rules of the house, as tests: which crate may know which, what the program may be made of, that the
+//! pure crates are pure, how long files and functions may be, and that the architecture document names files
+//! and tests that exist. A rule that is not a lint, a type or a test is only advice.
 #![allow(clippy::unwrap_used, reason = "a test that cannot read the workspace fails")]
 
 #[path = "architecture/dependencies.rs"]

@@ -1,5 +1,6 @@
-//! `grep` and `glob` on a tree of 100,000 files find what `rg` finds there: the same files, the same lines, the same numbers. How
-//! fast they are beside `rg` is measured by `cargo bench -p agentx-tools --bench search`.
+//! `grep` and `glob` on a tree of 100,000 files find what `rg` finds there: the same files, the same lines,
+//! the same numbers. How fast they are beside `rg` is measured by `cargo bench -p agentx-tools --bench
+//! search`.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::collections::BTreeSet;
@@ -21,7 +22,8 @@ const RARE: usize = 997;
 /// Far longer than a search here takes.
 const BOUND: Duration = Duration::from_secs(20);
 
-/// What a file holds: a number, a word that all have, sometimes a rare one, sometimes words that are not ASCII.
+/// What a file holds: a number, a word that all have, sometimes a rare one, sometimes words that are not
+/// ASCII.
 fn text(number: usize) -> Vec<u8> {
     let mut text = format!("// file {number}\nfunction work_{number}() {{}}\n").into_bytes();
     if number.is_multiple_of(RARE) {
@@ -37,7 +39,8 @@ fn text(number: usize) -> Vec<u8> {
     text
 }
 
-/// 100,000 files that are searched, and some that are not: ignored at the top, ignored further down, in `.git`.
+/// 100,000 files that are searched, and some that are not: ignored at the top, ignored further down, in
+/// `.git`.
 fn make_tree(root: &Path) {
     let endings = ["rs", "ts", "md", "py"];
     let mut number = 0;
@@ -98,7 +101,7 @@ fn words(outcome: &ToolOutcome) -> String {
     text.collect()
 }
 
-/// The lines that `rg` prints, in an order of their own; `None` where there is no `rg`.
+/// The lines that `rg` prints, in an order of their own; `None` if there is no `rg`.
 fn rg(root: &Path, arguments: &[&str]) -> Option<BTreeSet<Vec<u8>>> {
     let output = Command::new("rg")
         .args([

@@ -1,5 +1,6 @@
-//! The documents keep their word: what README and docs/ show is what the program does, their tables are those of the code, their
-//! links lead somewhere. Blocks marked `console` are run, line by line, and compared with what stands there.
+//! The documents keep their word: what README and docs/ show is what the program does, their tables are those
+//! of the code, their links lead somewhere. Blocks marked `console` are run, line by line, and compared with
+//! what stands there.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "docs/commands.rs"]

@@ -1,5 +1,5 @@
-//! Random histories through the whole fold: people, a model, tools, crashes and forks in any order. What must hold of a session is
-//! checked after each batch, and at the end when nothing is open any more.
+//! Random histories through the whole fold: people, a model, tools, crashes and forks in any order. What must
+//! hold of a session is checked after each batch, and at the end when nothing is open any more.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "histories/branches.rs"]
@@ -44,8 +44,8 @@ fn play(ops: &[Op], mut look: impl FnMut(&Session)) -> Session {
     session
 }
 
-/// The conversation follows the run: it is about the same input, and over when the run is. It may be over before, while what runs
-/// is still being stopped.
+/// The conversation follows the run: it is about the same input, and over when the run is. It may be over
+/// before, while what runs is still being stopped.
 #[derive(Default)]
 struct Conversation {
     seen: usize,
@@ -150,7 +150,8 @@ proptest! {
         prop_assert_eq!(talks, runs, "{:?}", session.tail());
     }
 
-    /// The conversation and the agent decide by themselves which input waits, and behind how many. They come to the same, fact by fact.
+    /// The conversation and the agent decide by themselves which input waits, and behind how many. They come
+    /// to the same, fact by fact.
     #[test]
     fn an_input_waits_at_one_place_for_its_agent_and_in_the_conversation(ops in ops()) {
         let session = play(&ops, |_| ());
@@ -255,7 +256,8 @@ proptest! {
         }
     }
 
-    /// The two ways to fold lead to the same state after each fact, and from there to the same meaning of the next one.
+    /// The two ways to fold lead to the same state after each fact, and from there to the same meaning of the
+    /// next one.
     #[test]
     fn both_ways_to_fold_agree_after_each_fact(ops in ops()) {
         let session = play(&ops, |_| ());

@@ -1,5 +1,5 @@
-//! What must hold of every session, shown over the driver: nothing is seen before it is committed, one order without gaps, slow readers
-//! harm nobody, owners do not meet. docs/ARCHITECTURE.md names these tests.
+//! What must hold of every session, shown over the driver: nothing is seen before it is committed, one order
+//! without gaps, slow readers harm nobody, owners do not meet. docs/ARCHITECTURE.md names these tests.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "invariants/held_log.rs"]

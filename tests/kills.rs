@@ -1,6 +1,7 @@
-//! A real process is killed (-9) at random moments in the middle of turns that stream and use tools. After each death, and at the
-//! end: everything that was printed is in the log, to the byte; `seq` is dense; the log is as it was written; every tool call has
-//! one result; no call had its effect twice; replay equals live; and the session continues.
+//! A real process is killed (-9) at random moments in the middle of turns that stream and use tools. After
+//! each death, and at the end: everything that was printed is in the log, to the byte; `seq` is dense; the
+//! log is as it was written; every tool call has one result; no call had its effect twice; replay equals
+//! live; and the session continues.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,8 +40,9 @@ impl Random {
     }
 }
 
-/// A model that thinks, then mostly wants one or two commands run, each of which writes its own id into a file: once, if all is well.
-/// It answers as the default model of Anthropic does, and refuses thinking whose beginning changed.
+/// A model that thinks, then mostly wants one or two commands run, each of which writes its own id into a
+/// file: once, if all is well. It answers as the default model of Anthropic does, and refuses thinking whose
+/// beginning changed.
 fn model() -> ModelServer {
     let next = AtomicU64::new(0);
     let script = move |_: &[u8]| {
@@ -113,7 +115,8 @@ impl World {
     }
 }
 
-/// Kills it after `delay`, unless it has ended by itself. The wait is what is tested here: it is the moment of the death.
+/// Kills it after `delay`, unless it has ended by itself. The wait is what is tested here: it is the moment
+/// of the death.
 fn kill_after(child: &mut Child, delay: Duration) -> bool {
     let deadline = Instant::now() + delay;
     while Instant::now() < deadline {
@@ -145,7 +148,7 @@ async fn facts(log: &SqliteLog, session: &SessionId) -> Vec<Fact> {
     log.read(session, 0, usize::MAX).await.unwrap()
 }
 
-/// What was printed is in the log, and the log is whole.
+/// What was printed is in the log, and the log is complete.
 async fn check_after_death(log: &SqliteLog, session: &SessionId, frames: &[serde_json::Value], what: &str) {
     let facts = facts(log, session).await;
     for (index, fact) in facts.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! The examples with a model behind a real socket, over the protocol of each provider: what a person sees is the same, each agent's
-//! stream apart, and the model is asked what it has to be asked and nothing more.
+//! The examples with a model behind a real socket, over the protocol of each provider: what a person sees is
+//! the same, each agent's stream apart, and the model is asked what it has to be asked and nothing more.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::collections::BTreeMap;

@@ -1,5 +1,6 @@
-//! A program whose sessions are served by reactors that come and go is killed (-9) at random points, 200 times, and goes on each time. In the
-//! end each action is settled once, nothing was performed twice, and no call was lost.
+//! A program whose sessions are served by reactors that come and go is killed (-9) at random points, 200
+//! times, and continues each time. In the end each action is settled once, nothing was performed twice, and
+//! no call was lost.
 //!
 //! What was performed is known from a ledger outside of the sessions, which the tools themselves write to.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
@@ -105,7 +106,7 @@ struct Settled {
     results: BTreeMap<String, Vec<ToolStatus>>,
     /// How often each call was handed in.
     started: BTreeMap<String, usize>,
-    /// Calls of answers that are whole.
+    /// Calls of answers that are complete.
     called: BTreeSet<String>,
 }
 

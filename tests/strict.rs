@@ -1,7 +1,9 @@
-//! Scripts in `--!strict` check against the type definitions that `agentx tools new` writes: by Luau's own type checker, which is what
-//! editors ask. The examples, what `new` makes and what the docs show are free of mistakes; and mistakes are found.
+//! Scripts in `--!strict` check against the type definitions that `agentx tools new` writes: by Luau's own
+//! type checker, which is what editors ask. The examples, what `new` makes and what the docs show are free of
+//! mistakes; and mistakes are found.
 //!
-//! Nothing of AgentX is linked here but what runs the program: two versions of Luau in one program would meet.
+//! Nothing of AgentX is linked here but what runs the program: two versions of Luau in one program would
+//! meet.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::fs;
@@ -44,7 +46,8 @@ fn files(folder: &Path, all: &mut Vec<PathBuf>) {
     }
 }
 
-/// The scripts in a text that say that they are strict: the whole of a `.luau`, blocks of a `.yaml`, `lua` fences of a `.md`.
+/// The scripts in a text that say that they are strict: the whole of a `.luau`, blocks of a `.yaml`, `lua`
+/// fences of a `.md`.
 fn strict_scripts(path: &Path) -> Vec<String> {
     let text = fs::read_to_string(path).unwrap_or_default();
     let strict = |script: &String| script.trim_start().starts_with("--!strict");

@@ -1,5 +1,6 @@
-//! Several processes on one database: a session has one writer, and who comes second is told so and can read; different sessions are
-//! written side by side and nothing is lost; of those that race for one session exactly one gets it; who was fenced off stops.
+//! Several processes on one database: a session has one writer, and the second one gets an error and can
+//! read; different sessions are written side by side and nothing is lost; of those that race for one session
+//! exactly one gets it; who was fenced off stops.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

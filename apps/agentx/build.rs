@@ -1,9 +1,11 @@
 //! Links the program so that it starts with little work and memory on Linux with glibc.
 //!
-//! The C++ library, which Luau needs, becomes a part of the program: it then starts without loading and binding one, and runs where
-//! none is installed. If the compiler has no such archive, the library is loaded as usual.
+//! The C++ library, which Luau needs, becomes a part of the program: it then starts without loading and
+//! binding one, and runs where none is installed. If the compiler has no such archive, the library is loaded
+//! as usual.
 //!
-//! Relative relocations are packed (`DT_RELR`): the loader reads all of them at each start, and the plain form has 24 bytes for each.
+//! Relative relocations are packed (`DT_RELR`): the loader reads all of them at each start, and the plain
+//! form has 24 bytes for each.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -29,7 +31,8 @@ fn main() {
     }
 }
 
-/// Whether the C library of this machine is glibc 2.36 or later: earlier ones refuse a program with packed relocations.
+/// Whether the C library of this machine is glibc 2.36 or later: earlier ones refuse a program with packed
+/// relocations.
 fn glibc_reads_packed_relocations() -> bool {
     let asked = Command::new("getconf").arg("GNU_LIBC_VERSION").output();
     let version = asked.ok().and_then(|asked| String::from_utf8(asked.stdout).ok());
@@ -47,7 +50,7 @@ fn is_native_gnu_linux() -> bool {
     is("CARGO_CFG_TARGET_OS", "linux") && is("CARGO_CFG_TARGET_ENV", "gnu") && same_target
 }
 
-/// Where the C++ compiler has its library as an archive.
+/// Returns the path of the C++ compiler's library as an archive.
 fn archive() -> Option<PathBuf> {
     let compiler = env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
     let asked = Command::new(compiler)

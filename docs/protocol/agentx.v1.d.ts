@@ -1,5 +1,5 @@
-// The frames of AgentX, version 1, as TypeScript types. Generated from the Rust types; docs/PROTOCOL.md says what they mean.
-// A newer server may send tags, fields and words that are not here: a reader ignores them.
+// The frames of AgentX, version 1, as TypeScript types. Generated from the Rust types; docs/PROTOCOL.md says
+// what they mean. A newer server may send tags, fields and words that are not here: a reader ignores them.
 
 /** A frame of a client. */
 export type ClientFrame = { id: string } & (
@@ -36,7 +36,10 @@ export interface UserInputFrame {
   idempotency_key?: string | null;
   /** The time of the input by the client's clock: ISO 8601, UTC. The model reads it. */
   client_timestamp_utc?: string | null;
-  /** The client's time zone: UTC minus local time, in minutes, as JavaScript's `getTimezoneOffset` says it. */
+  /**
+   * The client's time zone: UTC minus local time, in minutes, as JavaScript's `getTimezoneOffset` says
+   * it.
+   */
   client_timezone_offset?: number | null;
   /** The wheel that the client believes it holds. */
   wheel_epoch?: number | null;
@@ -64,7 +67,7 @@ export interface ProviderData {
   api: string;
   /** The model that was asked when it came, where that is known. */
   model?: string | null;
-  /** As it came. */
+  /** The data as it arrived. */
   data: unknown;
 }
 
@@ -97,7 +100,7 @@ export interface MediaPart {
 
 /** The model's reasoning. */
 export interface ThinkingPart {
-  /** The words; may be empty where the provider hides them. */
+  /** The words; may be empty if the provider hides them. */
   text: string;
   /** Data that the provider attached (a signature) and needs back. */
   provider?: ProviderData | null;
@@ -143,7 +146,10 @@ export type InputMode = "queue" | "steer" | "interrupt";
 export interface AnswerSchema {
   /** JSON Schema (2020-12 where it does not say otherwise). */
   schema: unknown;
-  /** Maximum number of times in one run that the model is asked again because its answer does not fit. The default is 2. */
+  /**
+   * Maximum number of times in one run that the model is asked again because its answer does not fit. The
+   * default is 2.
+   */
   repairs?: number;
 }
 
@@ -151,9 +157,9 @@ export interface AnswerSchema {
 export interface CommandFrame {
   /** In which session. */
   session_id: SessionId;
-  /** Its name. */
+  /** The command's name. */
   command: string;
-  /** Its arguments. */
+  /** The arguments. */
   args?: unknown;
   /** The wheel that the client believes it holds. */
   wheel_epoch?: number | null;
@@ -181,20 +187,20 @@ export interface Rule {
   /** The effect. */
   effect: RuleEffect;
   /**
-   * The tool's name; `*` stands for any run of characters. `NAME@HASH` is a tool of a folder's file as long as that does not change
-   * ([`crate::ToolReach::file`]).
+   * The tool's name; `*` stands for any run of characters. `NAME@HASH` is a tool of a folder's file as
+   * long as that does not change ([`crate::ToolReach::file`]).
    */
   tool: string;
   /**
-   * The command line (for tools that run programs) or the whole arguments as JSON; `*` stands for any run of characters. A
-   * command line of several commands is allowed only if each of them is.
+   * The command line (for tools that run programs) or the whole arguments as JSON; `*` stands for any run
+   * of characters. A command line of several commands is allowed only if each of them is.
    */
   argument?: string | null;
   /** The path that the call names, absolute or relative to the workspace; `*` stops at `/`, `**` does not. */
   path?: string | null;
   /**
-   * The only directory, absolute, in which (and below which) it holds; a relative `path` begins there. Without it the rule
-   * holds everywhere.
+   * The only directory, absolute, in which (and below which) it holds; a relative `path` begins there.
+   * Without it the rule holds everywhere.
    */
   workspace?: string | null;
 }
@@ -222,7 +228,7 @@ export interface Subscribe {
   view?: WireView;
   /** Only events of these agents, and those of no agent; all where it is empty. */
   agents?: AgentStateId[];
-  /** Of what agents stream, only these media; all where it is empty. */
+  /** The media of agent streams to include; all if empty. */
   media?: Medium[];
 }
 
@@ -243,7 +249,7 @@ export interface Unsubscribe {
 
 /** Wants something with the wheel. */
 export interface WheelFrame {
-  /** Of which session. */
+  /** The session. */
   session_id: SessionId;
   /** The request. */
   wish: WheelWish;
@@ -295,7 +301,10 @@ export interface Hello {
   origin: string;
   /** Until when a signature counts: milliseconds since 1970. */
   expires_at_ms: number;
-  /** The server's signature over its challenge and the client's own nonce (header `agentx-nonce`), where there is one; base64url. */
+  /**
+   * The server's signature over its challenge and the client's own nonce (header `agentx-nonce`), if
+   * there is one; base64url.
+   */
   proof?: string | null;
   /** Whether unauthenticated visitors may connect. */
   visitors: boolean;
@@ -342,7 +351,7 @@ export interface Subscribed {
   session_id: SessionId;
   /** In which view. */
   view: WireView;
-  /** Its events come after this one. */
+  /** The events follow this `seq`. */
   after_seq: number;
   /** The last event when it began. */
   head_seq: number;
@@ -355,7 +364,7 @@ export type SessionRole = "watch" | "approve" | "drive" | "own";
 
 /** All that was there when a subscription began has been sent. */
 export interface CaughtUp {
-  /** Of which session. */
+  /** The session. */
   session_id: SessionId;
   /** The last event that was there. */
   seq: number;
@@ -363,7 +372,7 @@ export interface CaughtUp {
 
 /** A subscription ended before the client ended it. */
 export interface Unsubscribed {
-  /** Of which session. */
+  /** The session. */
   session_id: SessionId;
   /** The reason. */
   problem: Problem;
@@ -389,7 +398,7 @@ export interface Present {
 
 /** The driver, and the person who asks to drive. */
 export interface Wheel {
-  /** Of which session. */
+  /** The session. */
   session_id: SessionId;
   /** Counts the changes. */
   epoch: number;
@@ -414,7 +423,7 @@ export interface ApprovalWaiting {
   owner_name?: string | null;
   /** The call. */
   tool_call_id: ToolCallId;
-  /** Of which tool. */
+  /** The tool's name. */
   name: string;
 }
 
@@ -436,7 +445,7 @@ export interface Seen {
 
 /** The connection ends. */
 export interface Bye {
-  /** As the WebSocket's close code: 1001 the server ends, 1008 not allowed, 1013 too slow. */
+  /** The WebSocket's close code: 1001 the server ends, 1008 not allowed, 1013 too slow. */
   code: number;
   /** For people. */
   reason: string;
@@ -536,7 +545,10 @@ export interface UserMessage {
   idempotency_key?: string | null;
   /** The person, if not the session's owner. */
   by?: OwnerId | null;
-  /** The schema of the answer to it, if it is one that opens a run; one that joins a run changes nothing there. */
+  /**
+   * The schema of the answer to it, if it is one that opens a run; one that joins a run changes
+   * nothing there.
+   */
   answer_schema?: AnswerSchema | null;
 }
 
@@ -582,17 +594,17 @@ export interface Approval {
   /** The person, if not the session's owner. */
   by?: OwnerId | null;
   /**
-   * Whether they may not speak for the operator of the server: then it allows nothing that the server's settings ask about, and
-   * keeps no rule.
+   * Whether they may not speak for the operator of the server: then it allows nothing that the
+   * server's settings ask about, and keeps no rule.
    */
   limited?: boolean;
 }
 
 /** A person gives the system a command. */
 export interface SystemCommand {
-  /** Its name, without a slash. */
+  /** The name, without a slash. */
   command: string;
-  /** Its arguments. */
+  /** The arguments. */
   args: unknown;
   /** The person, if not the session's owner. */
   by?: OwnerId | null;
@@ -610,13 +622,13 @@ export interface StreamStart {
 
 /** Words of the answer. */
 export interface TextChunk {
-  /** As they came. */
+  /** The text as it arrived. */
   text: string;
 }
 
 /** Words of the model's reasoning. */
 export interface ThinkingChunk {
-  /** As they came. */
+  /** The text as it arrived. */
   text: string;
 }
 
@@ -653,7 +665,7 @@ export interface ToolCall {
 
 /** Arguments of a tool call that are not JSON. */
 export interface InvalidInput {
-  /** As the model wrote them. */
+  /** The arguments as the model wrote them. */
   raw: string;
   /** The error. */
   error: string;
@@ -665,7 +677,7 @@ export interface ProviderPart {
   api: string;
   /** Whether it belongs to the part before it; else it is a part of its own. */
   attach: boolean;
-  /** As it came. */
+  /** The data as it arrived. */
   data: unknown;
 }
 
@@ -676,8 +688,8 @@ export interface UsageReport {
 }
 
 /**
- * Tokens of one model call, as the provider counts them. The four kinds do not overlap; `reasoning` is part of
- * `output`.
+ * Tokens of one model call, as the provider counts them. The four kinds do not overlap; `reasoning` is part
+ * of `output`.
  */
 export interface Usage {
   /** Read at the full price. */
@@ -709,7 +721,10 @@ export type NanoUsd = number;
 export interface ModelFellBack {
   /** The model that answers from here on, as the provider names it. */
   model: string;
-  /** Its prices; absent if the catalog does not know it, and then the requested model's prices apply. */
+  /**
+   * The prices; absent if the catalog does not know the model, and then the requested model's prices
+   * apply.
+   */
   prices?: Prices | null;
 }
 
@@ -727,7 +742,10 @@ export interface Prices {
   long?: LongPrices | null;
 }
 
-/** The prices of a call that reads a lot, in nano-dollars per token: some vendors charge more for every token of such a call. */
+/**
+ * The prices of a call that reads a lot, in nano-dollars per token: some vendors charge more for every token
+ * of such a call.
+ */
 export interface LongPrices {
   /** A call is long that reads more tokens than this, those of the cache included. */
   over_tokens: number;
@@ -742,8 +760,8 @@ export interface LongPrices {
 }
 
 /**
- * A model did not answer, and the agent has others for that case: the next of them is asked from here on,
- * until the run ends. The envelope's `cause` is the action by which the agent wanted it.
+ * A model did not answer, and the agent has others for that case: the next of them is asked from here
+ * on, until the run ends. The envelope's `cause` is the action by which the agent wanted it.
  */
 export interface FallbackAsked {
   /** The model that did not answer, as `provider/id`. */
@@ -767,15 +785,21 @@ export interface StreamEnd {
 /** The reason why a model stopped. */
 export type StopReason = "end_turn" | "tool_use" | "max_tokens" | "stop_sequence" | "pause_turn" | "refusal" | "context_window" | "broken" | "interrupted" | "other";
 
-/** An answer was held against the schema of the run's answer. The envelope's `cause` is the action that wanted it. */
+/**
+ * An answer was held against the schema of the run's answer. The envelope's `cause` is the action that
+ * wanted it.
+ */
 export interface AnswerChecked {
   /** The number of the answer in its run, from 1. */
   attempt: number;
-  /** What does not fit, in the validator's words, at most 5 and each with its place; none if it fits. */
+  /**
+   * The violations, in the validator's words, at most 5 and each with its place; empty if there are
+   * none.
+   */
   problems?: string[];
 }
 
-/** An attempt to reach a model came to nothing. */
+/** A model call attempt failed. */
 export interface AttemptFailed {
   /** The number of the attempt, from 1. */
   attempt: number;
@@ -785,11 +809,11 @@ export interface AttemptFailed {
   message: string;
   /** The HTTP status, if there was an answer. */
   status?: number | null;
-  /** Milliseconds until the next attempt; `None` where there is none. */
+  /** Milliseconds until the next attempt; `None` if there is none. */
   retry_in_ms?: number | null;
   /**
-   * Milliseconds for which the server is still waited for at most, the pause before the next attempt included; `None` where
-   * none follows, or attempts are counted instead.
+   * Milliseconds for which the server is still waited for at most, the pause before the next attempt
+   * included; `None` if none follows, or attempts are counted instead.
    */
   gives_up_in_ms?: number | null;
   /** The sizes that the server reports, if the conversation did not fit into the model. */
@@ -805,8 +829,8 @@ export interface AttemptFailed {
    */
   longest_answer?: number | null;
   /**
-   * The most pictures and other media that the provider takes in one request, if it refuses the request
-   * for their number.
+   * The most pictures and other media that the provider takes in one request, if it refuses the
+   * request for their number.
    */
   most_media?: number | null;
 }
@@ -873,7 +897,7 @@ export interface EffectEnded {
   input?: unknown;
   /** The outcome, without secrets. */
   outcome: EffectOutcome;
-  /** Its cost, if it called a model. */
+  /** The cost, if the step called a model. */
   bill?: EffectBill | null;
   /** If it called a tool that changed a file, that tool's details about the file. */
   details?: unknown;
@@ -904,7 +928,7 @@ export interface EffectBill {
 
 /** A running call wants to make a call of its own that a person may have to decide about. */
 export interface InnerCallAsked {
-  /** Its id: that of the running call, `/` and the step that makes it. */
+  /** The id: that of the running call, `/` and the step that makes it. */
   tool_call_id: ToolCallId;
   /** The tool that is to be called. The agent itself may not have it. */
   tool: ToolSpec;
@@ -933,20 +957,21 @@ export interface ToolSpec {
   /** The argument that holds a command line, if one does. */
   command_argument?: string | null;
   /**
-   * Whether doing it twice is the same as doing it once: such a call is made again after a crash, any other is
-   * answered with an unknown outcome.
+   * Whether doing it twice is the same as doing it once: such a call is made again after a crash, any
+   * other is answered with an unknown outcome.
    */
   idempotent?: boolean;
   /** Whether a successful call ends the run. */
   quit?: boolean;
   /**
-   * Whether the schema says all there is to the arguments: a call that it does not fit is answered with what is wrong, before
-   * anybody is asked and before the tool is. In sessions that began before this was looked at, the tool alone says so.
+   * Whether the schema says all there is to the arguments: a call that it does not fit is answered with
+   * what is wrong, before anybody is asked and before the tool is. In sessions that began before this was
+   * looked at, the tool alone says so.
    */
   checked?: boolean;
   /**
-   * Its reach beyond its arguments, if a file describes it: for the question to a person and for rules
-   * that name a host.
+   * The reach beyond the arguments, if a file describes the tool: for the question to a person and for
+   * rules that name a host.
    */
   reach?: ToolReach | null;
 }
@@ -963,20 +988,24 @@ export interface ToolReach {
   /** Tools that it calls, by name; `*` for all. */
   tools?: string[];
   /**
-   * If the file belongs to a folder, or a server describes the tool: the beginning of a hash of everything that describes it. A rule
-   * for this file alone names the tool as `NAME@HASH`.
+   * If the file belongs to a folder, or a server describes the tool: the beginning of a hash of everything
+   * that describes it. A rule for this file alone names the tool as `NAME@HASH`.
    */
   file?: string | null;
   /**
-   * Whether the file is a folder's and takes the name of a tool that the person has from elsewhere: then only a rule of this file
-   * allows a call.
+   * Whether the file is a folder's and takes the name of a tool that the person has from elsewhere: then
+   * only a rule of this file allows a call.
    */
   replaces?: boolean;
-  /** If an MCP server has the tool: `SERVER/TOOL`, by the server's name for it. A rule for the tool `mcp` names it so. */
+  /**
+   * If an MCP server has the tool: `SERVER/TOOL`, by the server's name for it. A rule for the tool `mcp`
+   * names it so.
+   */
   mcp?: string | null;
   /**
-   * If the server describes the tool in another way than the one that was accepted: the difference. Then only a rule of this very
-   * description ([`ToolReach::file`]) allows a call, and where nobody is asked it is refused.
+   * If the server describes the tool in another way than the one that was accepted: the difference. Then
+   * only a rule of this very description ([`ToolReach::file`]) allows a call, and where nobody is asked it
+   * is refused.
    */
   changed?: string | null;
 }
@@ -991,16 +1020,22 @@ export interface ToolResult {
   is_error: boolean;
   /** The outcome. */
   status: ToolStatus;
-  /** For people and programs, not for the model: exit code, diff, the blob with the whole output, the file as it was. */
+  /**
+   * For people and programs, not for the model: exit code, diff, the blob with the whole output, the
+   * file as it was.
+   */
   details?: unknown;
 }
 
 /** The outcome of a tool call. */
 export type ToolStatus = "success" | "failed" | "invalid" | "denied" | "refused" | "timed_out" | "interrupted" | "unknown";
 
-/** A command that a call left running in the background has ended by itself. The envelope's `cause` is the call's action. */
+/**
+ * A command that a call left running in the background has ended by itself. The envelope's `cause` is
+ * the call's action.
+ */
 export interface JobEnded {
-  /** Its name in the session, by which the model asks for its output. */
+  /** The job's name in the session, by which the model asks for its output. */
   job: string;
   /** The command line, cut where it is long. */
   command: string;
@@ -1008,11 +1043,14 @@ export interface JobEnded {
   how: string;
 }
 
-/** A command that a person ran beside the conversation has ended. The model reads of it with its next call; it begins no run. */
+/**
+ * A command that a person ran beside the conversation has ended. The model reads of it with its next
+ * call; it begins no run.
+ */
 export interface CommandRan {
   /** The command line. */
   command: string;
-  /** Its output; of a long output the beginning and the end. */
+  /** The output; of a long output the beginning and the end. */
   output: string;
   /** The outcome in words: `exit 0`. */
   how: string;
@@ -1032,7 +1070,7 @@ export interface Disconnected {
   endpoint: string;
   /** The reason. */
   reason?: string | null;
-  /** Milliseconds until it is tried again; `None` where it is not. */
+  /** Milliseconds until it is tried again; `None` if it is not. */
   retry_in_ms?: number | null;
 }
 
@@ -1064,8 +1102,8 @@ export interface AgentConfig {
   /** The model that it asks. */
   model: ModelSpec;
   /**
-   * Models to ask in this order, within a run, if `model` is down, limited or refuses. The next run begins with
-   * `model` again.
+   * Models to ask in this order, within a run, if `model` is down, limited or refuses. The next run begins
+   * with `model` again.
    */
   fallbacks?: ModelSpec[];
   /** Settings of each model call. */
@@ -1080,7 +1118,10 @@ export interface AgentConfig {
   tools: ToolSpec[];
   /** The default decision about calls. */
   approval: ApprovalMode;
-  /** Approval rules, in order of their source: a `deny` beats an `ask`, an `ask` beats an `allow`, whatever the order. */
+  /**
+   * Approval rules, in order of their source: a `deny` beats an `ask`, an `ask` beats an `allow`, whatever
+   * the order.
+   */
   rules: Rule[];
   /** The limits of a run. */
   limits: Limits;
@@ -1113,7 +1154,10 @@ export interface AgentConfig {
 /** The state machine that drives the agent. */
 export type AgentKind = "react" | "match" | "unknown";
 
-/** A catalog entry, resolved: all that shapes a request to this model. It holds no secret, and no address that is connected to. */
+/**
+ * A catalog entry, resolved: all that shapes a request to this model. It holds no secret, and no address
+ * that is connected to.
+ */
 export interface ModelSpec {
   /** The id that the API expects. */
   id: string;
@@ -1125,13 +1169,13 @@ export interface ModelSpec {
   context_window: number;
   /** The longest answer in tokens. */
   max_output_tokens: number;
-  /** Its prices. */
+  /** The prices. */
   prices?: Prices;
-  /** Its input media besides text; `None` if unknown. */
+  /** The input media besides text; `None` if unknown. */
   input?: InputMedium[] | null;
   /**
-   * The origin (`scheme://host[:port]`) of the server that is asked, where that is not the provider's own. It is never connected
-   * to: a request is refused where the provider is at another address by then.
+   * The origin (`scheme://host[:port]`) of the server that is asked, where that is not the provider's own.
+   * It is never connected to: a request is refused where the provider is at another address by then.
    */
   server?: string | null;
 }
@@ -1152,7 +1196,10 @@ export interface ModelParams {
   thinking_tokens?: number | null;
 }
 
-/** A file of instructions that was read when the session was opened, or the facts about where the agent works. */
+/**
+ * A file of instructions that was read when the session was opened, or the facts about where the agent
+ * works.
+ */
 export interface Instructions {
   /** The path of the file; empty for the facts about where the agent works, which come from no file. */
   path: string;
@@ -1163,7 +1210,7 @@ export interface Instructions {
 /** The default for a call that no rule allows or denies. */
 export type ApprovalMode = "ask" | "auto" | "deny";
 
-/** The limits of a run. `None` is no limit. */
+/** The limits of a run. `None` is not a limit. */
 export interface Limits {
   /** Maximum number of times in one run that the model is answered with tool results. */
   max_iterations?: number | null;
@@ -1187,7 +1234,7 @@ export interface Routing {
 
 /** A request that people may make, and their words for it. */
 export interface IntentRule {
-  /** Its name, used in answers of the model too. */
+  /** The rule's name, used in answers of the model too. */
   name: string;
   /** Background that a model needs to understand the input. */
   references?: IntentReference[];
@@ -1224,7 +1271,7 @@ export type VarKind = "string" | "int" | "float" | "bool";
 export interface IntentPattern {
   /** The words, with `[name]` for a variable. */
   input: string;
-  /** Its meaning, as a line `rule: name=value, name=value`; `None` if it fills the variables in `input`. */
+  /** The meaning, as a line `rule: name=value, name=value`; `None` if it fills the variables in `input`. */
   output?: string | null;
 }
 
@@ -1234,7 +1281,7 @@ export interface IntentExample {
   subject: string;
   /** The input of a person. */
   input?: string | null;
-  /** Its meaning, in lines `rule: name=value`. */
+  /** The meaning, in lines `rule: name=value`. */
   output?: string | null;
 }
 
@@ -1254,22 +1301,23 @@ export interface Condensing {
    */
   at_percent: number;
   /**
-   * The number of latest exchanges that stay unchanged, as long as they fit into a quarter of the window and a
-   * third of what instructions and tools leave of it.
+   * The number of latest exchanges that stay unchanged, as long as they fit into a quarter of the window
+   * and a third of what instructions and tools leave of it.
    */
   tail: number;
   /** The model that writes the summaries; the agent's own where there is none. */
   model?: ModelSpec | null;
   /**
-   * Whether what is sent keeps its beginning as long as it can: `recall` is on offer from the start, and thinking is left out
-   * that was made after another beginning. Sessions of before are sent as they were.
+   * Whether what is sent keeps its beginning as long as it can: `recall` is on offer from the start, and
+   * thinking is left out that was made after another beginning. Sessions of before are sent as they were.
    */
   keeps_beginning?: boolean;
 }
 
 /**
- * Files that calls are kept from by default, as patterns like those of a rule's path; upper and lower case are the same. They are
- * absolute, or begin with `~/`, which stands for any home directory that is written as such.
+ * Files that calls are kept from by default, as patterns like those of a rule's path; upper and lower case
+ * are the same. They are absolute, or begin with `~/`, which stands for any home directory that is written
+ * as such.
  */
 export interface Guard {
   /** Files that may hold secrets: a person is asked, unless a rule allows it that names such a file. */
@@ -1284,7 +1332,10 @@ export interface Guard {
    * allows no command of Git.
    */
   git?: string[];
-  /** Whether the person made the workspace read-only: the rules refuse every tool that does more than read, and say that it is so. */
+  /**
+   * Whether the person made the workspace read-only: the rules refuse every tool that does more than read,
+   * and say that it is so.
+   */
   read_only?: boolean;
 }
 
@@ -1294,13 +1345,14 @@ export interface Guard {
  */
 export interface ServerRules {
   /**
-   * The rules of the settings. They come before those of the session: a `deny` or `ask` here holds whatever the session's rules
-   * say.
+   * The rules of the settings. They come before those of the session: a `deny` or `ask` here holds
+   * whatever the session's rules say.
    */
   rules?: Rule[];
   /**
-   * Set in the session of a member: the directory, absolute, that they work in. There, rules of the session and the approval mode
-   * `auto` allow nothing: beside reading in this directory, a call runs where a rule of the server allows it, or the operator does.
+   * Set in the session of a member: the directory, absolute, that they work in. There, rules of the
+   * session and the approval mode `auto` allow nothing: beside reading in this directory, a call runs
+   * where a rule of the server allows it, or the operator does.
    */
   member_directory?: string | null;
 }
@@ -1320,22 +1372,28 @@ export interface WriterAttached {
   epoch: number;
   /** The program, with its version. */
   program: string;
-  /** Its process id. */
+  /** The process id. */
   process: number;
   /** Programs left running by the previous process and ended by this one. */
   ended?: LeftRunning[];
-  /** Whether it is a server: then the next server continues with what this one was at when it was killed, without being asked. */
+  /**
+   * Whether it is a server: then the next server continues with what this one was at when it was
+   * killed, without being asked.
+   */
   serves?: boolean;
 }
 
 /**
- * Processes of a command that outlived the program that ran it, which the next program that opens the session ends; or a command in the
- * background that ended with its program.
+ * Processes of a command that outlived the program that ran it, which the next program that opens the
+ * session ends; or a command in the background that ended with its program.
  */
 export interface LeftRunning {
-  /** The call that was cut off; absent where the call had ended, and this went on in the background. */
+  /** The call that was cut off; absent where the call had ended, and this continued in the background. */
   tool_call_id?: ToolCallId | null;
-  /** The name of the first program, as the system shows it, or `!` and the command that a person ran; the beginning of the command line of one that ended with its program. */
+  /**
+   * The name of the first program, as the system shows it, or `!` and the command that a person ran; the
+   * beginning of the command line of one that ended with its program.
+   */
   program: string;
   /** The number of its processes; 0 for a command that ended with its program. */
   processes: number;
@@ -1383,7 +1441,7 @@ export interface AccessChanged {
 export interface FilesRestoring {
   /** Files are to be as they were before this event. */
   to_seq: number;
-  /** Which, each with what it is before and after. */
+  /** The files, each with its content before and after. */
   files: FileReplaced[];
   /** The person, if not the session's owner. */
   by?: OwnerId | null;
@@ -1403,7 +1461,7 @@ export interface FileReplaced {
 export interface FileImage {
   /** The content. */
   blob: BlobId;
-  /** Its permissions, as Unix numbers them, where they are known. */
+  /** The permissions, as Unix numbers them, if they are known. */
   mode?: number | null;
 }
 
@@ -1455,7 +1513,7 @@ export type ConfigChange =
 
 /** An agent comes into being. */
 export interface AgentSpawned {
-  /** Its id. */
+  /** The agent's id. */
   agent_state_id: AgentStateId;
   /** The agent that made it. */
   parent: AgentStateId;
@@ -1483,7 +1541,7 @@ export interface InputPinned {
 
 /** A person wants the conversation condensed now. */
 export interface CondenseRequested {
-  /** What the summary must contain, in the person's words. */
+  /** The required content of the summary, in the person's words. */
   instructions?: string | null;
   /** The person, if not the session's owner. */
   by?: OwnerId | null;
@@ -1503,7 +1561,7 @@ export interface ContextCondensed {
   bill?: EffectBill | null;
 }
 
-/** A summary came to nothing; the conversation stays as it is. */
+/** A summary failed; the conversation stays as it is. */
 export interface CondensingFailed {
   /** Stable, for programs: that of the model's error, `interrupted`, `refused`, `no_summary`, … */
   code: string;
@@ -1610,19 +1668,19 @@ export interface FallbackAnswers {
   message_id: MessageId;
   /** The model that answers from here on, as the provider names it. */
   model: string;
-  /** Its prices; absent if the catalog does not know it. */
+  /** The prices; absent if the catalog does not know the model. */
   prices?: Prices | null;
 }
 
 /** Words of the answer. */
 export interface TextDelta {
-  /** As they came. */
+  /** The text as it arrived. */
   text: string;
 }
 
 /** Words of the reasoning. */
 export interface ThinkingDelta {
-  /** As they came. */
+  /** The text as it arrived. */
   text: string;
 }
 
@@ -1720,7 +1778,7 @@ export interface ToolFailed {
 
 /** A command in the background has ended by itself, or because a person ended it. */
 export interface JobFinished {
-  /** Its name in the session. */
+  /** The job's name in the session. */
   job: string;
   /** The command line, cut where it is long. */
   command: string;
@@ -1732,7 +1790,7 @@ export interface JobFinished {
 export interface CommandFinished {
   /** The command line. */
   command: string;
-  /** Its output; of a long output the beginning and the end. */
+  /** The output; of a long output the beginning and the end. */
   output: string;
   /** The outcome in words: `exit 0`. */
   how: string;
@@ -1880,7 +1938,7 @@ export interface ErrorRaised {
   message: string;
   /** Whether the session can continue. */
   recoverable: boolean;
-  /** Milliseconds until it is tried again by itself; `None` where it is not. */
+  /** Milliseconds until it is tried again by itself; `None` if it is not. */
   retry_in_ms?: number | null;
   /** Milliseconds for which it is tried again at most, where time is what ends it. */
   gives_up_in_ms?: number | null;
@@ -1898,7 +1956,7 @@ export interface RunStarted {
 export interface RunStatusChanged {
   /** The run. */
   run_id: RunId;
-  /** Its state. */
+  /** The status of the run. */
   status: RunStatus;
   /** The number of times that the model was answered with tool results. */
   iterations: number;
@@ -1972,13 +2030,16 @@ export interface ApprovalRequested {
 export interface ApprovalSettled {
   /** The call. */
   tool_call_id: ToolCallId;
-  /** Whether it may be made. Where it may not, a person said so, a rule that came later, or the run was stopped. */
+  /**
+   * Whether it may be made. If it may not, a person said so, a rule that came later, or the run was
+   * stopped.
+   */
   allowed: boolean;
 }
 
 /** A whole piece of an agent's output stream. */
 export interface Chunk {
-  /** Of which medium. */
+  /** The medium. */
   medium: Medium;
   /** The piece; where a script emitted something else than words, its JSON text. */
   text: string;
@@ -2109,7 +2170,7 @@ export interface UiToolCallStarted {
   args: unknown;
 }
 
-/** It has ended. */
+/** The call has ended. */
 export interface UiToolCallFinished {
   /** The call. */
   tool_call_id: ToolCallId;

@@ -1,5 +1,5 @@
-//! Condensing the recorded sessions at each of their events: exchanges stay whole, and what is taken out again leaves the next
-//! request as it was, to the byte.
+//! Condensing the recorded sessions at each of their events: exchanges stay complete, and what is taken out
+//! again leaves the next request as it was, to the byte.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

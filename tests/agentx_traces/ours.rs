@@ -1,4 +1,5 @@
-//! Our side: driver events become facts, as a runtime would have committed them, and the fold says what they mean.
+//! Our side: driver events become facts, as a runtime would have committed them, and the fold says what they
+//! mean.
 
 use agentx_agent::fixtures;
 use agentx_runtime::SessionFold;
@@ -264,7 +265,8 @@ fn input(number: usize) -> UserMessage {
     }
 }
 
-/// The usage of the message that stops at `index`: the driver says it before the stop, or after the results of its calls.
+/// The usage of the message that stops at `index`: the driver says it before the stop, or after the results
+/// of its calls.
 fn usage_of(events: &[DriverEvent], index: usize) -> Option<Usage> {
     let is_edge = |event: &&DriverEvent| !matches!(event.kind(), "message_start" | "message_stop");
     let before = events[..index].iter().rev().take_while(is_edge);

@@ -1,5 +1,5 @@
-//! The other side: the driver's events, and what upstream's machine made of them, with the defects of the list repaired where
-//! messages and states are compared.
+//! The other side: the driver's events, and what upstream's machine made of them, with the defects of the
+//! list repaired where messages and states are compared.
 
 use std::collections::BTreeSet;
 
@@ -241,7 +241,8 @@ impl Theirs {
         .collect()
     }
 
-    /// Answers and results, in order, with each answer cut where the model was asked again, and results after their calls.
+    /// Answers and results, in order, with each answer cut where the model was asked again, and results after
+    /// their calls.
     pub(crate) fn messages(&self) -> Vec<Seen> {
         let mut repaired = Vec::new();
         let mut early: Vec<Seen> = Vec::new();
@@ -263,7 +264,7 @@ impl Theirs {
         let mut states: Vec<&str> = Vec::new();
         for (event, step) in self.events.iter().zip(&self.steps) {
             match event.kind() {
-                // tool_executing comes before the arguments: until they are whole, the call is planned.
+                // tool_executing comes before the arguments: until they are complete, the call is planned.
                 "tool_use_start" => {
                     open += 1;
                     states.push("planning_tool");
@@ -286,7 +287,7 @@ impl Theirs {
     }
 }
 
-/// Cuts an answer after the calls that were answered before it was whole.
+/// Cuts an answer after the calls that were answered before it was complete.
 fn cut(parts: Vec<Part>, early: &mut Vec<Seen>, called: &mut BTreeSet<String>, out: &mut Vec<Seen>) {
     let mut current = Vec::new();
     for part in parts {

@@ -1,5 +1,6 @@
-//! What the program may be made of: the rules of `deny.toml`, held against `Cargo.lock` and the manifests, even if cargo-deny is
-//! not installed. Advisories need a network and are looked at with `cargo deny check advisories`.
+//! What the program may be made of: the rules of `deny.toml`, held against `Cargo.lock` and the manifests,
+//! even if cargo-deny is not installed. Advisories need a network and are looked at with `cargo deny check
+//! advisories`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
@@ -52,7 +53,8 @@ fn locked() -> Vec<(String, String, Option<String>)> {
         .collect()
 }
 
-/// Whether an expression of SPDX (`MIT OR Apache-2.0`, in older manifests `MIT/Apache-2.0`) can be met with these licences.
+/// Whether an expression of SPDX (`MIT OR Apache-2.0`, in older manifests `MIT/Apache-2.0`) can be met with
+/// these licences.
 fn is_met(expression: &str, allowed: &BTreeSet<String>) -> bool {
     let expression = expression.replace('/', " OR ");
     let spaced = expression.replace('(', " ( ").replace(')', " ) ");

@@ -92,6 +92,92 @@ fn every_path_in_the_document_exists() {
     none(&wrong, "paths in docs/ARCHITECTURE.md that do not exist");
 }
 
+/// The type that a line in the first column begins an `impl` or a `trait` of; `None` for any other line.
+fn block_type(line: &str) -> Option<&str> {
+    let words = line.trim_start_matches("pub(crate) ").trim_start_matches("pub ");
+    let named = if let Some(rest) = words.strip_prefix("trait ") {
+        rest
+    } else {
+        let rest = words.strip_prefix("impl")?;
+        let last = rest.rsplit_once(" for ").map(|(_, of)| of);
+        last.unwrap_or_else(|| rest.strip_prefix('<').map_or(rest, after_generics).trim_start())
+    };
+    let path = named
+        .split(|c: char| !c.is_alphanumeric() && c != '_' && c != ':')
+        .next()?;
+    path.rsplit("::").next().filter(|name| !name.is_empty())
+}
+
+/// The text behind generics whose `<` has been read.
+fn after_generics(text: &str) -> &str {
+    let mut depth = 1;
+    let end = text.char_indices().find(|(at, c)| {
+        match c {
+            '<' => depth += 1,
+            '>' if !text[..*at].ends_with('-') => depth -= 1,
+            _ => {}
+        }
+        depth == 0
+    });
+    end.map_or("", |(at, _)| &text[at + 1..])
+}
+
+/// Every `Type::method` of the sources, of trait and inherent methods.
+fn methods() -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for source in sources(&workspace_root()) {
+        let mut of = None;
+        for line in source.code.lines() {
+            if !line.starts_with([' ', '}', ')']) && !line.is_empty() {
+                of = block_type(line);
+            }
+            let name = line.split_once("fn ").map(|(_, rest)| rest);
+            let name = name.and_then(|rest| rest.split(['(', '<']).next());
+            if let (Some(of), Some(name)) = (of, name) {
+                found.insert(format!("{of}::{name}"));
+            }
+        }
+    }
+    found
+}
+
+/// Returns whether a quotation is a type and one of its methods, as `Agent::step`.
+fn is_method(quoted: &str) -> bool {
+    let is_name = |name: &str| name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    quoted.split_once("::").is_some_and(|(of, method)| {
+        is_name(of)
+            && is_name(method)
+            && of.starts_with(char::is_uppercase)
+            && method.starts_with(char::is_lowercase)
+    })
+}
+
+#[test]
+fn every_method_in_the_document_exists() {
+    let known = methods();
+    let wrong: Vec<String> = quoted(&document())
+        .into_iter()
+        .map(|name| name.trim_end_matches("()").to_owned())
+        .filter(|name| is_method(name) && !known.contains(name))
+        .collect();
+    none(&wrong, "methods in docs/ARCHITECTURE.md that do not exist");
+}
+
+#[test]
+fn the_type_of_a_block_is_found() {
+    for (line, of) in [
+        ("impl Agent {", Some("Agent")),
+        ("impl<T: Into<U>, F: Fn() -> T> Queue<T> {", Some("Queue")),
+        ("impl<'a> fmt::Display for Shown<'a> {", Some("Shown")),
+        ("impl From<A> for crate::B {", Some("B")),
+        ("pub trait Runtime: Send {", Some("Runtime")),
+        ("pub fn step() {", None),
+    ] {
+        assert_eq!(block_type(line), of, "{line}");
+    }
+    assert!(is_method("Agent::step") && !is_method("Agent::React") && !is_method("cmd::show"));
+}
+
 #[test]
 fn every_crate_is_on_the_code_map() {
     let document = document();

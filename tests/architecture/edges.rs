@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use crate::none;
 
-/// Package (without `agentx-`) and those that it may use. A crate that is not built yet has its place here all the same.
+/// Package (without `agentx-`) and those that it may use. A crate that is not built yet has its place here
+/// all the same.
 pub(crate) const ALLOWED: &[(&str, &[&str])] = &[
     ("types", &[]),
     ("bus", &["types"]),
@@ -38,7 +39,8 @@ pub(crate) const ALLOWED: &[(&str, &[&str])] = &[
             "web",
         ],
     ),
-    // Servers of others as tools: they are configured, known on the disk, run as programs, and offered on the bus.
+    // Servers of others as tools: they are configured, known on the disk, run as programs, and offered on the
+    // bus.
     ("mcp", &["types", "bus", "runtime", "tools", "config"]),
     ("identity", &["types"]),
     ("remote-runtime", &["types", "bus", "runtime", "identity"]),

@@ -1,12 +1,13 @@
-//! Habits that no lint of the compiler or of clippy holds: tasks and threads are owned, `drop` ends something that has a name, and
-//! parameters have names and types of their own.
+//! Habits that no lint of the compiler or of clippy holds: tasks and threads are owned, `drop` ends something
+//! that has a name, and parameters have names and types of their own.
 
 use agentx_tests::workspace_root;
 
 use crate::none;
 use crate::source::{Source, sources};
 
-/// Files that start tasks or threads and keep no handle of them, each with how many places do, and the reason why these end.
+/// Files that start tasks or threads and keep no handle of them, each with how many places do, and the reason
+/// why these end.
 const MAY_DETACH: &[(&str, usize, &str)] = &[
     (
         "crates/agentx/src/answering.rs",
@@ -106,7 +107,8 @@ const MAY_DETACH: &[(&str, usize, &str)] = &[
     ),
 ];
 
-/// Parameters that are tuples. The number may only fall: a tuple of two things that belong together is a struct with a name.
+/// Parameters that are tuples. The number may only fall: a tuple of two things that belong together is a
+/// struct with a name.
 const TUPLE_PARAMETERS: usize = 76;
 
 /// Calls that start a task or a thread and give a handle of it.
@@ -142,7 +144,8 @@ fn detached(code: &str) -> Vec<usize> {
         let begin = code[..at]
             .rfind([';', '{', '}', ',', '\n'])
             .map_or(0, |end| end + 1);
-        // A path such as `tokio::spawn` or `tokio.spawn` at the beginning of a statement, or what ignores its value.
+        // A path such as `tokio::spawn` or `tokio.spawn` at the beginning of a statement, or what ignores its
+        // value.
         let before = code[begin..at].trim();
         let before = before.strip_prefix("let _ =").map_or(before, str::trim);
         let is_path = before.chars().all(|c| c.is_alphanumeric() || "_.:".contains(c));
@@ -285,7 +288,7 @@ fn tuple_parameters(code: &str) -> Vec<String> {
     found
 }
 
-/// Where the bracket of the parameters opens, behind the name and its generics.
+/// If the bracket of the parameters opens, behind the name and its generics.
 fn after_generics(code: &str, from: usize) -> Option<usize> {
     let mut depth = 0_usize;
     let mut last = ' ';

@@ -23,7 +23,8 @@ const DOCUMENTED: &[&str] = &[
     "session",
 ];
 
-/// The production files of a crate by the path of their modules; `lib.rs` is the crate itself, and not among them.
+/// The production files of a crate by the path of their modules; `lib.rs` is the crate itself, and not among
+/// them.
 fn modules<'s>(sources: &'s [Source], name: &str) -> Vec<(Vec<&'s str>, &'s Source)> {
     let folder = format!("crates/{name}/src/");
     let inside = sources.iter().filter(|source| source.tests_from > 0);
@@ -60,7 +61,8 @@ fn words(code: &str) -> Vec<&str> {
     words
 }
 
-/// Reads a path that begins at `at`, or a list of such in braces, and notes all of them behind `prefix`. Returns what follows.
+/// Reads a path that begins at `at`, or a list of such in braces, and notes all of them behind `prefix`.
+/// Returns what follows.
 fn paths<'c>(
     words: &[&'c str],
     mut at: usize,

@@ -1,5 +1,5 @@
-//! The pure crates do no I/O and read no clock: by what they use, by what they say, and by being built for a machine that has
-//! neither.
+//! The pure crates do no I/O and read no clock: by what they use, by what they say, and by being built for a
+//! machine that has neither.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,4 +1,5 @@
-//! Reads Rust sources as the rules need them: which files there are, which of them are tests, what is code and what is comment.
+//! Reads Rust sources as the rules need them: which files there are, which of them are tests, what is code
+//! and what is comment.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -178,7 +178,8 @@ fn a_front_end_reaches_a_runtime_only_through_its_trait() {
     none(&wrong, "front ends that reach around the Runtime trait");
 }
 
-/// Whether a line compares a version of the rules with a bare number, be it with an operator or, behind `match … version {`, as an arm.
+/// Whether a line compares a version of the rules with a bare number, be it with an operator or, behind
+/// `match … version {`, as an arm.
 fn compares_a_version(line: &str, is_arm: bool) -> bool {
     let starts_with_number = |text: &str| {
         text.trim_start_matches([' ', '.'])
@@ -232,7 +233,8 @@ fn versions_of_the_rules_are_compared_with_what_changed_in_them() {
     }
 }
 
-/// A crate whose tests are one binary lists its test files by hand: one that nobody lists would never be compiled.
+/// A crate whose tests are one binary lists its test files by hand: one that nobody lists would never be
+/// compiled.
 #[test]
 fn every_file_of_tests_that_are_one_binary_is_part_of_it() {
     let all = sources(&workspace_root());

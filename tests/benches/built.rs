@@ -1,4 +1,5 @@
-//! A session that is built fact by fact, as a driver would, and written to the log: what benches find there before they measure.
+//! A session that is built fact by fact, as a driver would, and written to the log: what benches find there
+//! before they measure.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Where a runtime says no, it says which no.
+//! If a runtime says no, it says which no.
 
 use agentx::runtime::{LogError, OpenRequest, Runtime as _, RuntimeError, View};
 use agentx::types::{ApprovalMode, ConfigChange, SessionId};

@@ -1,4 +1,4 @@
-//! Following: from every place, in both views, while it goes on, and to its end.
+//! Following: from every place, in both views, while it continues, and to its end.
 
 use agentx::runtime::{Delivery, Runtime as _, View};
 use agentx::types::{ApprovalMode, RunStatus, RuntimeEvent};

@@ -54,7 +54,7 @@ pub(crate) async fn models_and_tools_are_those_of_the_runtime(place: Place) {
     let talk = place.open(ApprovalMode::Auto).await;
     let mut config = place.config(ApprovalMode::Auto);
     if place.remote.is_some() {
-        // Where a client says nothing about it, a server's setting counts.
+        // If a client says nothing about it, a server's setting counts.
         config.condensing = Some(Box::new(Condensing {
             keeps_beginning: true,
             ..Condensing::default()

@@ -1,5 +1,5 @@
-//! A runtime to be tested, as a front end has it: behind the trait. Beside it stands the runtime that acts, which knows what
-//! really is.
+//! A runtime to be tested, as a front end has it: behind the trait. Beside it stands the runtime that acts,
+//! which knows what really is.
 #![allow(dead_code, reason = "each program of tests uses a part of it")]
 
 #[path = "guides.rs"]

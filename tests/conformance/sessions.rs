@@ -1,4 +1,4 @@
-//! Sessions as things: gone on with, changed, named, listed, found, forked, deleted.
+//! Sessions as things: continued, changed, named, listed, found, forked, deleted.
 
 use agentx::runtime::{LogError, OpenRequest, Runtime as _, RuntimeError, SessionQuery, View};
 use agentx::types::{ApprovalMode, ConfigChange, Limits, OwnerId, RunStatus, SessionId};

@@ -1,5 +1,5 @@
-//! What docs/PROTOCOL.md says of connections: the frames of clients with what may be left out, the text that is signed with a
-//! sample of it, every code of a problem.
+//! What docs/PROTOCOL.md says of connections: the frames of clients with what may be left out, the text that
+//! is signed with a sample of it, every code of a problem.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,8 +25,8 @@ const BEFORE: &[&str] = &[
     "=> (\"",
 ];
 
-/// Every type of a client's frame with its fields, as the schema has them: here what may be left out is not what our own clients
-/// leave out.
+/// Every type of a client's frame with its fields, as the schema has them: here what may be left out is not
+/// what our own clients leave out.
 fn of_schema() -> BTreeMap<String, Fields> {
     let schema: Value = serde_json::from_str(&read("docs/protocol/agentx.v1.schema.json")).unwrap();
     let types = schema["$defs"]["ClientFrame"]["oneOf"].as_array().unwrap();

@@ -1,7 +1,9 @@
-//! Runs what `console` blocks show and compares what comes out, in a home and a folder of its own, without a key.
+//! Runs what `console` blocks show and compares what comes out, in a home and a folder of its own, without a
+//! key.
 //!
-//! A line `…` stands for any lines, `…` in a line for any text. Times, sizes of hashes and numbers with a point differ from run to
-//! run and are not compared; ids of sessions and agents are whatever they are, but the same wherever they stand.
+//! A line `…` stands for any lines, `…` in a line for any text. Times, sizes of hashes and numbers with a
+//! point differ from run to run and are not compared; ids of sessions and agents are whatever they are, but
+//! the same wherever they stand.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -236,7 +238,7 @@ fn the_chat_page_shows_a_chat_as_it_is() {
         .lines()
         .map(|line| plain(line.trim_end()).0)
         .collect();
-    // Where it ran, what was typed, what was left out, the sums, and where it was killed.
+    // If it ran, what was typed, what was left out, the sums, and where it was killed.
     let own = ["$", "agentx ", "…", "› ", QUESTION];
     let missing: Vec<String> = chat
         .text

@@ -1,4 +1,5 @@
-//! As much of Markdown as these documents use: fenced blocks, tables below a heading, words between backticks, links.
+//! As much of Markdown as these documents use: fenced blocks, tables below a heading, words between
+//! backticks, links.
 
 use agentx_tests::workspace_root;
 

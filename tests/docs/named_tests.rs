@@ -1,4 +1,5 @@
-//! What a document says is tried names its tests as `path/of/the/file::name_of_the_test`. Each of them exists.
+//! What a document says is tried names its tests as `path/of/the/file::name_of_the_test`. Each of them
+//! exists.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -8,8 +9,8 @@ use agentx_tests::workspace_root;
 use crate::markdown::read;
 use crate::none;
 
-/// The names that look like tests, in backticks or not: a path with a folder, `::`, and the name of a function
-/// of at least two words. One word names a module of tests.
+/// The names that look like tests, in backticks or not: a path with a folder, `::`, and the name of a
+/// function of at least two words. One word names a module of tests.
 fn named(document: &str) -> Vec<(String, String)> {
     let words = document.split(|c: char| c.is_whitespace() || "`|,;()".contains(c));
     let tests = words.filter_map(|word| {

@@ -1,5 +1,5 @@
-//! Examples of configuration are right, docs/CONFIG.md has every key with its default and what an untrusted workspace may do, and the
-//! tables of limits have the numbers of the code.
+//! Examples of configuration are right, docs/CONFIG.md has every key with its default and what an untrusted
+//! workspace may do, and the tables of limits have the numbers of the code.
 
 use std::time::Duration;
 
@@ -196,7 +196,8 @@ fn constant(file: &str, name: &str) -> u64 {
     value.split('*').map(of).product()
 }
 
-/// The rows of a table against what the code says of them: what a row begins with, which cell it is, and the numbers in it.
+/// The rows of a table against what the code says of them: what a row begins with, which cell it is, and the
+/// numbers in it.
 fn compared(document: &str, heading: &str, expected: &[(&str, usize, Vec<String>)]) -> Vec<String> {
     let page = read(document);
     let rows = rows(section(&page, heading));

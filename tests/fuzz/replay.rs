@@ -1,4 +1,5 @@
-//! The kept corpus of the fuzzers as an ordinary test: everything that once reached new code, or failed, is checked each time.
+//! The kept corpus of the fuzzers as an ordinary test: everything that once reached new code, or failed, is
+//! checked each time.
 #![allow(
     unreachable_pub,
     reason = "the modules are also a library of their own, which the fuzzers link"

@@ -1,5 +1,5 @@
-//! Facts without sense: any event of the vocabulary at any time, from a handful of ids, so that they collide; addressed to anyone,
-//! answering anything.
+//! Facts without sense: any event of the vocabulary at any time, from a handful of ids, so that they collide;
+//! addressed to anyone, answering anything.
 
 use agentx_agent::fixtures;
 use agentx_types::*;

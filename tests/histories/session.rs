@@ -1,5 +1,5 @@
-//! A session in memory: facts get their `seq`, are folded, and what must stand behind them at once is put on record, as a
-//! driver does. The rest of the world is played by choices.
+//! A session in memory: facts get their `seq`, are folded, and what must stand behind them at once is put on
+//! record, as a driver does. The rest of the world is played by choices.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -76,8 +76,8 @@ impl Session {
         session
     }
 
-    /// A branch of a session, from where `fold` is: what is under way there is the other branch's. Its log and what is derived
-    /// begin here.
+    /// A branch of a session, from where `fold` is: what is under way there is the other branch's. Its log
+    /// and what is derived begin here.
     pub(crate) fn branch(fold: SessionFold, at: Timestamp) -> Self {
         let epoch = 1_000;
         let mut session = Self {
@@ -126,7 +126,8 @@ impl Session {
         self.commit(draft);
     }
 
-    /// A batch: the fact, and what stands behind it at once. Actions are performed when all of it is committed.
+    /// A batch: the fact, and what stands behind it at once. Actions are performed when all of it is
+    /// committed.
     fn commit(&mut self, draft: EventDraft<Event>) {
         let mut queue = VecDeque::from([draft]);
         let mut perform = Vec::new();

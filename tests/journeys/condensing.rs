@@ -1,4 +1,5 @@
-//! A session that outgrows its model's window: it is condensed on the way, shown, paid for, replayed, and taken back.
+//! A session that outgrows its model's window: it is condensed on the way, shown, paid for, replayed, and
+//! taken back.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -21,8 +22,8 @@ models:
 condense: {at: 60, keep: 2}
 ";
 
-/// A model that prints much so many times, writes summaries where those are wanted, and says that its window is full where
-/// `overflows` says so of a request by its number.
+/// A model that prints much so many times, writes summaries where those are wanted, and says that its window
+/// is full where `overflows` says so of a request by its number.
 fn world(rounds: usize, overflows: fn(usize) -> bool) -> (World, Arc<Mutex<Vec<Value>>>) {
     world_with(rounds, overflows, 0)
 }

@@ -1,4 +1,5 @@
-//! Ctrl-C in each state of a run: model and tool stop at once, with all that the tool has started; the session continues.
+//! Ctrl-C in each state of a run: model and tool stop at once, with all that the tool has started; the
+//! session continues.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +9,8 @@ use nix::sys::signal::Signal;
 
 use crate::results_of;
 
-/// How long a stop may take here. It takes less than a second (one test looks at that); a machine that is busy takes longer.
+/// How long a stop may take here. It takes less than a second (one test looks at that); a machine that is
+/// busy takes longer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Ctrl-C, and what comes of it.
@@ -24,7 +26,7 @@ fn interrupted(running: Running) -> Ran {
     ran
 }
 
-/// The next input is answered, and the log is whole.
+/// The next input is answered, and the log is complete.
 fn goes_on(world: &World, model: &Model, ran: &Ran) -> String {
     model.only([Model::words(&["here ", "again"])]);
     let session = ran.session();

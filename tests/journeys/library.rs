@@ -1,4 +1,5 @@
-//! The same in a program that has the runtime inside: `Session::interrupt` in each state of a run, with the real log and the real tools.
+//! The same in a program that has the runtime inside: `Session::interrupt` in each state of a run, with the
+//! real log and the real tools.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -103,7 +104,8 @@ impl Place {
         }
     }
 
-    /// Stops what runs; then the next input is answered, every call has one result, and replay equals what was live.
+    /// Stops what runs; then the next input is answered, every call has one result, and replay equals what
+    /// was live.
     async fn interrupted_it_goes_on(mut self) {
         self.session.interrupt(None).await.unwrap();
         assert_eq!(self.ends().await, RunStatus::Interrupted);

@@ -1,5 +1,5 @@
-//! kill -9 in each state of a run, and a new process: the model is asked anew, calls that may be repeated are repeated, of others the
-//! model is told that their outcome is unknown; each call has one result.
+//! kill -9 in each state of a run, and a new process: the model is asked anew, calls that may be repeated are
+//! repeated, of others the model is told that their outcome is unknown; each call has one result.
 
 use agentx_tests::model_server::{Answer, Reply};
 use agentx_tests::{Leash, Model, Ran, Running, World};
@@ -8,7 +8,8 @@ use serde_json::json;
 
 use crate::{facts, names, results_of};
 
-/// A new process takes the session up; what it had under way comes to its end before the new input is answered.
+/// A new process takes the session up; what it had under way comes to its end before the new input is
+/// answered.
 fn taken_up(world: &World, killed: &Ran) -> Ran {
     let session = killed.session();
     let ran = world

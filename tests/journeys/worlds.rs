@@ -1,4 +1,5 @@
-//! What the program stands on is broken, newer, full, read-only or missing: what is said, how it exits, what stays safe.
+//! What the program stands on is broken, newer, full, read-only or missing: what is said, how it exits, what
+//! stays safe.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -140,7 +141,7 @@ struct Disk {
 }
 
 impl Disk {
-    /// `None` where this machine does not let us have one.
+    /// `None` if this machine does not let us have one.
     fn mount(size: &str) -> Option<Self> {
         let place = tempfile::tempdir().unwrap();
         let mounted = Command::new("mount")

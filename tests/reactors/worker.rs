@@ -1,8 +1,10 @@
-//! The program that `reactor_kills.rs` kills: sessions whose tools are served by reactors that are attached and detached all the time.
+//! The program that `reactor_kills.rs` kills: sessions whose tools are served by reactors that are attached
+//! and detached all the time.
 //!
-//! `reactors-worker FOLDER SEED (endless | last)` goes on with the sessions of the folder. Each call of a tool is written to a ledger when it begins
-//! and when it ends, and told on standard output after that. In its `last` life the model asks for nothing more and the program ends when all
-//! runs have. It ends with its standard input, too.
+//! `reactors-worker FOLDER SEED (endless | last)` continues with the sessions of the folder. Each call of a
+//! tool is written to a ledger when it begins and when it ends, and told on standard output after that. In
+//! its `last` life the model asks for nothing more and the program ends when all runs have. It ends with its
+//! standard input, too.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -123,8 +125,8 @@ impl Tool for Step {
     }
 }
 
-/// Asks for tools as long as it is not the last life of this program. What it answers follows from the conversation, so a request that is
-/// made again is answered the same.
+/// Asks for tools as long as it is not the last life of this program. What it answers follows from the
+/// conversation, so a request that is made again is answered the same.
 #[derive(Clone)]
 struct Model {
     ledger: Ledger,
@@ -184,8 +186,8 @@ fn wanted(number: usize) -> EnvironmentEvent {
     .into()
 }
 
-/// Attaches and detaches reactors for ever. Mostly some are there; each brings some of the tools, so most calls find several that serve them
-/// and some find none.
+/// Attaches and detaches reactors for ever. Mostly some are there; each brings some of the tools, so most
+/// calls find several that serve them and some find none.
 async fn come_and_go(bus: SystemBus, ledger: Ledger, mut random: Random) {
     let mut reactors = Reactors::new(bus, |_report| {});
     let mut attached: Vec<ReactorId> = Vec::new();

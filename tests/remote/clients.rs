@@ -1,5 +1,6 @@
-//! Clients that are not ours follow a session from `docs/PROTOCOL.md` alone: one in Python over a WebSocket, one of curl and
-//! openssl over server-sent events. Both leave in the middle and come back; what they saw is what the server has.
+//! Clients that are not ours follow a session from `docs/PROTOCOL.md` alone: one in Python over a WebSocket,
+//! one of curl and openssl over server-sent events. Both leave in the middle and come back; what they saw is
+//! what the server has.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -17,7 +18,7 @@ use agentx_tests::{Running, World, workspace_root};
 /// What Python needs.
 const PACKAGES: [&str; 2] = ["websockets>=13", "cryptography>=41"];
 
-/// What cannot be run here fails where checks are to be whole, and is said elsewhere.
+/// What cannot be run here fails where checks are to be complete, and is said elsewhere.
 fn passed_by(why: &str) {
     assert!(!agentx_tests::every_check_must_run(), "not run: {why}");
     eprintln!("not run: {why}");

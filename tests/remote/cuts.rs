@@ -1,6 +1,6 @@
-//! Connections are cut at random bytes while sessions stream and use tools, and their readers come back by themselves. Each of
-//! them ends with what the server has, to the byte: no event twice, none out of order, none missing. What is said twice because
-//! nobody knew whether it had come through is one input.
+//! Connections are cut at random bytes while sessions stream and use tools, and their readers come back by
+//! themselves. Each of them ends with what the server has, to the byte: no event twice, none out of order,
+//! none missing. What is said twice because nobody knew whether it had come through is one input.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -33,8 +33,8 @@ const SESSIONS: usize = 3;
 /// How many readers of each kind a session has.
 const READERS: usize = 2;
 
-/// A server, and two bad networks before it: one for the client of this project, which signs only for the place that it dialled,
-/// and one for everybody else.
+/// A server, and two bad networks before it: one for the client of this project, which signs only for the
+/// place that it dialled, and one for everybody else.
 struct Stage {
     worker: Worker,
     world: World,
@@ -88,7 +88,8 @@ async fn ends_of_runs(stage: &Stage, session: &str) -> watch::Receiver<Vec<Strin
     ended
 }
 
-/// Somebody who drives through a bad network: each message is said until it is answered, and some are said once more.
+/// Somebody who drives through a bad network: each message is said until it is answered, and some are said
+/// once more.
 struct Driver {
     address: SocketAddr,
     who: Who,
@@ -123,7 +124,7 @@ impl Driver {
         }
     }
 
-    /// Goes on until it is told to stop; returns the `seq` of each message by its key.
+    /// Continues until it is asked to stop; returns the `seq` of each message by its key.
     async fn run(
         mut self,
         mut ended: watch::Receiver<Vec<String>>,
@@ -161,7 +162,8 @@ impl Driver {
             // Once more, so that the connection is there.
             assert_eq!(self.say(text, key).await, said[key]);
         }
-        // Stays at the session, and answers pings, for as long as others are looked at: that who drives goes would be an event.
+        // Stays at the session, and answers pings, for as long as others are looked at: that who drives goes
+        // would be an event.
         let head = said.values().copied().max().unwrap_or(0);
         let stays = tokio::spawn(async move {
             let Some(mut socket) = self.socket else { return };
@@ -251,7 +253,8 @@ impl Keeper {
         }
     }
 
-    /// Ends with the server's log: the same facts in the very same rows, and a log that can be checked where there is no server.
+    /// Ends with the server's log: the same facts in the very same rows, and a log that can be checked where
+    /// there is no server.
     async fn ends(mut self, facts: &[String], original: &SqliteLog) {
         let last = facts.len() as u64;
         loop {
@@ -262,7 +265,7 @@ impl Keeper {
                     assert_eq!(kept.missing_blobs, 0, "blobs come with their facts");
                     break;
                 }
-                // What it needed besides events did not come through; it goes on where it stopped.
+                // What it needed besides events did not come through; it continues where it stopped.
                 Err(_) => {
                     let why = self.keeping.ended().await.unwrap_err();
                     eprintln!("the keeper begins again: {why}");
@@ -450,7 +453,8 @@ async fn comes_through(stage: &Stage, weather: Weather) {
     let tallies = [stage.ours.tally(), stage.others.tally()];
     eprintln!("{} facts came through: {tallies:?}", facts.len());
     assert_eq!(driver.again, 0, "nothing had to be said twice");
-    // Of ours each has a socket and what it asks over HTTP; of the others each has one, and a token for two of them.
+    // Of ours each has a socket and what it asks over HTTP; of the others each has one, and a token for two
+    // of them.
     let made: usize = tallies.iter().map(|tally| tally.connections).sum();
     assert!(
         made <= 3 * READERS + 6 * READERS,
@@ -472,7 +476,7 @@ async fn a_network_that_is_slow_and_stalls_is_waited_for() {
     stage.server.stop().exits(0);
 }
 
-/// A connection that died without a word is noticed by what does not come, and made anew.
+/// A connection that died without a word is noticed by what does not come, and recreated.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_connection_that_fell_silent_is_noticed() {
     let stage = Stage::new(4).await;

@@ -1,5 +1,6 @@
-//! The memory of a server while strangers hold 4,096 connections open and send as much as they may: the script of the figures in
-//! issue 032 says how much of it is not the idle server's. A build with debug information is larger when it is idle, and no more.
+//! The memory of a server while strangers hold 4,096 connections open and send as much as they may: the
+//! script of the figures in issue 032 says how much of it is not the idle server's. A build with debug
+//! information is larger when it is idle, and no more.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::process::Command;

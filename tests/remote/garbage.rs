@@ -1,5 +1,5 @@
-//! What makes no sense is refused with a reason and within a bound: garbage, a gigabyte, a later version, the wrong order, half a
-//! frame and silence. Somebody who follows a session meanwhile notices nothing.
+//! What makes no sense is refused with a reason and within a bound: garbage, a gigabyte, a later version, the
+//! wrong order, half a frame and silence. Somebody who follows a session meanwhile notices nothing.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -24,7 +24,7 @@ const TOO_MUCH: usize = 64 << 20;
 const GIGABYTE: u64 = 1 << 30;
 /// The most memory that the server has had, whatever it was sent.
 const MEMORY_KIB: u64 = 512 << 10;
-/// Nobody else waits longer than this for the next event, with all that goes on beside it.
+/// Nobody else waits longer than this for the next event, with all that continues beside it.
 const NOTICED: Duration = Duration::from_secs(5);
 
 /// A server with a session that streams, and somebody who follows it.
@@ -127,7 +127,7 @@ async fn longest_gap(mut socket: Socket, session: String) -> Duration {
     }
 }
 
-/// Sends a text that makes no sense; the connection goes on.
+/// Sends a text that makes no sense; the connection continues.
 async fn is_refused(raw: &mut Raw, text: &str, codes: &[&str]) {
     let short: String = text.chars().take(200).collect();
     raw.send(&frame(TEXT, text.as_bytes())).await.unwrap();
@@ -404,7 +404,7 @@ async fn gigabytes(stage: &Stage) {
             let head = format!("POST {path} HTTP/1.1\r\nhost: localhost\r\n{who}{kind}\r\n{length}\r\n\r\n");
             head.into_bytes()
         };
-        // Where it says beforehand how long it is, nothing of it has to come.
+        // If it says beforehand how long it is, nothing of it has to come.
         let mut raw = Raw::connect(stage.address()).await;
         raw.send(&head(&format!("content-length: {GIGABYTE}")))
             .await
@@ -588,8 +588,8 @@ async fn who_says_half_of_something_and_then_nothing_is_let_go_in_time() {
     stage.ends().await;
 }
 
-/// How often may be asked at once, where one more comes back only each second: whoever goes on asking runs out of it, however
-/// busy the machine is.
+/// How often may be asked at once, where one more comes back only each second: whoever continues asking runs
+/// out of it, however busy the machine is.
 const AT_ONCE: usize = 60;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -601,7 +601,7 @@ async fn who_asks_too_often_is_told_so_and_nobody_else_is() {
     let ping = frame(TEXT, client_frame("ping", json!({})).as_bytes());
     raw.send(&ping.repeat(2 * AT_ONCE)).await.unwrap();
     assert_eq!(refusal(&mut raw).await, "rate_limited");
-    // Who goes on all the same is let go; what it still sends then may be answered by a reset.
+    // Who continues all the same is let go; what it still sends then may be answered by a reset.
     let sent = raw.send(&ping.repeat(5_000)).await;
     let ended = raw.ends(SOON).await.unwrap();
     eprintln!("5000 frames at once: sent {sent:?}, closed {:?}", ended.code);

@@ -1,5 +1,6 @@
-//! A mirror that keeps a server's session: the very bytes of the server's log in a log of one's own, where they can be checked,
-//! searched and derived again without the server. What is another session there is left alone.
+//! A mirror that keeps a server's session: the very bytes of the server's log in a log of one's own, where
+//! they can be checked, searched and derived again without the server. What is another session there is left
+//! alone.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "../conformance/place.rs"]
@@ -331,7 +332,7 @@ async fn another_session_of_the_same_id_is_left_as_it_is() {
         "{refused}"
     );
     assert_eq!(kept(&log, &id).await, text(&parted), "nothing is lost");
-    // The beginning of the same one is gone on with, however it was laid out.
+    // The beginning of the same one is continued, however it was laid out.
     let log = with_facts(&id, facts[..5].to_vec()).await;
     keep_now(&place, &id, &log).await.unwrap();
     assert_eq!(kept(&log, &id).await, text(&facts));
@@ -359,7 +360,7 @@ async fn rows_follow_when_there_is_time_for_it() {
             place.log.verify(&id).await.unwrap().head
         );
     }
-    // It dies without a word, and the session goes on.
+    // It dies without a word, and the session continues.
     drop(keeping);
     place.model.push(ModelScript::text("four"));
     talk.say("four").await;
@@ -436,7 +437,7 @@ async fn goes_on(place: &Place, session: &SessionId, answers: &[&str]) {
     talk.session.close().await;
 }
 
-/// An old copy of the server's data is put back, and the session goes on from there.
+/// An old copy of the server's data is put back, and the session continues from there.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_copy_takes_nothing_of_a_history_that_is_written_anew() {
     for anew in [&[][..], &["zwei", "drei", "vier"]] {

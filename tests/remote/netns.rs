@@ -1,6 +1,7 @@
-//! Two hosts with a cable between them, as network namespaces: a server on one, a mirror on the other. The cable is pulled while a
-//! session streams, for so short that nobody notices and for so long that the mirror does, and put back: it goes on without a gap.
-//! Where this process may not make namespaces, it says that this was passed by.
+//! Two hosts with a cable between them, as network namespaces: a server on one, a mirror on the other. The
+//! cable is pulled while a session streams, for so short that nobody notices and for so long that the mirror
+//! does, and put back: it continues without a gap. If this process may not make namespaces, it says that this
+//! was passed by.
 #![cfg(target_os = "linux")]
 #![allow(
     clippy::unwrap_used,

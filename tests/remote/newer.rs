@@ -1,5 +1,5 @@
-//! A session that a newer version wrote: it is listed, shown, watched, derived again, exported, taken in and mirrored byte for byte, and
-//! nobody adds to it.
+//! A session that a newer version wrote: it is listed, shown, watched, derived again, exported, taken in and
+//! mirrored byte for byte, and nobody adds to it.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "../conformance/place.rs"]
@@ -28,7 +28,8 @@ use place::{Place, all, input, soon};
 /// Whose the session is.
 const OWNER: &str = "own_local";
 
-/// A conversation with an agent of a kind that is not known here, and then every golden fact once for each thing in it that is new.
+/// A conversation with an agent of a kind that is not known here, and then every golden fact once for each
+/// thing in it that is new.
 fn frames(id: &SessionId) -> Vec<String> {
     let told = LogBuilder::opened(fixture::config())
         .user("hi")

@@ -1,5 +1,6 @@
-//! Who stands between a client and its server, or in the server's place: a relay that passes every byte on, one that ends the TLS of the
-//! client with a key of its own, a server without TLS, and a server that was set up anew.
+//! Who stands between a client and its server, or in the server's place: a relay that passes every byte on,
+//! one that ends the TLS of the client with a key of its own, a server without TLS, and a server that was set
+//! up anew.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::net::SocketAddr;
@@ -54,7 +55,8 @@ fn settings(data: &Path) -> Settings {
 }
 
 impl World {
-    /// A server on this data that listens at `listen`, and is called by `origin` where that is something else.
+    /// A server on this data that listens at `listen`, and is called by `origin` where that is something
+    /// else.
     async fn new(data: Arc<tempfile::TempDir>, listen: SocketAddr, origin: Option<String>) -> Self {
         let settings = settings(data.path());
         let keyring = Keyring::open(data.path()).unwrap();
@@ -171,7 +173,8 @@ fn has(seen: &Seen, words: &str) -> bool {
     seen.windows(words.len()).any(|window| window == words.as_bytes())
 }
 
-/// What takes TLS connections as somebody who has the secret of this seed, with the public key that goes with it.
+/// What takes TLS connections as somebody who has the secret of this seed, with the public key that goes with
+/// it.
 fn acceptor(seed: u8) -> TlsAcceptor {
     let public = SecretKey::from_seed(&[seed; 32]).unwrap().public_key().to_spki();
     let mut private = vec![
@@ -245,7 +248,7 @@ async fn a_relay_with_a_key_of_its_own_gets_no_signature_and_no_session() {
         };
         let seen = relay(at, to, how).await;
         let place = format!("localhost:{}", at.port());
-        // Where nothing is known of the server yet, and where it is.
+        // Nothing is known of the server yet, nor where it is.
         for pinned in [false, true] {
             if pinned {
                 std::fs::write(known.servers_file(), format!("{place} {}\n", world.key)).unwrap();

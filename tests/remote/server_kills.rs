@@ -1,6 +1,7 @@
-//! The server is killed (-9) at random moments under twenty clients, and comes back at the same place. They reconnect by
-//! themselves. Nothing that any of them ever showed is missing afterwards; each message whose arrival was confirmed is there once
-//! and had one run; every tool call has one result, and none had its effect twice.
+//! The server is killed (-9) at random moments under twenty clients, and comes back at the same place. They
+//! reconnect by themselves. Nothing that any of them ever showed is missing afterwards; each message whose
+//! arrival was confirmed is there once and had one run; every tool call has one result, and none had its
+//! effect twice.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -30,7 +31,7 @@ const SESSIONS: usize = 5;
 const WATCHERS: usize = 3;
 /// Of so many deaths one comes before the server has done much; the others come while sessions stream.
 const EARLY: usize = 4;
-/// A server that comes to nothing is killed after so long.
+/// A server that fails is killed after so long.
 const LONGEST: Duration = Duration::from_secs(5);
 
 /// A server that is asked to end is gone within this, with what the machine is slow.
@@ -263,7 +264,8 @@ async fn check(world: &World, web: &Web, session: &str, shown: Shown<'_>, confir
     );
 }
 
-/// Asked to end while it streams, the server tells everybody, commits and is gone in time; whoever was told comes back.
+/// Asked to end while it streams, the server tells everybody, commits and is gone in time; whoever was told
+/// comes back.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_is_asked_to_end_says_so_and_is_gone_in_time() {
     let worker = Worker::start();
@@ -299,7 +301,7 @@ async fn a_server_that_is_asked_to_end_says_so_and_is_gone_in_time() {
     );
     assert_eq!(bye["payload"]["retry_after_ms"], 1000, "{bye}");
     drop(stream);
-    // What was shown is there, and it goes on.
+    // What was shown is there, and it continues.
     let server = Serving::at(&world, address, &[]);
     let web = Web::new(&url, &who, "direct").signed_in().await;
     web.say(&session, "work on turns=1 words=3", "on").await.done();

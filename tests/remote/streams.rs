@@ -1,6 +1,6 @@
-//! A story is told on a server by many agents at once heard by many readers, each of which wants some agents or some media, over
-//! WebSockets and event streams that are cut at random bytes. Each reader ends with all that it asked for, in order, nothing
-//! twice, and nothing else.
+//! A story is told on a server by many agents at once heard by many readers, each of which wants some agents
+//! or some media, over WebSockets and event streams that are cut at random bytes. Each reader ends with all
+//! that it asked for, in order, nothing twice, and nothing else.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,5 +1,5 @@
-//! Several people on one session through the remote runtime: who is there, who drives, who may decide, and what each is told
-//! who may not.
+//! Several people on one session through the remote runtime: who is there, who drives, who may decide, and
+//! what each is told who may not.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "../conformance/place.rs"]

@@ -1,5 +1,5 @@
-//! Tells when a command of a tool has begun, and when the last process of it is gone: each of them holds the same pipe, which ends
-//! when the last one does. What is still there at the end of a test is killed.
+//! Tells when a command of a tool has begun, and when the last process of it is gone: each of them holds the
+//! same pipe, which ends when the last one does. What is still there at the end of a test is killed.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};

@@ -1,5 +1,6 @@
-//! Helpers of the tests and benchmarks that span several crates: where the workspace is, where data for tests that is not part of it
-//! may be found, a model server to talk to, the program in a world of its own, a bad network, and clients of a server.
+//! Helpers of the tests and benchmarks that span several crates: where the workspace is, where data for tests
+//! that is not part of it may be found, a model server to talk to, the program in a world of its own, a bad
+//! network, and clients of a server.
 #![allow(
     clippy::expect_used,
     clippy::panic,
@@ -38,16 +39,17 @@ pub fn workspace_root() -> PathBuf {
         .to_owned()
 }
 
-/// Whether a check that cannot run here is a failure: on CI, unless `tests/run.sh` found that the package registry, from which
-/// missing tools and crates are installed, cannot be reached. It then names each such check at its end.
+/// Whether a check that cannot run here is a failure: on CI, unless `tests/run.sh` found that the package
+/// registry, from which missing tools and crates are installed, cannot be reached. It then names each such
+/// check at its end.
 pub fn every_check_must_run() -> bool {
     std::env::var_os("CI").is_some() && std::env::var_os("AGENTX_TEST_OFFLINE").is_none()
 }
 
-/// The folder `name` of data for tests that is kept outside of the project, or `None` where it is missing.
+/// The folder `name` of data for tests that is kept outside of the project, or `None` if it is missing.
 ///
-/// It is looked for where `AGENTX_TEST_DATA` points, then at `../shared/data` from the workspace. Where it is missing, the
-/// caller says what it did not run: `what` names it.
+/// It is looked for where `AGENTX_TEST_DATA` points, then at `../shared/data` from the workspace. If it is
+/// missing, the caller says what it did not run: `what` names it.
 ///
 /// # Panics
 /// Where the data is missing and `CI` is set: a check that is not run must not look like one that passed.

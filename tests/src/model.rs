@@ -1,4 +1,5 @@
-//! A model whose replies are listed beforehand, on a [`ModelServer`]; the requests that it got are kept and can be waited for.
+//! A model whose replies are listed beforehand, on a [`ModelServer`]; the requests that it got are kept and
+//! can be waited for.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -136,7 +137,7 @@ impl Model {
     /// What the last request tells the model about a call.
     ///
     /// # Panics
-    /// Where it is not told anything, or more than once.
+    /// If it is not told anything, or more than once.
     pub fn told_about(&self, call: &str) -> String {
         let requests = self.requests();
         let last = requests.last().expect("a request");

@@ -1,5 +1,6 @@
-//! A model server for tests and benchmarks of the whole program: Anthropic Messages over HTTP on a real socket, on threads of
-//! its own, answering each request as a function says. A request that the vendor would refuse is refused, and fails the test at its end.
+//! A model server for tests and benchmarks of the whole program: Anthropic Messages over HTTP on a real
+//! socket, on threads of its own, answering each request as a function says. A request that the vendor would
+//! refuse is refused, and fails the test at its end.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -30,9 +31,11 @@ pub struct Answer {
 pub enum Reply {
     /// It answers.
     Answer(Answer),
-    /// It says these words, then nothing until the client goes away. Without words it does not even begin to answer.
+    /// It says these words, then nothing until the client goes away. Without words it does not even begin to
+    /// answer.
     Stall(Vec<String>),
-    /// It answers as a vendor whose models bind their thinking to the request. The server has to check its requests.
+    /// It answers as a vendor whose models bind their thinking to the request. The server has to check its
+    /// requests.
     Signed(Signed),
     /// It sends these events of a stream.
     Events {
@@ -81,8 +84,8 @@ impl Reply {
 /// What answers a request.
 type Script = dyn Fn(&Request) -> Reply + Send + Sync;
 
-/// A server that is there until the process ends. Hold it until the test ends: where the last clone is dropped, the test fails if a
-/// request was refused.
+/// A server that is there until the process ends. Hold it until the test ends: where the last clone is
+/// dropped, the test fails if a request was refused.
 #[must_use]
 #[derive(Clone, Debug)]
 pub struct ModelServer {
@@ -177,7 +180,7 @@ fn serve(stream: TcpStream, script: &Script) {
     }
 }
 
-/// Does what is to be done with a request. `false` where the connection is over with it.
+/// Does what is to be done with a request. `false` if the connection is over with it.
 fn reply(out: &mut TcpStream, reader: &mut BufReader<TcpStream>, reply: Reply) -> std::io::Result<bool> {
     match reply {
         Reply::Answer(answer) => write_answer(out, &answer).map(|()| true),

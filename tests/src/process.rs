@@ -1,4 +1,5 @@
-//! The program while it runs and after it has ended: what it says can be waited for, each wait within a bound.
+//! The program while it runs and after it has ended: what it says can be waited for, each wait within a
+//! bound.
 
 use std::io::{Read, Write as _};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -49,7 +50,7 @@ impl Said {
 /// How the program ended, and what it said.
 #[derive(Clone, Debug)]
 pub struct Ran {
-    /// Its exit code; `None` where a signal ended it.
+    /// Its exit code; `None` if a signal ended it.
     pub code: Option<i32>,
     /// Standard output.
     pub out: String,
@@ -158,7 +159,7 @@ impl Running {
     /// Writes a line to its input.
     ///
     /// # Panics
-    /// Where it has no input, or does not listen any more.
+    /// If it has no input, or does not listen any more.
     pub fn types(&mut self, line: &str) {
         let input = self.typed.as_mut().expect("an input");
         input

@@ -1,5 +1,6 @@
-//! A bad network in the test process: a TCP proxy that cuts connections at random bytes, stalls, delays and throttles them, or
-//! lets them die without a word. What it does follows from a seed and from how the bytes come.
+//! A bad network in the test process: a TCP proxy that cuts connections at random bytes, stalls, delays and
+//! throttles them, or lets them die without a word. What it does follows from a seed and from how the bytes
+//! come.
 
 use std::net::SocketAddr;
 use std::ops::Range;
@@ -44,7 +45,8 @@ pub struct Weather {
     pub delay: Duration,
     /// How many bytes pass in a second, in each direction.
     pub bytes_per_second: Option<u64>,
-    /// After so many bytes of one direction, a number of this range, nothing passes for so long; again and again.
+    /// After so many bytes of one direction, a number of this range, nothing passes for so long; again and
+    /// again.
     pub stall: Option<(Range<u64>, Duration)>,
 }
 
@@ -342,7 +344,8 @@ async fn end(how: Cut, mut client: TcpStream, mut server: TcpStream) {
         }
         Cut::Finish => {
             let _ = tokio::join!(client.shutdown(), server.shutdown());
-            // What still comes is taken and thrown away: an end that is closed with bytes unread would be a reset.
+            // What still comes is taken and thrown away: an end that is closed with bytes unread would be a
+            // reset.
             let rest = |stream: TcpStream| async move {
                 let mut stream = stream;
                 tokio::io::copy(&mut stream, &mut tokio::io::sink()).await

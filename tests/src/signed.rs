@@ -1,5 +1,5 @@
-//! Answers of a model that thinks, as its vendor streams them: with signatures that bind the thinking to what stands before it. A
-//! later request with thinking whose beginning changed is refused, as by the vendor.
+//! Answers of a model that thinks, as its vendor streams them: with signatures that bind the thinking to what
+//! stands before it. A later request with thinking whose beginning changed is refused, as by the vendor.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ pub struct Signed {
     pub answer: ModelAnswer,
     /// How long each event of the stream waits.
     pub pace: Duration,
-    /// After so many events nothing more is sent. `None` sends the whole answer.
+    /// After so many events nothing more is sent. `None` sends the complete answer.
     pub stalls_after: Option<usize>,
 }
 

@@ -143,7 +143,8 @@ impl World {
     }
 }
 
-/// The program: the one that `AGENTX_TEST_PROGRAM` names, or else `target/debug/agentx`, which is built first where a test runs alone.
+/// The program: the one that `AGENTX_TEST_PROGRAM` names, or else `target/debug/agentx`, which is built first
+/// where a test runs alone.
 ///
 /// # Panics
 /// Where it does not build.

@@ -58,7 +58,7 @@ impl CommandTarget {
         }
     }
 
-    /// Writes a line for each event, where the level of the log wants it.
+    /// Writes a line for each event, if the level of the log wants it.
     async fn log_events(&self) {
         if let Some(node) = &self.node {
             node.runtime.log_events().await;
@@ -150,8 +150,8 @@ impl CommandTarget {
         self.node.as_ref().map_or(&[], |node| &node.mistakes)
     }
 
-    /// The agent that a session of this machine began with, if it works in another directory than the one that the settings name.
-    /// Only its first event is read: to open it takes all of them again.
+    /// The agent that a session of this machine began with, if it works in another directory than the one
+    /// that the settings name. Only its first event is read: to open it takes all of them again.
     pub(crate) async fn agent_of_elsewhere(
         &self,
         settings: &Settings,
@@ -244,7 +244,7 @@ fn make_data_dir(settings: &Settings) -> Result<(), ChatError> {
     })
 }
 
-/// What this program calls itself to a server: where it runs, and something that tells two of them apart.
+/// Returns the name of this program for a server: the machine, and a part that tells two programs apart.
 fn client_name() -> Result<String, ChatError> {
     let unique = agentx::identity::random_bytes::<2>().map_err(|error| ChatError::Input {
         what: error.to_string(),

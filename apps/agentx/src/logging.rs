@@ -8,7 +8,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::error::ChatError;
 
-/// Where a program that draws on the terminal writes what it says about itself.
+/// The log file of a program that draws on the terminal.
 const CHAT_FILE: &str = "agentx.log";
 
 /// Starts it, if it was asked for. A program that `draws` on the terminal keeps standard error clean.
@@ -28,7 +28,7 @@ pub(crate) fn start(settings: &Settings, draws: bool) -> Result<(), ChatError> {
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_ansi(false)
-        // Where nobody reads standard error any more, saying so there would end the program.
+        // If nobody reads standard error any more, saying so there would end the program.
         .log_internal_errors(false);
     match settings.log_file.clone().or(in_chat) {
         Some(path) => {

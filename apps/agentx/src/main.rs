@@ -2,7 +2,8 @@
 
 use std::process::ExitCode;
 
-/// The allocator of glibc keeps memory that a server used in a flood of connections; jemalloc gives it back within seconds.
+/// The allocator of glibc keeps memory that a server used in a flood of connections; jemalloc gives it back
+/// within seconds.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;

@@ -1,5 +1,5 @@
-//! A session that somebody continues with from another directory than its own: what files and configuration say there holds,
-//! and what is missing is said.
+//! A session that somebody continues with from another directory than its own: what files and configuration
+//! say there holds, and what is missing is said.
 
 use std::path::{Path, PathBuf};
 
@@ -22,9 +22,9 @@ use crate::told_notes;
 /// Maximum number of mistakes in agent and tool files to report when an agent starts.
 const MOST_MISTAKES: usize = 3;
 
-/// The place that the settings name. Where the session that is meant works in another directory of this machine, settings and
-/// place become those of that directory, as if it had been named. Must be called inside an async runtime.
-/// What is wrong with the files of agents and tools there is said.
+/// The place that the settings name. If the session that is meant works in another directory of this machine,
+/// settings and place become those of that directory, as if it had been named. Must be called inside an async
+/// runtime. What is wrong with the files of agents and tools there is said.
 pub(crate) async fn place_of(
     global: &Global,
     agent: &AgentArgs,

@@ -1,4 +1,5 @@
-//! Words that people know from Claude Code, Codex, Gemini CLI, aider and the like, and what does the same here: an error names it.
+//! Words that people know from Claude Code, Codex, Gemini CLI, aider and the like, and what does the same
+//! here: an error names it.
 
 use crate::chat::slash::ForeignCommands as Table;
 

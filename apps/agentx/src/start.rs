@@ -1,4 +1,5 @@
-//! From what was typed to settings: which flags stand for which key, and what is said about the configuration.
+//! From what was typed to settings: which flags stand for which key, and what is said about the
+//! configuration.
 
 use std::path::PathBuf;
 

@@ -37,9 +37,9 @@ pub trait Files {
 pub enum FileFault {
     /// There is none.
     Missing,
-    /// It is a link that leads out of the root.
+    /// The file is a link that leads out of the root.
     Escapes,
-    /// It is larger than this limit in bytes.
+    /// The file is larger than this limit, in bytes.
     TooLarge(usize),
     /// The system's error.
     Other(String),

@@ -20,8 +20,8 @@ pub(crate) struct MappingShape {
     pub(crate) one_of: &'static [&'static str],
     /// If several tables are possible, this one is chosen when this key is present.
     pub(crate) marker: Option<&'static str>,
-    /// Whether keys that are not known are passed over: others may write such. One that looks like a known
-    /// key misspelt is refused anyway.
+    /// Whether keys that are not known are ignored: others may write such. One that looks like a known key
+    /// misspelt is refused anyway.
     pub(crate) open: bool,
 }
 
@@ -78,7 +78,7 @@ pub(crate) enum Shape {
     Duration,
     /// Bytes, or text such as `64 MiB`.
     Bytes,
-    /// One of these words.
+    /// A choice of these words.
     Choice(&'static [&'static str]),
     /// A jq filter.
     Jq,
@@ -117,11 +117,11 @@ pub(crate) enum Shape {
     List(&'static Shape),
     /// A list with at least one item.
     Some(&'static Shape),
-    /// One of these, chosen by whether the value is a text, a list or a mapping, and by markers.
+    /// A choice of these shapes, decided by whether the value is a text, a list or a mapping, and by markers.
     Either(&'static [Shape]),
-    /// A whole tool, chosen by its `type`.
+    /// A complete tool, chosen by its `type`.
     Tool,
-    /// A whole agent, chosen by its `type`.
+    /// A complete agent, chosen by its `type`.
     Agent,
     /// A state of an agent, chosen by its `state_type`.
     State,

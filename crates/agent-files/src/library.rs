@@ -87,7 +87,7 @@ pub type ByName<T> = BTreeMap<String, LoadedDefinition<T>>;
 /// A definition that is not used, because another one has its name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Shadow {
-    /// Of what kind.
+    /// The kind of the reference.
     pub kind: RefKind,
     /// The name of both.
     pub name: String,

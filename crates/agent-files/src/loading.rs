@@ -219,7 +219,7 @@ impl<'a> Loading<'a> {
             return;
         };
         if other.root != entry.root {
-            // A folder cannot take a name of the person's own agents. Its tools can: calls of those are asked
+            // A folder cannot take a name of the user's own agents. Its tools can: calls of those are asked
             // about, whatever the rules say.
             let wins = kind != RefKind::Tool && self.is_persons(entry) && !self.is_persons(other);
             let (used, shadowed) = if wins { (entry, other) } else { (other, entry) };

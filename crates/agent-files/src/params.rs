@@ -76,7 +76,7 @@ pub(crate) fn read(checker: &mut Checker<'_>, key: &str, node: &YamlNode) -> Opt
     right.then(|| object_schema(properties, required))
 }
 
-/// A whole schema has `type: object`, as text; in the short form `type` would be the name of a parameter,
+/// A complete schema has `type: object`, as text; in the short form `type` would be the name of a parameter,
 /// with a mapping. It has another type if something beside that makes sense in a schema alone: the `items` of
 /// an array, or a keyword with a value that describes no parameter, such as `enum: [a, b]` or `maxLength: 9`.
 fn is_schema(entries: &[(YamlKey, YamlNode)]) -> bool {

@@ -37,7 +37,6 @@ impl FileKind {
     }
 }
 
-/// A parsed file.
 pub(crate) struct ParsedFile {
     /// The contents in one form, if there is no error.
     pub(crate) value: Option<Value>,
@@ -46,7 +45,6 @@ pub(crate) struct ParsedFile {
     pub(crate) name: String,
 }
 
-/// Reads a source of a kind.
 pub(crate) fn read(source: &FileSource, kind: FileKind) -> ParsedFile {
     let stem = source.file.file_stem().unwrap_or_default().to_string_lossy();
     let tree = match (source.form, kind) {

@@ -11,7 +11,7 @@ use crate::tables::{AGENTS, GENERATOR, MATCH_STATE, MESSAGE, REACT_STATE, RULE, 
 
 const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 
-/// Of which kind of file a schema is.
+/// The kind of file that a schema describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SchemaOf {
     /// Agent files.

@@ -1,4 +1,5 @@
-//! The files of GenX: they load unmodified but for layers of memory, YAML and JSON twins say the same, and what is wrong is refused for its reason.
+//! The files of GenX: they load unmodified but for layers of memory, YAML and JSON twins say the same, and
+//! what is wrong is refused for its reason.
 #![allow(
     clippy::unwrap_used,
     clippy::disallowed_macros,
@@ -15,7 +16,7 @@ use agentx_agent_files::{
 };
 use serde::Serialize;
 
-/// A folder of the data; `None` where it is missing. Panics then where CI runs.
+/// A folder of the data; `None` if it is missing. Panics then where CI runs.
 fn data(folder: &str) -> Option<PathBuf> {
     let root = std::env::var_os("AGENTX_TEST_DATA").map_or_else(
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"),

@@ -1,5 +1,5 @@
-//! How long it takes to find an input among 1,000 rules without a model, beside a plain search through all of them. Prints only:
-//! `cargo bench -p agentx-agent --bench matching`.
+//! How long it takes to find an input among 1,000 rules without a model, beside a plain search through all of
+//! them. Prints only: `cargo bench -p agentx-agent --bench matching`.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_macros,

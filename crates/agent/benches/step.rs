@@ -1,5 +1,5 @@
-//! How long a step takes: a million chunks of text into one answer, and a long session of tool rounds. Prints only:
-//! `cargo bench -p agentx-agent`.
+//! How long a step takes: a million chunks of text into one answer, and a long session of tool rounds. Prints
+//! only: `cargo bench -p agentx-agent`.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_macros,

@@ -1,9 +1,10 @@
 //! The budgets that the agents above one leave to it.
 //!
-//! What a child spends is its parents' too, so it asks no model where the budget of one of them is used up;
-//! and a session has room for so many agents. The session's fold, which steps the agents, says this with each
-//! step ([`StepContext::above`](crate::StepContext), [`StepContext::census`](crate::StepContext)): it follows
-//! from the agents themselves, so it is the same in every replay, and a limit that is raised counts at once.
+//! A child's spending counts for its ancestors, so it makes no model call once an ancestor's budget is used
+//! up. A session also limits the number of agents. The session's fold, which steps the agents, passes both
+//! with each step ([`StepContext::above`](crate::StepContext), [`StepContext::census`](crate::StepContext)):
+//! it follows from the agents themselves, so it is the same in every replay, and a limit that is raised
+//! counts at once.
 //!
 //! ```text
 //! main          max_tokens 100,000, spent 90,000 ─┐  AncestorBudgets of the grandchild: two, the nearest first;
@@ -11,7 +12,7 @@
 //!   └ grandchild  asks a model                    ┘  and the agent whose limit it is
 //! ```
 //!
-//! Invariant: no model is asked where a limit of any agent above is reached (invariant 18).
+//! Invariant: no model is asked if a limit of any agent above is reached (invariant 18).
 
 use std::sync::Arc;
 
@@ -36,7 +37,7 @@ pub struct AncestorBudgets {
 /// The limits of an agent above, beside its spending so far.
 #[derive(Clone, Debug, PartialEq)]
 struct AncestorBudget {
-    /// Its configuration; only the limits and the name count.
+    /// The agent's configuration; only the limits and the name matter.
     of: Arc<AgentConfig>,
     /// The spending of its run before this fact.
     spent: RunSpending,
@@ -45,8 +46,8 @@ struct AncestorBudget {
 impl AncestorBudgets {
     /// Counts in the next agent above; call it for the parent first, then for its parent.
     ///
-    /// An agent without a run, or without a limit of tokens or money, adds no budget. Where one is being
-    /// stopped for a limit, that is remembered: the nearest such agent counts.
+    /// An agent without a run, or without a limit of tokens or money, adds no budget. If one is being stopped
+    /// for a limit, that is remembered: the nearest such agent counts.
     pub fn add(&mut self, agent: &Agent) {
         let Some(run) = agent.run() else { return };
         let config = agent.config();

@@ -1,11 +1,19 @@
 //! Decides about tool calls. The log has the rules and the calls, so it can answer what another rule would
 //! have done.
 //!
-//! The order of a judgement: what no rule allows (the program's own files, the loss of a system or a home),
-//! `deny`, what is asked each time, `ask` and what may hide from a rule, `allow`, the defaults, and last the
-//! approval mode. It looks at text alone (note 007): where a path leads the tool finds out, and asks
+//! The first of these that applies decides:
+//!
+//! 1. calls that no rule can allow (the program's own files, the loss of a system or a home);
+//! 2. `deny` rules;
+//! 3. calls that are asked about each time;
+//! 4. `ask` rules, and calls that may hide from a rule;
+//! 5. `allow` rules;
+//! 6. the defaults;
+//! 7. the approval mode.
+//!
+//! It looks at text alone (note 007): the tool finds out where a path leads, and calls
 //! [`refused_where_it_leads`]. Everything is a function of the logged configuration and the call, at the
-//! version of the rules that the session keeps to.
+//! version of the rules that the session uses.
 
 mod mode;
 mod oversized;
@@ -96,7 +104,7 @@ fn mode_of(config: &AgentConfig) -> ApprovalMode {
     }
 }
 
-/// The directory that a member works in, where this is the session of one.
+/// The directory that a member works in, if this is the session of one.
 pub fn member_directory(config: &AgentConfig) -> Option<&str> {
     config.server_rules.as_ref()?.member_directory.as_deref()
 }
@@ -333,8 +341,8 @@ pub fn refused_where_it_leads(
 /// Returns whether a tool may make this call of `tool`, such as a script with `invoke`. A refusal says what
 /// helps.
 ///
-/// The rules count as they do for a model's call: what they deny is refused, and a person is asked where they
-/// ask. Where no rule says anything, a person who allowed the tool that calls has allowed the tools that its
+/// The rules count as they do for a model's call: what they deny is refused, and a person is asked if they
+/// ask. If no rule says anything, a person who allowed the tool that calls has allowed the tools that its
 /// file names (`named`): it is not asked about again. That does not hold for files that programs run by
 /// themselves, and for a tool that took the name of another one.
 pub fn judge_inner(config: &AgentConfig, tool: &ToolSpec, input: &Value, named: bool) -> Verdict {

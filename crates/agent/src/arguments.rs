@@ -13,8 +13,8 @@ use crate::nearest;
 /// Maximum number of mistakes of one call to report.
 const MOST: usize = 8;
 
-/// The message to the model about a call whose arguments are wrong, where the tool is one whose schema says
-/// all there is to them.
+/// The message to the model about a call whose arguments are wrong, if the tool is one whose schema says all
+/// there is to them.
 ///
 /// ```
 /// # use agentx_types::{Access, ToolSpec};

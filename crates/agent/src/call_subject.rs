@@ -2,8 +2,8 @@
 //! say about them.
 //!
 //! Rules that deny or ask are held against every way in which a call may be read: they count if any fits. A
-//! rule that allows has to cover all of it as it is written. So a mistake of the reading asks once too often,
-//! and lets nothing pass.
+//! rule that allows has to cover all of it as it is written. A parsing error therefore causes an unnecessary
+//! question, never an unwanted permission.
 //!
 //! Nothing here looks at the disk: links, and what a variable holds, are the tool's to check
 //! ([`refused_where_it_leads`](crate::approval::refused_where_it_leads), decision 007 in `issues/`).
@@ -238,8 +238,8 @@ impl<'a> CallSubject<'a> {
 
     /// The rules that together allow every part of the call.
     ///
-    /// One that allows the whole call is enough. Else each command of the line needs a rule of its own, and a
-    /// line that cannot be taken apart for certain has none. `None` if a part is left.
+    /// A rule that allows the entire call is enough. Else each command of the line needs a rule of its own,
+    /// and a line that cannot be taken apart for certain has none. `None` if a part is left.
     pub(crate) fn allowed_by(&self, rules: &[Rule]) -> Option<Vec<usize>> {
         let rules: Vec<(usize, &Rule)> = rules
             .iter()
@@ -267,7 +267,8 @@ impl<'a> CallSubject<'a> {
         }
         let mut used = Vec::new();
         for (at, command) in line.commands.iter().enumerate() {
-            // What "always" kept word for word was seen without what a pipe gives it, which may be commands for an interpreter.
+            // What "always" kept word for word was seen without what a pipe gives it, which may be commands
+            // for an interpreter.
             let is_fed = self.version >= since::FED_COMMANDS_NEED_A_STAR && line.fed.contains(&at);
             let (index, _) = rules.iter().find(|(_, rule)| {
                 rule.argument.as_ref().is_some_and(|pattern| {

@@ -1,9 +1,9 @@
 //! Takes a command line apart, far enough to say whether a rule covers all of it.
 //!
-//! `allow` rules are held against this reading, which is the narrow one of two: it splits a line only where
-//! that is certain, and what cannot be taken apart with certainty is covered by no `allow` rule but one that
-//! names it whole. The wide reading, for rules that deny or ask, is [`crate::command_analysis`] (decision 021
-//! in `issues/`).
+//! `allow` rules are held against this reading, which is the narrow one of two: it splits a line only if that
+//! is certain, and what cannot be taken apart with certainty is covered by no `allow` rule but one that names
+//! it whole. The wide reading, for rules that deny or ask, is [`crate::command_analysis`] (decision 021 in
+//! `issues/`).
 //!
 //! | line | commands | certain |
 //! | --- | --- | --- |
@@ -20,8 +20,8 @@ use crate::pattern::literal;
 /// space is part of a word.
 pub(crate) const BLANKS: &[char] = &[' ', '\t', '\n', '\r'];
 
-/// A command line without what is blank at its ends. From version 7 of the rules on a carriage return is no
-/// blank: to a shell it belongs to a word.
+/// A command line without what is blank at its ends. From version 7 of the rules on a carriage return is not
+/// a blank: to a shell it belongs to a word.
 pub(crate) fn trimmed(line: &str, version: u32) -> &str {
     match version {
         since::CARRIAGE_RETURNS_ARE_WORDS.. => line.trim_matches([' ', '\t', '\n']),

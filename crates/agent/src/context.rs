@@ -28,7 +28,7 @@ pub struct StepContext<'a> {
     pub taken: Option<&'a Arc<TakenIds>>,
     /// The recorded steps of running calls, by call.
     pub recorded: Option<&'a BTreeMap<ToolCallId, Arc<RecordedEffects>>>,
-    /// The values that scripts keep with this agent; `None` where they keep nothing.
+    /// The values that scripts keep with this agent; `None` if they keep nothing.
     pub kept: Option<&'a Arc<ScriptValues>>,
     /// The number of agents above this one: 0 for the one that people talk to.
     pub depth: u32,

@@ -33,8 +33,8 @@ impl CallSubject<'_> {
         by_file() || (!needs_file && by_name()) || reads_files()
     }
 
-    /// The reason why a person must decide about it although a rule may allow it: it is always asked about, or
-    /// its server changed it and no rule allows it as it is now.
+    /// The reason why a person must decide about it although a rule may allow it: it is always asked about,
+    /// or its server changed it and no rule allows it as it is now.
     pub(crate) fn asked_whatever_rules_say(&self, rules: &[Rule]) -> Option<String> {
         let is_news = || has_changed(self.tool) && self.allowed_by(rules).is_none();
         let always = self.always_asked().map(str::to_owned);
@@ -85,7 +85,7 @@ pub(crate) fn name_in_rules(tool: &ToolSpec) -> String {
     }
 }
 
-/// Returns whether a folder's file describes the tool instead of one of the person's own.
+/// Returns whether a folder's file describes the tool instead of the user's own file.
 pub(crate) fn replaces_another(tool: &ToolSpec) -> bool {
     tool.reach.as_ref().is_some_and(|reach| reach.replaces)
 }

@@ -5,8 +5,8 @@
 //! made unlike before they come here.
 //!
 //! Invariant: each call gets exactly one result, in whatever order results come, and only from the action
-//! that performs it; any other is passed over (invariant 8). Providers refuse a conversation in which a call
-//! has no result, or two; so the ledger is empty only between rounds, and is emptied at once.
+//! that performs it; any other is ignored (invariant 8). Providers refuse a conversation in which a call has
+//! no result, or two; so the ledger is empty only between rounds, and is emptied at once.
 
 use agentx_types::{ActionId, AgentStateId, ContentPart, RequestedCall, ToolCallId, ToolResult, ToolStatus};
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,8 @@ use crate::approval::Question;
 ///                  ─▶ Answering ──────────────▶ Resolved
 /// ```
 ///
-/// A call begins at any of the first four. One that ran when its program died goes from `Running` to `Answering`.
+/// A call begins at any of the first four. One that ran when its program died goes from `Running` to
+/// `Answering`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum CallStage {
     /// A person has to decide.
@@ -81,7 +82,7 @@ impl CallStage {
 pub struct LedgerEntry {
     /// The call as the model asked for it.
     pub call: RequestedCall,
-    /// Its stage.
+    /// The stage of the call.
     pub stage: CallStage,
 }
 
@@ -146,7 +147,7 @@ impl ToolLedger {
             .any(|entry| matches!(entry.stage, CallStage::AwaitingApproval(_)))
     }
 
-    /// Records that the action of a call has begun. Returns the call, where this is news.
+    /// Records that the action of a call has begun. Returns the call, if this is news.
     pub fn mark_started(&mut self, action: &ActionId) -> Option<&ToolCallId> {
         self.entries.iter_mut().find_map(|entry| match &mut entry.stage {
             CallStage::Running {
@@ -166,7 +167,7 @@ impl ToolLedger {
             .any(|entry| matches!(&entry.stage, CallStage::Running { action_id, .. } if action_id == action))
     }
 
-    /// Gives a call the result that `action` came to.
+    /// Gives a call the result of `action`.
     ///
     /// `false` if that is not the action by which the call is open: the call is unknown, waits for a
     /// decision, has its result already, or the result is of an earlier call with the same id.

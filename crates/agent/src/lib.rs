@@ -14,9 +14,9 @@
 //! | `interrupt_requested` | the run is being stopped | `cancel` for all that runs, then `report` |
 //! | `writer_attached` | what another process left open is settled | the calls that may be made again |
 //!
-//! Where to read: `run_lifecycle` for what a run is, `react` for the machine that most agents have, `conversation`
-//! for what a model is sent, [`approval`] and [`command_analysis`] for what a call may do, [`matching`] for the agent
-//! that sorts inputs by rules.
+//! Where to read: `run_lifecycle` for what a run is, `react` for the machine that most agents have,
+//! `conversation` for what a model is sent, [`approval`] and [`command_analysis`] for what a call may do,
+//! [`matching`] for the agent that sorts inputs by rules.
 //!
 //! ```
 //! use agentx_agent::{Agent, StepContext, fixtures};
@@ -112,25 +112,27 @@ pub use secret_files::secret_files;
 /// - A. [`new`](Self::new) builds it from the configuration in `session_opened` or `agent_spawned`.
 /// - B. [`step`](Self::step) takes a fact.
 /// - C. Effects of the same fact that come from other agents: `on_…_above` for a change in an agent above,
-///   [`on_child`](Self::on_child) for the output of an agent below; and [`bind_by`](Self::bind_by) for changed
-///   rules of the server.
+///   [`on_child`](Self::on_child) for the output of an agent below; and [`bind_by`](Self::bind_by) for
+///   changed rules of the server.
 /// - D. Getters, which take `&self` and may be called at any time.
 ///
-/// B and C take their inputs as arguments, with a [`StepContext`], and return all that follows as a [`Transition`]; `bind_by`
-/// returns nothing. Each action is whole when it is returned.
+/// B and C take their inputs as arguments, with a [`StepContext`], and return all that follows as a
+/// [`Transition`]; `bind_by` returns nothing. Each action is complete when it is returned.
 ///
 /// Give it every fact of the session that is addressed to it or to nobody, in `seq` order. For one fact, the
 /// agents of a session go in this order:
 ///
 /// 1. `bind_by` for all, where the fact changes the rules of the server;
 /// 2. `step` for each that the fact concerns, in the order of their ids;
-/// 3. `on_limits_above`, `on_approval_above`, `on_rules_above` for those below one whose configuration the fact changes;
+/// 3. `on_limits_above`, `on_approval_above`, `on_rules_above` for those below one whose configuration the
+///    fact changes;
 /// 4. `on_child` for the agent above each that has said something in 2 or 4, until nobody says anything more.
 ///
-/// [`StepContext::before`] is the sum of what the transitions of the same fact [`acted`](Transition::acted) so far: that is how two agents
-/// never give one id to two actions. What answers an action carries the action's id as its `cause`, or it answers nothing. While a log is
-/// read again, drop the actions: their results follow in the log. A `writer_attached` fact marks the point where another process takes
-/// over; the actions that follow from it settle what the old one left open.
+/// [`StepContext::before`] is the sum of what the transitions of the same fact [`acted`](Transition::acted)
+/// so far: that is how two agents never give one id to two actions. What answers an action carries the
+/// action's id as its `cause`, or it answers nothing. While a log is read again, drop the actions: their
+/// results follow in the log. A `writer_attached` fact marks the point where another process takes over; the
+/// actions that follow from it settle what the old one left open.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Agent {
@@ -150,7 +152,7 @@ impl Agent {
         }
     }
 
-    /// Takes the next fact and says what follows.
+    /// Applies the next fact and returns what follows from it.
     ///
     /// A fact that does not concern the agent gives an empty [`Transition`]; none is an error. `context` is
     /// what the session says about the moment, and must not be older than the fact.
@@ -225,7 +227,7 @@ impl Agent {
                 (rules.len() > self.config().rules.len()).then_some(ConfigChange::Rules(rules))
             }
             ConfigChange::Guard(_) | ConfigChange::RulesVersion(_) => Some(change.clone()),
-            // Whatever is asked of its provider is asked where a person named a model of it.
+            // Whatever is asked of its provider is asked if a person named a model of it.
             ConfigChange::Model(named) => {
                 let own = &self.config().model;
                 let moves = own.provider == named.provider && own.server != named.server;

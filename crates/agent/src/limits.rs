@@ -52,7 +52,7 @@ pub(crate) fn reached(limits: &Limits, spent: &RunSpending) -> Option<ReachedLim
 /// The limit that forbids another model call, whether tools are used or not.
 ///
 /// Tokens are those that a provider counts for the context (`context_tokens`), of all calls together. `whose`
-/// names the agent whose limits they are, where that is not the one that is told.
+/// names the agent whose limits they are, if that is not the one that is told.
 pub(crate) fn used_up(limits: &Limits, spent: &RunSpending, whose: Option<&str>) -> Option<ReachedLimit> {
     let run = whose.map_or_else(|| "one run".to_owned(), |name| format!("one run of agent {name}"));
     let tokens = spent.usage.context_tokens();

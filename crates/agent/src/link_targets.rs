@@ -27,7 +27,7 @@ pub struct LineNames {
     pub paths: Vec<String>,
     /// Names with globs and variables in them, as [`crate::command_analysis`] notes them.
     globs: Vec<String>,
-    /// The way in which its programs come upon files below the folders that it names; `None` where they leave
+    /// The way in which its programs come upon files below the folders that it names; `None` if they leave
     /// links as they are.
     pub walk: Option<FolderWalk>,
 }

@@ -1,8 +1,8 @@
 //! Options in rules that deny or ask, in whatever way they are written.
 //!
 //! Short options are taken as sets: `rm -fr x`, `rm -r -f x` and `rm x -rf` are what a rule about `rm -rf *`
-//! means. Long options are known by their beginning: `git reset --har` is what a rule about
-//! `git reset --hard` means. Used only where a rule restricts, never to allow more.
+//! means. Long options are known by their beginning: `git reset --har` is what a rule about `git reset
+//! --hard` means. Used only if a rule restricts, never to allow more.
 //!
 //! | rule | command | taken apart as | fits |
 //! | --- | --- | --- | --- |
@@ -38,7 +38,7 @@ struct ShortOptions<'c> {
     words: String,
     /// Letters of its options, as they come.
     letters: Vec<char>,
-    /// The options that are not short ones, where they are taken apart too.
+    /// The options that are not short ones, if they are taken apart too.
     long: Vec<&'c str>,
 }
 

@@ -1,4 +1,4 @@
-//! Words of people who do not own the session, as a model reads them: it must not take them for the owner's.
+//! Marks messages of people other than the owner, so that the model does not attribute them to the owner.
 //!
 //! A message with `by` is put between tags that name the person; the conversation itself keeps it as it came.
 //! Such words may not hold the tags themselves, or somebody could close them early and speak as the owner.

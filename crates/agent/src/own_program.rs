@@ -147,8 +147,8 @@ fn is_own(word: &str) -> bool {
     name.trim_end_matches(ANYTHING) == NAME
 }
 
-/// Returns whether these arguments may change settings: a group and one of its verbs, where an unknown word
-/// may be either.
+/// Returns whether these arguments may change settings: a group and one of its verbs, if an unknown word may
+/// be either.
 fn changes(words: &[&str]) -> bool {
     let unknown = |word: &str| word.contains(ANYTHING);
     CHANGES.iter().any(|(group, verbs)| {

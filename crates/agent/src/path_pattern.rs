@@ -61,8 +61,8 @@ impl ReadPath {
     }
 }
 
-/// The degree to which `pattern` is surely about a name with globs or expansions in it, as [`crate::command_analysis`]
-/// notes them: the surest of all ways to read the name.
+/// The degree to which `pattern` is surely about a name with globs or expansions in it, as
+/// [`crate::command_analysis`] notes them: the surest of all ways to read the name.
 pub(crate) fn glob_meets(pattern: &str, name: &str, workspace: &str, base: &str) -> PathOverlap {
     let ways = ways_to_hold(pattern, name, workspace, base);
     let met = ways.iter().map(|(pattern, name)| meeting(pattern, name));
@@ -71,7 +71,7 @@ pub(crate) fn glob_meets(pattern: &str, name: &str, workspace: &str, base: &str)
 
 /// Returns whether a name with globs is one of the paths of `pattern`, as `holds` says.
 ///
-/// Where it begins with a variable, it may begin at the root as well, which counts only if the rest names it.
+/// If it begins with a variable, it may begin at the root as well, which counts only if the rest names it.
 pub(crate) fn glob_holds(
     pattern: &str,
     name: &str,

@@ -25,7 +25,7 @@ const AROUND: usize = 400;
 /// The maximum number of characters per call.
 const PAGE: usize = 12_000;
 
-/// The tool, where it is on offer and where the agent has no other of this name.
+/// The tool, if it is on offer and where the agent has no other of this name.
 ///
 /// It is on offer from the start, beside other tools: the beginning of a request must not change, because
 /// caches and what models thought hang on it. An agent without tools is offered it once something is
@@ -40,8 +40,8 @@ pub(crate) fn offered(config: &AgentConfig, condensed: bool) -> Option<ToolSpec>
     (offered && !config.tools.iter().any(|tool| tool.name == RECALL)).then(tool)
 }
 
-/// The tool, as the model is told of it. Its words are a part of each request, so a change of them changes
-/// what every session sends.
+/// The tool, as it is described to the model. Its words are a part of each request, so a change of them
+/// changes what every session sends.
 fn tool() -> ToolSpec {
     ToolSpec::new(RECALL.to_owned(), "Finds what was said and done in the parts of this conversation that are condensed, word for word. \
                       Give `words` to search: it shows places with the number of their event. Give `from` (and `to`) to read \

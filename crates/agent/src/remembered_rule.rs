@@ -62,8 +62,8 @@ pub fn command(line: &str) -> String {
     }
 }
 
-/// The pattern of a rule for changes like that of the file at `path`, which is normal, absolute and within `workspace`: the files
-/// right beside it, where it lies in a folder of its own, else the file alone.
+/// The pattern of a rule for changes like that of the file at `path`, which is normal, absolute and within
+/// `workspace`: the files right beside it, where it lies in a folder of its own, else the file alone.
 ///
 /// ```
 /// use agentx_agent::remembered_rule::folder;

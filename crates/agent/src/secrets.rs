@@ -27,7 +27,8 @@ pub enum Guarded {
     Around,
 }
 
-/// Returns whether a path is guarded, as it is written in a call or a command line. A relative one begins at `workspace`.
+/// Returns whether a path is guarded, as it is written in a call or a command line. A relative one begins at
+/// `workspace`.
 ///
 /// ```
 /// use agentx_agent::secrets::{Guarded, guarded};
@@ -125,7 +126,6 @@ pub fn opens_secrets(guard: &Guard, rule: &Rule, workspace: &str) -> bool {
 pub(crate) struct SecretGuard {
     /// The program's own files, which nothing excepts.
     own: WatchedFiles,
-    /// Files with secrets.
     secrets: WatchedFiles,
     /// Patterns of paths that only look like those of secrets.
     except: Vec<String>,
@@ -305,7 +305,8 @@ fn shown(glob: &str) -> String {
     glob.replace(|c: char| c.is_control(), "*")
 }
 
-/// A word of a command line as it stands, and without what programs write before a file's name: `file=@.env`, `HEAD:.env`.
+/// A word of a command line as it stands, and without what programs write before a file's name: `file=@.env`,
+/// `HEAD:.env`.
 fn ways_to_read(word: &str) -> impl Iterator<Item = &str> {
     let behind = |mark: char| word.rsplit_once(mark).map(|(_, rest)| rest);
     [Some(word), behind('@'), behind(':'), behind('=')]

@@ -155,7 +155,7 @@ fn task(part: &Part, length: u64, wish: Option<(&str, Option<&OwnerId>)>) -> Str
     task
 }
 
-/// The transcript of the part, as roomy as it fits into `room` tokens; where it does not fit at all, the
+/// The transcript of the part, as roomy as it fits into `room` tokens; if it does not fit at all, the
 /// beginning and the end of it.
 fn transcript(part: &Part, room: u64, rules_version: u32) -> String {
     let mut text = String::new();

@@ -1,14 +1,14 @@
-//! Ranks tools by a query: BM25 over the words of names, parameters and descriptions, where words with the same
-//! stem are equal and words that people use for the same thing are nearly so.
+//! Ranks tools by a query: BM25 over the words of names, parameters and descriptions, where words with the
+//! same stem are equal and words that people use for the same thing are nearly so.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use agentx_types::ToolSpec;
 use serde_json::Value;
 
-/// How soon further occurrences of a word count little (BM25's k1).
+/// The saturation of repeated words (BM25's k1)
 const SATURATION: f64 = 1.2;
-/// How much longer texts are discounted (BM25's b).
+/// The discount of longer texts (BM25's b)
 const LENGTH: f64 = 0.6;
 /// The weight of a word by where it stands: in the name, in the name of a parameter, in the description.
 const IN_NAME: f64 = 3.0;
@@ -148,7 +148,7 @@ impl ToolWords {
         }
     }
 
-    /// What one word says for this tool.
+    /// Returns the score of one word for this tool.
     fn score(&self, word: &str, rarity: &BTreeMap<String, f64>, average: f64) -> f64 {
         let (Some(weight), Some(rarity)) = (self.weights.get(word), rarity.get(word)) else {
             return 0.0;
@@ -158,7 +158,7 @@ impl ToolWords {
     }
 }
 
-/// How much each word tells tools apart.
+/// Returns the rarity of each word: the weight by which it distinguishes tools.
 fn rarity(documents: &[ToolWords]) -> BTreeMap<String, f64> {
     let mut with_it: BTreeMap<String, usize> = BTreeMap::new();
     for word in documents.iter().flat_map(|document| document.weights.keys()) {
@@ -188,9 +188,8 @@ fn with_alike(word: String) -> Vec<(String, f64)> {
     words
 }
 
-/// The stems of the words of a text: a word ends at any character other than a letter or digit, and
-/// before a capital letter in `camelCase`. In scripts without spaces, each pair of neighbouring characters is a
-/// word.
+/// The stems of the words of a text: a word ends at any character other than a letter or digit, and before a
+/// capital letter in `camelCase`. In scripts without spaces, each pair of neighbouring characters is a word.
 fn stems(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
@@ -221,7 +220,8 @@ fn is_unspaced(c: char) -> bool {
     matches!(c, '\u{0E00}'..='\u{0E7F}' | '\u{3040}'..='\u{30FF}' | '\u{3400}'..='\u{9FFF}')
 }
 
-/// The stem of an English word in lower case, roughly: `creating`, `created`, `creates` and `create` have one.
+/// The stem of an English word in lower case, roughly: `creating`, `created`, `creates` and `create` have
+/// one.
 fn stem(word: &str) -> String {
     if !word.is_ascii() || word.len() < 4 {
         return word.to_owned();

@@ -1,4 +1,4 @@
-//! `find_tools`: tools of MCP servers that a model gets by searching, where all of them would take too much of
+//! `find_tools`: tools of MCP servers that a model gets by searching, if all of them would take too much of
 //! its window. The machine answers by itself, from the configuration that is in the log.
 //!
 //! | in a request | when |
@@ -6,9 +6,9 @@
 //! | every tool | the tools of servers take at most their share of the window ([`ToolSearch`](agentx_types::ToolSearch)) |
 //! | other tools, `find_tools`, and what was found, in the order in which it was found | else |
 //!
-//! The result of a call names what was found, so the log says what each later request has: a ranking of a newer
-//! program does not change what older sessions send. A tool that was not found can be called all the same, by
-//! the same rules; its schema is in the requests after that.
+//! The result of a call names what was found, so the log says what each later request has: a ranking of a
+//! newer program does not change what older sessions send. A tool that was not found can be called all the
+//! same, by the same rules; its schema is in the requests after that.
 
 use agentx_types::{Access, AgentConfig, ToolSpec};
 use serde_json::{Value, json};
@@ -37,7 +37,7 @@ fn server_of(tool: &ToolSpec) -> Option<&str> {
 }
 
 /// Returns whether the tools of servers are searched: together they take more than their share of the window.
-/// Never where the window is not known, and not where the agent has a tool of its own with the name.
+/// Never if the window is not known, and not if the agent has a tool of its own with the name.
 pub(crate) fn offered(config: &AgentConfig) -> Option<ToolSpec> {
     let share = config.tool_search?;
     let room = config
@@ -51,7 +51,7 @@ pub(crate) fn offered(config: &AgentConfig) -> Option<ToolSpec> {
     (taken > room && config.model.context_window > 0 && is_free).then(|| tool(of_servers()))
 }
 
-/// The tool, as the model is told of it.
+/// The tool, as it is described to the model.
 fn tool<'a>(of_servers: impl Iterator<Item = &'a ToolSpec>) -> ToolSpec {
     let mut servers: Vec<(&str, usize)> = Vec::new();
     for server in of_servers.filter_map(server_of) {

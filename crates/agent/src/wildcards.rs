@@ -2,7 +2,7 @@
 //! whose value nobody saw.
 //!
 //! `CallSubject::covers_command` asks these questions of a pattern that fits a command, beside those of
-//! `severity`. Each of them can only keep a rule from covering: where one says no, a person is asked.
+//! `severity`. Each of them can only keep a rule from covering: if one says no, a person is asked.
 //!
 //! | pattern | command | covered |
 //! | --- | --- | --- |
@@ -46,8 +46,8 @@ fn variables(line: &str) -> Vec<String> {
     found
 }
 
-/// Returns whether each word of the command is one of the pattern's or lies in a folder that it names, where
-/// all stars of the pattern stand for what lies below a folder. `true` for patterns with other stars.
+/// Returns whether each word of the command is one of the pattern's or lies in a folder that it names, if all
+/// stars of the pattern stand for what lies below a folder. `true` for patterns with other stars.
 pub(crate) fn names_all_places(pattern: &str, command: &str) -> bool {
     let plain = pattern.replace("\\*", "");
     let below_only = plain.contains("/*") && plain.replace("/**", "").replace("/*", "").find('*').is_none();
@@ -60,7 +60,7 @@ pub(crate) fn names_all_places(pattern: &str, command: &str) -> bool {
         })
 }
 
-/// Returns whether no word of the command climbs out of a folder, where a star of the pattern stands right
+/// Returns whether no word of the command climbs out of a folder, if a star of the pattern stands right
 /// behind a `/`. A variable may hold anything, and so climbs.
 pub(crate) fn stays_below(pattern: &str, command: &str) -> bool {
     let starred = pattern.contains("/*");

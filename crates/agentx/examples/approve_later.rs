@@ -1,4 +1,5 @@
-//! A decision that takes until tomorrow. The first process asks and ends; any later one decides, and the run continues.
+//! A decision that takes until tomorrow. The first process asks and ends; any later one decides, and the run
+//! continues.
 //!
 //! ```sh
 //! approve_later DIRECTORY            # asks, says what is awaited and in which session

@@ -64,7 +64,7 @@ async fn main() -> Result<(), AgentError> {
     drop(story);
     // A tool of a helper, by a token.
     cancelled(&agent, "delegate to diver: dive in Loch Ness").await?;
-    // The session goes on.
+    // The session continues.
     println!("{}", agent.ask("say still here").await?);
     agent.close().await;
     Ok(())

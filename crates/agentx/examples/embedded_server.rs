@@ -1,6 +1,8 @@
-//! A server inside one's own program: a shop that already answers over HTTP serves its agent at the same address.
+//! A server inside one's own program: a shop that already answers over HTTP serves its agent at the same
+//! address.
 //!
-//! It sweeps, continues with what was under way and limits as `agentx serve` does. Here the shop is its first customer, too.
+//! It sweeps, continues with what was under way and limits as `agentx serve` does. Here the shop is its first
+//! customer, too.
 
 use std::sync::Arc;
 
@@ -52,7 +54,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (stop, stopped) = oneshot::channel::<()>();
     let serving = tokio::spawn(server.run(async { drop(stopped.await) }));
 
-    // Anybody with a key that the shop trusts does this from afar; the shop's own is that of its data directory.
+    // Anybody with a key that the shop trusts does this from afar; the shop's own is that of its data
+    // directory.
     let key = Keyring::open(&settings.data_dir)?.identity_or_new()?;
     let agent = agentx::agent("You sell.").model("scripted").all_tools();
     let agent = agent.remote(url, key).start().await?;

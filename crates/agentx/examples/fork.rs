@@ -1,4 +1,5 @@
-//! Two ways on from one point: a fork costs nothing, whatever came before it, and both go on by themselves.
+//! Two ways on from one point: a fork costs nothing, whatever came before it, and both continue by
+//! themselves.
 
 use agentx::AgentError;
 

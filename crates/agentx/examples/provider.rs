@@ -1,4 +1,4 @@
-//! A model of one's own: it counts how often each word was said, and asks for a tool where it does not know what to say.
+//! A custom model: it counts how often each word was said, and calls a tool if it does not know what to say.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! Three reactors that come while an agent runs: one brings a tool, one answers in the place of the model, one only watches.
+//! Three reactors that come while an agent runs: one brings a tool, one answers in the place of the model,
+//! one only watches.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -54,7 +55,7 @@ async fn main() -> Result<(), AgentError> {
     });
     let watcher = agent.attach(watcher).await?;
 
-    // It brings a tool: the agent is told of it before its next run.
+    // It brings a tool: the agent is notified of it before its next run.
     let trains = ToolEnvironment::new("trains", [next_train.into_tool()]);
     let trains = agent.attach(trains).await?;
     println!("{}", agent.ask("next train to Rome?").await?);

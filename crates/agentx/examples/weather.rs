@@ -1,4 +1,5 @@
-//! An agent with a tool. The offline demo answers; a model does with its name and `.api_key(..)` in the place of `"scripted"`.
+//! An agent with a tool. The offline demo answers; a model does with its name and `.api_key(..)` in the place
+//! of `"scripted"`.
 
 /// Says what the weather is like in a city.
 #[agentx::tool]

@@ -1,5 +1,6 @@
-//! An agent that is answering: one stream of updates, and the answer as its end. Whoever awaits the answer folds the same
-//! stream. It hears one run of one subscription and keeps no place in the session: the follower is behind the subscription.
+//! An agent that is answering: one stream of updates, and the answer as its end. Whoever awaits the answer
+//! folds the same stream. It hears one run of one subscription and keeps no place in the session: the
+//! follower is behind the subscription.
 
 use std::collections::BTreeMap;
 use std::future::{Future as _, IntoFuture, poll_fn};
@@ -18,10 +19,11 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 use crate::{AgentError, AgentHandle, Answer, Update};
 
-/// An agent that is answering. Read it with [`Answering::next`] or as a [`Stream`]; await it for the answer alone.
+/// An agent that is answering. Read it with [`Answering::next`] or as a [`Stream`]; await it for the answer
+/// alone.
 ///
-/// Whoever drops it stops the run, with its model call, its tools and the agents that it made. A run that waits for a decision
-/// continues waiting, and [`AgentHandle::answer`] takes it up again.
+/// Whoever drops it stops the run, with its model call, its tools and the agents that it made. A run that
+/// waits for a decision continues waiting, and [`AgentHandle::answer`] takes it up again.
 pub struct Answering {
     agent: AgentHandle,
     run: RunId,
@@ -34,13 +36,13 @@ pub struct Answering {
 /// The state of the run, according to the events so far.
 #[derive(Clone, Copy, PartialEq)]
 enum RunPhase {
-    /// Its input waits.
+    /// The input waits.
     Waiting,
-    /// It is in progress.
+    /// The run is in progress.
     Running,
-    /// It waits for a decision.
+    /// The run waits for a decision.
     ApprovalRequired,
-    /// It has ended, or cannot be heard any more.
+    /// The run has ended, or its events can no longer be read.
     Over,
 }
 
@@ -75,8 +77,8 @@ impl Answering {
         self
     }
 
-    /// A value for the tools of this run from here on, as [`Ask::with`](crate::Ask::with): what a process that continues with a
-    /// run after another has to give again.
+    /// A value for the tools of this run from here on, as [`Ask::with`](crate::Ask::with): what a process
+    /// that continues with a run after another has to give again.
     pub async fn with<T: Send + Sync + 'static>(self, value: T) -> Self {
         let values = RequestValues::default().with(value);
         self.agent.asks().keep(self.agent.id(), &self.run, values).await;
@@ -240,7 +242,7 @@ impl AnswerProgress {
         self.update_of_child(event)
     }
 
-    /// The same, where what is said is not part of the answer.
+    /// The same, if what is said is not part of the answer.
     fn update_of_child(&mut self, event: &RuntimeEvent) -> Option<Update> {
         Some(match event {
             RuntimeEvent::TextDelta(delta) => Update::Text(delta.text.clone()),

@@ -1,4 +1,4 @@
-//! One thing that is asked: what goes with it, and how it is begun.
+//! A question to an agent: its options, and its start.
 
 use std::future::IntoFuture;
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use crate::{AgentError, AgentHandle, Answer, Answering};
 
 /// Something that is about to be asked. Await it for the [`Answer`], or [stream](Ask::stream) it.
 ///
-/// Whoever stops waiting stops the run, with its model call, its tools and the agents that it made, unless it waits for a
-/// decision: then it continues waiting.
+/// Whoever stops waiting stops the run, with its model call, its tools and the agents that it made, unless it
+/// waits for a decision: then it continues waiting.
 #[must_use = "nothing is sent until it is awaited or streamed"]
 pub struct Ask {
     agent: AgentHandle,
@@ -33,9 +33,10 @@ impl Ask {
         }
     }
 
-    /// A value for the tools of this run, and of no other: they have it with `context.get::<T>()`. It is in no log and does
-    /// not outlive the process; helpers do not get it. It is for the tools that the agent brings itself: where the agent is on a server or on a
-    /// runtime that was there already, asking with a value is an error.
+    /// A value for the tools of this run, and of no other: they have it with `context.get::<T>()`. It is in
+    /// no log and does not outlive the process; helpers do not get it. It is for the tools that the agent
+    /// brings itself: if the agent is on a server or on a runtime that was there already, asking with a value
+    /// is an error.
     pub fn with<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         self.values = self.values.with(value);
         self
@@ -47,9 +48,9 @@ impl Ask {
         self
     }
 
-    /// The schema that the answer has to fit: the run ends only with an answer that does, or fails once the model was asked again
-    /// [as often as it may be](AnswerSchema::repairs). Calls of tools on the way are not held against it. Without one the schema of the
-    /// agent's file holds, if it has one.
+    /// The schema that the answer has to fit: the run ends only with an answer that does, or fails once the
+    /// model was asked again [as often as it may be](AnswerSchema::repairs). Calls of tools on the way are
+    /// not held against it. Without one the schema of the agent's file holds, if it has one.
     pub fn answer_schema(mut self, schema: AnswerSchema) -> Self {
         self.answer_schema = Some(Arc::new(schema));
         self

@@ -1,4 +1,5 @@
-//! A question whose answer is a type: the schema of the type goes with the question, and the answer is read as the type.
+//! A question whose answer is a type: the schema of the type goes with the question, and the answer is read
+//! as the type.
 
 use std::future::IntoFuture;
 use std::marker::PhantomData;
@@ -13,7 +14,8 @@ use crate::{AgentError, AgentHandle, Ask};
 
 /// A question whose answer is a `T`. Await it to send it.
 ///
-/// Objects of the schema allow no properties but those of the type, so that models can be held to it natively.
+/// Objects of the schema allow no properties but those of the type, so that models can be held to it
+/// natively.
 #[must_use = "nothing is sent until it is awaited"]
 pub struct AskAs<T> {
     ask: Ask,
@@ -23,7 +25,8 @@ pub struct AskAs<T> {
 
 impl AgentHandle {
     /// Asks the agent and waits for an answer that is a `T`. The model gets the JSON Schema of `T`, the
-    /// answer is validated, and one that does not fit is answered with what is wrong, [twice at most](AskAs::repairs).
+    /// answer is validated, and one that does not fit is answered with what is wrong, [twice at
+    /// most](AskAs::repairs).
     ///
     /// ```
     /// use agentx::{schemars::JsonSchema, serde::Deserialize};
@@ -58,12 +61,13 @@ impl<T: DeserializeOwned + JsonSchema> AskAs<T> {
         }
     }
 
-    /// Maximum number of times that the model is asked again after an answer that does not fit. The default is 2.
+    /// Maximum number of times that the model is asked again after an answer that does not fit. The default
+    /// is 2.
     pub fn repairs(self, repairs: u32) -> Self {
         Self { repairs, ..self }
     }
 
-    /// What else goes with it: values for tools, a token that stops it.
+    /// Adds options of the question: values for tools, a token that stops it.
     pub fn and(self, with: impl FnOnce(Ask) -> Ask) -> Self {
         Self {
             ask: with(self.ask),
@@ -79,8 +83,8 @@ impl<T: DeserializeOwned + JsonSchema + 'static> IntoFuture for AskAs<T> {
     /// Asks.
     ///
     /// # Errors
-    /// Returns the errors of [`Ask`]: [`AgentError::Ended`] where no answer fitted; and [`AgentError::Unreadable`] where
-    /// an answer fits the schema of `T` and is none.
+    /// Returns the errors of [`Ask`]: [`AgentError::Ended`] where no answer fitted; and
+    /// [`AgentError::Unreadable`] where an answer fits the schema of `T` and is none.
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
             let schema = AnswerSchema {
@@ -103,7 +107,7 @@ fn schema_of<T: JsonSchema>() -> Value {
     schema
 }
 
-/// Forbids other properties in each object whose properties stand in one place. Where alternatives stand beside
+/// Forbids other properties in each object whose properties stand in one place. If alternatives stand beside
 /// properties, both together describe the object, and it stays open.
 fn close(schema: &mut Value) {
     let Some(fields) = schema.as_object_mut() else {

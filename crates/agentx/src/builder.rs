@@ -14,7 +14,8 @@ use crate::setup::Workplace;
 use crate::tool::IntoTool;
 use crate::{AgentError, AgentHandle, Provider, Reply};
 
-/// An agent with these standing instructions. It is told what else it is, and then [started](AgentBuilder::start).
+/// An agent with these standing instructions. It is told what else it is, and then
+/// [started](AgentBuilder::start).
 pub fn agent(instructions: impl Into<Arc<str>>) -> AgentBuilder {
     AgentBuilder {
         definition: Definition {
@@ -48,7 +49,7 @@ pub(crate) struct Definition {
     pub(crate) helpers: Vec<(String, Definition)>,
 }
 
-/// Its permissions; a field that is `None` is taken from the configuration, if there is one.
+/// The permissions; a field that is `None` is taken from the configuration, if there is one.
 #[derive(Default)]
 pub(crate) struct AgentPermissions {
     pub(crate) approval: Option<ApprovalMode>,
@@ -57,15 +58,15 @@ pub(crate) struct AgentPermissions {
 }
 
 impl AgentBuilder {
-    /// The model: an id, an alias or `provider/id` of the [catalog](crate::llm::Catalog); `scripted` is the offline demo, which needs
-    /// neither key nor network.
+    /// The model: an id, an alias or `provider/id` of the [catalog](crate::llm::Catalog); `scripted` is the
+    /// offline demo, which needs neither key nor network.
     pub fn model(mut self, model: impl Into<String>) -> Self {
         self.definition.door.model = Some(model.into());
         self
     }
 
-    /// Models to ask in this order, within a run, if the model is down, limited or refuses. The next run begins
-    /// with the model again. Without it those of the configuration are asked, if there is one.
+    /// Models to ask in this order, within a run, if the model is down, limited or refuses. The next run
+    /// begins with the model again. Without it those of the configuration are asked, if there is one.
     pub fn fallbacks<T: Into<String>>(mut self, models: impl IntoIterator<Item = T>) -> Self {
         self.definition.door.fallbacks = Some(models.into_iter().map(Into::into).collect());
         self
@@ -88,7 +89,8 @@ impl AgentBuilder {
         self
     }
 
-    /// A model that the program brings itself. With it [`AgentBuilder::model`] names one of the provider's models, if it has several.
+    /// A model that the program brings itself. With it [`AgentBuilder::model`] names one of the provider's
+    /// models, if it has several.
     pub fn provider(mut self, provider: impl Provider) -> Self {
         self.definition.door.own = Some(OwnProvider {
             name: provider.name().to_owned(),
@@ -98,9 +100,9 @@ impl AgentBuilder {
         self
     }
 
-    /// The same by the whole contract of model calls: the environment's effector answers for the agent's model, under the name of its
-    /// provider. Retries, errors and partial answers are then its own affair; [`Effector`](crate::runtime::Effector) says what it has
-    /// to say.
+    /// The same by the whole contract of model calls: the environment's effector answers for the agent's
+    /// model, under the name of its provider. Retries, errors and partial answers are then its own affair;
+    /// [`Effector`](crate::runtime::Effector) says what it has to say.
     pub fn environment(mut self, environment: ModelEnvironment) -> Self {
         let (name, effector) = environment.into_parts();
         self.definition.door.own = Some(OwnProvider {
@@ -111,8 +113,8 @@ impl AgentBuilder {
         self
     }
 
-    /// A model whose answers are listed: texts, or [`Reply`]s that ask for tools. For tests: nothing else is asked, and one call more
-    /// than answers fails.
+    /// A model whose answers are listed: texts, or [`Reply`]s that ask for tools. For tests: nothing else is
+    /// asked, and one call more than answers fails.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -141,15 +143,16 @@ impl AgentBuilder {
         self
     }
 
-    /// The built-in tools too: files, searches, command lines. They are asked about as the approval mode says.
+    /// The built-in tools too: files, searches, command lines. They are asked about as the approval mode
+    /// says.
     #[cfg(feature = "tools")]
     pub fn builtin_tools(mut self) -> Self {
         self.definition.builtin = true;
         self
     }
 
-    /// An agent that this one may hand work to, by its name. Where it works and is kept is as for this one; a model that
-    /// it names has a key and an address of its own.
+    /// An agent that this one may hand work to, by its name. Where it works and is kept is as for this one; a
+    /// model that it names has a key and an address of its own.
     pub fn helper(mut self, name: impl Into<String>, helper: Self) -> Self {
         self.definition.helpers.push((name.into(), helper.definition));
         self
@@ -158,20 +161,20 @@ impl AgentBuilder {
     /// Sets the default for calls that no rule decides; without it a person decides, unless a configuration
     /// that was [asked for](AgentBuilder::from_user_config) says otherwise. Only calls of tools that change
     /// files or run programs are asked about: a run that comes to one ends for whoever awaits it with
-    /// [`AgentError::ApprovalRequired`], and continues when [`AgentHandle::approve`] or [`AgentHandle::deny`] says
-    /// so.
+    /// [`AgentError::ApprovalRequired`], and continues when [`AgentHandle::approve`] or [`AgentHandle::deny`]
+    /// says so.
     pub fn approval(mut self, mode: ApprovalMode) -> Self {
         self.definition.rights.approval = Some(mode);
         self
     }
 
-    /// One approval rule more, beside those of a configuration.
+    /// Adds an approval rule to those of a configuration.
     pub fn rule(mut self, rule: Rule) -> Self {
         self.definition.rights.rules.push(rule);
         self
     }
 
-    /// Sets the limits of each run, instead of the configuration's; a field that is `None` is no limit.
+    /// Sets the limits of each run, instead of the configuration's; a field that is `None` is not a limit.
     /// Without this, and without a configuration, a model is answered with tool results 50 times. A run that
     /// reaches a limit ends with [`AgentError::Ended`], which holds the text until then.
     ///
@@ -198,23 +201,25 @@ impl AgentBuilder {
         self
     }
 
-    /// Keeps sessions in this log. **Without it nothing is kept**: the log is in [memory](crate::runtime::MemoryLog), and goes with the
-    /// last handle.
+    /// Keeps sessions in this log. **Without it nothing is kept**: the log is in
+    /// [memory](crate::runtime::MemoryLog), and goes with the last handle.
     pub fn log(mut self, log: Arc<dyn SessionLog>) -> Self {
         self.place.log = Some(log);
         self
     }
 
-    /// Keeps sessions on disk, in this directory, where [`AgentBuilder::resume`] finds them in a later process.
+    /// Keeps sessions on disk, in this directory, where [`AgentBuilder::resume`] finds them in a later
+    /// process.
     #[cfg(feature = "sqlite")]
     pub fn data_dir(mut self, directory: impl Into<PathBuf>) -> Self {
         self.place.data_dir = Some(directory.into());
         self
     }
 
-    /// Reads the configuration of the person who runs the program, as the program `agentx` does: their file, that of the workspace, the
-    /// environment. Models, keys, rules and limits that are not said here are theirs; the model is then that which they name, else that
-    /// of the first provider that has a key, else the offline demo. Without this nothing of theirs is read.
+    /// Reads the configuration of the person who runs the program, as the program `agentx` does: their file,
+    /// that of the workspace, the environment. Models, keys, rules and limits that are not said here are
+    /// theirs; the model is then that which they name, else that of the first provider that has a key, else
+    /// the offline demo. Without this nothing of theirs is read.
     #[cfg(feature = "config")]
     pub fn from_user_config(mut self) -> Self {
         self.place.user_config = true;
@@ -228,23 +233,24 @@ impl AgentBuilder {
         self
     }
 
-    /// Has its session on a runtime that is there already, with that one's log, models, settings and tools: the agent has those of them whose
-    /// specifications were given by [`AgentBuilder::tool`], and all with [`AgentBuilder::all_tools`].
+    /// Has its session on a runtime that is there already, with that one's log, models, settings and tools:
+    /// the agent has those of them whose specifications were given by [`AgentBuilder::tool`], and all with
+    /// [`AgentBuilder::all_tools`].
     pub fn runtime(mut self, runtime: Arc<dyn Runtime>) -> Self {
         self.place.runtime = Some(runtime);
         self
     }
 
-    /// All tools of the runtime that it is on, also those of [reactors](AgentHandle::attach) that come later: the agent is told of them
-    /// between two runs. The built-in tools are among them only on a [runtime that is there already](AgentBuilder::runtime), or with
-    /// [`AgentBuilder::builtin_tools`].
+    /// All tools of the runtime that it is on, also those of [reactors](AgentHandle::attach) that come later:
+    /// the agent is notified of them between two runs. The built-in tools are among them only on a [runtime
+    /// that is there already](AgentBuilder::runtime), or with [`AgentBuilder::builtin_tools`].
     pub fn all_tools(mut self) -> Self {
         self.definition.all_tools = true;
         self
     }
 
-    /// Has its session on a server: `who` is a person's key, or a visitor. Models, keys, tools, log, workspace and settings are the server's: a
-    /// builder that names one of them, too, does not start.
+    /// Has its session on a server: `who` is a person's key, or a visitor. Models, keys, tools, log,
+    /// workspace and settings are the server's: a builder that names one of them, too, does not start.
     #[cfg(feature = "remote")]
     pub fn remote(
         mut self,
@@ -266,13 +272,13 @@ impl AgentBuilder {
         self.assemble().await?.start().await
     }
 
-    /// Goes on with a session of [its directory](AgentBuilder::data_dir) or [log](AgentBuilder::log), as it stands there: instructions,
-    /// model, rules and the conversation are the session's, and a question that was asked is still asked. Only the tools are this
-    /// builder's.
+    /// Continues with a session of [its directory](AgentBuilder::data_dir) or [log](AgentBuilder::log), as it
+    /// stands there: instructions, model, rules and the conversation are the session's, and a question that
+    /// was asked is still asked. Only the tools are this builder's.
     ///
     /// # Errors
-    /// Returns the errors of [`AgentBuilder::start`], or an error if the session does not exist or another process
-    /// writes it.
+    /// Returns the errors of [`AgentBuilder::start`], or an error if the session does not exist or another
+    /// process writes it.
     pub async fn resume(self, session: &SessionId) -> Result<AgentHandle, AgentError> {
         self.assemble().await?.resume(session).await
     }

@@ -1,4 +1,4 @@
-//! Agents with a person's configuration, where it was asked for.
+//! Agents with a person's configuration, if it was asked for.
 
 use std::path::Path;
 
@@ -31,7 +31,7 @@ impl Workplace {
     }
 }
 
-/// A runtime as the settings say, where the description does not say otherwise.
+/// A runtime as the settings say, if the description does not say otherwise.
 pub(crate) fn assemble(
     definition: Definition,
     place: &Workplace,

@@ -27,15 +27,16 @@ pub enum AgentError {
     /// Sessions cannot be stored.
     #[error("cannot keep sessions: {0}")]
     Storage(#[source] std::io::Error),
-    /// An error of input or output that the program itself met, as `?` makes it in a function that asks an agent, too. The library
-    /// never makes it.
+    /// An error of input or output that the program itself met, as `?` makes it in a function that asks an
+    /// agent, too. The library never makes it.
     #[error(transparent)]
     Io(#[from] std::io::Error),
     /// An error of the runtime: an unknown model, a missing key, a missing session, …
     #[error(transparent)]
     Runtime(#[from] RuntimeError),
-    /// The run waits for a decision: [`approve`](crate::AgentHandle::approve) or [`deny`](crate::AgentHandle::deny), then
-    /// [`answer`](crate::AgentHandle::answer). It continues waiting, also when this process is gone.
+    /// The run waits for a decision: [`approve`](crate::AgentHandle::approve) or
+    /// [`deny`](crate::AgentHandle::deny), then [`answer`](crate::AgentHandle::answer). It continues waiting,
+    /// also when this process is gone.
     #[error("{}", undecided(.calls))]
     ApprovalRequired {
         /// The calls to decide about.

@@ -49,8 +49,8 @@ pub(crate) async fn server(
 }
 
 impl Workplace {
-    /// Whether the doors that were used go together. A session that is elsewhere is kept, and its settings are read, there: what is said here of
-    /// either would be dropped.
+    /// Whether the doors that were used go together. A session that is elsewhere is kept, and its settings
+    /// are read, there: what is said here of either would be dropped.
     ///
     /// # Errors
     /// Returns an error if they do not, with both and what to do.

@@ -16,7 +16,8 @@ use crate::{AgentError, Answer, Answering, Ask};
 
 /// An agent that one can talk to. Clones refer to the same agent.
 ///
-/// With the last clone the session is left [as it stands](AgentHandle::suspend); [`AgentHandle::close`] stops what runs first.
+/// With the last clone the session is left [as it stands](AgentHandle::suspend); [`AgentHandle::close`] stops
+/// what runs first.
 #[derive(Clone)]
 pub struct AgentHandle {
     inner: Arc<HandleInner>,
@@ -68,8 +69,8 @@ impl AgentHandle {
         &self.inner.session
     }
 
-    /// The session's first agent, the one that is talked to: for what names an agent, as [what it says inside its own
-    /// boundary](agentx_runtime::AgentView::events).
+    /// The session's first agent, the one that is talked to: for what names an agent, as [what it says inside
+    /// its own boundary](agentx_runtime::AgentView::events).
     ///
     /// # Errors
     /// Returns an error if the session cannot be read.
@@ -93,8 +94,9 @@ impl AgentHandle {
         &self.inner.runtime
     }
 
-    /// Attaches a reactor to the agent's runtime while it runs: it hears what is committed, and serves tools or models. Tools that it brings
-    /// reach an agent with [all tools](crate::AgentBuilder::all_tools), between two runs. It is not started again when it fails.
+    /// Attaches a reactor to the agent's runtime while it runs: it hears what is committed, and serves tools
+    /// or models. Tools that it brings reach an agent with [all tools](crate::AgentBuilder::all_tools),
+    /// between two runs. It is not started again when it fails.
     ///
     /// # Errors
     /// Returns an error if the reactor cannot start, or if the runtime is not the agent's own: attach it
@@ -107,7 +109,8 @@ impl AgentHandle {
         attached.map_err(|failed| AgentError::Setup(failed.to_string()))
     }
 
-    /// Stops a reactor: it ends what it has, and is dropped where that takes longer than `within`. Returns whether it was there.
+    /// Stops a reactor: it ends what it has, and is dropped where that takes longer than `within`. Returns
+    /// whether it was there.
     pub async fn detach(&self, reactor: ReactorId, within: Duration) -> bool {
         match &self.inner.own {
             Some(own) => own.detach(reactor, within).await,
@@ -129,8 +132,8 @@ impl AgentHandle {
         self.ask(text).stream().await
     }
 
-    /// Says `text` in the middle of the current run: the model reads it before its next answer. Where nothing is
-    /// in progress it is an input like any other. Returns its `seq`.
+    /// Says `text` in the middle of the current run: the model reads it before its next answer. Where nothing
+    /// is in progress it is an input like any other. Returns its `seq`.
     ///
     /// # Errors
     /// Returns an error if it cannot be committed.
@@ -218,8 +221,8 @@ impl AgentHandle {
         Ok(())
     }
 
-    /// The answer of the current run, or of the last one: after a decision, or in a process that continues with the
-    /// session after another.
+    /// The answer of the current run, or of the last one: after a decision, or in a process that continues
+    /// with the session after another.
     ///
     /// # Errors
     /// Returns an error for the same reasons as [`Ask`], and if no question was ever sent.
@@ -255,7 +258,7 @@ impl AgentHandle {
         Ok(self.state().await?.last_seq)
     }
 
-    /// Another session that begins with all of this one. Both go on by themselves.
+    /// Another session that begins with all of this one. Both continue by themselves.
     ///
     /// # Errors
     /// Returns an error if the log says no.
@@ -263,7 +266,8 @@ impl AgentHandle {
         self.branch(None).await
     }
 
-    /// Another session that begins with this one up to the event `seq`. What was in progress there is not taken over.
+    /// Another session that begins with this one up to the event `seq`. What was in progress there is not
+    /// taken over.
     ///
     /// # Errors
     /// Returns an error if the event does not exist, or the log refuses it.
@@ -279,14 +283,14 @@ impl AgentHandle {
         Ok(Self::new(session, runtimes, inner.asks.clone()))
     }
 
-    /// Gives the session back as it stands, as if the process had died: whoever resumes it continues with the run that was under
-    /// way, and a question that was asked is still asked.
+    /// Gives the session back as it stands, as if the process had died: whoever resumes it continues with the
+    /// run that was under way, and a question that was asked is still asked.
     pub async fn suspend(self) {
         self.inner.session.suspend().await;
     }
 
-    /// Stops what runs and gives the session back. Inputs that wait begin nothing: they continue waiting, and whoever resumes the session
-    /// has them begin, in order, with the next input.
+    /// Stops what runs and gives the session back. Inputs that wait begin nothing: they continue waiting, and
+    /// whoever resumes the session has them begin, in order, with the next input.
     pub async fn close(self) {
         self.inner.session.close().await;
     }

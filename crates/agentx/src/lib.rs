@@ -1,7 +1,8 @@
 //! AgentX: an event-driven runtime for LLM agents.
 //!
-//! An agent is a pure state machine; everything outside it is its environment and speaks to it in events; the events, in
-//! order, are the session. This crate is the one to add: the shortest way to an agent of its own, and all the parts.
+//! An agent is a pure state machine; everything outside it is its environment and speaks to it in events; the
+//! events, in order, are the session. This crate is the one to add: the shortest way to an agent of its own,
+//! and all the parts.
 //!
 //! ```
 //! /// Says what the weather is like.
@@ -29,9 +30,9 @@
 //! # }
 //! ```
 //!
-//! [`AgentBuilder::from_user_config`] takes their models, keys and rules, as the program `agentx` does. The model `scripted` is the
-//! offline demo, which needs no key and asks for a tool that is named in the words. `docs/LIBRARY.md` has the doors one by one, and
-//! what each feature of this crate costs.
+//! [`AgentBuilder::from_user_config`] takes their models, keys and rules, as the program `agentx` does. The
+//! model `scripted` is the offline demo, which needs no key and asks for a tool that is named in the words.
+//! `docs/LIBRARY.md` has the doors one by one, and what each feature of this crate costs.
 //!
 //! | to | see | example |
 //! | --- | --- | --- |
@@ -140,7 +141,8 @@ pub use agentx_testing as testing;
 pub use agentx_tools as tools;
 pub use agentx_types as types;
 
-/// Libraries whose traits the arguments and results of tools have: a crate that depends on this one needs them not beside it.
+/// Libraries whose traits the arguments and results of tools have: a crate that depends on this one needs
+/// them not beside it.
 pub use {schemars, serde, serde_json};
 
 /// Cancels a run ([`Ask::cancelled_by`]), what a reactor serves, or an action that is performed.
@@ -172,8 +174,9 @@ pub use update::{Answer, Update};
 
 /// Makes a tool of an async function.
 ///
-/// The model reads what is written here anyway: the function's name, its documentation, and what stands before each
-/// parameter. The function of this name then makes the tool; give the name to [`AgentBuilder::tool`].
+/// The model reads what is written here anyway: the function's name, its documentation, and what stands
+/// before each parameter. The function of this name then makes the tool; give the name to
+/// [`AgentBuilder::tool`].
 ///
 /// ```
 /// use agentx::ToolContext;
@@ -205,8 +208,8 @@ pub use update::{Answer, Update};
 /// assert_eq!(spec.input_schema["required"], serde_json::json!(["from", "to"]));
 /// ```
 ///
-/// It returns `Result<T, E>`: a `T` that is text is read as it is, any other as JSON; an `E` is shown, and the model reads it as
-/// a failure. When the run is stopped, the function is dropped where it waits.
+/// It returns `Result<T, E>`: a `T` that is text is read as it is, any other as JSON; an `E` is shown, and
+/// the model reads it as a failure. When the run is stopped, the function is dropped where it waits.
 ///
 /// | attribute | says |
 /// | --- | --- |
@@ -217,10 +220,11 @@ pub use update::{Answer, Update};
 /// | `quit` | a call that works ends the run |
 /// | `waits` | it waits for agents or other tools, and so takes none of the places of calls that run at once |
 ///
-/// A parameter is a name with a type that is [`Deserialize`](serde::Deserialize) and [`JsonSchema`](schemars::JsonSchema);
-/// an `Option` may be left out. `#[arg(default)]` and `#[arg(default = …)]` say what it is where it is left out, `#[arg(name = "…")]`
-/// what the model calls it, `#[arg("…")]` what a doc comment would. `&ToolContext` is the call's context and no
-/// argument: which session and workspace, output while it runs, cancellation, and [values](Ask::with).
+/// A parameter is a name with a type that is [`Deserialize`](serde::Deserialize) and
+/// [`JsonSchema`](schemars::JsonSchema); an `Option` may be left out. `#[arg(default)]` and `#[arg(default =
+/// …)]` say what it is where it is left out, `#[arg(name = "…")]` what the model calls it, `#[arg("…")]` what
+/// a doc comment would. `&ToolContext` is the call's context and no argument: which session and workspace,
+/// output while it runs, cancellation, and [values](Ask::with).
 ///
 /// A parameter that nothing is said about does not compile:
 ///
@@ -240,7 +244,8 @@ pub use update::{Answer, Update};
 /// }
 /// ```
 ///
-/// Nor does a tool of which nothing is said, one that is not `async`, borrows its arguments, or returns no `Result`:
+/// Nor does a tool of which nothing is said, one that is not `async`, borrows its arguments, or returns no
+/// `Result`:
 ///
 /// ```compile_fail
 /// #[agentx::tool]

@@ -1,4 +1,4 @@
-//! One call of a model, without an agent.
+//! A single model call, without an agent.
 
 use agentx_llm::Secret;
 
@@ -64,8 +64,8 @@ impl Model {
         self
     }
 
-    /// Asks, and waits for the answer. Nothing of it is kept. A call that fails is tried again as an agent's is; whoever stops
-    /// waiting stops it.
+    /// Asks, and waits for the answer. Nothing of it is kept. A call that fails is tried again as an agent's
+    /// is; whoever stops waiting stops it.
     ///
     /// # Errors
     /// Returns an error for the same reasons as [`AgentBuilder::start`], and if the model gives no answer.

@@ -54,7 +54,7 @@ pub(crate) struct Models {
     /// By provider.
     pub(crate) moved: BTreeMap<String, String>,
     own: BTreeMap<String, OwnProvider>,
-    /// Those of a runtime that is there already: they are what is meant first.
+    /// The models of an existing runtime, which take precedence.
     there: Vec<ModelInfo>,
 }
 
@@ -169,7 +169,7 @@ impl Models {
             .collect()
     }
 
-    /// Those that the program brings itself.
+    /// Returns the models that the program provides itself.
     pub(crate) fn own_offers(&self) -> Vec<ModelInfo> {
         let own = self.own.values().map(|own| ModelInfo {
             spec: own.spec(None),

@@ -1,4 +1,5 @@
-//! A model that a program brings itself: a few lines for whoever has one, and the whole contract of model calls behind them.
+//! A model that a program brings itself: a few lines for whoever has one, and the whole contract of model
+//! calls behind them.
 
 use std::error::Error;
 use std::future::Future;
@@ -52,20 +53,22 @@ pub trait Provider: Send + Sync + 'static {
         128_000
     }
 
-    /// Answers a request: `request.system`, then `request.messages`, with `request.tools` on offer. What is said is heard at once.
-    /// When the run is stopped the future is dropped where it waits.
+    /// Answers a request: `request.system`, then `request.messages`, with `request.tools` on offer. What is
+    /// said is heard at once. When the run is stopped the future is dropped where it waits.
     ///
     /// # Errors
-    /// Returns an error that says why there is no answer; the run ends with it. The error is shown and recorded, so keep secrets out of it.
-    /// AgentX does not retry: a provider that can try again does so before it returns.
+    /// Returns an error that says why there is no answer; the run ends with it. The error is shown and
+    /// recorded, so keep secrets out of it. AgentX does not retry: a provider that can try again does so
+    /// before it returns.
     fn answer(
         &self,
         request: &ModelRequest,
         says: &mut AnswerSink,
     ) -> impl Future<Output = Result<(), ProviderError>> + Send;
 
-    /// Makes an environment that can be attached while an agent runs ([`AgentHandle::attach`](crate::AgentHandle::attach)). Until it
-    /// is detached, it answers instead of the model of each agent whose model's provider has this name.
+    /// Makes an environment that can be attached while an agent runs
+    /// ([`AgentHandle::attach`](crate::AgentHandle::attach)). Until it is detached, it answers instead of the
+    /// model of each agent whose model's provider has this name.
     fn into_environment(self) -> ModelEnvironment
     where
         Self: Sized,
@@ -96,7 +99,7 @@ impl AnswerSink {
         self.emit(ThinkingChunk { text: words.into() }).await;
     }
 
-    /// It wants this tool, with these arguments. Several calls in one answer run at once.
+    /// Adds a call of this tool with these arguments. Several calls in one answer run at once.
     pub async fn call(&mut self, tool: impl Into<String>, arguments: Value) {
         let call = ToolCall {
             tool_call_id: ToolCallId::with_suffix(format_args!("{}_{}", self.number, self.calls)),

@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use crate::{AnswerSink, Provider, ProviderError};
 
-/// One answer of a scripted model: see [`AgentBuilder::scripted`](crate::AgentBuilder::scripted). A text is one too.
+/// An answer of a scripted model: see [`AgentBuilder::scripted`](crate::AgentBuilder::scripted). A text is an
+/// answer, too.
 ///
 /// ```
 /// use agentx::Reply;
@@ -33,7 +34,7 @@ impl Reply {
         }
     }
 
-    /// It wants a tool.
+    /// An answer that calls a tool.
     pub fn call(tool: impl Into<String>, arguments: Value) -> Self {
         Self::text("").and_call(tool, arguments)
     }

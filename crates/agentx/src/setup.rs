@@ -52,7 +52,7 @@ pub(crate) struct BuiltParts {
     /// The tools of the runtime besides those that the definition brings.
     offered: Arc<[ToolSpec]>,
     runtime: Arc<dyn Runtime>,
-    /// The same, where it is the builder's own.
+    /// The same, if it is the builder's own.
     own: Option<Arc<NodeRuntime>>,
     asks: Arc<AskValues>,
 }
@@ -111,7 +111,7 @@ impl Workplace {
         }
         let directory = std::path::absolute(directory).map_err(AgentError::Storage)?;
         let directory = std::fs::canonicalize(&directory).unwrap_or(directory);
-        // Where the workspace lies in it, the rest there is not ours.
+        // If the workspace lies in it, the rest there is not ours.
         let files = if workspace.starts_with(&directory) {
             [agentx_node_runtime::DATABASE, agentx_node_runtime::COMMANDS]
                 .map(|file| format!("{file}**"))
@@ -214,7 +214,7 @@ impl Definition {
         self.builtin || self.helpers.iter().any(|(_, helper)| helper.wants_builtin())
     }
 
-    /// One box has the tools of all agents of a session; each agent knows its own.
+    /// Registers the tools of all agents of a session in one toolbox; each agent knows its own.
     fn register(&self, toolbox: &mut Toolbox, asks: &Arc<AskValues>) -> Result<(), AgentError> {
         for tool in &self.tools {
             toolbox.register(Arc::new(ToolWithValues::new(tool.clone(), asks.clone())))?;
@@ -332,7 +332,8 @@ impl BuiltParts {
         })
     }
 
-    /// The tools of an agent: its own, those of the runtime if it wants them, and what it needs to hand work on.
+    /// The tools of an agent: its own, those of the runtime if it wants them, and what it needs to hand work
+    /// on.
     fn specs(&self, definition: &Definition, agents: &[AgentConfig]) -> Vec<ToolSpec> {
         let mut specs: Vec<ToolSpec> = definition.tools.iter().map(|tool| tool.spec()).collect();
         if definition.builtin || (definition.all_tools && self.own.is_none()) {

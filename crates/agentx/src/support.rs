@@ -29,7 +29,7 @@ where
         result = work => result,
         () = cancel.cancelled() => return Err(ToolFailure::interrupted()),
     };
-    // The alternate form has the causes, where an error type keeps them.
+    // The alternate form has the causes, if an error type keeps them.
     let value = result.map_err(|error| ToolFailure::failed(format!("{error:#}")))?;
     let value = serde_json::to_value(&value).map_err(|error| {
         ToolFailure::failed(format!("The tool's result cannot be written as JSON: {error}"))

@@ -13,7 +13,7 @@ use tokio::sync::RwLock;
 /// `#[agentx::tool]`, a [`TypedTool`], or anything that is a [`Tool`] already. `Form` only keeps these apart;
 /// it is found by itself.
 pub trait IntoTool<Form> {
-    /// It as a tool.
+    /// Converts the value into a tool.
     fn into_tool(self) -> Arc<dyn Tool>;
 }
 
@@ -68,7 +68,8 @@ pub(crate) struct AskValues {
 }
 
 impl AskValues {
-    /// Does what begins a run, and keeps `values` for it. No tool looks for values in between, so none of the run misses them.
+    /// Does what begins a run, and keeps `values` for it. No tool looks for values in between, so none of the
+    /// run misses them.
     pub(crate) async fn begin(
         &self,
         session: &dyn Session,

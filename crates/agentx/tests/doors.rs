@@ -1,5 +1,5 @@
-//! The doors of a builder: models of one's own, keys, addresses, logs and runtimes, each in the few lines that it should take; and
-//! that nothing of the person who runs the program is read where nobody asks for it.
+//! The doors of a builder: custom models, keys, addresses, logs and runtimes, each in the few lines that it
+//! should take; and that nothing of the person who runs the program is read where nobody asks for it.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
@@ -313,7 +313,7 @@ async fn a_log_is_gone_on_with() {
         .unwrap();
     assert_eq!(later.ask("two").await.unwrap().text, "3 of counter");
     later.close().await;
-    // Another model of the program goes on in the place of that one.
+    // Another model of the program continues in the place of that one.
     let scripted = agentx::agent("")
         .scripted(["three"])
         .log(log)

@@ -20,7 +20,8 @@ const BUILD: Duration = Duration::from_secs(500);
 
 static BUILT: OnceCell<()> = OnceCell::const_new();
 
-/// The folder of the examples: the one that `AGENTX_TEST_EXAMPLES` names, or else `target/debug/examples`, once they are built.
+/// The folder of the examples: the one that `AGENTX_TEST_EXAMPLES` names, or else `target/debug/examples`,
+/// once they are built.
 async fn examples() -> PathBuf {
     if let Some(named) = std::env::var_os("AGENTX_TEST_EXAMPLES") {
         return named.into();

@@ -1,5 +1,5 @@
-//! What a program can rely on beyond the examples: who is stopped when somebody stops waiting, what is told apart as a mistake,
-//! and that nothing secret is shown.
+//! What a program can rely on beyond the examples: who is stopped when somebody stops waiting, what is
+//! distinguished as a mistake, and that nothing secret is shown.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::future::IntoFuture;
@@ -80,7 +80,7 @@ async fn an_ask_that_waits_its_turn_is_stopped_alone() {
     assert_eq!(story, RunStatus::Interrupted);
 }
 
-/// How a run ended, as the log has it.
+/// Lists the ends of runs, as the log has them.
 trait ListenAgain {
     fn listen_again(&self, run: &agentx::types::RunId) -> impl Future<Output = RunStatus> + Send;
 }
@@ -344,7 +344,7 @@ fn an_error_of_the_programs_own_files_is_told_as_such() {
     assert_eq!(error.to_string(), own.to_string());
 }
 
-/// A log of one's own: the nine methods that a log must have, and its blobs.
+/// A custom log: the nine methods that a log must have, and its blobs.
 struct Own(MemoryLog);
 
 impl BlobStore for Own {

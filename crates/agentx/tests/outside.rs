@@ -1,5 +1,5 @@
-//! A crate outside the workspace that depends on `agentx` by its path, and on nothing else of it, is built, run and tested: with the
-//! features that the facade turns on by itself. The crate is `tests/outside`.
+//! A crate outside the workspace that depends on `agentx` by its path, and on nothing else of it, is built,
+//! run and tested: with the features that the facade turns on by itself. The crate is `tests/outside`.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "support/mod.rs"]
@@ -12,7 +12,8 @@ use support::{build_folder, cargo, printed, workspace};
 /// Everything that it depends on is built again where its features differ from those of the workspace.
 const BOUND: Duration = Duration::from_secs(580);
 
-/// A hello with a tool compiles no more crates than these, itself among them: 125, as docs/LIBRARY.md says, and one.
+/// A hello with a tool compiles no more crates than these, itself among them: 125, as docs/LIBRARY.md says,
+/// and one.
 const MOST_CRATES: usize = 126;
 
 /// The workspace's profile, so that what is built already is not built again.

@@ -1,5 +1,5 @@
-//! Answers that have to fit a schema: natively and in words, after tools, after attempts that were refused, and in a
-//! process that continues the session.
+//! Answers that have to fit a schema: natively and in words, after tools, after attempts that were refused,
+//! and in a process that continues the session.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
@@ -37,7 +37,7 @@ async fn here() -> Result<String, String> {
     Ok("Rome".to_owned())
 }
 
-/// What the log has of checks: the number of the attempt, and what did not fit.
+/// Returns the checks in the log: the number of the attempt, and the violations.
 async fn checks(agent: &AgentHandle) -> Vec<(u32, Vec<String>)> {
     let last = agent.seq().await.unwrap();
     let mut facts = agent.session().subscribe(0, View::Environment).await.unwrap();
@@ -104,7 +104,7 @@ async fn attempts_are_bounded_and_the_run_fails_with_the_words_of_the_validator(
         reason.as_ref().unwrap().contains("3 of at most 3 attempts"),
         "{reason:?}"
     );
-    // The session goes on, and the schema was that of one question.
+    // The session continues, and the schema was that of one question.
     assert_eq!(agent.ask("where?").await.unwrap().text, ROME);
     let never = agentx::agent("You know cities.")
         .scripted(["a", ROME])

@@ -38,7 +38,7 @@ pub enum AssemblyError {
         /// The names of all agents.
         known: Vec<String>,
     },
-    /// Its files have mistakes.
+    /// The files of the agent have mistakes.
     #[error("the files of agent {name:?} have mistakes:\n{}", mistakes.join("\n"))]
     Mistakes {
         /// The agent.
@@ -46,7 +46,7 @@ pub enum AssemblyError {
         /// Each with its place.
         mistakes: Vec<String>,
     },
-    /// It refers to something that does not exist.
+    /// The agent refers to something that does not exist.
     #[error("agent {agent:?}: {what}")]
     Missing {
         /// The agent.

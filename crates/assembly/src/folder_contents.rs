@@ -23,7 +23,7 @@ pub struct FolderContents {
     pub files: Vec<FolderFile>,
     /// The tools that its files describe.
     pub tools: Vec<FileTool>,
-    /// Its agents, by name, and the environment variables that their instructions take in.
+    /// The agents by name, with the environment variables that their instructions use.
     pub agents: BTreeMap<String, BTreeSet<String>>,
     /// Definitions that are not used, because the person has their own of that name: `agent guide`,
     /// `generator fast`.
@@ -33,11 +33,11 @@ pub struct FolderContents {
 /// A file of a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FolderFile {
-    /// Its path below the folder.
+    /// The path below the folder.
     pub path: PathBuf,
     /// The bytes that were read.
     pub bytes: Vec<u8>,
-    /// Its purpose.
+    /// The purpose of the file.
     pub role: FileRole,
     /// Whether the person accepted it.
     pub standing: FileAcceptance,

@@ -95,8 +95,8 @@ pub struct WithFiles {
     pub mistakes: Vec<DefinitionMistake>,
 }
 
-/// Creates the runtime of a program from its settings, with the tools from files. Agents of files may have the
-/// tools that `attached` names, too. Must be called inside a tokio runtime.
+/// Creates the runtime of a program from its settings, with the tools from files. Agents of files may have
+/// the tools that `attached` names, too. Must be called inside a tokio runtime.
 ///
 /// # Errors
 /// Returns an error if the database cannot be opened.

@@ -17,14 +17,16 @@ use agentx_types::{Rule, RuleEffect, ToolSpec};
 use crate::file_tools;
 use crate::runtime::whole_library;
 
-/// Stands between the names of an MCP server and its tool, here and in other programs (`mcp__github__search`).
-/// Which tools a server has is not known before it was started once, so rules about them only cause warnings.
+/// Stands between the names of an MCP server and its tool, here and in other programs
+/// (`mcp__github__search`). Which tools a server has is not known before it was started once, so rules about
+/// them only cause warnings.
 const OF_SERVER: &str = "__";
 
 /// Tools that settings name and that do not exist.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UnknownTools {
-    /// A rule that denies or asks, or `tools.disabled`, would let calls through: nothing should start with it.
+    /// A rule that denies or asks, or `tools.disabled`, would let calls through: nothing should start with
+    /// it.
     pub mistakes: Vec<ConfigMistake>,
     /// Names that make nothing freer, may be of a tool that is missing now, or are in the file of an
     /// untrusted folder: the person did not write that rule, and need not fix it before anything starts.

@@ -1,4 +1,4 @@
-//! How fast events reach 8 subscribers, beside `tokio::sync::broadcast` doing the same in the same run.
+//! The speed of events to 8 subscribers, beside `tokio::sync::broadcast` doing the same in the same run.
 //!
 //! `cargo bench -p agentx-bus` prints events per second, what part of them arrived, and the ratio to
 //! `broadcast`; it asserts nothing. The sides take turns in short rounds, so that a busy machine slows them
@@ -51,7 +51,7 @@ fn event() -> Arc<Event> {
     Arc::new(Event([7; 200]))
 }
 
-/// One way to get events to readers.
+/// A way to get events to readers.
 trait Side: Sized + Send + 'static {
     type Reader: Reader;
     fn reader(&self) -> Self::Reader;
@@ -65,7 +65,8 @@ trait Reader: Send + 'static {
     fn read_some(&mut self);
 }
 
-/// What one reader has had. It tells the publisher once per full queue only, so that counting costs nothing.
+/// The deliveries to one reader. It tells the publisher once per full queue only, so that counting costs
+/// nothing.
 struct Tally {
     own: u64,
     total: Arc<AtomicU64>,
@@ -183,7 +184,7 @@ fn bus(queue: Queue, many: bool) -> OurBus {
     }
 }
 
-/// One round: how long publishing took, and how many deliveries there were.
+/// The time of a round's publications, and the number of deliveries.
 #[derive(Clone, Copy)]
 struct Round {
     took: Duration,

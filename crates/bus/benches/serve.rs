@@ -1,5 +1,6 @@
-//! A request over the dispatcher beside a direct call of the same work, which is a task of its own as well, in turn, in one run. All of
-//! it runs on one thread, as the program does: what is measured is work, and not how soon a thread wakes.
+//! A request over the dispatcher beside a direct call of the same work, which is a task of its own as well,
+//! in turn, in one run. All of it runs on one thread, as the program does: what is measured is work, and not
+//! how soon a thread wakes.
 //!
 //! `cargo bench -p agentx-bus --bench serve`
 #![allow(
@@ -12,9 +13,9 @@ use std::time::{Duration, Instant};
 
 use agentx_bus::{Addressed, Dispatcher, KeyPattern, Serve};
 
-/// How many requests one round makes, one after the other.
+/// The number of requests in a round, one after the other.
 const REQUESTS: u32 = 20_000;
-/// How many rounds; the median counts.
+/// The number of rounds; the median counts.
 const ROUNDS: usize = 9;
 
 struct Call(String);

@@ -218,8 +218,8 @@ impl<E: Routed> Bus<E> {
     /// # Errors
     ///
     /// Returns [`PublishError::Full`] if a subscription with
-    /// [`OverflowPolicy::Wait`](crate::OverflowPolicy::Wait) that wants the event is full: then nobody got it.
-    /// Returns [`PublishError::Closed`] if the bus is closed.
+    /// [`OverflowPolicy::Wait`](crate::OverflowPolicy::Wait) that wants the event is full: then nobody got
+    /// it. Returns [`PublishError::Closed`] if the bus is closed.
     pub fn try_publish(&self, event: impl Into<EventArc<E>>) -> Result<usize, PublishError> {
         self.hub().try_publish(event.into())
     }

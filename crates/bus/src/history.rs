@@ -1,7 +1,8 @@
 //! The recent events of one filter, stored once for all its readers.
 //!
-//! Events are appended to an open tail. A reader that gets there seals the tail: it becomes a chunk that never
-//! changes again, so readers go through it without a lock. A chunk is let go when the last reader has left it.
+//! Events are appended to an open tail. A reader that gets there seals the tail: it becomes a chunk that
+//! never changes again, so readers go through it without a lock. A chunk is let go when the last reader has
+//! left it.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

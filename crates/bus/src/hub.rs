@@ -24,7 +24,8 @@ pub enum PublishError {
     /// The bus is closed.
     #[error("cannot publish: the bus is closed")]
     Closed,
-    /// A subscription that publishers wait for is full; only [`Bus::try_publish`](crate::Bus::try_publish) says this.
+    /// A subscription that publishers wait for is full; only [`Bus::try_publish`](crate::Bus::try_publish)
+    /// says this.
     #[error("cannot publish without waiting: the queue of `{subscription}` is full")]
     Full {
         /// The name of the subscription.
@@ -49,7 +50,7 @@ pub(crate) struct BusHub<E> {
 }
 
 struct HubState<E> {
-    /// One log for each filter in use.
+    /// The logs, one for each filter in use.
     logs: Vec<Option<FilterGroup<E>>>,
     closed: bool,
     /// The last number given to a cursor or a waiting publisher.

@@ -6,19 +6,20 @@
 //! - **One order.** Every subscriber sees the events it wants in the one order in which they were
 //!   published, each once. When [`Bus::subscribe`] returns, every later publication is seen.
 //! - **Bounded.** Each subscription has its own [`Queue`]: a capacity, and what happens when it is full
-//!   ([`OverflowPolicy`]: the publisher waits, the oldest event is dropped and counted, or the subscription is
-//!   cut off). One slow reader never changes what another one sees.
+//!   ([`OverflowPolicy`]: the publisher waits, the oldest event is dropped and counted, or the subscription
+//!   is cut off). One slow reader never changes what another one sees.
 //! - **Explicit.** A gap is a [`BusDelivery::Lagged`], an end is an [`SubscriptionEnd`] with its reason, and
 //!   publishing on a closed bus is a [`PublishError`].
 //!
 //! Subscriptions with equal filters share one history of events, so a publication costs the same for one of
 //! them as for a hundred; each different filter costs its comparison. Nothing is copied but an `Arc`.
 //!
-//! A request goes to exactly one responder instead: [`Dispatcher`] finds the one that serves its topic and key, bounds how many it has
-//! at once, and reports the outcome to the requester.
+//! A request goes to exactly one responder instead: [`Dispatcher`] finds the one that serves its topic and
+//! key, bounds how many it has at once, and reports the outcome to the requester.
 //!
-//! What lives on a bus (environments, loggers, monitors, connections to other machines) is a [`Reactor`]; [`Reactors`] starts
-//! them, owns their tasks, restarts or removes one that fails, and drains them in order at shutdown.
+//! What lives on a bus (environments, loggers, monitors, connections to other machines) is a [`Reactor`];
+//! [`Reactors`] starts them, owns their tasks, restarts or removes one that fails, and drains them in order
+//! at shutdown.
 //!
 //! ```
 //! use agentx_bus::{Bus, BusDelivery, Filter, Queue, Routed, TopicPattern};

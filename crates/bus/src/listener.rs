@@ -11,8 +11,8 @@ use crate::subscription::{BusSubscription, StopHandle};
 /// A reactor that calls a function for each delivery, one after the other. When it is stopped, it still
 /// handles what is in its queue. It fails when it is cut off, so that a restart subscribes it anew.
 ///
-/// The function gets what the listener was started on, as the bus to publish on. It must not wait there for an event that its own filter wants if
-/// its queue has [`OverflowPolicy::Wait`](crate::OverflowPolicy::Wait).
+/// The function gets what the listener was started on, as the bus to publish on. It must not wait there for
+/// an event that its own filter wants if its queue has [`OverflowPolicy::Wait`](crate::OverflowPolicy::Wait).
 ///
 /// ```
 /// use agentx_bus::{Bus, BusDelivery, Filter, Listener, Queue, Reactors, Restart};

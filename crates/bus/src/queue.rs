@@ -8,13 +8,14 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OverflowPolicy {
     /// The publisher waits until there is room. Nothing is lost, and a slow reader slows every publisher of
-    /// events that it wants: for readers that must see all and are trusted to be quick. A reader that asks the publisher for anything
-    /// before it reads on, as one that calls the session whose events it hears, waits for itself for ever: give it `Lag` or `CutOff`.
+    /// events that it wants: for readers that must see all and are trusted to be quick. A reader that asks
+    /// the publisher for anything before it reads on, as one that calls the session whose events it hears,
+    /// waits for itself for ever: give it `Lag` or `CutOff`.
     Wait,
     /// The oldest event in the queue is dropped; the reader is told how many in [`BusDelivery::Lagged`].
     Lag,
-    /// The subscription ends with [`SubscriptionEnd::CutOff`], after what is in its queue. For readers that come back
-    /// by `seq` and would rather start again than see a gap.
+    /// The subscription ends with [`SubscriptionEnd::CutOff`], after what is in its queue. For readers that
+    /// come back by `seq` and would rather start again than see a gap.
     CutOff,
 }
 

@@ -10,13 +10,14 @@ use crate::hub::Closed;
 /// A boxed future, so that reactors of different kinds fit in one set.
 pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Anything that is started on a bus and stopped: an environment, a logger, a monitor, a connection to another machine.
+/// Anything that is started on a bus and stopped: an environment, a logger, a monitor, a connection to
+/// another machine.
 ///
 /// `B` is what it is started on: a [`Bus`](crate::Bus), or what a program gives its reactors of one.
 ///
-/// The value is the recipe, [`ReactorTask`] is what runs: [`Reactors`](crate::Reactors) starts the same reactor
-/// again after its work failed, so `start` builds everything that the work needs. The order of calls is
-/// `start` (again after each failure), then at most one `stop`. A reactor that only answers events is a
+/// The value is the recipe, [`ReactorTask`] is what runs: [`Reactors`](crate::Reactors) starts the same
+/// reactor again after its work failed, so `start` builds everything that the work needs. The order of calls
+/// is `start` (again after each failure), then at most one `stop`. A reactor that only answers events is a
 /// [`Listener`](crate::Listener).
 ///
 /// ```

@@ -25,8 +25,8 @@ pub struct ReactorStatus {
     pub last_error: Option<String>,
 }
 
-/// The reactors of a set that work, in the order in which they were started, and the last 32 that failed for good. What finished or
-/// was stopped is not among them. Clones refer to the same list.
+/// The reactors of a set that work, in the order in which they were started, and the last 32 that failed for
+/// good. What finished or was stopped is not among them. Clones refer to the same list.
 #[derive(Clone, Default)]
 pub struct ReactorList(Arc<Mutex<Vec<ReactorStatus>>>);
 

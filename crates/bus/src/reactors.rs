@@ -75,7 +75,7 @@ impl Drop for RunningReactor {
 }
 
 impl<B: Clone + Send + Sync + 'static> Reactors<B> {
-    /// A set without reactors. What happens to them is told to `reporter`, which must be quick.
+    /// A set without reactors. Changes are reported to `reporter`, which must be quick.
     pub fn new(bus: B, reporter: impl Fn(ReactorReport) + Send + Sync + 'static) -> Self {
         Self {
             bus,
@@ -90,8 +90,8 @@ impl<B: Clone + Send + Sync + 'static> Reactors<B> {
     ///
     /// # Errors
     ///
-    /// Returns [`ReactorFailure`] if the reactor could not start, or panicked. It is then not in the set, whatever
-    /// its policy is.
+    /// Returns [`ReactorFailure`] if the reactor could not start, or panicked. It is then not in the set,
+    /// whatever its policy is.
     pub async fn start(
         &mut self,
         reactor: impl Reactor<B>,
@@ -100,12 +100,13 @@ impl<B: Clone + Send + Sync + 'static> Reactors<B> {
         self.start_on(self.bus.clone(), reactor, restart).await
     }
 
-    /// Starts a reactor on a bus of its own, which a program gives to a reactor that it wants to tell from others.
+    /// Starts a reactor on a bus of its own, which a program gives to a reactor that it wants to tell from
+    /// others.
     ///
     /// # Errors
     ///
-    /// Returns [`ReactorFailure`] if the reactor could not start, or panicked. It is then not in the set, whatever
-    /// its policy is.
+    /// Returns [`ReactorFailure`] if the reactor could not start, or panicked. It is then not in the set,
+    /// whatever its policy is.
     pub async fn start_on(
         &mut self,
         bus: B,

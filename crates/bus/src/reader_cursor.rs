@@ -125,7 +125,8 @@ impl<E> ReaderCursor<E> {
         rest.next().map(|first| ReaderBatch::Events { first, rest })
     }
 
-    /// Ends the cursor, which must be open, in a history whose tail is sealed. What is waiting stays readable.
+    /// Ends the cursor, which must be open, in a history whose tail is sealed. What is waiting stays
+    /// readable.
     pub(crate) fn end(
         &mut self,
         reason: SubscriptionEnd,

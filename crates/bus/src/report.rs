@@ -15,8 +15,8 @@ pub struct ReactorId(pub(crate) u64);
 pub enum Restart {
     /// Remove it.
     Never,
-    /// It is started again at once, unless it was already started again so many times within the time
-    /// before: then it is removed. What was published between the failure and the new start passes it by.
+    /// Restarts the reactor at once, unless it was already restarted this many times within this period: then
+    /// it is removed. It misses everything that was published between the failure and the restart.
     AtMost {
         /// The number of restarts.
         times: usize,
@@ -45,29 +45,29 @@ pub struct ReactorReport {
 /// A change of a reactor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReactorChange {
-    /// It failed; the set restarts or removes it.
+    /// The reactor failed; the set restarts or removes it.
     Failed {
         /// The cause.
         cause: ReactorError,
         /// Whether it is started again; else it is removed.
         restarting: bool,
     },
-    /// It runs again after a failure, and gets everything published from now on.
+    /// The reactor runs again after a failure, and gets everything published from now on.
     Restarted,
-    /// Its work ended by itself, without an error.
+    /// The reactor ended by itself, without an error.
     Finished,
-    /// It stopped in time.
+    /// The reactor stopped in time.
     Stopped,
-    /// It did not stop in time and was dropped.
+    /// The reactor did not stop in time and was dropped.
     Overdue,
 }
 
 /// The failure of a reactor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReactorError {
-    /// It panicked with this message.
+    /// The reactor panicked with this message.
     Panic(String),
-    /// It returned this error.
+    /// The reactor returned this error.
     Error(String),
 }
 

@@ -1,4 +1,4 @@
-//! What the bus promises its users, promise by promise.
+//! The promises of the bus to its users, one by one.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 

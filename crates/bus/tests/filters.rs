@@ -27,7 +27,7 @@ fn oracle_matches(pattern: &[&str], topic: &[&str]) -> bool {
     }
 }
 
-/// One clause as plain lists.
+/// A clause as plain lists.
 #[derive(Clone, Debug)]
 struct Wish {
     types: Vec<&'static str>,

@@ -201,7 +201,7 @@ impl World {
         !self.closed && self.readers.iter().any(|reader| reader.stops_publishers(number))
     }
 
-    /// What a publication comes to that need not wait.
+    /// Returns the result of a publication that need not wait.
     fn enter(&mut self, number: u32) -> Result<usize, PublishError> {
         if self.closed {
             return Err(PublishError::Closed);

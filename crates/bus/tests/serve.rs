@@ -1,5 +1,5 @@
-//! Requests and responders: each request is settled once, a responder never has more than its capacity, and nobody waits while a place is
-//! free, whatever order responders come, go, settle and drop in.
+//! Requests and responders: each request is settled once, a responder never has more than its capacity, and
+//! nobody waits while a place is free, whatever order responders come, go, settle and drop in.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::collections::BTreeMap;
@@ -43,7 +43,7 @@ fn serve(name: &str, keys: &str) -> Serve {
     Serve::new(name).on("tools.requests", KeyPattern::new(keys))
 }
 
-/// What is there for a responder now, without waiting.
+/// Returns the requests that are ready for a responder, without waiting.
 async fn now(requests: &mut Requests<Call>) -> Option<Claim<Call>> {
     tokio::time::timeout(Duration::ZERO, requests.next())
         .await
@@ -175,7 +175,7 @@ async fn what_waited_goes_to_the_next_responder_or_ends_unserved_in_time() {
     let waits = dispatcher.request(call("bash", "ses_1")).unwrap();
     let claim = now(&mut second).await.unwrap();
     dispatcher.detach(second.responder(), Grace::Finish);
-    // Time stands still until all wait, and goes on to the limit then.
+    // Time stands still until all wait, and continues to the limit then.
     assert_eq!(waits.ended().await, RequestEnd::Unserved);
     claim.settle();
     assert_eq!(has.ended().await, RequestEnd::Settled);
@@ -210,7 +210,7 @@ struct World {
     requests: Vec<Requests<Call>>,
     claims: Vec<Claim<Call>>,
     tickets: BTreeMap<String, Ticket<Call>>,
-    /// How often each request was taken.
+    /// The number of times that each request was taken.
     taken: BTreeMap<String, usize>,
     made: usize,
 }

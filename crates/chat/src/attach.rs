@@ -34,8 +34,9 @@ pub struct MessageWithFiles {
     pub missing: Vec<String>,
 }
 
-/// The words, and after them the files that they name with `@`. A word with `@` that names no file is a word; where a file may have been
-/// meant, a note says so. A blank in a name is written with a backslash, and `~/` is the home directory.
+/// The words, and after them the files that they name with `@`. A word with `@` that names no file is a word;
+/// if a file may have been meant, a note says so. A blank in a name is written with a backslash, and `~/` is
+/// the home directory.
 ///
 /// # Errors
 /// Returns an error if a file that is there cannot go along, or a link leads to another one than its name
@@ -81,7 +82,8 @@ pub fn attached(
     })
 }
 
-/// The words of a prompt that name these files. What is relative starts at the directory of the shell, which a run that works `elsewhere` does not know.
+/// The words of a prompt that name these files. What is relative starts at the directory of the shell, which
+/// a run that works `elsewhere` does not know.
 ///
 /// # Errors
 /// Returns an error if a file does not exist, or is not an image that models accept.
@@ -190,7 +192,8 @@ fn file(name: &str, path: &Path) -> Result<ContentPart, String> {
     }
     let bytes = std::fs::read(path).map_err(|error| format!("{name}: {error}"))?;
     if is_picture {
-        // A request with something else in a picture's place is refused, and so is every later one of that conversation.
+        // A request with something else in a picture's place is refused, and so is every later one of that
+        // conversation.
         let picture = Picture::of(&bytes).map_err(|why| match why {
             PictureError::OtherKind => {
                 format!(

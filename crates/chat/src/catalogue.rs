@@ -1,5 +1,5 @@
-//! Every error that there is, with an example of each. docs/ERRORS.md is made of it: `UPDATE_DOCS=1 cargo test -p agentx-chat
-//! catalogue` writes it anew.
+//! Every error that there is, with an example of each. docs/ERRORS.md is made of it: `UPDATE_DOCS=1 cargo
+//! test -p agentx-chat catalogue` writes it anew.
 
 mod examples;
 

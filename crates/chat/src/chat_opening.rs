@@ -1,5 +1,5 @@
-//! Opening a chat at a place, holding it, and what is said when it has ended. A program chooses the place and the settings; everything
-//! else that a chat needs is made here.
+//! Opens a chat, runs it, and prints the farewell. The caller chooses the place and the settings; everything
+//! else that a chat needs is created here.
 
 use agentx::config::{EditKeys, FolderTrust, Loaded, Settings};
 use agentx::runtime::Session;
@@ -41,7 +41,7 @@ pub struct ChatRequest {
 
 /// A chat that has ended.
 pub struct EndedChat {
-    /// The session that it left, and the command that continues it; `None` where none began.
+    /// The session that it left, and the command that continues it; `None` if none began.
     left: Option<(DepartedSession, String)>,
     /// The exit code of the chat, or its error.
     exit: Result<Exit, ChatError>,

@@ -1,14 +1,17 @@
-//! Text for the clipboard of the terminal, also over ssh: OSC 52, as <https://invisible-island.net/xterm/ctlseqs/ctlseqs.html> has it.
+//! Text for the clipboard of the terminal, also over ssh: OSC 52, as
+//! <https://invisible-island.net/xterm/ctlseqs/ctlseqs.html> has it.
 //!
-//! A terminal does not say whether it took the text. Ghostty, kitty, WezTerm, iTerm2, foot, alacritty, Windows Terminal and VS Code do,
-//! some only if a setting allows it; xterm does so with `allowWindowOps`, tmux with `set-clipboard on`.
+//! A terminal does not say whether it took the text. Ghostty, kitty, WezTerm, iTerm2, foot, alacritty,
+//! Windows Terminal and VS Code do, some only if a setting allows it; xterm does so with `allowWindowOps`,
+//! tmux with `set-clipboard on`.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::terminal::tmux;
 
-/// The longest text in bytes: more than 100,000 characters of base64 are cut off by some terminals, which would paste a part.
+/// The longest text in bytes: more than 100,000 characters of base64 are cut off by some terminals, which
+/// would paste a part.
 pub(crate) const LONGEST: usize = 74_994;
 
 /// The bytes that set the clipboard.

@@ -1,11 +1,12 @@
-//! A picture from the clipboard of the desktop, for who has taken a screenshot. The libraries that read it are large and of no use on a
-//! server, so they are part of the program only with the feature `clipboard`.
+//! A picture from the clipboard of the desktop, for who has taken a screenshot. The libraries that read it
+//! are large and of no use on a server, so they are part of the program only with the feature `clipboard`.
 
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-/// Pictures that were taken from the clipboard: files that are deleted with the chat, so that they are attached as any other file.
+/// Pictures that were taken from the clipboard: files that are deleted with the chat, so that they are
+/// attached as any other file.
 #[derive(Debug, Default)]
 pub(crate) struct ClipboardPictures {
     folder: Option<TempDir>,

@@ -40,8 +40,8 @@ pub fn notes(loaded: &Loaded) -> String {
     text
 }
 
-/// Refuses settings whose rules would let calls through because they name a tool that does not exist. What else they name wrongly, in
-/// lines for the person. Rules of a server are the server's matter.
+/// Refuses settings whose rules would let calls through because they name a tool that does not exist. What
+/// else they name wrongly, in lines for the person. Rules of a server are the server's matter.
 pub fn check_tools(loaded: &Loaded) -> Result<String, ChatError> {
     if loaded.settings.connect.is_some() {
         return Ok(String::new());
@@ -53,7 +53,8 @@ pub fn check_tools(loaded: &Loaded) -> Result<String, ChatError> {
     Ok(warnings(&misnamed))
 }
 
-/// The warnings about names of tools that no tool has, in lines for the person, whether there are mistakes beside them or not.
+/// The warnings about names of tools that no tool has, in lines for the person, whether there are mistakes
+/// beside them or not.
 pub fn tool_warnings(loaded: &Loaded) -> String {
     match loaded.settings.connect {
         Some(_) => String::new(),
@@ -81,7 +82,8 @@ impl SettingsShown {
     }
 }
 
-/// The settings in effect and where each comes from. A key that is given by reference says whether its variable is set, and no more.
+/// The settings in effect and where each comes from. A key that is given by reference says whether its
+/// variable is set, and no more.
 pub fn table_of(loaded: &Loaded, shown: SettingsShown, console: &Console) -> String {
     let rows = loaded.merged.rows();
     let mut lines = vec![["KEY", "VALUE", "FROM"].map(str::to_owned).to_vec()];
@@ -109,7 +111,8 @@ pub fn table_of(loaded: &Loaded, shown: SettingsShown, console: &Console) -> Str
     in_rows(&lines, console)
 }
 
-/// The table as it is, or on a terminal that has no room for it a row for each setting, and one below it where it was set.
+/// The table as it is, or on a terminal that has no room for it a row for each setting, and one below it
+/// where it was set.
 fn in_rows(lines: &[Vec<String>], console: &Console) -> String {
     let (whole, width) = (table(lines, usize::MAX), console.terminal.width);
     let fits = |text: &str| text.lines().all(|line| agentx_terminal::width(line) <= width);

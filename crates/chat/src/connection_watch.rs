@@ -1,4 +1,5 @@
-//! The connection to a server in words: said when it is lost, and when it is there again; and how long a run waits for it.
+//! The connection to a server in words: said when it is lost, and when it is there again; and how long a run
+//! waits for it.
 
 use std::time::Duration;
 
@@ -177,7 +178,7 @@ fn plain(why: &str) -> &str {
     let why = layers
         .iter()
         .fold(why, |why, layer| why.strip_prefix(layer).unwrap_or(why));
-    // The TLS library names its own documentation, also where no TLS is spoken.
+    // The TLS library names its own documentation, also if no TLS is spoken.
     if why.contains("close_notify") {
         return "the server closed it";
     }

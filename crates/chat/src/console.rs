@@ -1,5 +1,5 @@
-//! Standard output and error behind two writers, with what is known about the terminal, so that every command runs in
-//! a test as it does in a shell.
+//! Standard output and error behind two writers, with what is known about the terminal, so that every command
+//! runs in a test as it does in a shell.
 
 use std::io::{self, IsTerminal as _, Write};
 
@@ -78,8 +78,8 @@ impl Console {
         }
     }
 
-    /// Prints only whole lines from here on, without colours, and with words in the place of signs: for people
-    /// who listen.
+    /// Prints only whole lines from here on, without colours, and with words in the place of signs: for
+    /// people who listen.
     pub(crate) fn use_words(&mut self) {
         (self.terminal.capable, self.terminal.color, self.terminal.words) = (false, false, true);
     }
@@ -197,8 +197,8 @@ impl Console {
         true
     }
 
-    /// Prints a message to standard error, on a terminal in rows that fit; a line that does not end yet stays as it is. Control characters
-    /// are shown as signs. A closed standard error is ignored.
+    /// Prints a message to standard error, on a terminal in rows that fit; a line that does not end yet stays
+    /// as it is. Control characters are shown as signs. A closed standard error is ignored.
     pub fn say(&mut self, text: &str) {
         let (lines, open) = text.split_at(text.rfind('\n').map_or(0, |at| at + 1));
         if self.terminal.error {

@@ -1,4 +1,5 @@
-//! The model of a new session where nobody names one, and a person names a server of their own (`OPENAI_BASE_URL`): what the server has.
+//! The model of a new session where nobody names one, and a person names a server of their own
+//! (`OPENAI_BASE_URL`): what the server has.
 
 use agentx::config::{Loaded, ProviderKey, ProviderSettings, SettingOrigin, Settings, Sourced};
 use agentx::node::model::{ModelListError, models_of_server};
@@ -14,8 +15,8 @@ use crate::render::clean::visible;
 /// Maximum number of names to print.
 const NAMES: usize = 8;
 
-/// Makes the model that is asked the one of a server of the person's own: its only one where none is named, and the one that is named
-/// where only that server knows it. Says so where nobody named it.
+/// Uses the model of one of the user's own servers: its only one where none is named, and the one that is
+/// named where only that server knows it. Says so where nobody named it.
 ///
 /// # Errors
 /// Returns an error if the server rejects the API key, and if no model is named and the server has several or
@@ -56,8 +57,8 @@ impl OnlyModel {
     }
 }
 
-/// The only model of a server of the person's own, where no model is named and that server is asked; `None` where the settings say what is
-/// asked.
+/// The only model of a server of the user, if no model is named and that server is asked; `None` if the
+/// settings say what is asked.
 ///
 /// # Errors
 /// Returns an error for the same reasons as [`settle`].
@@ -122,7 +123,7 @@ pub async fn only_model(settings: &Settings) -> Result<Option<OnlyModel>, ChatEr
     }
 }
 
-/// Returns `PROVIDER/NAME` of a model that only a server of the person's own knows; `None` for any other name.
+/// Returns `PROVIDER/NAME` of a model that only a server of the user knows; `None` for any other name.
 ///
 /// # Errors
 /// Returns an error if no server has it, and one rejects the API key and so does not say what it has.
@@ -146,7 +147,7 @@ pub(crate) async fn known_to_own_server(
     refused.map_or(Ok(None), Err)
 }
 
-/// A server of the person's own that does not take the key, or wants one.
+/// A server of the user that does not take the key, or wants one.
 fn key_refused(provider: &ProviderSettings, status: u16) -> ChatError {
     let at = visible(&provider.base_url);
     let what = match provider.key() {
@@ -164,7 +165,8 @@ fn key_refused(provider: &ProviderSettings, status: u16) -> ChatError {
     }
 }
 
-/// The providers of OpenAI's protocol at an address that a person gave. (Gateways of Anthropic's protocol serve Claude under its own names.)
+/// The providers of OpenAI's protocol at an address that a person gave. (Gateways of Anthropic's protocol
+/// serve Claude under its own names.)
 pub(crate) fn own_servers(settings: &Settings) -> impl Iterator<Item = &ProviderSettings> {
     settings.providers.iter().filter(|provider| {
         let api = settings.catalog.provider(&provider.name).map(|entry| entry.api);
@@ -173,7 +175,8 @@ pub(crate) fn own_servers(settings: &Settings) -> impl Iterator<Item = &Provider
     })
 }
 
-/// Refuses to let the demo answer a command that is given to a model: its exit code and text would pass for those of one.
+/// Refuses to let the demo answer a command that is given to a model: its exit code and text would pass for
+/// those of one.
 ///
 /// # Errors
 /// Returns an error if no model is connected, and neither the demo nor a file of answers is named.
@@ -186,7 +189,8 @@ pub fn check_connected(settings: &Settings) -> Result<(), ChatError> {
     }
 }
 
-/// Refuses to answer with the demo where a person has configured a provider that cannot be asked: the answer would pass for that of a model.
+/// Refuses to answer with the demo where a person has configured a provider that cannot be asked: the answer
+/// would pass for that of a model.
 ///
 /// # Errors
 /// Returns an error that names what is missing: a key, or the name of a model.
@@ -231,8 +235,8 @@ pub fn configured_providers(loaded: &Loaded) -> Vec<&ProviderSettings> {
     loaded.settings.providers.iter().filter(is_configured).collect()
 }
 
-/// A note for a session that is resumed: the demo answers in it although a model has been connected since, or its model was asked at
-/// another server, or lacks a key.
+/// A note for a session that is resumed: the demo answers in it although a model has been connected since, or
+/// its model was asked at another server, or lacks a key.
 pub fn note_of_session(settings: &Settings, model: &ModelSpec) -> Option<String> {
     const OTHER: &str = "`/model` lists models, `/model NAME` switches";
     if model.api == Api::Scripted {
@@ -249,7 +253,7 @@ pub fn note_of_session(settings: &Settings, model: &ModelSpec) -> Option<String>
     ))
 }
 
-/// The server of the person's own whose model would be asked, where no model is named.
+/// The server of the user whose model would be asked, if no model is named.
 pub fn own_server(settings: &Settings) -> Option<ProviderSettings> {
     if settings.model.is_some() || settings.connect.is_some() {
         return None;

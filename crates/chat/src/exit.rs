@@ -15,7 +15,7 @@ pub enum Exit {
     Config,
     /// A key is missing or was refused.
     Credentials,
-    /// The model cannot be reached, answers with an error, declines, or gives no whole answer.
+    /// The model cannot be reached, answers with an error, declines, or gives no complete answer.
     Provider,
     /// A limit of the run was reached.
     Limit,

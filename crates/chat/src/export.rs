@@ -80,8 +80,8 @@ pub async fn text(
     })
 }
 
-/// Writes a file whole or not at all: what was there stays if the disk is full. A session may hold secrets, so the file is for its owner
-/// alone.
+/// Writes a file atomically: what was there stays if the disk is full. A session may hold secrets, so the
+/// file is for its owner alone.
 ///
 /// # Errors
 /// Returns an error if the file exists and `force` is not set, or it cannot be written.

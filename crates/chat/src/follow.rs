@@ -1,4 +1,5 @@
-//! Following a session from a front end: what the one follower delivers, while a server that cannot be reached is waited for.
+//! Following a session from a front end: what the one follower delivers, while a server that cannot be
+//! reached is waited for.
 
 use std::sync::Arc;
 
@@ -17,7 +18,7 @@ const AGAIN: std::time::Duration = std::time::Duration::from_secs(1);
 /// A session that is followed wherever it is, and over every cut.
 pub struct AnyFollower {
     following: Following<SubscriptionSource>,
-    /// A session that cannot go on knows why better than its events do.
+    /// Asked for the reason if the events end with an error.
     session: Option<Arc<dyn Session>>,
 }
 

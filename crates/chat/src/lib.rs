@@ -1,9 +1,9 @@
-//! A chat with agents in a terminal, as a library: the chat itself, the transcript of a session, the picker of sessions, the viewer
-//! that goes through a session step by step, and the console that they write to.
+//! A chat with agents in a terminal, as a library: the chat itself, the transcript of a session, the picker
+//! of sessions, the viewer that goes through a session step by step, and the console that they write to.
 //!
-//! A front end works at a [`place::Place`], which has a `dyn Runtime` and knows whether it is a server's. The program that is built
-//! on this crate makes the runtime, reads the settings and parses its command line; what of that a session takes over is
-//! [`session_opening::CommandLineOverrides`].
+//! A front end works at a [`place::Place`], which has a `dyn Runtime` and knows whether it is a server's. The
+//! program that is built on this crate makes the runtime, reads the settings and parses its command line;
+//! what of that a session takes over is [`session_opening::CommandLineOverrides`].
 //!
 //! | module | what is in it |
 //! | --- | --- |

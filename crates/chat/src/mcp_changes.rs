@@ -70,7 +70,8 @@ pub fn remove(
 /// Starts a server, and ends it again when its tools are listed.
 ///
 /// # Errors
-/// Returns an error if the output cannot be written. A server that cannot be started is a failure that is said.
+/// Returns an error if the output cannot be written. A server that cannot be started is a failure that is
+/// said.
 pub async fn try_once(
     environment: &McpEnvironment,
     accept: bool,

@@ -1,5 +1,5 @@
-//! MCP servers as a person sees them: how they stand, their tools, what changed of them, and a new one as it is
-//! described on a command line.
+//! MCP servers as a person sees them: how they stand, their tools, what changed of them, and a new one as it
+//! is described on a command line.
 
 use agentx::config::{McpServerSettings, McpTarget, McpValue, nearest};
 use agentx::mcp::{KnownServer, McpEnvironment, McpServerState, McpServers};
@@ -15,7 +15,7 @@ use crate::render::table::table;
 /// A server as somebody adds it. Values are only ever named.
 #[derive(Clone, Copy, Debug)]
 pub struct DescribedServer<'a> {
-    /// Its name.
+    /// The server's name.
     pub name: &'a str,
     /// The variables that a program gets: NAME, or NAME=VARIABLE.
     pub env: &'a [String],
@@ -27,7 +27,8 @@ pub struct DescribedServer<'a> {
     pub target: &'a [String],
 }
 
-/// A note about servers whose tools nobody knows yet, and those that could not be started the last time; empty if there are none.
+/// A note about servers whose tools nobody knows yet, and those that could not be started the last time;
+/// empty if there are none.
 pub fn note(servers: &McpServers) -> String {
     let unknown = servers.iter().filter(|known| known.known().identity.is_none());
     let names: Vec<&str> = unknown.map(|known| known.server().name.as_str()).collect();

@@ -7,7 +7,7 @@
 //! | an agent of a file | `agent__NAME` {prompt}: a session, from its prompt to its last answer | the same, for each of its calls |
 //! | a session of this folder | the resource `agentx://sessions/ID`, its conversation as Markdown | – |
 //!
-//! Where an agent's tool or MCP server started this process, no agents are served. Tools of other MCP servers
+//! If an agent's tool or MCP server started this process, no agents are served. Tools of other MCP servers
 //! are never passed on, nor those that only mean something inside a conversation.
 
 use std::sync::Arc;
@@ -94,7 +94,7 @@ pub async fn serve_stdio(
     }
 }
 
-/// What this machine serves.
+/// The parts of this machine that are served.
 struct MachineParts {
     runtime: Arc<dyn Runtime>,
     tools: ToolServer,

@@ -11,9 +11,9 @@ use crate::render::clean::visible;
 use crate::render::table::table;
 use crate::render::units;
 
-/// Puts what servers of the person's own have in the place of the models that their vendor has, and has the model that is named in the list.
-/// Where no model is named, the one that such a server has is the one that is asked. Returns a line for each server that does not say what
-/// it has.
+/// Puts what servers of the user have in the place of the models that their vendor has, and has the model
+/// that is named in the list. If no model is named, the one that such a server has is the one that is asked.
+/// Returns a line for each server that does not say what it has.
 pub async fn with_own_servers(settings: &mut Settings, models: &mut Vec<ModelInfo>) -> String {
     let own: Vec<ProviderSettings> = default_model::own_servers(settings).cloned().collect();
     let mut notes = String::new();
@@ -62,7 +62,7 @@ pub async fn with_own_servers(settings: &mut Settings, models: &mut Vec<ModelInf
     notes
 }
 
-/// Adds a model of this name, where the list has none and it can be asked.
+/// Adds a model of this name, if the list has none and it can be asked.
 fn add(settings: &Settings, models: &mut Vec<ModelInfo>, name: &str) {
     if models.iter().any(|info| is_called(info, name)) || name.ends_with('/') {
         return;

@@ -1,5 +1,6 @@
-//! A session whose model was asked at another server than the one where its provider is now: nothing of it is sent there before a person
-//! says so. The runtime refuses such requests; here a person learns of it before, and how to go on.
+//! A session whose model was asked at another server than the one where its provider is now: nothing of it is
+//! sent there before a person says so. The runtime refuses such requests; here a person learns of it before,
+//! and how to continue.
 
 use agentx::config::Settings;
 use agentx::llm::origin;
@@ -85,7 +86,7 @@ pub(crate) fn moved(settings: &Settings, model: &ModelSpec) -> Option<MovedProvi
     })
 }
 
-/// Refuses to go on with a session of this machine at another server than before.
+/// Refuses to continue with a session of this machine at another server than before.
 ///
 /// # Errors
 /// Returns an error with both addresses and the ways to continue, and an error if the session cannot be read.
@@ -97,8 +98,8 @@ pub async fn check(place: &Place, settings: &Settings, session: &dyn Session) ->
     moved(settings, &model).map_or(Ok(()), |moved| Err(moved.error("--model")))
 }
 
-/// Records at which server a session of this machine is asked from here on, where it was asked at its provider's own address so far, or
-/// is older than such records. Returns what a person should know of it.
+/// Records at which server a session of this machine is asked from here on, where it was asked at its
+/// provider's own address so far, or is older than such records. Returns what a person should know of it.
 pub async fn record(place: &Place, settings: &Settings, session: &dyn Session) -> Option<String> {
     if place.remote().is_some() {
         return None;

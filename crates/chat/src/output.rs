@@ -1,11 +1,11 @@
-//! Writing to a terminal or a pipe that perhaps nobody reads: such a write lasts for ever, and the rest of the program would wait with
-//! it, its end included.
+//! Writes to stdout and stderr on threads, because a write to a pipe that nobody reads blocks forever.
 //!
-//! Once signals are listened for, a thread for each stream writes what the others hand over. Nobody waits for a piece: a model's words
-//! come in thousands of them, and a switch of threads for each took a quarter of a run's time. What waits to be written is bounded by
-//! [`WAITING`]. A failed write is reported by the next one, or by [`finish`]. What goes to one stream waits for what was written to the
-//! other before, so that both stand in order on one terminal. Once the program was told to stop, a wait lasts for [`PATIENCE`] at most
-//! and the rest stays unwritten.
+//! Once signals are handled, one thread per stream writes what the other threads hand over. Nobody waits for
+//! a single chunk: a model's answer comes in thousands of them, and a thread switch for each took a quarter
+//! of a run's time. [`WAITING`] bounds the unwritten bytes. A failed write is reported by the next one, or by
+//! [`finish`]. Output to one stream waits for earlier output to the other, so that both appear in order on
+//! one terminal. Once the program was asked to stop, a wait lasts for [`PATIENCE`] at most and the rest is
+//! not written.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use crate::stop_request;
 
-/// Maximum time for a write after the program was told to stop.
+/// Maximum time for a write after the program was asked to stop.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Maximum number of bytes that may wait to be written before the next write waits for them.
 const WAITING: usize = 64 * 1024;
@@ -57,8 +57,8 @@ enum OutputStream {
     Err,
 }
 
-/// The stream under a descriptor of its own, because those of the standard library have a lock that a write keeps. Where it was closed
-/// there is nothing to write to, which is for the standard library to swallow.
+/// The stream under a descriptor of its own, because those of the standard library have a lock that a write
+/// keeps. If it was closed there is nothing to write to, which is for the standard library to swallow.
 fn own(stream: OutputStream) -> Box<dyn Write + Send> {
     #[cfg(unix)]
     {
@@ -114,8 +114,8 @@ impl Output {
         self.work.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Hands something over to the thread. Where too much waits already, it waits for that, or until waiting is over; then it is left
-    /// unwritten.
+    /// Hands something over to the thread. If too much waits already, it waits for that, or until waiting is
+    /// over; then it is left unwritten.
     fn write(&self, bytes: &[u8]) -> io::Result<()> {
         let (mut work, has_room) = self.wait(|work| work.waiting.len() < WAITING || work.error.is_some());
         if let Some(error) = work.error.take() {
@@ -135,7 +135,7 @@ impl Output {
         work.error.take().map_or(Ok(()), Err)
     }
 
-    /// Waits for something to be so. `false` if the program was told to stop and it was not so in time.
+    /// Waits for something to be so. `false` if the program was asked to stop and it was not so in time.
     fn wait(&self, is_so: impl Fn(&OutputWork) -> bool) -> (MutexGuard<'_, OutputWork>, bool) {
         let mut work = self.work();
         let mut until = None;
@@ -203,7 +203,7 @@ impl StreamWriter {
         }
     }
 
-    /// Lets a thread write from here on. Where there can be none, this one continues.
+    /// Lets a thread write from here on. If there can be none, this one continues.
     fn hand_over(&mut self) {
         let mut work = self.output.work();
         let Some(stream) = self.stream.take().filter(|_| !work.is_started) else {

@@ -3,8 +3,8 @@
 
 use serde_json::Value;
 
-/// The names in this schema that Anthropic refuses: "Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'"
-/// (<https://github.com/beautyfree/appstore-connect-mcp/issues/2>).
+/// The names in this schema that Anthropic refuses: "Property keys should match pattern
+/// '^[a-zA-Z0-9_.-]{1,64}$'" (<https://github.com/beautyfree/appstore-connect-mcp/issues/2>).
 pub fn names_refused(schema: &Value) -> Vec<String> {
     let mut refused = Vec::new();
     add(schema, &mut refused);

@@ -12,8 +12,8 @@ use crate::render::approval::edited_path;
 /// Maximum time that a question waits for its file.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The file that a call is about to change, as it is now: whoever has it says so, this program or a server. Where nobody does, the
-/// question is put all the same, with what the call itself says.
+/// The file that a call is about to change, as it is now: whoever has it says so, this program or a server.
+/// If nobody does, the question is put all the same, with what the call itself says.
 pub(crate) async fn file_now(
     runtime: &dyn Runtime,
     id: &SessionId,

@@ -30,7 +30,7 @@ pub struct TargetServer {
     pub new_key: Option<PublicKey>,
     /// The identity of this program at the server.
     pub me: Seat,
-    /// The directory there that new sessions are to work in, where one was named.
+    /// The directory there that new sessions are to work in, if one was named.
     pub workspace: Option<String>,
 }
 
@@ -123,7 +123,7 @@ impl Place {
         self.me().is_some_and(|me| me.person.as_str() != OPERATOR)
     }
 
-    /// The agent that the server gives a new session; `None` here, where the settings say that.
+    /// The agent that the server gives a new session; `None` here, if the settings say that.
     pub async fn default_agent(&self) -> Result<Option<AgentConfig>, ChatError> {
         let Some(server) = &self.server else {
             return Ok(None);
@@ -135,7 +135,7 @@ impl Place {
         Ok(Some(agent))
     }
 
-    /// The directory on the server that new sessions are to work in, where one was named.
+    /// The directory on the server that new sessions are to work in, if one was named.
     pub(crate) fn workspace(&self) -> Option<&str> {
         self.server.as_ref()?.workspace.as_deref()
     }

@@ -10,7 +10,8 @@ use crate::render::clean::visible;
 use crate::render::table::whole;
 pub use trial::TestedCall;
 
-/// The rules of an agent and the defaults, as a table, each with the number by which it is removed, and where it comes from.
+/// The rules of an agent and the defaults, as a table, each with the number by which it is removed, and where
+/// it comes from.
 pub fn render(
     config: &AgentConfig,
     number: impl Fn(usize, &Rule) -> Option<usize>,

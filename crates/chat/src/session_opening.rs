@@ -1,4 +1,4 @@
-//! Taking a seat at a session: which one is meant, and opening it.
+//! Selects and opens a session.
 
 mod available;
 mod continuing;
@@ -219,7 +219,8 @@ pub async fn leave(place: &Place, session: &dyn Session) {
     let _ = tokio::time::timeout(LEAVING, session.close()).await;
 }
 
-/// The agent of a new session: that of a file, that of the settings, or that of the server with what the command line changes.
+/// The agent of a new session: that of a file, that of the settings, or that of the server with what the
+/// command line changes.
 pub async fn new_agent(
     place: &Place,
     settings: &Settings,
@@ -347,8 +348,8 @@ fn model_of_server(known: &[ModelInfo], name: &str, origin: SettingOrigin) -> Re
     Ok(info.spec.clone())
 }
 
-/// Returns the changes that flags make to an existing session, without its limits; a setting that no flag names
-/// stays as it was.
+/// Returns the changes that flags make to an existing session, without its limits; a setting that no flag
+/// names stays as it was.
 fn changes(
     place: &Place,
     settings: &Settings,

@@ -1,7 +1,8 @@
 //! Signals to stop: the first asks, the second ends the program.
 //!
-//! A thread of its own hears them, because the one that does the work may wait for an output that nobody reads. It tells whoever
-//! listens of the first. Where another one comes before that was acted upon, it kills what commands run and ends the process itself.
+//! A thread of its own hears them, because the one that does the work may wait for an output that nobody
+//! reads. It tells whoever listens of the first. If another one comes before that was acted upon, it kills
+//! what commands run and ends the process itself.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -116,7 +117,8 @@ async fn hear(mut system: System, listeners: &broadcast::Sender<Exit>) {
         if exit == Exit::Quit {
             end(exit);
         }
-        // With nobody there who listens, as where it just ends, it is the program's own end that is waited for.
+        // With nobody there who listens, as where it just ends, it is the program's own end that is waited
+        // for.
         let _ = listeners.send(exit);
         if before > 0 {
             agentx::tools::kill_all_commands();
@@ -132,8 +134,8 @@ pub fn is_ended_with() -> Option<Exit> {
     ENDED.get().copied()
 }
 
-/// Ends the process, the commands that it runs first. No session hears of their end: nothing goes on, and what came of the calls is
-/// not known.
+/// Ends the process, the commands that it runs first. No session hears of their end: nothing continues, and
+/// what came of the calls is not known.
 fn end(exit: Exit) -> ! {
     let exit = *ENDED.get_or_init(|| exit);
     agentx::runtime::halt_sessions();
@@ -153,7 +155,8 @@ struct System {
 
 #[cfg(unix)]
 impl System {
-    /// Begins to listen. What whoever started the program wants to be ignored, as `nohup` does, stays ignored.
+    /// Begins to listen. What whoever started the program wants to be ignored, as `nohup` does, stays
+    /// ignored.
     fn listen() -> std::io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
         let ignored = ignored();

@@ -42,7 +42,7 @@ pub struct Spectator {
     source: (Arc<dyn Runtime>, SessionId),
     /// Whether the events happen now: a question from before gets no look at its file.
     live: bool,
-    /// How the people of the session are called.
+    /// The names of the session's people.
     names: PersonNames,
 }
 
@@ -129,7 +129,7 @@ impl Spectator {
         }
     }
 
-    /// Says something beside what is shown; where both are on one screen, in a line of its own.
+    /// Says something beside what is shown; if both are on one screen, in a line of its own.
     pub fn say(&mut self, text: &str, console: &mut Console) -> Result<(), ChatError> {
         if matches!(self.stage, SpectatorStage::Screen { .. }) {
             self.transcript.aside(text);
@@ -143,7 +143,7 @@ impl Spectator {
         Ok(())
     }
 
-    /// Says in the last row how things stand, where there is a screen.
+    /// Says in the last row how things stand, if there is a screen.
     pub fn set_status(&mut self, status: &str) {
         if let SpectatorStage::Screen { screen, .. } = &mut self.stage {
             screen.set_status(status.to_owned());

@@ -8,7 +8,7 @@ use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::render::spending::{has_unpriced, render, total};
 
-/// What a person wants added up.
+/// The grouping and the period of a spending report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SpendingQuestion {
     /// The grouping of the sums.

@@ -1,5 +1,6 @@
-//! Whether the program was asked to stop by a signal that it has not acted upon yet. Whoever writes to a stream looks here, so that a
-//! reader who reads no more does not hold up the end of the program; [`crate::signals`] alone changes it.
+//! Whether the program was asked to stop by a signal that it has not acted upon yet. Whoever writes to a
+//! stream looks here, so that a reader who reads no more does not hold up the end of the program;
+//! [`crate::signals`] alone changes it.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
@@ -8,7 +9,7 @@ static PENDING: AtomicU32 = AtomicU32::new(0);
 /// Whether signals come to the program; until then they do what the system lets them do.
 static HEARD: AtomicBool = AtomicBool::new(false);
 
-/// Returns whether the program was told to stop, and has not yet done so.
+/// Returns whether the program was asked to stop, and has not yet done so.
 pub(crate) fn is_pending() -> bool {
     PENDING.load(Ordering::Acquire) > 0
 }

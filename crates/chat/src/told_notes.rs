@@ -1,8 +1,8 @@
 //! Remembers the notes that a person has seen about a session, so that they do not see them each time they
 //! continue it.
 //!
-//! It is a small file beside the log, of the latest sessions alone. Where it cannot be read or written things are said once more:
-//! that harms nobody.
+//! It is a small file beside the log, of the latest sessions alone. Where it cannot be read or written things
+//! are said once more: that harms nobody.
 
 use std::fs;
 use std::path::Path;
@@ -14,15 +14,15 @@ const FILE: &str = "told";
 /// Sessions that are remembered.
 const MOST: usize = 500;
 
-/// Takes note that this is said of the session now; an empty `what` that there is nothing to say any more. Returns whether it is
-/// news.
+/// Takes note that this is said of the session now; an empty `what` that there is nothing to say any more.
+/// Returns whether it is news.
 pub fn is_news(data_dir: &Path, session: &SessionId, what: &str) -> bool {
     let file = data_dir.join(FILE);
     let before = fs::read_to_string(&file).unwrap_or_default();
     let Some(after) = noted(&before, session.as_str(), what) else {
         return false;
     };
-    // In one piece, also where another process does the same.
+    // In one piece, also if another process does the same.
     let new = data_dir.join(format!("{FILE}.{}", std::process::id()));
     if fs::write(&new, after)
         .and_then(|()| fs::rename(&new, &file))
@@ -33,7 +33,7 @@ pub fn is_news(data_dir: &Path, session: &SessionId, what: &str) -> bool {
     !what.is_empty()
 }
 
-/// The notes with this one, the latest last; `None` where it stands there already.
+/// The notes with this one, the latest last; `None` if it stands there already.
 fn noted(before: &str, session: &str, what: &str) -> Option<String> {
     let of_session = |line: &&str| line.split_once('\t').is_some_and(|(id, _)| id == session);
     let said = before

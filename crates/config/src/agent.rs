@@ -1,4 +1,5 @@
-//! From settings to the resolved configuration of an agent: the model chosen, the tools narrowed, AGENTS.md read.
+//! From settings to the resolved configuration of an agent: the model chosen, the tools narrowed, AGENTS.md
+//! read.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,7 +18,7 @@ pub const DEFAULT_SYSTEM_PROMPT: &str = include_str!("system_prompt.md");
 /// A model that a runtime offers.
 #[derive(Clone, Copy, Debug)]
 pub struct ModelOffer<'a> {
-    /// What it is.
+    /// The model's spec.
     pub spec: &'a ModelSpec,
     /// Shorter names for it.
     pub aliases: &'a [String],
@@ -27,7 +28,7 @@ pub struct ModelOffer<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown model {name:?}")]
 pub struct UnknownModel {
-    /// What was asked for.
+    /// The name that was requested.
     pub name: String,
     /// The nearest names.
     pub nearest: Vec<String>,
@@ -47,8 +48,8 @@ impl Settings {
         )
     }
 
-    /// The model of this name: one of the configuration's own, else an id, an alias or `provider/id` of what the runtime
-    /// offers, else what the catalog makes of it (`provider/anything` of a known provider).
+    /// The model of this name: one of the configuration's own, else an id, an alias or `provider/id` of what
+    /// the runtime offers, else what the catalog makes of it (`provider/anything` of a known provider).
     ///
     /// # Errors
     /// Returns an error if there is none; with the nearest names.
@@ -80,8 +81,8 @@ impl Settings {
         })
     }
 
-    /// The rules for agents that have these tools: those that are configured, and those that keep a folder as it is which is only to
-    /// be read.
+    /// The rules for agents that have these tools: those that are configured, and those that keep a folder as
+    /// it is which is only to be read.
     pub fn rules_for(&self, tools: &[ToolSpec]) -> Vec<Rule> {
         let holds = |rule: &&Rule| rule.effect != RuleEffect::Allow || self.applies_here(rule);
         let mut rules: Vec<Rule> = self.rules.iter().filter(holds).cloned().collect();
@@ -107,7 +108,8 @@ impl Settings {
         !nearer.any(is_project)
     }
 
-    /// The resolved agent: this model, those of `tools` that are on offer, instructions as they are on disk now.
+    /// The resolved agent: this model, those of `tools` that are on offer, instructions as they are on disk
+    /// now.
     pub fn agent(&self, model: ModelSpec, tools: Vec<ToolSpec>) -> AgentConfig {
         let tools: Vec<ToolSpec> = tools
             .into_iter()

@@ -8,7 +8,7 @@ use crate::value::ValueError;
 
 /// The default minimum time between two runs of the status command.
 const EVERY: Duration = Duration::from_secs(10);
-/// After which time a run is a long one, where nobody says.
+/// After which time a run is a long one, if nobody says.
 const LONG: Duration = Duration::from_secs(20);
 
 /// The settings of a chat in a terminal.
@@ -28,7 +28,7 @@ pub struct ChatSettings {
     pub links: Links,
     /// Whether the title of the terminal shows the name and the state of the session.
     pub title: bool,
-    /// How the end of a long run is told.
+    /// The notification at the end of a long run.
     pub notice: Notice,
     /// After which time a run is a long one.
     pub notify_after: Duration,
@@ -41,10 +41,10 @@ pub struct ChatSettings {
 /// Key bindings of the line editor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EditKeys {
-    /// As in emacs and most shells.
+    /// The keys of emacs and most shells.
     #[default]
     Emacs,
-    /// As in vi: letters are typed, or they are commands.
+    /// The modes of vi: keys insert letters or are commands.
     Vi,
 }
 
@@ -69,9 +69,9 @@ impl Default for ChatSettings {
 /// The display of a model's reasoning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ThinkingDisplay {
-    /// As it comes.
+    /// The complete text, as it arrives.
     Full,
-    /// As a line with its length.
+    /// A single line with the length.
     #[default]
     Folded,
     /// Not at all.
@@ -104,7 +104,7 @@ pub enum Links {
     Never,
 }
 
-/// How the end of a long run is told.
+/// The notification at the end of a long run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Notice {
     /// By the terminal's bell.

@@ -1,4 +1,5 @@
-//! Adding a rule to the user's file without touching what the person wrote: their comments, order and spacing stay.
+//! Adding a rule to the user's file without touching what the person wrote: their comments, order and spacing
+//! stay.
 
 use std::path::Path;
 
@@ -12,9 +13,9 @@ use crate::value::Value;
 use crate::yaml::{Yaml, YamlKey, YamlNode, parse};
 use crate::{ConfigError, KeyPath, folder_id};
 
-/// Adds an approval rule to a file of configuration, which is made where it does not exist. A rule that is there
-/// already is not added again; returns whether the file changed. One that allows something in a directory holds only for the folder that
-/// lies there now.
+/// Adds an approval rule to a file of configuration, which is made where it does not exist. A rule that is
+/// there already is not added again; returns whether the file changed. One that allows something in a
+/// directory holds only for the folder that lies there now.
 ///
 /// # Errors
 /// Returns an error if the file cannot be read or written, or has no place where a rule can be put safely.
@@ -93,8 +94,8 @@ fn rule_line(rule: &Rule, folder: Option<&FolderId>) -> String {
     line
 }
 
-/// The text with the rule in its list, or `None` where there is no safe place. The order of rules has no meaning, so
-/// the new one goes to the front, where the position is known exactly.
+/// The text with the rule in its list, or `None` if there is no safe place. The order of rules has no
+/// meaning, so the new one goes to the front, if the position is known exactly.
 fn insert(text: &str, rule: &str) -> Option<String> {
     let Ok(YamlNode {
         value: Yaml::Map(map),

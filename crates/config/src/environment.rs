@@ -7,7 +7,8 @@ use crate::{ConfigMistake, MistakeLocation, nearest};
 
 /// The prefix of our variables.
 const PREFIX: &str = "AGENTX_";
-/// Ours too, and no setting: where the user's file is; trust in the folder of this start; the mark of a tool's call; what tests and measurements set.
+/// Ours too, and no setting: where the user's file is; trust in the folder of this start; the mark of a
+/// tool's call; what tests and measurements set.
 const OTHERS: [&str; 5] = [
     "AGENTX_CONFIG",
     crate::folder::VARIABLE,

@@ -1,7 +1,8 @@
-//! Facts about where and when an agent works. They are recorded with the instructions of a session, so that the model need not ask for them.
+//! Facts about where and when an agent works. They are recorded with the instructions of a session, so that
+//! the model need not ask for them.
 //!
-//! Nothing here runs a program: Git would run what the repository's settings name. Environment variables and remotes are left out, because they may hold
-//! secrets.
+//! Nothing here runs a program: Git would run what the repository's settings name. Environment variables and
+//! remotes are left out, because they may hold secrets.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -16,9 +17,10 @@ use crate::{FolderTrust, Settings};
 const MAX_BYTES: usize = 240;
 
 impl Settings {
-    /// The facts about an agent that works in `workspace` from now on; `None` where the person wants none told.
+    /// The facts about an agent that works in `workspace` from now on; `None` if the person wants none told.
     ///
-    /// The state of Git is told of a folder that may instruct the model: the name of a branch is a claim of the folder.
+    /// The model is told the state of Git of a folder that may instruct the model: the name of a branch is a
+    /// claim of the folder.
     pub fn environment_context(&self, workspace: &Path) -> Option<Instructions> {
         if !self.environment_context {
             return None;
@@ -34,7 +36,8 @@ impl Settings {
         )))
     }
 
-    /// Replaces the facts among `instructions`, if there are any, with those about an agent that works in `workspace`.
+    /// Replaces the facts among `instructions`, if there are any, with those about an agent that works in
+    /// `workspace`.
     pub fn renew_environment_context(&self, instructions: &mut Vec<Instructions>, workspace: &Path) {
         let before = instructions.len();
         instructions.retain(|file| !file.is_environment_context());
@@ -92,12 +95,14 @@ fn system() -> String {
     }
 }
 
-/// The name of the shell that runs the agent's commands, found in the places in which the tool `bash` looks for it.
+/// The name of the shell that runs the agent's commands, found in the places in which the tool `bash` looks
+/// for it.
 fn shell() -> &'static str {
     shell_on(&std::env::var_os("PATH").unwrap_or_default())
 }
 
-/// bash if it is in a directory of `path` or in one in which systems keep it, else sh. A relative directory does not count.
+/// bash if it is in a directory of `path` or in one in which systems keep it, else sh. A relative directory
+/// does not count.
 fn shell_on(path: &OsStr) -> &'static str {
     let usual = ["/bin", "/usr/bin"].map(PathBuf::from);
     let mut files = std::env::split_paths(path)
@@ -110,7 +115,7 @@ fn shell_on(path: &OsStr) -> &'static str {
     }
 }
 
-/// A name on one line, cut off where it is too long to be told.
+/// A name on one line, cut off where it is too long to be reported.
 fn short(name: &str) -> String {
     let short = &name[..name.floor_char_boundary(MAX_BYTES)];
     let end = if short.len() < name.len() { "…" } else { "" };

@@ -105,7 +105,8 @@ impl Folder {
         };
         let folder = known.as_it_lies(root);
         if folder.previous_trust.is_none() && *known != folder {
-            // Where it cannot be written, it is completed another time. Another decision may have been made meanwhile.
+            // If it cannot be written, it is completed another time. Another decision may have been made
+            // meanwhile.
             let _ = change(data_dir, |folders, _| {
                 if let Some(now) = folders.get_mut(&key).filter(|now| *now == known) {
                     now.clone_from(&folder);
@@ -177,7 +178,8 @@ impl Folder {
     }
 }
 
-/// Records how far a person trusts the folder `root`, and which files as they are now; what was recorded before is forgotten.
+/// Records how far a person trusts the folder `root`, and which files as they are now; what was recorded
+/// before is forgotten.
 ///
 /// # Errors
 /// Returns an error if the data directory cannot be written, or the folder's path is not UTF-8.

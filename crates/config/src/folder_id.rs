@@ -14,9 +14,9 @@ use crate::trust::digest;
 /// Letters of a hash that are kept.
 const LETTERS: usize = 16;
 
-/// The folder that lies at a path now, with its place in the repository that it is part of and the directory of that, which a `.git` file
-/// of a worktree or a submodule names; `None` if nothing can be told. Devices are left out: their numbers change between two starts of
-/// a machine.
+/// The folder that lies at a path now, with its place in the repository that it is part of and the directory
+/// of that, which a `.git` file of a worktree or a submodule names; `None` if nothing can be said. Devices
+/// are left out: their numbers change between two starts of a machine.
 pub fn folder_id(folder: &Path) -> Option<FolderId> {
     let own = mark(&std::fs::metadata(folder).ok()?)?;
     let top = top_of(folder);
@@ -40,7 +40,7 @@ pub fn folder_now(folder: &Path) -> Option<FolderNow> {
 }
 
 /// Returns whether the folder that was written down is the one that lies at a path now. The index of its
-/// repository, which may be large, is read only where another folder lies at its place.
+/// repository, which may be large, is read only if another folder lies at its place.
 pub(crate) fn is_folder_at(known: &FolderId, folder: &Path) -> bool {
     folder_id(folder)
         .is_some_and(|now| known.matches(Some(&now)) || (known.is_remade_as(&now) && is_checked_out(folder)))

@@ -1,4 +1,5 @@
-//! Files that instruct the model: the person's own, those of the project, and those of folders in which the agent comes to work.
+//! Files that instruct the model: the person's own, those of the project, and those of folders in which the
+//! agent comes to work.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,17 +10,17 @@ use agentx_types::Instructions;
 use crate::Settings;
 use crate::paths::is_project;
 
-/// Files of instructions, in the order in which they are looked for: of each directory the first one counts. Claude Code reads `CLAUDE.md`
-/// (<https://docs.anthropic.com/en/docs/claude-code/memory>).
+/// Files of instructions, in the order in which they are looked for: of each directory the first one counts.
+/// Claude Code reads `CLAUDE.md` (<https://docs.anthropic.com/en/docs/claude-code/memory>).
 const FILES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
-/// How files end to which a link of that name may lead.
+/// The endings of files that a link with one of these names may point to.
 const TEXT_ENDINGS: [&str; 3] = [".md", ".mdc", ".mdx"];
 /// The largest file of instructions that is read.
 const MAX_BYTES: u64 = 256 << 10;
 
 impl Settings {
-    /// What a new agent is told beside its prompt: the person's own instructions, those of the folder as far as the person lets it instruct
-    /// the model, and facts about `workspace`, where it works.
+    /// Returns the instructions that a new agent gets besides its prompt: the user's own, those of the folder
+    /// as far as it is trusted to instruct the model, and facts about `workspace`.
     pub(crate) fn instructions_at(&self, workspace: &Path) -> Vec<Instructions> {
         let own = self.user_instructions().into_iter();
         let files = self.instruction_files().into_iter();
@@ -29,7 +30,8 @@ impl Settings {
             .collect()
     }
 
-    /// The `AGENTS.md` beside the user's configuration file, which holds in every folder. One that lies in the workspace is the folder's.
+    /// The `AGENTS.md` beside the user's configuration file, which holds in every folder. One that lies in
+    /// the workspace is the folder's.
     pub fn user_instructions(&self) -> Option<Instructions> {
         let path = self.user_file.parent()?.join(FILES[0]);
         let real = std::fs::canonicalize(&path).ok()?;
@@ -39,9 +41,10 @@ impl Settings {
         Some(told(&path, text))
     }
 
-    /// AGENTS.md, else CLAUDE.md, of the project root and of every directory from there to the working directory, in this order, whether they
-    /// count or not: absolute paths and texts. A file that is too large is not read, nor is a link that leads out of its directory or to
-    /// anything but instructions: what it leads to, such as a `.env`, would be sent to the model.
+    /// AGENTS.md, else CLAUDE.md, of the project root and of every directory from there to the working
+    /// directory, in this order, whether they count or not: absolute paths and texts. A file that is too
+    /// large is not read, nor is a link that leads out of its directory or to anything but instructions: what
+    /// it leads to, such as a `.env`, would be sent to the model.
     pub fn instruction_files(&self) -> Vec<(PathBuf, String)> {
         let mut directories: Vec<&Path> = self
             .workspace
@@ -53,9 +56,10 @@ impl Settings {
         files.filter_map(|directory| self.first_in(directory)).collect()
     }
 
-    /// The instructions of the folders between the working directory and `file`, a real path, from the outermost one on, as far as the person lets
-    /// the folder instruct the model. Those of the working directory itself the agent has already. A directory with a `.git` or `.agentx` of its
-    /// own is another project, which the person did not trust: it and what is below it give none.
+    /// The instructions of the folders between the working directory and `file`, a real path, from the
+    /// outermost one on, as far as the person lets the folder instruct the model. Those of the working
+    /// directory itself the agent has already. A directory with a `.git` or `.agentx` of its own is another
+    /// project, which the person did not trust: it and what is below it give none.
     pub fn instructions_towards(&self, file: &Path) -> Vec<Instructions> {
         let Some(folder) = file.parent().filter(|folder| folder.starts_with(&self.workspace)) else {
             return Vec::new();

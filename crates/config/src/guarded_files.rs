@@ -55,8 +55,8 @@ impl Settings {
 }
 
 impl Settings {
-    /// The folder of the person's own configuration, whose agents, tools and instructions need no trust; the file alone where another
-    /// place was named for it or the work is in that folder.
+    /// The folder of the user's own configuration, whose agents, tools and instructions need no trust; the
+    /// file alone where another place was named for it or the work is in that folder.
     fn configuration(&self) -> &Path {
         let folder = self.user_file.parent().filter(|folder| {
             folder.file_name().is_some_and(|name| name == "agentx") && !self.workspace.starts_with(folder)
@@ -94,7 +94,8 @@ fn ways_to_write(path: &Path, home: Option<&Path>) -> Vec<String> {
     ways
 }
 
-/// Takes the rules out of a folder's layer that open secrets: that is the person's word, also in a folder that is trusted.
+/// Takes the rules out of a folder's layer that open secrets: that is the person's word, also in a folder
+/// that is trusted.
 pub(crate) fn without_opening_rules(
     mut layer: SettingsLayer,
     guard: &Guard,

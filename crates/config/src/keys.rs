@@ -22,13 +22,13 @@ pub struct KeySpec {
 /// The right of a workspace's file to set a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkspaceMay {
-    /// It may set the key.
+    /// The layer may set the key.
     Set,
     /// Without trust, it may only make the value stricter than the layers below do.
     Tighten,
-    /// It may set the key if the person trusts the workspace.
+    /// The layer may set the key if the user trusts the workspace.
     SetIfTrusted,
-    /// It may not set the key, even in a trusted workspace.
+    /// The layer may not set the key, even in a trusted workspace.
     Never,
 }
 

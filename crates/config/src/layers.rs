@@ -20,7 +20,7 @@ pub struct SettingRow {
     pub key: String,
     /// The value for people, with secrets hidden. `None` if it is not set.
     pub value: Option<String>,
-    /// Where it comes from.
+    /// The place where the value was set.
     pub origin: SettingOrigin,
 }
 
@@ -110,8 +110,8 @@ impl MergedSettings {
             .unwrap_or(SettingOrigin::Default)
     }
 
-    /// Every key with its value and origin, in the order of the table, what belongs to one provider or model together; keys
-    /// that nobody set are at their place.
+    /// Every key with its value and origin, in the order of the table, what belongs to one provider or model
+    /// together; keys that nobody set are at their place.
     pub fn rows(&self) -> Vec<SettingRow> {
         let mut rows = Vec::new();
         let mut branches: Vec<&str> = Vec::new();

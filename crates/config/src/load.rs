@@ -49,8 +49,8 @@ pub struct Loaded {
     /// The effects of the workspace's settings once it is trusted, in sentences: where prompts and keys go,
     /// and which programs run.
     pub effects: Vec<String>,
-    /// What the servers of the workspace's `.mcp.json` do once it is trusted, in sentences, and what is wrong
-    /// with it.
+    /// The effects of the servers in the workspace's `.mcp.json` once it is trusted, in sentences, and the
+    /// mistakes in the file.
     pub server_effects: Vec<String>,
     /// Every setting of the workspace's file, one per line, including those that do not count.
     pub workspace_settings: Vec<String>,
@@ -74,8 +74,8 @@ pub struct FileStatus {
 }
 
 impl Loaded {
-    /// The rules of the person's file that allow something in this folder alone, the last one first: each can be taken out without
-    /// moving the next one. Those of a project within the folder are that project's.
+    /// The rules of the person's file that allow something in this folder alone, the last one first: each can
+    /// be taken out without moving the next one. Those of a project within the folder are that project's.
     pub fn allowed_here(&self) -> Vec<&WrittenRule> {
         let root = &self.places.workspace_root;
         let is_here = |rule: &&WrittenRule| {
@@ -182,7 +182,8 @@ fn load_with(request: LoadRequest<'_>, mut found: FoundFiles) -> Result<Loaded, 
     })
 }
 
-/// Adds the servers of the project to those of the person, whose names are theirs. Returns what the project's do.
+/// Adds the servers of the project to those of the person, whose names are theirs. Returns what the project's
+/// do.
 fn add_project_servers(settings: &mut Settings, project: ProjectServers) -> Vec<String> {
     let is_new = |server: &McpServerSettings| settings.mcp.iter().all(|own| own.name != server.name);
     let of_project: Vec<McpServerSettings> = project.servers.into_iter().filter(is_new).collect();
@@ -313,7 +314,8 @@ fn whole_file(path: &Path, what: String) -> ConfigMistake {
     }
 }
 
-/// A pipe that comes along with a workspace would be waited for without an end. (One's own may be a pipe: `<(…)`.)
+/// A pipe that comes along with a workspace would be waited for without an end. (One's own may be a pipe:
+/// `<(…)`.)
 fn regular(path: &Path) -> std::io::Result<()> {
     let kind = std::fs::metadata(path)?;
     if kind.is_file() || kind.is_dir() {

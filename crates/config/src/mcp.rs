@@ -16,7 +16,7 @@ const MAX_NAME: usize = 32;
 /// A server, as plain data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct McpServerSettings {
-    /// Its name, with which the names of its tools begin.
+    /// The server's name, which starts the names of its tools.
     pub name: String,
     /// The program or address of a server.
     pub target: McpTarget,
@@ -51,7 +51,6 @@ pub enum McpTarget {
     Program {
         /// The program: a path, or a name in `PATH`.
         command: String,
-        /// Its arguments.
         arguments: Vec<String>,
         /// The directory that it starts in, absolute.
         directory: PathBuf,
@@ -70,7 +69,6 @@ pub enum McpTarget {
 /// A variable or a header that a server gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct McpValue {
-    /// Its name.
     pub name: String,
     /// The environment variables that its value is taken from.
     pub from: Vec<String>,
@@ -200,7 +198,7 @@ pub fn check_mcp_name(name: &str) -> Result<(), String> {
     ))
 }
 
-/// The servers of the person's own settings.
+/// The servers of the user's own settings.
 pub(crate) fn servers(
     get: &Getter<'_>,
     lookup: &dyn Fn(&str) -> Option<String>,

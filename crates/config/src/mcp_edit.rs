@@ -15,8 +15,8 @@ const ADD: &str = "mcp add";
 /// Adds a server to a file. What it gets is written as references to variables, never as values.
 ///
 /// # Errors
-/// Returns an error if there is a server of this name, or the file cannot be changed without touching the rest of
-/// it.
+/// Returns an error if there is a server of this name, or the file cannot be changed without touching the
+/// rest of it.
 pub fn add_mcp_server(
     request: LoadRequest<'_>,
     file: &Path,

@@ -34,7 +34,7 @@ pub(crate) struct ProjectServers {
     pub(crate) servers: Vec<McpServerSettings>,
     /// The effects of trusting it, in sentences.
     pub(crate) effects: Vec<String>,
-    /// What is wrong with it.
+    /// The mistakes in the file.
     pub(crate) mistakes: Vec<ConfigMistake>,
     /// The servers that are left out because of a file that they run.
     pub(crate) pending: Vec<ConfigMistake>,

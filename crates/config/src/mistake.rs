@@ -84,7 +84,7 @@ pub enum ConfigError {
     File {
         /// The path of the file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error message.
         what: String,
     },
     /// Neither a home directory nor a variable that stands for it.

@@ -1,4 +1,5 @@
-//! The catalog as the configuration makes it: providers and models that are added or changed, and where their keys are.
+//! The catalog as the configuration makes it: providers and models that are added or changed, and where their
+//! keys are.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +15,8 @@ use crate::settings::{HeaderSetting, ProviderKey, ProviderSettings};
 use crate::value::{KeyReference, Value};
 use crate::{ConfigMistake, Secret, SettingOrigin, Sourced, nearest};
 
-/// The built-in catalog with what the configuration adds and changes. What makes no sense is left out and said.
+/// The built-in catalog with what the configuration adds and changes. What makes no sense is left out and
+/// said.
 pub(crate) fn catalog(builtin: Catalog, get: &Getter<'_>, mistakes: &mut Vec<ConfigMistake>) -> Catalog {
     let mut catalog = builtin;
     for name in get.merged.names_below("providers") {
@@ -63,8 +65,8 @@ fn with_provider(
         })
 }
 
-/// The protocol of a provider, if a person set it: it holds at another address too, where OpenAI's own models would else be
-/// asked by Chat Completions.
+/// The protocol of a provider, if a person set it: it holds at another address too, where OpenAI's own models
+/// would else be asked by Chat Completions.
 fn given_api(name: &str, get: &Getter<'_>) -> CatalogConfig {
     let path = KeyPath::dotted("providers").child(name).child("api");
     let is_given = get.merged.origin(&path) != Some(&SettingOrigin::Default);
@@ -172,7 +174,7 @@ fn model_config(name: &str, get: &Getter<'_>, catalog: &Catalog) -> Option<Model
     })
 }
 
-/// How the model wants to be asked, where the configuration says something of it; the rest stays as it is.
+/// Returns the wire options of the model, changed as the configuration says.
 fn wire(
     path: &dyn Fn(&str) -> KeyPath,
     get: &Getter<'_>,

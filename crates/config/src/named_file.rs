@@ -1,4 +1,5 @@
-//! A file that a folder brings beside its settings, with the bytes that were read: a person accepts it as it is.
+//! A file that a folder brings beside its settings, with the bytes that were read: a person accepts it as it
+//! is.
 
 use std::path::{Path, PathBuf};
 
@@ -9,9 +10,9 @@ use crate::mcp_project::FILE;
 pub struct NamedFile {
     /// The key that names it.
     pub key: String,
-    /// Its path below the workspace's root.
+    /// The path below the workspace's root.
     pub path: PathBuf,
-    /// What was read of it.
+    /// The bytes that were read.
     pub bytes: Vec<u8>,
 }
 

@@ -52,7 +52,7 @@ impl fmt::Display for SettingOrigin {
 pub struct Sourced<T> {
     /// The value.
     pub value: T,
-    /// Where it comes from.
+    /// The place where the value was set.
     pub origin: SettingOrigin,
 }
 

@@ -5,7 +5,7 @@ use agentx_types::NanoUsd;
 use crate::assemble::Getter;
 use crate::keys::KeyPath;
 
-/// The limits of a server for each person other than its operator. `None` is no limit.
+/// The limits of a server for each person other than its operator. `None` is not a limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quotas {
     /// Sessions of a member.
@@ -24,8 +24,8 @@ pub struct Quotas {
     pub visitor_connections: Option<u64>,
     /// Challenges over HTTP that one address may have open; the oldest of its own makes room.
     pub challenges: u64,
-    /// The maximum number of tokens of one person, or of all visitors of one address; the oldest of theirs makes
-    /// room.
+    /// The maximum number of tokens of one person, or of all visitors of one address; the oldest of theirs
+    /// makes room.
     pub tokens: u64,
     /// The maximum number of requests of one person whose idempotency keys are remembered; the oldest is then
     /// forgotten.

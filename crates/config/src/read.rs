@@ -54,8 +54,8 @@ pub(crate) fn defaults(catalog: &Catalog) -> SettingsLayer {
     layer
 }
 
-/// The layer of the environment. A bearer token (`ANTHROPIC_AUTH_TOKEN`) counts more than a key, as in Claude Code
-/// (<https://code.claude.com/docs/en/llm-gateway-connect>).
+/// The layer of the environment. A bearer token (`ANTHROPIC_AUTH_TOKEN`) counts more than a key, as in Claude
+/// Code (<https://code.claude.com/docs/en/llm-gateway-connect>).
 pub(crate) fn environment(
     catalog: &Catalog,
     lookup: &dyn Fn(&str) -> Option<String>,
@@ -114,7 +114,6 @@ pub(crate) fn environment(
     layer
 }
 
-/// The layer of the command line.
 pub(crate) fn flags(flags: &[CommandLineSetting], mistakes: &mut Vec<ConfigMistake>) -> SettingsLayer {
     let mut layer = SettingsLayer::default();
     for flag in flags {
@@ -317,8 +316,8 @@ impl SettingsReader<'_> {
     }
 }
 
-/// Settings that can be written in two ways have one place: `api_key_env: NAME` is `api_key: ${NAME}`, a file of a
-/// prompt is the prompt, and a former name of a key is the key.
+/// Settings that can be written in two ways have one place: `api_key_env: NAME` is `api_key: ${NAME}`, a file
+/// of a prompt is the prompt, and a former name of a key is the key.
 fn canonical(path: KeyPath, value: Value) -> (KeyPath, Value) {
     if let Some(current) = path.current() {
         return (current, value);
@@ -372,7 +371,7 @@ pub fn scalar(kind: ValueKind, value: &Yaml) -> Result<Value, (String, Option<St
         }
         (ValueKind::Duration, Yaml::Int(seconds)) if *seconds >= 0 => wrong(Some(format!("{seconds}s"))),
         (ValueKind::Text, Yaml::Int(number)) => wrong(Some(format!("\"{number}\""))),
-        // YAML reads a bare `off` as false where it is not told otherwise; the word is what is meant here.
+        // YAML reads a bare `off` as false if it is not told otherwise; the word is what is meant here.
         (ValueKind::Choice(words), Yaml::Bool(false)) if words.contains(&"off") => {
             Ok(Value::Text("off".into()))
         }

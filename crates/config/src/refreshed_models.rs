@@ -1,5 +1,5 @@
-//! Newer windows, limits and prices of models, which `agentx models refresh` stores in the data directory. They
-//! override the built-in catalog, and the configuration overrides them. AgentX works without the file.
+//! Newer windows, limits and prices of models, which `agentx models refresh` stores in the data directory.
+//! They override the built-in catalog, and the configuration overrides them. AgentX works without the file.
 
 use std::path::{Path, PathBuf};
 
@@ -98,8 +98,8 @@ pub fn forget_refreshed_models(data_dir: &Path) -> Result<bool, ConfigError> {
     }
 }
 
-/// Returns the catalog with the models stored in this data directory. A damaged file is reported as a warning,
-/// and the built-in models are used.
+/// Returns the catalog with the models stored in this data directory. A damaged file is reported as a
+/// warning, and the built-in models are used.
 pub(crate) fn catalog(builtin: Catalog, data_dir: &Path, warnings: &mut Vec<ConfigMistake>) -> Catalog {
     let read = refreshed_models(data_dir).unwrap_or_else(|error| {
         warnings.push(warning(data_dir, &error));

@@ -1,4 +1,5 @@
-//! Taking a rule out of a file without touching the rest of what the person wrote: comments, order and spacing stay.
+//! Taking a rule out of a file without touching the rest of what the person wrote: comments, order and
+//! spacing stay.
 
 use std::path::Path;
 
@@ -10,8 +11,8 @@ use crate::symlinks::refuse_links;
 use crate::yaml::{Yaml, YamlNode, parse};
 use crate::{ConfigError, SettingOrigin, SourceLocation, Sourced};
 
-/// Removes the rule that stands at this place of a file. Where the file is a folder's, `root` is the folder: no link below it is
-/// followed.
+/// Removes the rule that stands at this place of a file. If the file is a folder's, `root` is the folder: no
+/// link below it is followed.
 ///
 /// # Errors
 /// Returns an error if the file cannot be read or written, has another rule there by now, or is written in a
@@ -73,7 +74,8 @@ fn items_of(text: &str) -> Option<Vec<YamlNode>> {
     }
 }
 
-/// Texts that may be the file without the item, the likeliest first. Which of them is right is seen by reading them.
+/// Texts that may be the file without the item, the likeliest first. Which of them is right is seen by
+/// reading them.
 fn candidates(text: &str, items: &[YamlNode], index: usize) -> Vec<String> {
     let (Some(item), next) = (items.get(index), items.get(index + 1)) else {
         return Vec::new();
@@ -126,7 +128,7 @@ fn line_of(line: u64) -> usize {
     usize::try_from(line).unwrap_or(usize::MAX).saturating_sub(1)
 }
 
-/// Where the line after this one begins.
+/// Returns the start of the line after this one.
 fn line_end(text: &str, line: usize) -> usize {
     text.split_inclusive('\n').take(line + 1).map(str::len).sum()
 }

@@ -4,7 +4,8 @@ use agentx_types::{Rule, RuleEffect};
 
 use crate::nearest;
 
-/// Reads a rule: the effect, the tool, then `: ARGUMENT` or ` in PATH`, and ` (only in DIRECTORY)`; or as [`show_rule`](crate::show_rule) shows it, to be pasted.
+/// Reads a rule: the effect, the tool, then `: ARGUMENT` or ` in PATH`, and ` (only in DIRECTORY)`; or as
+/// [`show_rule`](crate::show_rule) shows it, to be pasted.
 ///
 /// # Errors
 /// Returns the problem, with the nearest valid word.

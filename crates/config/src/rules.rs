@@ -1,5 +1,5 @@
-//! Approval rules as they are written in a file: each has its own place, and each mistake in one is shown. A rule may carry
-//! examples, which are held against it each time that it is read.
+//! Approval rules as they are written in a file: each has its own place, and each mistake in one is shown. A
+//! rule may carry examples, which are held against it each time that it is read.
 
 use agentx_agent::approval::covers;
 use agentx_types::{Access, FolderId, Rule, RuleEffect, ToolSpec};

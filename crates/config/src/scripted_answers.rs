@@ -1,5 +1,6 @@
-//! Answers that the scripted environment gives before its own: a file of them makes an agent or a flow run the same way every
-//! time, without a model and without a key. It is a list; the first entry that fits is what is said.
+//! Answers that the scripted environment gives before its own: a file of them makes an agent or a flow run
+//! the same way every time, without a model and without a key. It is a list; the first entry that fits is
+//! what is said.
 
 use std::path::Path;
 
@@ -11,7 +12,6 @@ use crate::{ConfigMistake, MistakeLocation, SourceLocation, nearest};
 
 const KEYS: &[&str] = &["system", "input", "result", "nth", "say", "call", "calls"];
 
-/// Reads answers.
 pub(crate) fn read(file: &Path, text: &str) -> Result<Vec<ScriptedAnswer>, ConfigMistake> {
     let reader = AnswerReader { file };
     let root = parse(text).map_err(|broken| reader.mistake(broken.at.line, broken.at.column, broken.what))?;

@@ -1,5 +1,5 @@
-//! Since when the folder that lies at a path has been there, as far as AgentX saw: a session of before belongs to the folder that lay there
-//! then. The log of a session does not say which folder it was.
+//! Since when the folder that lies at a path has been there, as far as AgentX saw: a session of before
+//! belongs to the folder that lay there then. The log of a session does not say which folder it was.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -28,8 +28,8 @@ struct SeenFolder {
     came_later: bool,
 }
 
-/// Looks which folder lies at a path, and takes note of it. Since when it has been there, where another one was there before; `None` where
-/// none was, or nothing can be told.
+/// Looks which folder lies at a path, and takes note of it. Since when it has been there, if another one was
+/// there before; `None` if none was, or nothing can be said.
 pub fn lying_since(data_dir: &Path, path: &Path) -> Option<Timestamp> {
     let (key, id) = (path.to_str()?, folder_id(path)?);
     let known = read(data_dir).ok()?.remove(key);
@@ -42,7 +42,7 @@ pub fn lying_since(data_dir: &Path, path: &Path) -> Option<Timestamp> {
             came_later: known.is_some(),
         },
     };
-    // Where it cannot be written, it is noticed another time.
+    // If it cannot be written, it is noticed another time.
     let _ = note(data_dir, key, &seen);
     seen.came_later.then_some(seen.at)
 }

@@ -57,8 +57,8 @@ pub fn set(request: LoadRequest<'_>, file: &Path, key: &str, value: &str) -> Res
     })
 }
 
-/// Sets keys to literals of YAML in one change of a file. Returns whether the file changed, and the configuration
-/// with it, which `check` may refuse.
+/// Sets keys to literals of YAML in one change of a file. Returns whether the file changed, and the
+/// configuration with it, which `check` may refuse.
 pub(crate) fn set_all(
     request: LoadRequest<'_>,
     file: &Path,
@@ -189,7 +189,8 @@ pub(crate) fn path_of(dotted: &str, command: &str) -> Result<KeyPath, ConfigErro
     }]))
 }
 
-/// The value as it is written in the file: as it was typed where YAML reads that as what is meant, else in quotes.
+/// The value as it is written in the file: as it was typed where YAML reads that as what is meant, else in
+/// quotes.
 fn literal_of(path: &KeyPath, key: &str, value: &str) -> Result<String, ConfigError> {
     let Some(spec) = path.spec() else {
         return Err(mistake(key, "there is no such key".into(), None));

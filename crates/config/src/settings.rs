@@ -68,7 +68,7 @@ pub struct Settings {
     pub quotas: Quotas,
     /// Addresses and networks of proxies whose forwarding headers a server trusts.
     pub trusted_proxies: Vec<String>,
-    /// What committed events survive.
+    /// The kind of crash that committed events survive.
     pub durability: DurabilitySetting,
     /// The log level: `off`, `error`, `warn`, `info`, `debug`, `trace`.
     pub log: String,
@@ -90,7 +90,7 @@ pub struct Settings {
     pub user_file: PathBuf,
 }
 
-/// What committed events survive.
+/// The kind of crash that committed events survive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DurabilitySetting {
     /// The death of the process.
@@ -146,9 +146,9 @@ impl ToolSettings {
 /// A provider of models.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProviderSettings {
-    /// What models refer to it by; the catalog of the settings says the rest about it.
+    /// The provider's name in references of models; the catalog of the settings has its other properties.
     pub name: String,
-    /// Where it is.
+    /// The base URL.
     pub base_url: String,
     /// Whether it can only be asked with a key.
     pub needs_key: bool,
@@ -158,7 +158,7 @@ pub struct ProviderSettings {
     pub base_url_given: bool,
     /// Whether the workspace's own settings say where it is.
     pub of_folder: bool,
-    /// Its key.
+    /// The API key.
     pub key: ProviderKey,
     /// Headers that are sent along.
     pub headers: Vec<HeaderSetting>,
@@ -167,33 +167,33 @@ pub struct ProviderSettings {
 /// An additional header for a provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeaderSetting {
-    /// Its name.
+    /// The header's name.
     pub name: String,
-    /// What it holds. It is sent where there is a value.
+    /// The header's value. The header is sent if it has a value. It is sent where there is a value.
     pub value: ProviderKey,
 }
 
 /// The search engine of the tool `web_search`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SearchSettings {
-    /// Its name: `brave`, `tavily`, `exa` or `searxng`.
+    /// The engine's name: `brave`, `tavily`, `exa` or `searxng`.
     pub engine: String,
-    /// Its address; `None` for the vendor's own.
+    /// The engine's address; `None` for the vendor's own.
     pub url: Option<String>,
-    /// Its key.
+    /// The API key.
     pub key: ProviderKey,
 }
 
 /// The key of a provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProviderKey {
-    /// It needs none.
+    /// The provider needs no key.
     None,
     /// In an environment variable.
     Env {
-        /// Its name.
+        /// The variable's name.
         name: String,
-        /// What it holds, if it is set.
+        /// The variable's value, if it is set.
         value: Option<Secret>,
     },
     /// Written down in a file.
@@ -201,7 +201,7 @@ pub enum ProviderKey {
 }
 
 impl ProviderKey {
-    /// What it is, where it is known.
+    /// Returns the key, if it is known.
     pub fn value(&self) -> Option<&Secret> {
         match self {
             Self::None => None,
@@ -217,8 +217,8 @@ impl ProviderSettings {
         self.key.value()
     }
 
-    /// The variable whose value is missing; `None` where the provider can be asked. A server on this machine needs a key too, where its
-    /// provider does.
+    /// The variable whose value is missing; `None` if the provider can be asked. A server on this machine
+    /// needs a key too, if its provider does.
     pub fn missing_variable(&self) -> Option<&str> {
         match &self.key {
             ProviderKey::Env { name, value: None } if self.needs_key => Some(name),

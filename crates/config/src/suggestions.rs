@@ -26,7 +26,8 @@ fn score(word: &str, candidate: &str) -> Option<usize> {
     let longest = word.chars().count().max(candidate.chars().count());
     let distance = edit_distance(word, candidate);
     if distance <= 1.max(longest / 3) {
-        // Of two that are as near, the one of the same length is meant: letters are swapped more often than lost.
+        // Of two that are as near, the one of the same length is meant: letters are swapped more often than
+        // lost.
         return Some(4 * distance + word.len().abs_diff(candidate.len()).min(3));
     }
     let part =

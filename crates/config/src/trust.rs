@@ -28,7 +28,7 @@ const STORE: &str = "trusted.json";
 pub struct IgnoredSetting {
     /// The key.
     pub key: String,
-    /// Its origin.
+    /// The place where the value was set.
     pub origin: SettingOrigin,
     /// The reason.
     pub why: &'static str,

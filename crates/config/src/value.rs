@@ -29,7 +29,7 @@ pub enum ValueKind {
     Price,
     /// A time with a unit: `90s`, `10m`, `1h30m`.
     Duration,
-    /// One of these words.
+    /// A choice of these words.
     Choice(&'static [&'static str]),
     /// A template with these names as `{name}`.
     Template(&'static [&'static str]),
@@ -88,7 +88,7 @@ pub enum Value {
     Names(Vec<String>),
     /// Rules, each with its own place.
     Rules(Vec<WrittenRule>),
-    /// Where a key is.
+    /// A reference to a key.
     Key(KeyReference),
     /// The file that holds the value, as it was written.
     File(String),

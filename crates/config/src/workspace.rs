@@ -1,8 +1,9 @@
 //! The settings of a workspace that count, and their effects.
 //!
-//! A workspace that is not trusted only makes things stricter ([`trust::restrict`]). A trusted one may set the rest, with three
-//! exceptions: it never decides where a key of the person's is sent, it changes nothing of a provider or a model that the person or
-//! the program defines, and a file that it names counts only where it lies in the workspace and was trusted with it.
+//! A workspace that is not trusted only makes things stricter ([`trust::restrict`]). A trusted one may set
+//! the rest, with three exceptions: it never decides where a key of the person's is sent, it changes nothing
+//! of a provider or a model that the person or the program defines, and a file that it names counts only if
+//! it lies in the workspace and was trusted with it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -243,7 +244,8 @@ fn with_its_files(
     (kept, files, ignored)
 }
 
-/// The one file that a setting names. One that is not there, or is too large, is a mistake that is reported where it is read.
+/// The one file that a setting names. One that is not there, or is too large, is a mistake that is reported
+/// where it is read.
 pub(crate) fn named(
     path: &Path,
     guard: &Guard,
@@ -265,8 +267,9 @@ pub(crate) fn named(
     Ok(bytes.map(|bytes| (below.to_owned(), bytes)).into_iter().collect())
 }
 
-/// The files of the workspace that a command line names: its program, and what else of it is a file. Only a line counts whose program is
-/// plain to see and one of these files, so that it is another line for a person when it changes.
+/// The files of the workspace that a command line names: its program, and what else of it is a file. Only a
+/// line counts whose program is plain to see and one of these files, so that it is another line for a person
+/// when it changes.
 fn programs(
     line: &str,
     guard: &Guard,

@@ -1,5 +1,5 @@
-//! YAML as a tree in which every key and value knows its line and column, so that all mistakes of a file can be shown in
-//! one go. Bounded: a file of aliases of aliases is an error, not a full memory.
+//! YAML as a tree in which every key and value knows its line and column, so that all mistakes of a file can
+//! be shown in one go. Bounded: a file of aliases of aliases is an error, not a full memory.
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ pub struct TextPosition {
 /// A value and where it begins.
 #[derive(Clone, Debug)]
 pub struct YamlNode {
-    /// Where it begins.
+    /// The position of the start.
     pub at: TextPosition,
     /// The value.
     pub value: Yaml,
@@ -45,7 +45,7 @@ impl YamlNode {
     }
 }
 
-/// What a value is.
+/// A YAML value.
 #[derive(Clone, Debug)]
 pub enum Yaml {
     /// Nothing.
@@ -67,7 +67,7 @@ pub enum Yaml {
 /// A key of a mapping.
 #[derive(Clone, Debug)]
 pub struct YamlKey {
-    /// Where it begins.
+    /// The position of the start.
     pub at: TextPosition,
     /// The name.
     pub name: String,
@@ -169,7 +169,7 @@ fn first_line(message: &str) -> String {
     line[..cut].trim_end_matches([':', ',']).to_owned()
 }
 
-/// What the parser says of its own limits and of its own interface, in words for who wrote the file.
+/// Rephrases the parser's messages about its own limits and interface for the author of the file.
 fn in_words(what: &str) -> String {
     const TOO_MANY: &str = "the file holds too many values, anchors or aliases";
     for (beginning, words) in [

@@ -1,4 +1,5 @@
-//! Configuration as a person meets it: files on disk, variables, flags; what wins, what is said, what is refused.
+//! Configuration as a person meets it: files on disk, variables, flags; what wins, what is said, what is
+//! refused.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -85,7 +86,7 @@ impl Desk {
         })
     }
 
-    /// What is said about mistakes, with the temporary directory left out.
+    /// Returns the reported mistakes, with the temporary directory left out.
     fn said(&self) -> Vec<String> {
         let error = match self.load() {
             // A folder that is not trusted keeps nobody from working.

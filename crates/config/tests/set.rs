@@ -1,4 +1,5 @@
-//! A key is set where it belongs, and nothing else that a person wrote changes; what would be a mistake is refused.
+//! A key is set where it belongs, and nothing else that a person wrote changes; what would be a mistake is
+//! refused.
 #![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
 
 use agentx_config::{ConfigError, ConfigPaths, LoadRequest, replace, set, unset};
@@ -198,7 +199,7 @@ fn what_cannot_be_kept_as_it_was_is_left_to_the_person() {
         };
         let home = Home::new(text);
         match home.set(key, value) {
-            // Where it can be done after all, the rest is as it was: that is what the change itself has checked.
+            // If it can be done after all, the rest is as it was: that is what the change itself has checked.
             Ok(changed) => assert_ne!(changed, text),
             Err(error) => {
                 assert!(

@@ -82,7 +82,8 @@ async fn another_folder_at_the_same_path_finds_nothing_and_takes_nothing_away() 
     let (bare, with_git) = (FolderId::new("a", None), FolderId::new("a", Some("git")));
     let counted = |id: &FolderId| kept_values(data, path, Some(&now(id.clone()))).unwrap();
     assert_eq!(counted(&bare).len(), 0);
-    // An older program kept it by the path alone; it belongs to the folder that is there when a newer one looks.
+    // An older program kept it by the path alone; it belongs to the folder that is there when a newer one
+    // looks.
     assert_eq!(found(None, "old").await, json!(["nothing", 0]));
     assert_eq!(counted(&bare), [("notes".to_owned(), 1)].into());
     assert_eq!(found(Some(bare.clone()), "bare").await, json!(["old", 1]));

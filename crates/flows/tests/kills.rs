@@ -1,5 +1,5 @@
-//! A flow that is cut off after any event of its log goes on in another process: it comes to the same result,
-//! no model is asked again for what is on record, no input is given twice.
+//! A flow that is cut off after any event of its log continues in another process: it comes to the same
+//! result, no model is asked again for what is on record, no input is given twice.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -47,7 +47,7 @@ fn names() -> Arc<dyn NameLookup> {
     ])))
 }
 
-/// Calls a tool once in a session, and gives what came of it and what is in the log.
+/// Calls a tool once in a session, and gives its result and what is in the log.
 async fn call(
     tool: agentx_agent_files::definition::ToolDefinition,
     args: Value,

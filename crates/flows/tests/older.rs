@@ -34,7 +34,7 @@ fn place(answers: impl IntoIterator<Item = ModelScript>) -> Place {
     })
 }
 
-/// Runs a script once in a session: what came of it.
+/// Runs a script once in a session: its result.
 async fn run(
     script: &str,
     args: Value,
@@ -175,7 +175,7 @@ async fn all_have_the_builtins_the_cache_keys_and_libraries() {
     gives(older!("libs"), json!({}), [], want).await;
 }
 
-/// One call after the other in a session that a new process takes over before each.
+/// Makes one call after the other in a session that a new process takes over before each.
 async fn in_processes(script: &str, inputs: &[Value]) -> Vec<Value> {
     let log = FaultyLog::new();
     let mut said = Vec::new();

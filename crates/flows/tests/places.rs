@@ -1,5 +1,5 @@
-//! Flows that wait for agents and tools take no place among the calls that run at once: however many there are, what they wait
-//! for finds one.
+//! Flows that wait for agents and tools take no place among the calls that run at once: however many there
+//! are, what they wait for finds one.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

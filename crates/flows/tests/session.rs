@@ -1,4 +1,5 @@
-//! Tools from files in a real session: a model calls them, what they do is in the log, and another process continues with it.
+//! Tools from files in a real session: a model calls them, what they do is in the log, and another process
+//! continues with it.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,16 +1,18 @@
-//! JSON that does nothing to a terminal. What models, tools and people said may hold control characters, which move the cursor or set the
-//! clipboard of whoever looks at it with `cat`. Documents have them escaped.
+//! JSON that does nothing to a terminal. What models, tools and people said may hold control characters,
+//! which move the cursor or set the clipboard of whoever looks at it with `cat`. Documents have them escaped.
 //!
-//! Escaped are the control characters of ASCII (but line breaks and tabs), the further ones up to U+009F (some terminals take U+009B for the
-//! beginning of a sequence), and marks that turn the direction of text around (CVE-2021-42574).
+//! Escaped are the control characters of ASCII (but line breaks and tabs), the further ones up to U+009F
+//! (some terminals take U+009B for the beginning of a sequence), and marks that turn the direction of text
+//! around (CVE-2021-42574).
 
 use std::borrow::Cow;
 
 use agentx_types::is_control_or_bidi;
 
-/// A text of JSON with all of them as `\u001b`, so that a reader gets the same values. Line breaks and tabs between values stay.
+/// A text of JSON with all of them as `\u001b`, so that a reader gets the same values. Line breaks and tabs
+/// between values stay.
 pub fn plain_json(json: &str) -> Cow<'_, str> {
-    // Whatever a writer of JSON leaves of these stands within a string, where it may be escaped.
+    // Whatever a writer of JSON leaves of these stands within a string, if it may be escaped.
     let acts = |c: char| is_control_or_bidi(c) && !matches!(c, '\n' | '\t' | '\r');
     if !json.contains(acts) {
         return Cow::Borrowed(json);

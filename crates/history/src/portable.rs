@@ -1,8 +1,8 @@
-//! A session as one document: its facts and the blobs that they were made with. It can be read by any program, kept beside the
-//! work that it is about, and taken in elsewhere as the same session.
+//! A session as one document: its facts and the blobs that they were made with. It can be read by any
+//! program, kept beside the work that it is about, and taken in elsewhere as the same session.
 //!
-//! Nothing of a document is believed when it is taken in: it has to be whole, in order and of one session, each blob has to
-//! have the hash by which it is called, and what is stored in the end is checked again.
+//! Nothing of a document is believed when it is taken in: it has to be complete, in order and of one session,
+//! each blob has to have the hash by which it is called, and what is stored in the end is checked again.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -42,7 +42,8 @@ pub struct ToolCount {
     pub refused: u64,
 }
 
-/// Counts these sessions together. What a fork shares with its parent counts with the parent, unless the fork is asked for alone.
+/// Counts these sessions together. What a fork shares with its parent counts with the parent, unless the fork
+/// is asked for alone.
 ///
 /// # Errors
 /// Returns an error if a session cannot be read.

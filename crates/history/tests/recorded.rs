@@ -1,5 +1,5 @@
-//! Sessions that earlier versions of the program wrote down: what is derived from them stays the same to the byte, and the program
-//! continues with them. `recorded/README.md` says how they were made.
+//! Sessions that earlier versions of the program wrote down: what is derived from them stays the same to the
+//! byte, and the program continues with them. `recorded/README.md` says how they were made.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::disallowed_methods, reason = "tests read files")]
 
@@ -93,7 +93,8 @@ fn recorded_sessions_derive_what_they_did() {
     }
 }
 
-/// The two ways to fold lead to the same state after each fact, and from there to the same meaning of the next one.
+/// The two ways to fold lead to the same state after each fact, and from there to the same meaning of the
+/// next one.
 #[test]
 fn both_ways_to_fold_agree_after_each_fact_of_a_recorded_session() {
     for (name, _) in FOLDERS {

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{PublicKey, SecretKey, Signature, token_text};
 
-/// What stands between the random part of a nonce and the key of its server. Neither of the two has it.
+/// The separator between the random part of a nonce and the key of its server. Neither of the two contains
+/// it.
 const BEFORE_KEY: char = '.';
 
 /// The challenge of a server.
@@ -22,8 +23,9 @@ pub struct AuthChallenge {
 }
 
 impl AuthChallenge {
-    /// The server that asks for this, as far as it says so: the key that its nonce ends with. A signature over a nonce with this key counts
-    /// at the server alone that made it, so whoever knows that server's key signs for no other.
+    /// The server that asks for this, as far as it says so: the key that its nonce ends with. A signature
+    /// over a nonce with this key counts at the server alone that made it, so whoever knows that server's key
+    /// signs for no other.
     pub fn server(&self) -> Option<PublicKey> {
         let (_, letters) = self.nonce.rsplit_once(BEFORE_KEY)?;
         format!("ed25519:{letters}").parse().ok()
@@ -37,7 +39,8 @@ pub fn server_nonce(random: &str, server: &PublicKey) -> String {
     format!("{random}{BEFORE_KEY}{letters}")
 }
 
-/// The connection that a signature belongs to. A signature counts on no other one, so a relay that passes it on gains nothing.
+/// The connection that a signature belongs to. A signature counts on no other one, so a relay that passes it
+/// on gains nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Binding {
     /// None: a connection without TLS, or one with a certificate, whose name is in the origin.
@@ -49,7 +52,8 @@ pub enum Binding {
 }
 
 impl Binding {
-    /// The label of the keying material, without a context: <https://www.rfc-editor.org/rfc/rfc9266#section-2>.
+    /// The label of the keying material, without a context:
+    /// <https://www.rfc-editor.org/rfc/rfc9266#section-2>.
     pub const EXPORTER_LABEL: &str = "EXPORTER-Channel-Binding";
 }
 
@@ -77,7 +81,8 @@ pub enum ChallengeError {
 
 /// The very text that is signed.
 ///
-/// No two challenges that a server makes share a text: one whose origin or nonce had a line break would only have more lines.
+/// No two challenges that a server makes share a text: one whose origin or nonce had a line break would only
+/// have more lines.
 ///
 /// ```
 /// let text = agentx_identity::challenge_text("https://agents.example", "bm9uY2U", 1_700_000_000_000);
@@ -130,7 +135,8 @@ pub fn verify_bound_challenge(
     }
 }
 
-/// Proves to a client that this server has its key: a signature over the challenge and the nonce that the client chose.
+/// Proves to a client that this server has its key: a signature over the challenge and the nonce that the
+/// client chose.
 pub fn prove_server(key: &SecretKey, challenge: &AuthChallenge, client_nonce: &str) -> Signature {
     key.sign(server_text(challenge, client_nonce).as_bytes())
 }

@@ -1,5 +1,5 @@
-//! The files of a keyring: written whole or not at all, one writer at a time, and not believed where others may have had
-//! their hands on them.
+//! The files of a keyring: written atomically, one writer at a time, and not believed where others may have
+//! had their hands on them.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Write as _};
@@ -80,12 +80,12 @@ pub(crate) fn check_directory(_: &Path) -> Result<(), KeyringError> {
     Ok(())
 }
 
-/// Writes a file whole or not at all, for its owner alone. Only the holder of the lock does.
+/// Writes a file atomically, for its owner alone. Only the holder of the lock does.
 pub(crate) fn replace(path: &Path, bytes: &[u8], _lock: &KeyringLock) -> Result<(), KeyringError> {
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(".new");
     let temporary = PathBuf::from(temporary);
-    // What is there was left behind by a process that died; made anew, so that its mode is ours.
+    // What is there was left behind by a process that died; recreated, so that its mode is ours.
     let _ = fs::remove_file(&temporary);
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -113,7 +113,8 @@ fn sync_directory(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Held while a file of the keyring is read and written again; the operating system gives it back when the process dies.
+/// Held while a file of the keyring is read and written again; the operating system gives it back when the
+/// process dies.
 pub(crate) struct KeyringLock(#[expect(dead_code, reason = "it holds by being open")] File);
 
 /// Waits for its turn to write, and makes the directory at first need.

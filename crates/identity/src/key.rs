@@ -1,4 +1,5 @@
-//! Keys and signatures: Ed25519, by `ring`. A secret key shows itself to nobody and is overwritten when it goes.
+//! Keys and signatures: Ed25519, by `ring`. A secret key shows itself to nobody and is overwritten when it
+//! goes.
 
 use std::fmt;
 use std::hint::black_box;
@@ -13,8 +14,9 @@ use crate::{KeyError, NoRandomness, random_bytes};
 /// The prefix of the text of a public key.
 const PREFIX: &str = "ed25519:";
 
-/// The seven encodings, without the sign, of the points whose order divides eight. Under such a key anybody can make a signature that
-/// counts for every text (with `R` the neutral element and `S` zero), and verification as RFC 8032 has it does not exclude them.
+/// The seven encodings, without the sign, of the points whose order divides eight. Under such a key anybody
+/// can make a signature that counts for every text (with `R` the neutral element and `S` zero), and
+/// verification as RFC 8032 has it does not exclude them.
 const SMALL_ORDER: [&str; 7] = [
     "0000000000000000000000000000000000000000000000000000000000000000",
     "0100000000000000000000000000000000000000000000000000000000000000",
@@ -140,7 +142,8 @@ as_text!(Signature);
 
 /// A secret key. It has no `Clone`, no `Display`, no serialization, and its `Debug` shows the public key.
 ///
-/// Both parts lie on the heap, so that moving the key leaves no copies behind, and are overwritten when it is dropped.
+/// Both parts lie on the heap, so that moving the key leaves no copies behind, and are overwritten when it is
+/// dropped.
 pub struct SecretKey {
     seed: Box<[u8; 32]>,
     pair: Box<Ed25519KeyPair>,
@@ -163,7 +166,8 @@ impl SecretKey {
     /// The key of a seed, which is what RFC 8032 calls the private key.
     ///
     /// # Errors
-    /// Returns [`KeyError::Rejected`] if the library rejects the seed; no such seed is known, because every 32 bytes are one.
+    /// Returns [`KeyError::Rejected`] if the library rejects the seed; no such seed is known, because every
+    /// 32 bytes are one.
     pub fn from_seed(seed: &[u8; 32]) -> Result<Self, KeyError> {
         let pair = Ed25519KeyPair::from_seed_unchecked(seed).map_err(|_| KeyError::Rejected)?;
         let public = pair.public_key().as_ref().try_into();
@@ -239,7 +243,8 @@ impl Drop for SecretKey {
     }
 }
 
-/// Overwrites a secret. Without `unsafe` this is what can be done: the compiler has to believe that the zeros are read.
+/// Overwrites a secret. Without `unsafe` this is what can be done: the compiler has to believe that the zeros
+/// are read.
 pub(crate) fn wipe(secret: &mut [u8]) {
     secret.fill(0);
     black_box(secret);

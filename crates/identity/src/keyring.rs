@@ -1,7 +1,8 @@
 //! The identity of a person and the people whom they trust, in a data directory: `identity` (a secret) and
 //! `people.json`.
 //!
-//! Both are read anew each time, so that a running server knows at once whom its operator trusts or trusts no more.
+//! Both are read anew each time, so that a running server knows at once whom its operator trusts or trusts no
+//! more.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -30,7 +31,7 @@ pub struct Keyring {
 pub struct KnownPerson {
     /// Whose sessions theirs are.
     pub owner: OwnerId,
-    /// What they are called here.
+    /// The person's name here.
     pub name: Option<String>,
     /// Whether they are the person whose server this is.
     pub operator: bool,
@@ -49,7 +50,7 @@ pub enum KeyringError {
     File {
         /// The path of the file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error message.
         what: String,
     },
     /// A secret that others may have seen.
@@ -81,7 +82,7 @@ pub enum KeyringError {
     Damaged {
         /// The path of the file.
         path: PathBuf,
-        /// Where, from 1.
+        /// The number of the line, from 1.
         line: usize,
         /// The cause, in words.
         what: String,
@@ -91,7 +92,7 @@ pub enum KeyringError {
     Exists {
         /// In which file.
         path: PathBuf,
-        /// Who one is.
+        /// The public key of the identity.
         key: PublicKey,
     },
     /// Another process writes, and does not come to an end.
@@ -162,13 +163,13 @@ impl Keyring {
     /// Checks that nobody else may put other files instead of these. A server's directory has to be so.
     ///
     /// # Errors
-    /// Returns [`KeyringError::OpenDirectory`] if others may put files there, or if the directory cannot be read. A
-    /// directory that does not exist is not an error.
+    /// Returns [`KeyringError::OpenDirectory`] if others may put files there, or if the directory cannot be
+    /// read. A directory that does not exist is not an error.
     pub fn check_directory(&self) -> Result<(), KeyringError> {
         files::check_directory(&self.directory)
     }
 
-    /// The path of the person's own identity.
+    /// The path of the user's own identity.
     pub fn identity_file(&self) -> PathBuf {
         self.directory.join("identity")
     }
@@ -194,7 +195,8 @@ impl Keyring {
         self.secret_or_new(&self.identity_file())
     }
 
-    /// The key by which clients know the server of this directory, made now where there was none. It is nobody's identity.
+    /// The key by which clients know the server of this directory, made now where there was none. It is
+    /// nobody's identity.
     ///
     /// # Errors
     /// Returns an error for the same reasons as [`Keyring::identity_or_new`].
@@ -289,7 +291,8 @@ impl Keyring {
         found.map(|(_, known)| known)
     }
 
-    /// Everybody whom this directory knows, by their keys; what is first counts. A file that cannot be read vouches for nobody.
+    /// Everybody whom this directory knows, by their keys; what is first counts. A file that cannot be read
+    /// vouches for nobody.
     pub fn everybody(&self) -> Vec<(PublicKey, KnownPerson)> {
         let operator = |name| KnownPerson {
             owner: OwnerId::new(OPERATOR),
@@ -315,7 +318,8 @@ impl Keyring {
         own.into_iter().chain(others).collect()
     }
 
-    /// How the files look now: taken before they are read, it says later whether they would have to be read again.
+    /// Returns the state of the files: taken before they are read, it shows later whether they have to be
+    /// read again.
     pub fn stamp(&self) -> Stamp {
         Stamp::of([&self.identity_file(), &self.people_file()])
     }
@@ -334,7 +338,7 @@ impl Keyring {
     }
 }
 
-/// The secret key in a file; `None` where there is no file.
+/// The secret key in a file; `None` if there is no file.
 pub(crate) fn secret_in(path: &Path) -> Result<Option<SecretKey>, KeyringError> {
     let Some(mut bytes) = files::read(path, Privacy::Secret)? else {
         return Ok(None);

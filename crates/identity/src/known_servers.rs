@@ -1,5 +1,6 @@
 //! The servers that this person has met, by their addresses: the file `known_servers`, a line each, such as
-//! `localhost:5200 ed25519:…`. A server is believed the first time, and has to be the same from then on, as with SSH.
+//! `localhost:5200 ed25519:…`. A server is believed the first time, and has to be the same from then on, as
+//! with SSH.
 
 use std::path::{Path, PathBuf};
 
@@ -30,7 +31,8 @@ impl Keyring {
         self.directory.join("known_servers")
     }
 
-    /// The server at `place`, host and port, says that this is its key. Who is met for the first time is remembered.
+    /// The server at `place`, host and port, says that this is its key. Who is met for the first time is
+    /// remembered.
     ///
     /// # Errors
     /// Returns an error if the list cannot be read or written, or others may change it.
@@ -62,7 +64,8 @@ impl Keyring {
         })
     }
 
-    /// Forgets the server that was met at `place`; the next one there is believed. Returns the key that it had.
+    /// Forgets the server that was met at `place`; the next one there is believed. Returns the key that it
+    /// had.
     ///
     /// # Errors
     /// Returns an error if the list cannot be read or written, or others may change it.

@@ -1,7 +1,8 @@
 //! The identity of a person: Ed25519 keys, signed challenges, and the people whom a server trusts.
 //!
-//! A person is a key, nothing else: [`owner_of`] makes their id from it. They show that they have it by signing what a
-//! server asks ([`AuthChallenge`]), together with what that server calls itself, so that no other server can use it.
+//! A person is a key, nothing else: [`owner_of`] makes their id from it. They show that they have it by
+//! signing what a server asks ([`AuthChallenge`]), together with what that server calls itself, so that no
+//! other server can use it.
 //!
 //! ```
 //! use agentx_identity::{AuthChallenge, SecretKey, sign_challenge, verify_challenge};

@@ -139,8 +139,8 @@ fn is_kind(word: &str) -> bool {
     name == KIND && name != word || OTHER_KINDS.contains(&name) || is_of_security_key()
 }
 
-/// Checks that a public key, as OpenSSH has it in its files, says that it is of the one kind that is taken. A key that is too short to say a
-/// kind is left to the library.
+/// Checks that a public key, as OpenSSH has it in its files, says that it is of the one kind that is taken. A
+/// key that is too short to say a kind is left to the library.
 fn check_kind(blob: &[u8]) -> Result<(), KeyError> {
     match string(blob) {
         None => Ok(()),

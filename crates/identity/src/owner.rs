@@ -4,7 +4,8 @@ use agentx_types::OwnerId;
 
 use crate::PublicKey;
 
-/// Whose the sessions are that are made without saying who one is, on one's own machine: the operator of its server.
+/// Whose the sessions are that are made without saying who one is, on one's own machine: the operator of its
+/// server.
 pub const OPERATOR: &str = "own_local";
 
 /// Letters of an id after `own_`: 130 bits of the hash.

@@ -20,7 +20,7 @@ pub enum TrustedAs {
 }
 
 impl TrustedAs {
-    /// As it is written.
+    /// Returns the role as it is written.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Member => "member",
@@ -39,12 +39,13 @@ pub struct Trusted {
     /// Their name there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// As what.
+    /// The role.
     #[serde(default, rename = "as")]
     pub role: TrustedAs,
 }
 
-/// Reads the list. Whatever cannot be kept when it is written again is an error, so that nothing is lost by that.
+/// Reads the list. Whatever cannot be kept when it is written again is an error, so that nothing is lost by
+/// that.
 pub(crate) fn read(path: &Path, bytes: &[u8]) -> Result<Vec<Trusted>, KeyringError> {
     let people: Vec<Trusted> = serde_json::from_slice(bytes).map_err(|error| KeyringError::Damaged {
         path: path.to_owned(),

@@ -18,7 +18,7 @@ pub struct Stamp {
 struct FileStamp {
     changed: SystemTime,
     bytes: u64,
-    /// Which file it is, whatever its name; and its mode, since a file that others may change is not believed.
+    /// The device, inode and mode of the file: a file that others may change is not trusted.
     id: (u64, u32),
 }
 

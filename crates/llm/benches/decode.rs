@@ -1,8 +1,8 @@
-//! How fast recorded streams become EnvironmentEvents, as a ratio to sse-stream and `serde_json::Value` on the same bytes in
-//! the same run. It measures and prints; it judges nothing.
+//! How fast recorded streams become EnvironmentEvents, as a ratio to sse-stream and `serde_json::Value` on
+//! the same bytes in the same run. It measures and prints; it judges nothing.
 //!
-//! `cargo bench -p agentx-llm --bench decode`. The recordings are looked for where the tests look for them; without them the
-//! made-up streams are measured.
+//! `cargo bench -p agentx-llm --bench decode`. The recordings are looked for where the tests look for them;
+//! without them the made-up streams are measured.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_macros,
@@ -21,7 +21,7 @@ use agentx_types::Api;
 use futures_core::Stream;
 use serde_json::Value;
 
-/// How the bytes arrive: about what one read of a socket gives.
+/// The size of a piece of input: about what one read of a socket gives.
 const PIECE: usize = 4_096;
 const ROUNDS: usize = 41;
 
@@ -36,7 +36,8 @@ fn main() {
     let (mut ours, mut theirs) = (Duration::ZERO, Duration::ZERO);
     let (mut events, mut values) = (0, 0);
     for (api, bytes) in &streams {
-        // In turn, so that both see the same machine; the fastest round, because others only measure who else runs on it.
+        // In turn, so that both see the same machine; the fastest round, because others only measure who else
+        // runs on it.
         let (mut our_best, mut their_best) = (Duration::MAX, Duration::MAX);
         let (mut our_count, mut their_count) = (0, 0);
         for _ in 0..ROUNDS {

@@ -1,12 +1,14 @@
-//! Makes one whole answer from the events of its stream, with all that the stream said about it. The command
-//! `agentx debug decode` and tests use it; the [`Assembler`] puts the message together, as it does everywhere.
+//! Makes one complete answer from the events of its stream, with all that the stream said about it. The
+//! command `agentx debug decode` and tests use it; the [`Assembler`] puts the message together, as it does
+//! everywhere.
 
 use agentx_types::{Assembler, EnvironmentEvent, Message, MessageId, Role, StopReason, Usage};
 
-/// One whole answer, as [`AnswerRecorder::finish`] returns it.
+/// A complete answer, as [`AnswerRecorder::finish`] returns it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Accumulated {
-    /// The answer as a message of the assistant, with thinking, text and tool calls in the order in which they came.
+    /// The answer as a message of the assistant, with thinking, text and tool calls in the order in which
+    /// they came.
     pub message: Message,
     /// The id of the model that answered, as the provider named it.
     pub model: String,

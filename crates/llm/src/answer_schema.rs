@@ -41,8 +41,8 @@ const NOT_AT_ANTHROPIC: &[&str] = &[
     "if",
 ];
 
-/// The request as it is built: where the model has no mode for its schema, the schema is an instruction behind the
-/// others, and the request has none.
+/// The request as it is built: if the model has no mode for its schema, the schema is an instruction behind
+/// the others, and the request has none.
 pub(crate) fn fitted<'a>(request: &'a ModelRequest, options: &WireOptions) -> Cow<'a, ModelRequest> {
     let Some(answer) = &request.answer_schema else {
         return Cow::Borrowed(request);
@@ -59,7 +59,7 @@ pub(crate) fn fitted<'a>(request: &'a ModelRequest, options: &WireOptions) -> Co
     })
 }
 
-/// What a model reads that has no mode for schemas.
+/// Returns the instruction for a model without a mode for schemas.
 fn instruction(answer: &AnswerSchema) -> String {
     format!(
         "Your last answer, the one without tool calls, is one JSON value and nothing else: no words around it, no code \
@@ -104,8 +104,8 @@ pub(crate) fn of_anthropic(answer: &AnswerSchema) -> BorrowedJson<'_> {
     object! {"type": "json_schema", "schema": &answer.schema}
 }
 
-/// Returns whether OpenAI can guarantee the schema: each object names all its properties as required and allows no
-/// others. Keywords that its strict mode does not know make it `false` too.
+/// Returns whether OpenAI can guarantee the schema: each object names all its properties as required and
+/// allows no others. Keywords that its strict mode does not know make it `false` too.
 fn is_strict(schema: &Value) -> bool {
     all(schema, &|fields| {
         fits_strict_object(fields) && !fields.keys().any(|key| is_foreign(key))

@@ -1,5 +1,5 @@
-//! Base64 (RFC 4648, standard alphabet, padded), the form of media inside JSON. The reader also takes text that
-//! some writers wrap or leave unpadded.
+//! Base64 (RFC 4648, standard alphabet, padded), the form of media inside JSON. The reader also takes text
+//! that some writers wrap or leave unpadded.
 
 use ::base64::Engine as _;
 use ::base64::alphabet;
@@ -18,8 +18,8 @@ pub fn encode(bytes: &[u8]) -> String {
     STANDARD.encode(bytes)
 }
 
-/// Returns the bytes of a base64 text; `None` if the text is not base64. Whitespace is skipped, and the padding
-/// may be missing.
+/// Returns the bytes of a base64 text; `None` if the text is not base64. Whitespace is skipped, and the
+/// padding may be missing.
 ///
 /// ```
 /// assert_eq!(agentx_llm::base64::decode("aGVs\nbG8").as_deref(), Some(&b"hello"[..]));

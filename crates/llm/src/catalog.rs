@@ -1,8 +1,8 @@
 //! The model catalog: the known models, their providers, their windows and their prices.
 //!
-//! Everyone starts with an embedded file (`catalog.json`, prices in dollars per million tokens); configuration
-//! adds to it and overrides it ([`CatalogConfig`]). A model that is not in the catalog can be used all the same
-//! if its provider is named (`ollama/qwen3`): it gets the provider's defaults and no price.
+//! Everyone starts with an embedded file (`catalog.json`, prices in dollars per million tokens);
+//! configuration adds to it and overrides it ([`CatalogConfig`]). A model that is not in the catalog can be
+//! used all the same if its provider is named (`ollama/qwen3`): it gets the provider's defaults and no price.
 //!
 //! ```
 //! use agentx_llm::Catalog;
@@ -47,9 +47,11 @@ pub struct ProviderEntry {
     pub api: Api,
     /// The base address, without the path of the API.
     pub base_url: String,
-    /// The provider's own address, which stays when `base_url` is overridden; `None` if a person added the provider.
+    /// The provider's own address, which stays when `base_url` is overridden; `None` if a person added the
+    /// provider.
     pub own_url: Option<String>,
-    /// The environment variable that overrides `base_url`: every built-in provider has one, mostly `NAME_BASE_URL`.
+    /// The environment variable that overrides `base_url`: every built-in provider has one, mostly
+    /// `NAME_BASE_URL`.
     pub base_url_env: Option<String>,
     /// The environment variable that holds the key, if there is one.
     pub key_env: Option<String>,
@@ -125,7 +127,8 @@ impl Catalog {
             .extended(&file)
             .expect("the embedded catalog is complete");
         let mut catalog = Self { own: 0, ..catalog };
-        // They joined later, and a key of Google's may be there for something else: nobody's default moves to them.
+        // They joined later, and a key of Google's may be there for something else: nobody's default moves to
+        // them.
         catalog
             .providers
             .sort_by_key(|provider| provider.api == Api::Gemini);
@@ -167,11 +170,11 @@ impl Catalog {
         Ok(self.with_servers())
     }
 
-    /// This catalog with newer figures of models: windows, limits, prices and media of models that it has, and
-    /// models that it does not have, at providers that it knows. Others are left out.
+    /// This catalog with newer figures of models: windows, limits, prices and media of models that it has,
+    /// and models that it does not have, at providers that it knows. Others are left out.
     ///
-    /// The models do not count as a person's own: `extended` overrides them, and of two that are called the same,
-    /// one that the configuration speaks of is meant.
+    /// The models do not count as a person's own: `extended` overrides them, and of two that are called the
+    /// same, one that the configuration speaks of is meant.
     #[must_use]
     pub fn refreshed(mut self, models: &[ModelConfig]) -> Self {
         for model in models {
@@ -227,19 +230,20 @@ impl Catalog {
         self.providers.iter().find(|provider| provider.name == name)
     }
 
-    /// Returns whether the window of a model is only assumed: the model has no price, and its window is the one
-    /// that this catalog assumes for unknown models of the provider.
+    /// Returns whether the window of a model is only assumed: the model has no price, and its window is the
+    /// one that this catalog assumes for unknown models of the provider.
     pub fn assumes_window(&self, provider: &str, context_window: u64, prices: &Prices) -> bool {
         let assumed = self.provider(provider).map(|provider| provider.context_window);
         *prices == Prices::default() && assumed == Some(context_window)
     }
 
-    /// Returns the model that a person means by an id, an alias, or `provider/model`. If the name has a provider,
-    /// the model need not be in the catalog. If two models have the name, the configured one is returned.
+    /// Returns the model that a person means by an id, an alias, or `provider/model`. If the name has a
+    /// provider, the model need not be in the catalog. If two models have the name, the configured one is
+    /// returned.
     ///
     /// # Errors
-    /// Returns [`CatalogError::UnknownModel`] with the nearest names if the name has no provider and no model has
-    /// that name.
+    /// Returns [`CatalogError::UnknownModel`] with the nearest names if the name has no provider and no model
+    /// has that name.
     ///
     /// ```
     /// let catalog = agentx_llm::Catalog::builtin();
@@ -362,8 +366,8 @@ impl ModelEntry {
 }
 
 impl ProviderEntry {
-    /// Returns the headers of a request as names and values, without those of HTTP itself. They contain the key,
-    /// so they must not be logged.
+    /// Returns the headers of a request as names and values, without those of HTTP itself. They contain the
+    /// key, so they must not be logged.
     pub fn headers(&self, key: Option<&str>) -> Vec<(&'static str, String)> {
         let mut headers = vec![("content-type", "application/json".to_owned())];
         if self.api == Api::Anthropic {

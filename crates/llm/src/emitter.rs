@@ -233,7 +233,7 @@ impl Emitter {
         }
     }
 
-    /// Says a whole call.
+    /// Says a complete call.
     pub(crate) fn tool_call(
         &mut self,
         id: ToolCallId,
@@ -277,8 +277,8 @@ impl Emitter {
     }
 }
 
-/// Parses tool arguments. An empty text means no arguments, unless the length limit `cut` the answer off: then
-/// the arguments are unknown.
+/// Parses tool arguments. An empty text means no arguments, unless the length limit `cut` the answer off:
+/// then the arguments are unknown.
 pub(crate) fn parse_input(raw: &str, cut: bool) -> (Value, Option<Box<InvalidInput>>) {
     let empty = || Value::Object(Map::new());
     let invalid = |error: String| {

@@ -1,6 +1,6 @@
 //! Refusals of a provider as data: a stable code, a message for people, and whether and when the same request
-//! is worth another try, whatever shape the body has. The caller maps a refusal to `attempt_failed` and decides
-//! about retries.
+//! is worth another try, whatever shape the body has. The caller maps a refusal to `attempt_failed` and
+//! decides about retries.
 
 mod classify;
 mod extra_keys;
@@ -121,11 +121,11 @@ pub struct ModelError {
     pub code: ErrorCode,
     /// The provider's message, or one of this crate if it sent none; one line, at most 1,000 characters.
     pub message: String,
-    /// Whether the same request may succeed later. It can differ from [`ErrorCode::is_retryable`]: a provider may
-    /// say that it wants to be asked again or not.
+    /// Whether the same request may succeed later. It can differ from [`ErrorCode::is_retryable`]: a provider
+    /// may say that it wants to be asked again or not.
     pub retryable: bool,
-    /// The time in milliseconds that the provider wants the caller to wait before another try; `None` if it named
-    /// none.
+    /// The time in milliseconds that the provider wants the caller to wait before another try; `None` if it
+    /// named none.
     pub retry_after_ms: Option<u64>,
     /// The HTTP status, or the status that an error inside a stream names; `None` if there is none.
     pub status: Option<u16>,
@@ -136,7 +136,8 @@ pub struct ModelError {
     pub refused: Option<RequestPart>,
     /// The maximum length of an answer in tokens that the provider names when it refuses a longer one.
     pub longest_answer: Option<u64>,
-    /// The most pictures and other media that the provider takes in one request, when it refuses their number.
+    /// The most pictures and other media that the provider takes in one request, when it refuses their
+    /// number.
     pub most_media: Option<u16>,
 }
 
@@ -166,8 +167,8 @@ impl ModelError {
 /// the provider, the HTML of a gateway, or empty.
 ///
 /// Three `headers` count, in any case of letters: `retry-after-ms`, `retry-after` (seconds, or a date that is
-/// compared with `now`) and `x-should-retry`. If no header says how long to wait, the message may: "Please try
-/// again in 1.5s".
+/// compared with `now`) and `x-should-retry`. If no header says how long to wait, the message may: "Please
+/// try again in 1.5s".
 ///
 /// ```
 /// use agentx_llm::{ErrorCode, decode_error};
@@ -233,8 +234,8 @@ fn from_extracted(status: Option<u16>, extracted: Extracted) -> ModelError {
     }
 }
 
-/// Returns whether the provider itself says that the same request may pass: "Unable to process input image. Please
-/// retry your request."
+/// Returns whether the provider itself says that the same request may pass: "Unable to process input image.
+/// Please retry your request."
 fn asks_again(code: ErrorCode, message: &str) -> bool {
     code == ErrorCode::BadRequest && message.to_ascii_lowercase().contains("please retry your request")
 }

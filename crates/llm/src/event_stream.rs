@@ -1,5 +1,5 @@
-//! An answer that comes as server-sent events: what is the same in every protocol, from the bytes to the end of the
-//! answer. A protocol is an [`EventAnswer`].
+//! An answer that comes as server-sent events: what is the same in every protocol, from the bytes to the end
+//! of the answer. A protocol is an [`EventAnswer`].
 
 use agentx_types::EnvironmentEvent;
 
@@ -15,7 +15,8 @@ pub(crate) trait EventAnswer {
     /// Decodes one event: its name, which may be empty, and its data.
     fn event(&mut self, name: &str, data: &str, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError>;
 
-    /// Returns whether the answer has said why it stops, so that only its usage or a mark of its end may follow.
+    /// Returns whether the answer has said why it stops, so that only its usage or a mark of its end may
+    /// follow.
     fn has_stop_reason(&self) -> bool {
         false
     }

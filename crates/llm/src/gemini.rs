@@ -12,12 +12,12 @@
 //! | call of a tool | a part `functionCall`, with its signature if it had one |
 //! | result of a tool | a part `functionResponse` of the role `user` |
 //!
-//! Signatures (`thoughtSignature`) go back on the part that they came with, unchanged, and to the same model only. Gemini
-//! 3 and later refuse a step whose first call has none: calls that another model made get the word that Google documents
-//! for them (<https://ai.google.dev/gemini-api/docs/thought-signatures>).
+//! Signatures (`thoughtSignature`) go back on the part that they came with, unchanged, and to the same model
+//! only. Gemini 3 and later refuse a step whose first call has none: calls that another model made get the
+//! word that Google documents for them (<https://ai.google.dev/gemini-api/docs/thought-signatures>).
 //!
-//! Google AI takes ids of calls, Vertex AI refuses them ([`GeminiOptions::call_ids`]); there the order tells which result
-//! belongs to which call.
+//! Google AI takes ids of calls, Vertex AI refuses them ([`GeminiOptions::call_ids`]); there the order tells
+//! which result belongs to which call.
 //!
 //! # Streams
 //!
@@ -38,8 +38,8 @@
 //! | `finishReason` and the end of the bytes | `usage`, `stream_end` |
 //! | `promptFeedback.blockReason`, `error` | an error |
 //!
-//! No event says that the stream is over: it ends with the bytes, and is whole if a `finishReason` came. `usageMetadata`
-//! is cumulative, so the last one counts. Unknown fields are ignored.
+//! No event says that the stream is over: it ends with the bytes, and is complete if a `finishReason` came.
+//! `usageMetadata` is cumulative, so the last one counts. Unknown fields are ignored.
 
 mod body;
 mod contents;
@@ -65,6 +65,6 @@ pub const API: &str = "gemini";
 
 /// The field of a part that holds its signature.
 const SIGNATURE: &str = "thoughtSignature";
-/// Where in the text of our part the signed part of the server began, in bytes; absent if at its start. The unsigned
-/// chunks before it are one part of ours with it, so that a front end shows one text.
+/// The start, in bytes, of the server's signed part in the text of our part; absent if at its start. The
+/// unsigned chunks before it are one part of ours with it, so that a front end shows one text.
 const SIGNED_FROM: &str = "signed_from";

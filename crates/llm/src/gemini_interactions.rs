@@ -3,7 +3,8 @@
 //! # Requests
 //!
 //! The session's log is the only truth, so requests say `store: false` and send all steps of the conversation
-//! (<https://ai.google.dev/gemini-api/docs/interactions>). The forms are those of `google/genai/_gaos/types/interactions` in
+//! (<https://ai.google.dev/gemini-api/docs/interactions>). The forms are those of
+//! `google/genai/_gaos/types/interactions` in
 //! <https://github.com/googleapis/python-genai/tree/66807187f2123c6676175ac991f4e34eb09200d1>.
 //!
 //! | in the conversation | in the body |
@@ -15,8 +16,9 @@
 //! | call of a tool | a step `function_call` |
 //! | result of a tool | a step `function_result`: a text, or a list with pictures |
 //!
-//! A temperature is not sent: the API has no such field. Of the options of [`GeminiOptions`](crate::gemini::GeminiOptions)
-//! `thinking` counts here too: a model that takes a budget is asked for no level, because this API knows no budget.
+//! A temperature is not sent: the API has no such field. Of the options of
+//! [`GeminiOptions`](crate::gemini::GeminiOptions) `thinking` counts here too: a model that takes a budget is
+//! asked for no level, because this API knows no budget.
 //!
 //! # Streams
 //!

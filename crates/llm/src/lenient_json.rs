@@ -10,7 +10,7 @@
 //! | [`LenientCount`] | a text that is not a number, `true`, a list, an object | 0 |
 //! | [`Content`] | a list of blocks, one block, a number | blocks, or the text of the number |
 //!
-//! A strict reader would lose a whole answer because of one field of this kind.
+//! A strict reader would lose a complete answer because of one field of this kind.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -21,8 +21,8 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// A string that borrows from the input unless it has escapes. (serde borrows a `Cow` only where it stands
-/// alone in a field, not inside an `Option`.) A number is taken as its digits, anything else as nothing.
+/// A string that borrows from the input unless it has escapes. (serde borrows a `Cow` only if it stands alone
+/// in a field, not inside an `Option`.) A number is taken as its digits, anything else as nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Str<'a>(pub(crate) Cow<'a, str>);
 
@@ -296,7 +296,7 @@ pub(crate) fn without_duplicates(data: &str) -> Option<String> {
 }
 
 /// The same JSON with U+FFFD where an escape is half of a character, as servers write that cut text in the
-/// middle of one: `"\ud83d"`. No reader takes those. `None` if every character is whole.
+/// middle of one: `"\ud83d"`. No reader takes those. `None` if every character is complete.
 pub(crate) fn with_whole_characters(data: &str) -> Option<String> {
     let mut whole = String::new();
     let mut kept = 0;

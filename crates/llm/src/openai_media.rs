@@ -1,5 +1,5 @@
-//! The media that OpenAI's APIs can be shown, before the form of one of them. Chat Completions and Responses accept the
-//! same kinds and differ only in the names of fields.
+//! The media that OpenAI's APIs can be shown, before the form of one of them. Chat Completions and Responses
+//! accept the same kinds and differ only in the names of fields.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use agentx_types::{MediaPart, without_author_tags};
 
 use crate::request::{BlobSource, Media, MediaKind, media_kind, placeholder};
 
-/// One medium of a message.
+/// A medium of a message.
 pub(crate) enum OpenAiMedium<'a> {
     /// A text file, or the text that replaces a medium that cannot be sent.
     Text(Cow<'a, str>),

@@ -2,8 +2,9 @@
 //!
 //! # Requests
 //!
-//! The session's log is the only truth, so requests say `store: false`: the server keeps nothing, and the reasoning of a
-//! model comes encrypted and is sent back (<https://developers.openai.com/api/docs/guides/reasoning>).
+//! The session's log is the only truth, so requests say `store: false`: the server keeps nothing, and the
+//! reasoning of a model comes encrypted and is sent back
+//! (<https://developers.openai.com/api/docs/guides/reasoning>).
 //!
 //! | in the conversation | in the body |
 //! | --- | --- |
@@ -15,9 +16,10 @@
 //! | call of a tool | a `function_call` or `custom_tool_call` item |
 //! | result of a tool | a `function_call_output` or `custom_tool_call_output` item: a text, or a list with media |
 //!
-//! Ids of items are left out: they name items that the server stores, and it stores none. Requests are stable: the same
-//! conversation gives the same bytes. Of the [`ChatOptions`](crate::openai_chat::ChatOptions) of a server, `thinking`,
-//! `effort`, `temperature` and `prompt_cache_key` count here too.
+//! Ids of items are left out: they name items that the server stores, and it stores none. Requests are
+//! stable: the same conversation gives the same bytes. Of the
+//! [`ChatOptions`](crate::openai_chat::ChatOptions) of a server, `thinking`, `effort`, `temperature` and
+//! `prompt_cache_key` count here too.
 //!
 //! ```
 //! use agentx_llm::NoBlobs;

@@ -178,7 +178,7 @@ impl<'a> Pictures<'a> {
         Some(found)
     }
 
-    /// Leaves pictures out until the rest may be sent. Where only a few are too large for a request of many
+    /// Leaves pictures out until the rest may be sent. If only a few are too large for a request of many
     /// pictures, these go. Else the older half goes: not one with each new picture, because each change of
     /// what was sent before costs the provider's cache.
     fn make_fit(&mut self, limits: &PictureLimits, kept: &mut Vec<PlacedPicture>) {

@@ -1,5 +1,5 @@
-//! The parts that all request builders share: the source of media bytes, the options of servers, and [`build`],
-//! which selects the builder of a model's API.
+//! The parts that all request builders share: the source of media bytes, the options of servers, and
+//! [`build`], which selects the builder of a model's API.
 
 use agentx_types::{
     Api, BlobId, InputMedium, MediaPart, MediaSource, ModelRequest, ModelSpec, without_author_tags,
@@ -15,8 +15,9 @@ pub trait BlobSource {
     /// Returns the bytes of a blob; `None` if they are gone. The model then reads that the medium is missing.
     fn blob(&self, id: &BlobId) -> Option<&[u8]>;
 
-    /// Returns whether requests may contain pictures. If not, a text takes the place of each picture, because the
-    /// provider would refuse the whole request and each later one of the conversation. The default is `true`.
+    /// Returns whether requests may contain pictures. If not, a text takes the place of each picture, because
+    /// the provider would refuse the whole request and each later one of the conversation. The default is
+    /// `true`.
     fn shows_pictures(&self) -> bool {
         true
     }
@@ -28,7 +29,8 @@ pub trait BlobSource {
         None
     }
 
-    /// Returns the media type of a medium: the type of its bytes if they are known, else the type that it claims.
+    /// Returns the media type of a medium: the type of its bytes if they are known, else the type that it
+    /// claims.
     fn media_type<'p>(&self, part: &'p MediaPart) -> &'p str {
         &part.media_type
     }
@@ -108,8 +110,8 @@ pub struct WireOptions {
     pub chat: openai_chat::ChatOptions,
     /// For both APIs of Gemini.
     pub gemini: gemini::GeminiOptions,
-    /// Whether the model has a mode for answers that fit a JSON Schema. The catalog says so of the model at its provider. The default
-    /// is `false`: the schema is an instruction then.
+    /// Whether the model has a mode for answers that fit a JSON Schema. The catalog says so of the model at
+    /// its provider. The default is `false`: the schema is an instruction then.
     pub answer_schema: bool,
 }
 
@@ -197,7 +199,7 @@ impl<'a> Media<'a> {
         }
     }
 
-    /// The text in it, where it is text.
+    /// The text in it, if it is text.
     pub(crate) fn text(&self) -> Option<String> {
         match self {
             Self::Base64(data) => {

@@ -1,13 +1,13 @@
-//! A value that must not be seen, such as a key: it has no `Display` and no serialization, and its `Debug` does
-//! not show it.
+//! A value that must not be seen, such as a key: it has no `Display` and no serialization, and its `Debug`
+//! does not show it.
 
 use std::fmt;
 
 /// Minimum length of a value that is searched within other texts, in bytes.
 const SHORTEST_PART: usize = 16;
 
-/// A key or another secret text. Only [`Secret::expose`] returns the text, so every place that reads it can be
-/// found.
+/// A key or another secret text. Only [`Secret::expose`] returns the text, so every place that reads it can
+/// be found.
 ///
 /// ```
 /// let key = agentx_llm::Secret::new("sk-made-up-0123456789");
@@ -28,8 +28,8 @@ impl Secret {
         &self.0
     }
 
-    /// Returns whether a text is this value or contains it. A value of less than 16 bytes is not searched within
-    /// other texts, because it may be an ordinary word.
+    /// Returns whether a text is this value or contains it. A value of less than 16 bytes is not searched
+    /// within other texts, because it may be an ordinary word.
     pub fn is_in(&self, text: &str) -> bool {
         !self.0.is_empty()
             && (text.trim() == self.0 || (self.0.len() >= SHORTEST_PART && text.contains(&self.0)))

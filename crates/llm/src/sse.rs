@@ -4,10 +4,10 @@
 //! It follows the WHATWG event stream format: lines end in LF, CR or CRLF (even if CR and LF arrive in
 //! different pieces), a byte order mark at the start is skipped, comments and unknown fields are ignored,
 //! `data` lines of one event are joined by LF. Bytes that are not UTF-8 are replaced by U+FFFD, event by
-//! event, so a character that is cut between two pieces is whole again. A line `error: {…}`, which the format
-//! does not know and some servers send, is an event of that name. Unlike a browser, [`SseDecoder::finish`]
-//! also delivers an event that the end of the stream cut off from its blank line, because some servers end
-//! like that.
+//! event, so a character that is cut between two pieces is complete again. A line `error: {…}`, which the
+//! format does not know and some servers send, is an event of that name. Unlike a browser,
+//! [`SseDecoder::finish`] also delivers an event that the end of the stream cut off from its blank line,
+//! because some servers end like that.
 //!
 //! An event whose one `data` line arrived in one piece is lent from the caller's bytes; nothing is copied.
 
@@ -29,8 +29,8 @@ pub struct SseLimits {
 }
 
 impl Default for SseLimits {
-    /// Returns 8 MiB for a line and 16 MiB for an event: far more than models send, and far less than the memory
-    /// of a machine.
+    /// Returns 8 MiB for a line and 16 MiB for an event: far more than models send, and far less than the
+    /// memory of a machine.
     fn default() -> Self {
         Self {
             max_line: 8 << 20,
@@ -56,7 +56,7 @@ pub enum SseError {
     },
 }
 
-/// One event, which borrows from the decoder for the time of the callback.
+/// An event, which borrows from the decoder for the time of the callback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SseEvent<'a> {
     /// The `event` field; empty if the event has none.
@@ -115,7 +115,8 @@ impl SseDecoder {
         }
     }
 
-    /// Returns the delay before a reconnect in milliseconds that the server requests; `None` if it requests none.
+    /// Returns the delay before a reconnect in milliseconds that the server requests; `None` if it requests
+    /// none.
     pub fn retry_ms(&self) -> Option<u64> {
         self.retry_ms
     }
@@ -123,8 +124,8 @@ impl SseDecoder {
     /// Takes the next bytes, and calls `on_event` with each event that they complete.
     ///
     /// # Errors
-    /// Returns an error if a limit is exceeded, and the first error of `on_event`. The decoder must not be used
-    /// after an error.
+    /// Returns an error if a limit is exceeded, and the first error of `on_event`. The decoder must not be
+    /// used after an error.
     pub fn push<E: From<SseError>>(
         &mut self,
         bytes: &[u8],

@@ -1,4 +1,4 @@
-//! One decoder over all APIs: it takes the bytes of a model's answer and gives EnvironmentEvents.
+//! The decoder for all APIs: it takes the bytes of a model's answer and returns EnvironmentEvents.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -33,8 +33,8 @@ impl StreamContext {
         }
     }
 
-    /// Adds the ids in the conversation that is being answered: small servers give the same ids again and again,
-    /// and an id must be unique in its session.
+    /// Adds the ids in the conversation that is being answered: small servers give the same ids again and
+    /// again, and an id must be unique in its session.
     #[must_use]
     pub fn after(mut self, request: &ModelRequest) -> Self {
         for message in &request.messages {
@@ -48,8 +48,8 @@ impl StreamContext {
         self
     }
 
-    /// Sets the ids of the session that the conversation no longer shows: those of messages that were left out of
-    /// the window or condensed, and of attempts that broke off.
+    /// Sets the ids of the session that the conversation no longer shows: those of messages that were left
+    /// out of the window or condensed, and of attempts that broke off.
     #[must_use]
     pub fn without(mut self, taken: Arc<TakenIds>) -> Self {
         self.taken = taken;
@@ -115,8 +115,8 @@ impl StreamError {
         }
     }
 
-    /// Converts the error to a [`ModelError`], for callers that treat every failure alike. Streams that broke off
-    /// or are malformed are retryable; streams that exceed a limit are not.
+    /// Converts the error to a [`ModelError`], for callers that treat every failure alike. Streams that broke
+    /// off or are malformed are retryable; streams that exceed a limit are not.
     pub fn into_model_error(self) -> ModelError {
         let (code, retryable) = match &self {
             Self::Provider(error) => return error.clone(),
@@ -159,8 +159,8 @@ pub enum StreamDecoder {
 }
 
 impl StreamDecoder {
-    /// Returns a decoder for one stream of this API. The scripted environment has no wire format of its own: its
-    /// decoder reads Chat Completions.
+    /// Returns a decoder for one stream of this API. The scripted environment has no wire format of its own:
+    /// its decoder reads Chat Completions.
     pub fn new(api: Api, context: StreamContext) -> Self {
         match api {
             Api::Anthropic => Self::Anthropic(Box::new(anthropic::AnthropicDecoder::new(context))),
@@ -177,8 +177,8 @@ impl StreamDecoder {
         }
     }
 
-    /// Decodes the next bytes and adds the events to `out`. If it returns an error, `out` has the events before
-    /// the error.
+    /// Decodes the next bytes and adds the events to `out`. If it returns an error, `out` has the events
+    /// before the error.
     ///
     /// # Errors
     /// Returns an error if the provider reports one, an event is malformed, or a limit is exceeded.
@@ -195,8 +195,8 @@ impl StreamDecoder {
     /// Ends the stream: the server has closed the connection.
     ///
     /// # Errors
-    /// Returns [`StreamError::Truncated`] if the answer is not complete, and [`StreamError::NotAStream`] if its bytes
-    /// are no event stream.
+    /// Returns [`StreamError::Truncated`] if the answer is not complete, and [`StreamError::NotAStream`] if
+    /// its bytes are no event stream.
     pub fn finish(&mut self, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
         match self {
             Self::Anthropic(decoder) => decoder.finish(out),
@@ -235,8 +235,8 @@ impl StreamDecoder {
 /// would give. A body that is an event stream is decoded as a stream.
 ///
 /// # Errors
-/// Returns [`StreamError::Provider`] if the body is an error of the provider, and [`StreamError::Malformed`] if
-/// it is not an answer of the API.
+/// Returns [`StreamError::Provider`] if the body is an error of the provider, and [`StreamError::Malformed`]
+/// if it is not an answer of the API.
 pub fn decode_body(
     api: Api,
     context: StreamContext,

@@ -1,4 +1,5 @@
-//! The schema of an answer in the body of each API: in its own mode where the catalog and the schema allow it, else in words.
+//! The schema of an answer in the body of each API: in its own mode where the catalog and the schema allow
+//! it, else in words.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
@@ -90,8 +91,8 @@ fn each_api_has_the_schema_in_its_own_place() {
 fn where_there_is_no_mode_for_it_the_schema_is_said_in_words() {
     let open = json!({"type": "object", "properties": {"n": {"type": "integer", "minimum": 1}}});
     let cases = [
-        // A model that the catalog says nothing of, a schema that Anthropic refuses, Gemini 2.5 beside tools, an API without
-        // such a mode, and a request whose server has refused what it does not know.
+        // A model that the catalog says nothing of, a schema that Anthropic refuses, Gemini 2.5 beside tools,
+        // an API without such a mode, and a request whose server has refused what it does not know.
         ("mistral/mistral-large-latest", None, closed(), false),
         ("anthropic/claude-opus-4-6", None, open, false),
         ("google/gemini-2.5-flash", Some(Api::Gemini), closed(), false),

@@ -381,7 +381,8 @@ fn openai_at_another_address_is_some_compatible_server() {
     );
 }
 
-/// What a call costs in dollars that reads so many thousand tokens, from the cache too, and writes a thousand.
+/// What a call costs in dollars that reads so many thousand tokens, from the cache too, and writes a
+/// thousand.
 fn dollars(model: &str, thousands_read: u64, thousands_cached: u64) -> f64 {
     let spec = Catalog::builtin().resolve(model).expect(model);
     let usage = Usage {
@@ -395,9 +396,9 @@ fn dollars(model: &str, thousands_read: u64, thousands_cached: u64) -> f64 {
 
 #[test]
 fn calls_cost_what_the_price_lists_say() {
-    // https://platform.claude.com/docs/en/about-claude/pricing and /models/haiku-5-5/overview, read 2026-11-22: cache reads cost
-    // 5 % on Opus 5.5 and Sonnet 5.5 and 2.5 % on Fable 5.1; Haiku 5.5 has other prices for prompts over 100,000 tokens, the
-    // cache's included, for each token of the call.
+    // https://platform.claude.com/docs/en/about-claude/pricing and /models/haiku-5-5/overview, read
+    // 2026-11-22: cache reads cost 5 % on Opus 5.5 and Sonnet 5.5 and 2.5 % on Fable 5.1; Haiku 5.5 has other
+    // prices for prompts over 100,000 tokens, the cache's included, for each token of the call.
     for (model, read, cached, expected) in [
         ("claude-opus-5-5", 0, 1_000, 0.20 + 0.02),
         ("claude-sonnet-5-5", 0, 1_000, 0.10 + 0.01),
@@ -405,8 +406,8 @@ fn calls_cost_what_the_price_lists_say() {
         ("claude-haiku-5-5", 100, 0, 0.01 + 0.0005),
         ("claude-haiku-5-5", 101, 0, 0.0505 + 0.0025),
         ("claude-haiku-5-5", 1, 100, 0.0005 + 0.005 + 0.0025),
-        // https://developers.openai.com/api/docs/pricing: over 272,000 tokens twice the price of what is read, one and a half
-        // times that of what is written.
+        // https://developers.openai.com/api/docs/pricing: over 272,000 tokens twice the price of what is
+        // read, one and a half times that of what is written.
         ("gpt-5.4", 272, 0, 0.68 + 0.015),
         ("gpt-5.4", 273, 0, 1.365 + 0.0225),
         ("gpt-5.6-terra", 0, 1_000, 0.4 + 0.018),

@@ -1,5 +1,5 @@
-//! However the bytes of a stream arrive, the events are the same; wherever they end, what came is kept, the end is a
-//! clear error, and no tool call is made up.
+//! However the bytes of a stream arrive, the events are the same; wherever they end, what came is kept, the
+//! end is a clear error, and no tool call is made up.
 #![allow(
     clippy::expect_used,
     clippy::panic,

@@ -1,5 +1,5 @@
-//! Refusals in every shape. The bodies here are made up, after the shapes that providers document; recorded ones are
-//! held in `recordings.rs`.
+//! Refusals in every shape. The bodies here are made up, after the shapes that providers document; recorded
+//! ones are held in `recordings.rs`.
 #![allow(
     clippy::expect_used,
     clippy::panic,
@@ -308,7 +308,8 @@ const OVERFLOWS: [Overflown; 36] = [
         Some(16_000),
         None,
     ),
-    // GitHub Models, SambaNova, watsonx, SiliconFlow, Vertex, Z.AI, Atlas, Together, and servers of their kind.
+    // GitHub Models, SambaNova, watsonx, SiliconFlow, Vertex, Z.AI, Atlas, Together, and servers of their
+    // kind.
     (
         413,
         r#"{"error":{"code":"tokens_limit_reached","message":"Request body too large for gpt-4o model. Max size: 8000 tokens.","details":"Request body too large for gpt-4o model. Max size: 8000 tokens."}}"#,
@@ -719,7 +720,8 @@ fn a_model_without_eyes_refuses_pictures_whatever_the_status() {
     }
 }
 
-/// Status and body of refusals for want of money; the words are those of vendors, what else is in them is made up.
+/// Status and body of refusals for lack of money; the words are those of vendors, what else is in them is
+/// made up.
 const NO_MONEY: &[(u16, &str)] = &[
     (
         429,

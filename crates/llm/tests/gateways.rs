@@ -1,4 +1,5 @@
-//! Streams as gateways and compatible servers write them, made up after public reports: what they mean, and what is sent back.
+//! Streams as gateways and compatible servers write them, made up after public reports: what they mean, and
+//! what is sent back.
 
 use agentx_llm::{Catalog, NoBlobs, WireOptions, build};
 use agentx_types::{Api, ContentPart, Message, ModelParams, ModelRequest, Role, StopReason, Usage};
@@ -245,7 +246,7 @@ fn what_the_api_does_not_take_in_a_block_is_not_sent_back() {
     assert_eq!(body["messages"][1]["content"], expected);
 }
 
-/// What a stream of Chat Completions comes to.
+/// Returns the decoded stream of Chat Completions.
 fn chat_said(chunks: &[Value]) -> agentx_llm::Accumulated {
     let (events, result) = decode(Api::OpenaiChat, [sse(chunks).as_bytes()]);
     result.expect("the stream is whole");
@@ -323,7 +324,8 @@ fn what_a_total_has_beyond_prompt_and_completion_is_output() {
     // The numbers of <https://github.com/mozilla-ai/any-llm/issues/1290>.
     let gemini = json!({"prompt_tokens": 20, "completion_tokens": 198, "total_tokens": 623});
     assert_eq!(tokens(&[gemini]), counts(20, 603, 0, 0, 405));
-    // Those of <https://github.com/router-for-me/CLIProxyAPI/issues/5733>, with and without the name of what it is.
+    // Those of <https://github.com/router-for-me/CLIProxyAPI/issues/5733>, with and without the name of what
+    // it is.
     let cut = json!({"prompt_tokens": 21, "total_tokens": 81});
     assert_eq!(tokens(&[cut]), counts(21, 60, 0, 0, 60));
     let named = json!({"prompt_tokens": 21, "completion_tokens": 0, "total_tokens": 81,
@@ -431,7 +433,7 @@ fn a_last_whole_message_adds_what_did_not_come_piece_by_piece() {
         let said = short(&said.message.content);
         assert_eq!(said.iter().collect::<Vec<_>>(), expected, "{delta}");
     }
-    // Perplexity repeats the message so far beside each delta: no call of it is taken before it is whole.
+    // Perplexity repeats the message so far beside each delta: no call of it is taken before it is complete.
     let mut so_far = last.clone();
     so_far["choices"][0]["finish_reason"] = Value::Null;
     so_far["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"] = json!("{\"pa");

@@ -1,5 +1,5 @@
-//! Gemini: what is sent, what comes back in odd forms, and that recorded requests are built again from what a session
-//! keeps. The streams written in this file are made up.
+//! Gemini: what is sent, what comes back in odd forms, and that recorded requests are built again from what a
+//! session keeps. The streams written in this file are made up.
 #![allow(
     clippy::expect_used,
     clippy::panic,
@@ -871,7 +871,7 @@ fn from_recorded(model: &str, body: &Value) -> ModelRequest {
     asked
 }
 
-/// What both sides can say of a request.
+/// Returns the parts of a request that both sides can express.
 fn normal(body: &Value) -> Value {
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let contents: Vec<Value> = list(&body["contents"])

@@ -1,5 +1,5 @@
-//! Servers that give the same ids again and again: every id that the decoders say is new in its session, and the same bytes
-//! always give the same ones.
+//! Servers that give the same ids again and again: every id that the decoders say is new in its session, and
+//! the same bytes always give the same ones.
 #![allow(
     clippy::expect_used,
     clippy::unwrap_used,
@@ -117,7 +117,7 @@ fn whole_calls_under_one_id_are_told_apart() {
             &[("f", json!({"x": 1})), ("f", json!({"x": 2}))],
         ),
         (
-            // Said once more when it was whole.
+            // Said once more when it was complete.
             &[
                 (Some(0), "c", "f", r#"{"x":1}"#),
                 (Some(0), "c", "f", r#"{"x":1}"#),

@@ -1,5 +1,5 @@
-//! Gemini's Interactions API: what is sent, what comes back in odd forms, and that recorded requests are built again. The
-//! streams written in this file are made up.
+//! Gemini's Interactions API: what is sent, what comes back in odd forms, and that recorded requests are
+//! built again. The streams written in this file are made up.
 #![allow(
     clippy::expect_used,
     clippy::panic,
@@ -333,7 +333,8 @@ fn a_call_that_was_cut_off_has_no_arguments_and_says_why() {
 
 // --- Recordings ---
 
-/// What the events of a stream say, without our decoder: texts, thoughts with their signatures, calls.
+/// Returns the content of a stream's events, without our decoder: texts, thoughts with their signatures,
+/// calls.
 fn said(events: &[Value]) -> (String, Vec<String>, Vec<Value>, Value) {
     let (mut text, mut signatures, mut calls, mut usage) =
         (String::new(), Vec::new(), Vec::new(), Value::Null);

@@ -1,4 +1,5 @@
-//! Streams made up for this project, each for one rule of the wire or of our own events: what exactly is said.
+//! Streams made up for this project, each for one rule of the wire or of our own events: what exactly is
+//! said.
 #![allow(
     clippy::expect_used,
     clippy::panic,
@@ -428,7 +429,7 @@ fn refusals_and_reasons() {
     }
 }
 
-/// What is thought and what is said in an answer that comes in these pieces.
+/// Returns the thoughts and the text of an answer that arrives in these pieces.
 fn thought_and_said(pieces: &[&str]) -> (String, String) {
     let chunks = pieces.iter().map(|piece| chat(json!({ "content": piece })));
     let chunks: Vec<Value> = chunks.chain([chat_end("stop")]).collect();

@@ -1,4 +1,5 @@
-//! A session whose model changed: what another model signed or hid is left out of the request, the rest is sent back verbatim.
+//! A session whose model changed: what another model signed or hid is left out of the request, the rest is
+//! sent back verbatim.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use agentx_llm::openai_chat::ReasoningEcho;
@@ -17,7 +18,7 @@ fn provider(api: &str, model: Option<&str>, data: Value) -> ProviderData {
     }
 }
 
-/// What a model thought, by each API, and the call that it made.
+/// Returns a message with a thought, by each API, and a call.
 fn answer(model: Option<&str>) -> Message {
     let opaque = |api, data| {
         ContentPart::Opaque(OpaquePart {
@@ -129,7 +130,7 @@ fn encrypted_reasoning_of_another_model_is_left_out() {
     assert!(details(Some("another")).is_none());
 }
 
-/// As the assembler marks it where the API attaches nothing to reasoning.
+/// Returns reasoning as the assembler marks it if the API attaches nothing to it.
 fn reasoned(model: Option<&str>) -> Message {
     let thinking = ThinkingPart {
         text: "hm".into(),

@@ -1,4 +1,5 @@
-//! Pictures that a vendor would refuse are replaced by words, for each protocol, and the others stay where they are.
+//! Pictures that a vendor would refuse are replaced by words, for each protocol, and the others stay where
+//! they are.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -24,7 +25,7 @@ fn png(width: u32, height: u32, more: usize) -> Vec<u8> {
     bytes
 }
 
-/// For each of these pictures, one a message, what stands in its place in a request; nothing where it is sent.
+/// For each of these pictures, one a message, what stands in its place in a request; nothing if it is sent.
 fn in_place(model: &str, pictures: &[Vec<u8>]) -> Vec<Option<String>> {
     let catalog = Catalog::builtin();
     let mut blobs = BTreeMap::new();

@@ -1,5 +1,6 @@
-//! Recorded requests, read into our own messages and built again: what goes out means the same as what the vendors' clients
-//! sent. What our messages cannot say (cache hints, video, switches of single blocks) is taken out of both sides.
+//! Recorded requests, read into our own messages and built again: what goes out means the same as what the
+//! vendors' clients sent. What our messages cannot say (cache hints, video, switches of single blocks) is
+//! taken out of both sides.
 #![allow(
     clippy::expect_used,
     clippy::panic,

@@ -1,5 +1,6 @@
-//! Every recorded stream, body and error of the three APIs: decoded whole, it is what the vendor's own SDK made of it. The
-//! recordings lie outside the project; where they are missing, the tests say so (and fail where CI runs).
+//! Every recorded stream, body and error of the three APIs: decoded whole, it is what the vendor's own SDK
+//! made of it. The recordings lie outside the project; where they are missing, the tests say so (and fail
+//! where CI runs).
 #![allow(
     clippy::expect_used,
     clippy::panic,

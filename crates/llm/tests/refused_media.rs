@@ -1,5 +1,5 @@
-//! Pictures that are refused: in which words, with which status, within which answer, and for their number. What is
-//! around the words of the servers is made up.
+//! Pictures that are refused: in which words, with which status, within which answer, and for their number.
+//! What is around the words of the servers is made up.
 #![allow(
     clippy::expect_used,
     clippy::panic,

@@ -1,5 +1,5 @@
-//! What goes out, byte by byte: fields stay in their order, data that is sent back stays as it came, and what a rule changes
-//! in it is all that changes.
+//! What goes out, byte by byte: fields stay in their order, data that is sent back stays as it came, and what
+//! a rule changes in it is all that changes.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use agentx_llm::openai_chat::ReasoningEcho;

@@ -1,5 +1,5 @@
-//! OpenAI's Responses: what is sent, what comes back in odd forms, and that recorded requests are built again from what a
-//! session keeps. The streams in this file are made up; the recorded ones are in `recordings`.
+//! OpenAI's Responses: what is sent, what comes back in odd forms, and that recorded requests are built again
+//! from what a session keeps. The streams in this file are made up; the recorded ones are in `recordings`.
 #![allow(
     clippy::expect_used,
     clippy::panic,
@@ -411,7 +411,8 @@ fn refusals_name_what_is_left_out() {
 
 // --- Recorded requests ---
 
-/// A recorded request as our own messages. Ids of items are not kept, and neither is reasoning without encrypted content.
+/// A recorded request as our own messages. Ids of items are not kept, and neither is reasoning without
+/// encrypted content.
 fn from_recorded(body: &Value) -> ModelRequest {
     let string = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let mut asked = request(&format!("openai/{}", string(&body["model"])), Vec::new());
@@ -484,7 +485,7 @@ fn from_recorded(body: &Value) -> ModelRequest {
     asked
 }
 
-/// What both sides can say of a request.
+/// Returns the parts of a request that both sides can express.
 fn normal(body: &Value) -> Value {
     let items = body["input"].as_array().into_iter().flatten();
     let items: Vec<Value> = items

@@ -1,5 +1,5 @@
-//! Server-sent events: the format's rules one by one, any split gives the same events as a plain reading of the whole, and
-//! no bytes at all can make a decoder panic.
+//! Server-sent events: the format's rules one by one, any split gives the same events as a plain reading of
+//! the whole, and no bytes at all can make a decoder panic.
 #![allow(
     clippy::expect_used,
     clippy::panic,

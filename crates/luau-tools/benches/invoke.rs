@@ -1,20 +1,24 @@
-//! What running a script costs: beside a bare call of the VM, fresh, and waiting by the thousand. Prints ratios, judges nothing.
+//! What running a script costs: beside a bare call of the VM, fresh, and waiting by the thousand. Prints
+//! ratios, judges nothing.
 //!
-//! `cargo bench -p agentx-luau-tools`, or only a part: `-- memory`, `-- warm`, `-- computing`, `-- fresh`; and for a profiler `-- crowd`, `-- alone`:
-//! warm invokes and nothing else
+//! `cargo bench -p agentx-luau-tools`, or only a part: `-- memory`, `-- warm`, `-- computing`, `-- fresh`;
+//! and for a profiler `-- crowd`, `-- alone`: warm invokes and nothing else
 //!
-//! **A trivial invoke, warm.** Both sides are given a copy of the same JSON arguments and come to the result as JSON. The bare call is
-//! mlua alone on the thread that measures: `LuaSerdeExt` both ways around `Function::call`, in a VM without sandbox, limits and
-//! interrupts. The invoke is all of `Script::invoke`: to the lane's thread and back, globals of its own, limits, a coroutine, a
-//! watch; alone each is awaited before the next, and 64 at once are in one `buffer_unordered`. Beside it stands a bare call with a
-//! hand-written conversion, which is what mlua can do at best. Rounds of the two alternate, so that what else the machine does meets
-//! both; what is printed are medians over the rounds. Processor time is that of the lane's thread and of the caller's, with what the
-//! lane spins and what the kernel does to wake either. How long it takes to go to another thread and back through channels of std with
-//! nothing to do there is printed too, where the threads sleep and where they do not.
+//! **A trivial invoke, warm.** Both sides are given a copy of the same JSON arguments and come to the result
+//! as JSON. The bare call is mlua alone on the thread that measures: `LuaSerdeExt` both ways around
+//! `Function::call`, in a VM without sandbox, limits and interrupts. The invoke is all of `Script::invoke`:
+//! to the lane's thread and back, globals of its own, limits, a coroutine, a watch; alone each is awaited
+//! before the next, and 64 at once are in one `buffer_unordered`. Beside it stands a bare call with a
+//! hand-written conversion, which is what mlua can do at best. Rounds of the two alternate, so that what else
+//! the machine does meets both; what is printed are medians over the rounds. Processor time is that of the
+//! lane's thread and of the caller's, with what the lane spins and what the kernel does to wake either. How
+//! long it takes to go to another thread and back through channels of std with nothing to do there is printed
+//! too, where the threads sleep and where they do not.
 //!
-//! **A fresh script.** From a script that was compiled to its first result, less a warm call: with a VM that the lane prepared when it
-//! was idle, and in a crowd of fresh scripts, where each makes its own. Its memory is the growth of the process by scripts that
-//! each wait in a VM of their own, beside VMs of mlua that hold nothing.
+//! **A fresh script.** From a script that was compiled to its first result, less a warm call: with a VM that
+//! the lane prepared when it was idle, and in a crowd of fresh scripts, where each makes its own. Its memory
+//! is the growth of the process by scripts that each wait in a VM of their own, beside VMs of mlua that hold
+//! nothing.
 #![allow(
     clippy::unwrap_used,
     clippy::cast_precision_loss,
@@ -44,7 +48,7 @@ const TRIVIAL: &str = "function invoke(ctx, args) return { city = args.city, n =
 const WAITS: &str = "function invoke(ctx, args) return ctx.http.get('https://a').status end";
 const COMPUTES: &str =
     "function invoke() local sum = 0 for turn = 1, 5e6 do sum = (sum + turn) % 1009 end return sum end";
-/// Of the loop in it.
+/// The number of iterations of its loop.
 const TURNS: u32 = 5_000_000;
 const ROUNDS: usize = 20_000;
 
@@ -96,7 +100,8 @@ impl Warm {
         }
     }
 
-    /// One after the other, or so many at once: microseconds of each on the lane, for the caller, and by the clock.
+    /// Runs the script sequentially, or this many times at once: microseconds of each on the lane, for the
+    /// caller, and by the clock.
     async fn rounds(&self, rounds: usize, at_once: usize) -> [f64; 3] {
         let (began, before) = (Instant::now(), processor());
         let calls = (0..rounds).map(|_| invoke(&self.script, &self.host, self.args.clone()));
@@ -165,7 +170,8 @@ fn warm(runtime: &tokio::runtime::Runtime) {
     }
 }
 
-/// A script that computes and calls nothing outside, beside the bare call of the same: what the limits cost at each turn of a loop.
+/// A script that computes and calls nothing outside, beside the bare call of the same: what the limits cost
+/// at each turn of a loop.
 fn computing(runtime: &tokio::runtime::Runtime) {
     let bare = Bare::new(COMPUTES, json!({}));
     let script = Script::compile_on(Lanes::new(1), "computes", COMPUTES, Libraries::new()).unwrap();
@@ -194,14 +200,14 @@ fn profiled(runtime: &tokio::runtime::Runtime, at_once: usize) {
 /// Whose scripts they are.
 #[derive(Clone, Copy)]
 enum Owners {
-    /// One owner's: they share VMs.
+    /// Scripts of one owner, which share VMs.
     One,
     /// Each somebody else's: a VM each.
     Each,
 }
 
 impl Owners {
-    /// So many scripts of the same text.
+    /// Compiles `count` scripts of the same text.
     fn scripts(self, lanes: &Arc<Lanes>, text: &str, count: usize) -> Vec<Script> {
         let one = Owner::on(Arc::clone(lanes));
         let owner = || match self {
@@ -213,8 +219,8 @@ impl Owners {
     }
 }
 
-/// Scripts that never ran: microseconds to compile one; its first call, and its second; a first call in a crowd. Before each the
-/// lane has done all that it does ahead, as between two scripts that somebody runs.
+/// Scripts that never ran: microseconds to compile one; its first call, and its second; a first call in a
+/// crowd. Before each the lane has done all that it does ahead, as between two scripts that somebody runs.
 async fn fresh(owners: Owners) -> [f64; 4] {
     let lanes = Lanes::new(1);
     let host = Arc::new(Holds::default());
@@ -226,7 +232,8 @@ async fn fresh(owners: Owners) -> [f64; 4] {
     kept.push(owner.compile("first", TRIVIAL, Libraries::new()).unwrap());
     invoke(&kept[1], &host, arguments()).await;
     for _ in 0..100 {
-        // It is looked at now and then only: a thread that looks all the time is put back by the scheduler afterwards.
+        // It is looked at now and then only: a thread that looks all the time is put back by the scheduler
+        // afterwards.
         looks.tick().await;
         while !lanes_sleep() {
             looks.tick().await;
@@ -263,7 +270,8 @@ fn empty(vms: usize) -> (f64, Vec<Lua>) {
     ((status("VmRSS") - before) / vms as f64, all)
 }
 
-/// So many runs that wait for the web at once, of so many scripts: KiB for each, and the threads that there are more.
+/// Measures `runs` runs of `scripts` scripts that wait for the web at once: KiB for each, and the additional
+/// threads.
 async fn waiting(runs: usize, scripts: usize, owners: Owners) -> (f64, f64, f64) {
     let lanes = Lanes::new(2);
     let scripts = owners.scripts(&lanes, WAITS, scripts);
@@ -290,7 +298,8 @@ async fn waiting(runs: usize, scripts: usize, owners: Owners) -> (f64, f64, f64)
     (took, each, more)
 }
 
-/// What waiting takes, each measured in a process of its own: one that freed memory before would give that.
+/// Measures the memory of waiting runs, each in a process of its own, because freed memory would distort the
+/// next figure.
 fn memory() {
     let (alone, _kept) = empty(200);
     println!("a VM of mlua with nothing in it: {alone:.1} KiB");

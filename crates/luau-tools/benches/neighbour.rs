@@ -1,9 +1,12 @@
-//! How late a script goes on that shares its thread with a hostile one. Prints milliseconds, judges nothing.
+//! Measures the delay of a script that shares its thread with a hostile one. Prints milliseconds, judges
+//! nothing.
 //!
-//! `cargo bench -p agentx-luau-tools --bench neighbour`, or `-- WORD` for the calls that have the word in them.
+//! `cargo bench -p agentx-luau-tools --bench neighbour`, or `-- WORD` for the calls that have the word in
+//! them.
 //!
-//! The hostile script makes one dear call of the library over and over, for each that `tests/costs` states, until its limit ends it. The
-//! neighbour waits a millisecond again and again; how late it is is the time from the end of such a wait to its next one. The bar is 100 ms.
+//! The hostile script makes one dear call of the library over and over, for each that `tests/costs` states,
+//! until its limit ends it. The neighbour waits a millisecond again and again; how late it is is the time
+//! from the end of such a wait to its next one. The bar is 100 ms.
 #![allow(clippy::unwrap_used, reason = "a benchmark may panic, and prints figures")]
 
 #[allow(dead_code, reason = "the costs are stated for a test")]
@@ -53,7 +56,7 @@ impl Host for Nothing {
     }
 }
 
-/// How late the neighbour was, sorted, and how the hostile script ended.
+/// Returns the delays of the neighbour, sorted, and the end of the hostile script.
 async fn beside(body: &str) -> (Vec<Duration>, String) {
     let lanes = Lanes::new(1);
     let script = |text: &str| Script::compile_on(Arc::clone(&lanes), "x", text, Libraries::new()).unwrap();

@@ -39,7 +39,7 @@ const SLACK: usize = 512;
 /// Maximum number of values or bytes between two safepoints of long work.
 const APART: usize = 16_384;
 
-/// One call at one size.
+/// A call at one size.
 #[derive(Clone, Copy, Debug)]
 struct One {
     counted: TestCounts,
@@ -47,7 +47,7 @@ struct One {
     ok: bool,
 }
 
-/// One call at all sizes.
+/// A call at all three sizes.
 type Measured = [One; 3];
 
 /// `library.function` of all functions below a table that a script can name.
@@ -76,7 +76,7 @@ fn all_functions() -> Vec<String> {
     all
 }
 
-/// What a table says of a function by its name, or by the name of its library and `*`.
+/// Returns the row of a table for a function, by its name or by the name of its library and `*`.
 fn row_of<'a, T>(name: &str, rows: &'a [T], names: impl Fn(&T) -> &'static str) -> Option<&'a T> {
     let find = |name: &str| {
         let mut rows = rows.iter();
@@ -101,7 +101,7 @@ fn script_of(name: &str, calls: &[&str], n: usize) -> String {
     text + "end"
 }
 
-/// What the calls of a script counted.
+/// The counts of a script's calls.
 #[derive(Default)]
 struct Tally {
     begun: Cell<bool>,
@@ -170,7 +170,7 @@ fn measure(name: &str, calls: &[&str], n: usize) -> Vec<One> {
     let (speaker, _listener) = line(start);
     let run = Rc::new(ScriptRun::new(speaker, Rc::new(Wakes::of(Arc::default()))));
     let begun = vm.start(&run, &mut FlatValue::default());
-    // Where a run was stopped, what it measured is there.
+    // If a run was stopped, what it measured is there.
     if let Ok((Some(table), progress)) = begun {
         let _ = go_on(&vm, &run, &table, progress, &tally);
     }
@@ -178,7 +178,7 @@ fn measure(name: &str, calls: &[&str], n: usize) -> Vec<One> {
     tally.all.take()
 }
 
-/// Lets it go on until it ends, or until what is measured waits.
+/// Lets it continue until it ends, or until what is measured waits.
 fn go_on(
     vm: &Vm,
     run: &Rc<ScriptRun>,
@@ -197,7 +197,7 @@ fn go_on(
     }
 }
 
-/// What speaks against a function being of this class.
+/// Returns the reasons why a function does not belong to this class.
 fn mistakes(name: &str, cost: Cost) -> Vec<String> {
     let own = row_of(name, CALLS, |row| row.0).map_or(&[][..], |row| row.1);
     let generic = if matches!(cost, Cost::Constant | Cost::Copies | Cost::Charged) {
@@ -237,7 +237,7 @@ fn mistakes(name: &str, cost: Cost) -> Vec<String> {
         .collect()
 }
 
-/// What is wrong with all calls of a function together.
+/// Returns the first violation by all calls of a function together.
 fn wrong_in_all(name: &str, cost: Cost, all: &[Measured]) -> Option<&'static str> {
     let has = |names: &str| names.split(' ').any(|word| word == name);
     let works = all.iter().flatten().any(|one| one.ok || one.counted.effects > 0);
@@ -250,7 +250,7 @@ fn wrong_in_all(name: &str, cost: Cost, all: &[Measured]) -> Option<&'static str
     (cost == Cost::Copies && !grows && !has(IN_PLACE)).then_some("it copies nothing")
 }
 
-/// What no call of a function of this class may do.
+/// Returns the first violation of this class by a single call.
 fn wrong_in_one(cost: Cost, measured: &Measured) -> Option<&'static str> {
     let [a, b, c] = measured.map(|one| one.counted);
     let linear = b.bytes <= 5 * a.bytes + SLACK && c.bytes <= 5 * b.bytes + SLACK;
@@ -265,7 +265,7 @@ fn wrong_in_one(cost: Cost, measured: &Measured) -> Option<&'static str> {
     }
 }
 
-/// How a call whose size is known differs from those of this class.
+/// Returns how a call whose size is known differs from those of this class.
 fn unlike(cost: Cost, [a, b, c]: &Measured) -> Option<&'static str> {
     let between = (SIZES[2] - SIZES[1]) / APART;
     match cost {

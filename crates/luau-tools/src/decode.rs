@@ -12,17 +12,17 @@ const PIECE: usize = 32 << 10;
 
 /// A text that is being read.
 pub(crate) struct Decoding {
-    /// What is read.
+    /// The input.
     text: Vec<u8>,
     at: usize,
-    /// What came of it so far.
+    /// The output so far.
     flat: FlatValue,
     /// Arrays and objects that are not closed, the outermost first.
     open: Vec<OpenContainer>,
-    /// What may come next.
+    /// The tokens that are allowed next.
     next: DecodeStep,
     depth: usize,
-    /// What may still come, as [`FlatValue::of`] counts it.
+    /// The rest of the size limit, as [`FlatValue::of`] counts it.
     left: usize,
 }
 
@@ -33,7 +33,7 @@ struct OpenContainer {
     is_object: bool,
 }
 
-/// What may come next in a text, by what came before.
+/// The tokens that are allowed next in a text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum DecodeStep {
     /// A value, as at the beginning or behind a name.
@@ -44,7 +44,7 @@ enum DecodeStep {
     Key,
     /// The first of an object, or its end.
     KeyOrEnd,
-    /// What follows a value in an array or an object.
+    /// The comma or the end after a value in an array or an object.
     CommaOrEnd,
     /// Nothing but blanks.
     Nothing,
@@ -53,9 +53,9 @@ enum DecodeStep {
 /// Why it is not read to its end.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum DecodeFailure {
-    /// It is not JSON.
+    /// The text is not JSON.
     NoJson,
-    /// It is too large, or too deep.
+    /// The value is too large or nested too deeply.
     TooLarge,
 }
 
@@ -90,7 +90,7 @@ impl Decoding {
         Ok(false)
     }
 
-    /// What came of it.
+    /// Takes the decoded value.
     pub(crate) fn take(&mut self) -> FlatValue {
         std::mem::take(&mut self.flat)
     }
@@ -265,7 +265,7 @@ mod tests {
         Ok(decoding.take())
     }
 
-    /// What is read at once.
+    /// Decodes a text at once.
     fn whole(text: &str, depth: usize, bytes: usize) -> Option<FlatValue> {
         let value: Value = serde_json::from_str(text).ok()?;
         FlatValue::of(&value, depth, bytes).ok()

@@ -2,7 +2,7 @@
 //! pieces.
 //!
 //! What is written is what `serde_json` writes, without spaces. Names of objects come in the order that they
-//! have in the value. The text is handed out only when it is whole.
+//! have in the value. The text is handed out only when it is complete.
 
 use std::io::Write;
 
@@ -17,15 +17,15 @@ const OF_TEXT: usize = 8 << 10;
 
 /// A value that is being written. It may be given up at any piece.
 pub(crate) struct Encoding {
-    /// What is not a tree yet.
+    /// The flat input that is not a tree yet.
     flat: Option<FlatValue>,
-    /// What is not written to its end, the outermost first.
+    /// The unfinished values, the outermost first.
     open: Vec<UnfinishedValue>,
     /// The text so far.
     out: Vec<u8>,
 }
 
-/// What is not written to its end.
+/// A value that is not written completely.
 enum UnfinishedValue {
     Items(std::vec::IntoIter<Value>, bool),
     Fields(<Map<String, Value> as IntoIterator>::IntoIter, bool),
@@ -154,7 +154,7 @@ mod tests {
         (String::from_utf8(text).unwrap_or_default(), pieces)
     }
 
-    /// As a script has it: all numbers are alike.
+    /// Encodes a value at once, as a script sees it: all numbers are alike.
     fn at_once(value: &Value) -> String {
         FlatValue::of(value, 64, 1 << 26)
             .unwrap_or_default()

@@ -1,4 +1,4 @@
-//! What can go wrong with a script, said so that its author can mend it: the script, the line, the limit.
+//! Errors of scripts, with what an author needs to fix them: the script, the line, the limit.
 //!
 //! An author of a script is often a model, so an error says what it can act on: which script, which line,
 //! what was expected. It holds no trace of the host. `Display` is what a model reads:
@@ -15,20 +15,20 @@ use std::fmt;
 
 use crate::limits::LimitExceeded;
 
-/// A script that did not come to a result. It is an observation for the model, not a failure of the program.
+/// A script that failed. It is an observation for the model, not a failure of the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptError {
     /// The script as it was named when it was compiled.
     pub script: String,
     /// The library in which it happened, as it was required; `None` for the script itself.
     pub library: Option<String>,
-    /// The line, from 1, where one is known.
+    /// The line, from 1, if one is known.
     pub line: Option<u32>,
-    /// What kind of thing went wrong.
+    /// The kind of error.
     pub reason: Reason,
 }
 
-/// Why a script came to no result.
+/// The reason why a script has no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// The text is not Luau, is too long, or is not text at all.
@@ -39,7 +39,7 @@ pub enum Reason {
     Limit(LimitExceeded),
     /// The arguments cannot be given to a script.
     Arguments(String),
-    /// What the script returned is not JSON.
+    /// The script's result is not JSON.
     Result(String),
     /// The script neither has a function `invoke` nor called `rt:output`.
     NoOutput,
@@ -136,7 +136,7 @@ pub struct ScriptMistake {
     pub line: u32,
     /// From 1; 1 where the compiler tells only the line.
     pub column: u32,
-    /// What the compiler says, without the place.
+    /// The compiler's message, without the position.
     pub message: String,
 }
 
@@ -148,7 +148,7 @@ impl fmt::Display for ScriptMistake {
 
 impl std::error::Error for ScriptMistake {}
 
-/// How the VM names the script itself; libraries have their own names.
+/// The name of the script itself in the VM; libraries have their own names.
 pub(crate) const TOOL: &str = "tool";
 
 /// A place in a script.

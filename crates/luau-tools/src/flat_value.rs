@@ -35,7 +35,8 @@ pub(crate) enum FlatPart {
     Named(usize),
 }
 
-/// How a part is written: its tag, and then what it holds, in as many bytes as it takes, the least first.
+/// The tags of encoded parts: a part is its tag, and then its content in as many bytes as needed, the least
+/// significant first.
 pub(crate) mod tag {
     pub(crate) const NULL: u8 = 0;
     pub(crate) const FALSE: u8 = 1;
@@ -53,9 +54,9 @@ pub(crate) mod tag {
     pub(crate) const SHORT_TEXT: u8 = 8;
     /// With the count in eight bytes.
     pub(crate) const LIST: u8 = 9;
-    /// Of a table, in the order of positions.
+    /// A table, in the order of positions.
     pub(crate) const SORTED: u8 = 10;
-    /// Of a table, in any order.
+    /// A table, in any order.
     pub(crate) const UNSORTED: u8 = 11;
     /// An object.
     pub(crate) const NAMED: u8 = 12;
@@ -65,7 +66,7 @@ pub(crate) mod tag {
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct FlatValue(pub(crate) Vec<u8>);
 
-/// What most arguments and results need.
+/// The capacity that suffices for most arguments and results, in bytes.
 const ROOM: usize = 256;
 /// Memory beyond this is not kept for what comes next, so that one large value does not stay for ever.
 const KEPT: usize = 16 << 10;
@@ -107,7 +108,7 @@ impl FlatValue {
             .unwrap_or_else(|| Self(Vec::with_capacity(ROOM)))
     }
 
-    /// Keeps its memory, where it is little, for what comes next on this thread.
+    /// Keeps its memory, if it is little, for what comes next on this thread.
     pub(crate) fn spare_it(mut self) {
         if self.0.capacity() <= SPARE_SIZE {
             self.clear();
@@ -120,8 +121,8 @@ impl FlatValue {
         }
     }
 
-    /// Asks for its memory, where it is little. Another processor wrote it: all of it comes at once, where it
-    /// would come piece by piece when it is read.
+    /// Asks for its memory, if it is little. Another processor wrote it: all of it comes at once, if it would
+    /// come piece by piece when it is read.
     pub(crate) fn fetch(&self) {
         if self.0.len() <= SPARE_SIZE {
             let each = self.0.iter().step_by(LINE);
@@ -205,7 +206,7 @@ impl FlatValue {
         at
     }
 
-    /// What [`FlatValue::later`] left open.
+    /// Fills a placeholder of [`FlatValue::later`].
     pub(crate) fn fill(&mut self, at: usize, part: FlatPart) {
         let end = self.0.len();
         self.push(part);
@@ -229,7 +230,7 @@ impl FlatValue {
     }
 }
 
-/// How many bytes a part takes that holds eight.
+/// The encoded size of a part with eight bytes of content.
 const WIDE: usize = 9;
 
 fn wide(count: usize) -> [u8; 8] {
@@ -255,7 +256,7 @@ pub(crate) struct NearValue {
     near: [u8; NEAR],
 }
 
-/// How many bytes such a value may have: a number or a short text.
+/// The maximum size of such a value, in bytes: a number or a short text.
 const NEAR: usize = 40;
 
 impl NearValue {
@@ -303,7 +304,7 @@ mod tests {
         })
     }
 
-    /// What a value counts as.
+    /// Returns the size that a value counts as.
     fn size(value: &Value) -> usize {
         2 + match value {
             Value::String(text) => text.len(),
@@ -316,7 +317,7 @@ mod tests {
         }
     }
 
-    /// What a value is on the other side, when its memory was kept.
+    /// Returns the value on the other side, and keeps the memory for the next value.
     fn crossed(flat: Result<FlatValue, String>) -> Result<Value, String> {
         let near = NearValue::of(flat?);
         let value = near.value();

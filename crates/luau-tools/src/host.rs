@@ -17,7 +17,7 @@
 //! # Errors
 //!
 //! What an outcome says with an [`EffectError`] is an error in the script, with the code in front: `denied:
-//! the host example.com is not allowed`. A script may catch it with `pcall` and go on. Only limits and
+//! the host example.com is not allowed`. A script may catch it with `pcall` and continue. Only limits and
 //! cancelling end a script from outside, and cannot be caught.
 //!
 //! # After a crash
@@ -37,10 +37,10 @@ use serde_json::{Value, json};
 /// A future that can be kept and moved to another thread.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// What an effect came to: a value of the shape that its kind says, or why there is none.
+/// The outcome of an effect: a value of the shape that its kind defines, or an error.
 pub type Outcome = Result<Value, EffectError>;
 
-/// One thing that a script asks of the world.
+/// An effect that a script requests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostEffect {
     /// The place of this effect in its run, from 1, in the order in which the script began its effects.
@@ -49,12 +49,12 @@ pub struct HostEffect {
     pub kind: EffectKind,
     /// With what. The shape belongs to the kind, see [`EffectKind`].
     pub request: Value,
-    /// Where the script stands, for people; `None` if it is not known, or the kind is not
+    /// If the script stands, for people; `None` if it is not known, or the kind is not
     /// [`EffectKind::Invoke`].
     pub place: Option<EffectPlace>,
 }
 
-/// Where a script stands that begins an effect.
+/// The position of a script that begins an effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EffectPlace {
     /// The library; `None` in the script itself.
@@ -115,7 +115,7 @@ pub trait Host: Send + Sync + 'static {
         Box::pin(async move { Ok(seen.await) })
     }
 
-    /// How long effects have waited for a person until now. It does not count into
+    /// Returns the total time for which effects have waited for a person. It does not count into
     /// [`ScriptLimits::wall`](crate::ScriptLimits::wall). It never falls.
     fn waited(&self) -> Duration {
         Duration::ZERO
@@ -151,7 +151,7 @@ impl EffectError {
         json!({"code": self.code, "message": self.message})
     }
 
-    /// What was recorded by [`EffectError::to_value`]; `None` for another shape.
+    /// Parses a value that [`EffectError::to_value`] recorded; `None` for another shape.
     #[must_use]
     pub fn from_value(value: &Value) -> Option<Self> {
         let text = |key: &str| value.get(key)?.as_str().map(str::to_owned);
@@ -172,7 +172,7 @@ impl std::error::Error for EffectError {}
 
 macro_rules! kinds {
     ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
-        /// What can be asked, with the shape of its request and of its outcome.
+        /// The kinds of effects, with the shapes of their requests and outcomes.
         ///
         /// The names are written into logs: they stay.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -207,8 +207,8 @@ kinds! {
     /// `{agent, input}` → null, as soon as the child has it.
     AgentInput = "agent_input",
     /// `{agent}` → `{chunk, restarted?}`, or null where the child's turn has ended. With `restarted` the
-    /// message began again, as after a crash: the chunk is all of it so far, and takes the place of what came
-    /// of it before.
+    /// message began again, as after a crash: the chunk is all of it so far, and takes the place of its
+    /// result before.
     AgentNext = "agent_next",
     /// `{agent}` → the whole text of the child's turn.
     AgentCollect = "agent_collect",

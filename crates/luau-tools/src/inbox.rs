@@ -15,9 +15,9 @@ const ROW: usize = 128;
 
 /// The end of those who tell something. None of them ever waits for the lane.
 pub(crate) struct Inbox<T> {
-    /// Where most of what is told fits.
+    /// The bounded queue, which fits most commands.
     row: SyncSender<Option<T>>,
-    /// Where it goes when the row is full.
+    /// The overflow queue, used if the bounded one is full.
     rest: Sender<T>,
     /// Whether something lies in the rest, so that a lane need not look there.
     spilled: Arc<AtomicBool>,
@@ -69,7 +69,7 @@ impl<T> Inbox<T> {
 }
 
 impl<T> Outlet<T> {
-    /// What was told, if anything was.
+    /// Returns the next command, if there is one.
     pub(crate) fn try_next(&self) -> Result<T, TryRecvError> {
         if self.spilled.load(Ordering::Relaxed)
             && self.rest_first.replace(!self.rest_first.get())
@@ -86,7 +86,7 @@ impl<T> Outlet<T> {
         }
     }
 
-    /// What is told next; `None` if nobody tells anything any more.
+    /// Waits for the next command; `None` if all senders are gone.
     pub(crate) fn next(&self) -> Option<T> {
         loop {
             fence(Ordering::SeqCst);
@@ -102,7 +102,7 @@ impl<T> Outlet<T> {
         }
     }
 
-    /// What lies in the rest, if anything does.
+    /// Returns the next command of the overflow queue, if there is one.
     fn spilled_over(&self) -> Option<T> {
         if !self.spilled.load(Ordering::SeqCst) {
             return None;

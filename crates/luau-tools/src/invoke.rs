@@ -1,4 +1,4 @@
-//! One invocation, from the outside: starts the run on a lane, performs its effects by the host, watches the
+//! Runs an invocation from outside its lane: starts the run, performs its effects on the host, watches the
 //! time.
 //!
 //! Everything here runs as part of the caller's own task. So a host's futures live in the caller's runtime,
@@ -37,7 +37,7 @@ use crate::run_channel::{CANCELLED, LaneMessage, RunListener, RunStart, TIMED_OU
 use crate::script::Script;
 use crate::spin_wait::SpinWaiter;
 
-/// How long a script that was told to stop may take to say at which line it was.
+/// The time that a stopped script has to report its line.
 const LAST_WORDS: Duration = Duration::from_millis(100);
 
 impl Script {
@@ -153,19 +153,19 @@ fn next_run() -> u64 {
 /// A run as its caller holds it. Dropping it stops the script.
 struct Invocation<'l> {
     // Before `seat`: that the run shall stop is on its line before its lane is told.
-    /// What the lane says.
+    /// The lane's messages.
     listener: RunListener,
-    /// `None` once the run was told to stop.
+    /// `None` once the run was asked to stop.
     seat: Option<RunHandle<'l>>,
-    /// How it waits for what the lane says.
+    /// The strategy for waiting for the lane's messages.
     looks: SpinWaiter<'l>,
-    /// What performs the effects.
+    /// The host that performs the effects.
     host: Arc<dyn Host>,
-    /// How deep an outcome may be nested, and how many bytes it may have.
+    /// The maximum nesting depth of an outcome, and its maximum size in bytes.
     largest: (usize, usize),
     /// Made with the first effect: most runs have none.
     doing: Option<Doing>,
-    /// Which effects are done, for scripts that ask.
+    /// The finished effects, for scripts that wait for several.
     arrivals: Arrivals,
 }
 
@@ -253,12 +253,12 @@ impl Invocation<'_> {
     }
 }
 
-/// Which effects of the run are done, in the order in which they came.
+/// The finished effects of the run, in the order of their completion.
 #[derive(Default)]
 struct Arrivals {
     /// The place of each effect that is done.
     places: HashMap<u64, usize>,
-    /// Who waits for the first of several.
+    /// The tasks that wait for the first of several effects.
     waiting: Vec<(Vec<u64>, oneshot::Sender<u64>)>,
 }
 

@@ -25,8 +25,8 @@ use crate::lane_worker;
 use crate::run_channel::Speaker;
 use crate::spin_wait::WaitSpot;
 
-/// How many runs all lanes hold at one time; more wait for their start. A run that waits takes about 8 KiB,
-/// so this many take some 128 MiB.
+/// The maximum number of runs on all lanes together; more wait for their start. A run that waits takes about
+/// 8 KiB, so this many take some 128 MiB.
 const MOST_RUNS: usize = 16_384;
 /// A stack that holds the nesting which Luau allows, with room for the functions of Rust in between.
 const STACK: usize = 8 << 20;
@@ -42,20 +42,20 @@ pub struct Lanes {
 struct LaneThread {
     /// The way to the lane.
     inbox: Inbox<LaneCommand>,
-    /// What is known of it without asking.
+    /// The lane's status, readable without a message to it.
     desk: Arc<LaneStatus>,
 }
 
-/// What is known of a lane from outside, without asking it.
+/// The status of a lane, readable from outside without a message to it.
 #[derive(Default)]
 struct LaneStatus {
     /// Runs that are on it.
     load: AtomicUsize,
-    /// Where those look who await what it says.
+    /// The meeting point of the tasks that wait for the lane's messages.
     pub(crate) spot: Arc<WaitSpot>,
 }
 
-/// What a lane is told. Its inbox is bounded by the runs on it and by `ScriptLimits::pending` of each.
+/// A command to a lane. Its inbox is bounded by the runs on it and by `ScriptLimits::pending` of each.
 pub(crate) enum LaneCommand {
     /// A run, and what it begins with.
     Start(Speaker, FlatValue),
@@ -86,7 +86,8 @@ pub(crate) struct RunHandle<'l> {
 }
 
 impl Lanes {
-    /// So many threads, at least one. They end when the last script that was compiled on them is dropped.
+    /// Starts `threads` lanes, but at least one. They end when the last script that was compiled on them is
+    /// dropped.
     #[must_use]
     pub fn new(threads: usize) -> Arc<Self> {
         let lanes = (0..threads.max(1)).filter_map(LaneThread::new).collect();
@@ -105,7 +106,7 @@ impl Lanes {
         Arc::clone(SHARED.get_or_init(|| Self::new(processors.clamp(2, 4))))
     }
 
-    /// How many runs the lanes hold now.
+    /// Returns the number of runs that the lanes hold now.
     #[must_use]
     pub fn runs(&self) -> usize {
         self.lanes
@@ -176,7 +177,7 @@ impl LaneThread {
 }
 
 impl<'l> RunHandle<'l> {
-    /// Where to look for what the lane says.
+    /// Returns the meeting point of the tasks that wait for the lane's messages.
     pub(crate) fn spot(&self) -> &'l WaitSpot {
         &self.lane.desk.spot
     }
@@ -186,7 +187,7 @@ impl<'l> RunHandle<'l> {
         self.lane.desk.load.load(Ordering::Relaxed)
     }
 
-    /// Tells the lane what an effect of this run came to.
+    /// Sends the lane the outcome of an effect of this run.
     pub(crate) fn outcome(&self, step: u64, outcome: Result<FlatValue, EffectError>) {
         // A lane that is gone says so by closing the other way.
         self.lane.inbox.tell(LaneCommand::Outcome {

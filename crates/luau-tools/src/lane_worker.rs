@@ -1,4 +1,4 @@
-//! One lane: takes what it is told, lets one run after the other go on, drops VMs that nobody needs.
+//! A lane's loop: handles commands, runs the ready runs one after the other, drops VMs that nobody needs.
 //!
 //! Runs take turns of 4 ms, in the order in which they became ready. A run that waits is only looked at again
 //! when its outcome has come. When there is nothing to do, the lane makes VMs ahead, collects garbage, and
@@ -27,10 +27,10 @@ use crate::vm::{TaskEnd, Vm, VmProgress};
 use crate::vm_pool::Vms;
 use crate::wake_queue::Wakes;
 
-/// How long a run may take outcomes that are there already before others have their turn: as long as it may
-/// compute.
+/// The time for which a run may take outcomes that have already arrived before others have their turn: as
+/// long as it may compute.
 const TURN: Duration = Duration::from_millis(4);
-/// How long a lane looks for more before it sleeps: about what it costs to wake it.
+/// The time for which a lane polls before it sleeps: about the cost of waking it.
 const LOOKS: Duration = Duration::from_micros(50);
 
 /// The body of a lane's thread. It ends when nobody can tell it anything any more.
@@ -51,7 +51,7 @@ pub(crate) fn run(told: &Outlet<LaneCommand>, spot: Arc<WaitSpot>) {
     }
 }
 
-/// What the lane is told next. Before it sleeps it makes VMs for the scripts that come.
+/// Returns the next command. Before it sleeps it makes VMs for the scripts that come.
 fn next(told: &Outlet<LaneCommand>, lane: &mut LaneWorker) -> Option<LaneCommand> {
     if let Ok(told) = told.try_next() {
         return Some(told);
@@ -82,11 +82,11 @@ fn next(told: &Outlet<LaneCommand>, lane: &mut LaneWorker) -> Option<LaneCommand
     }
 }
 
-/// What a lane has: its runs, who is ready, its VMs.
+/// The state of a lane: its runs, the ready ones, its VMs.
 struct LaneWorker {
     /// By their ids.
     runs: HashMap<u64, Instance>,
-    /// Those that can go on, the one that has waited longest first.
+    /// The runs that can continue, the one that has waited longest first.
     ready: VecDeque<u64>,
     /// The VMs of this lane; none of them leaves its thread.
     vms: Vms,
@@ -96,7 +96,7 @@ struct LaneWorker {
 
 /// A run on this lane.
 struct Instance {
-    /// What it has used, and how it is stopped.
+    /// The counters of the run, and the way to stop it.
     run: Rc<ScriptRun>,
     /// The VM that it is in.
     vm: Rc<Vm>,
@@ -204,7 +204,7 @@ impl LaneWorker {
         self.runs.insert(id, instance);
     }
 
-    /// Lets the run go on that has waited longest for its turn: its id, if there is one.
+    /// Lets the run continue that has waited longest for its turn: its id, if there is one.
     fn next_turn(&mut self) -> Option<u64> {
         let id = self.ready.pop_front()?;
         self.go_on(id);
@@ -243,12 +243,12 @@ impl LaneWorker {
 }
 
 impl Instance {
-    /// What errors call the script.
+    /// Returns the name of the script in errors.
     fn name(&self) -> &str {
         &self.run.script().name
     }
 
-    /// Keeps an outcome; true where the run waited for it.
+    /// Keeps an outcome; true if the run waited for it.
     fn keep(&mut self, step: u64, outcome: Result<FlatValue, EffectError>) -> bool {
         if self.run.detached.borrow_mut().remove(&step) {
             self.run.settled();
@@ -264,13 +264,13 @@ impl Instance {
         self.asked.is_some_and(|step| !self.outcomes.contains_key(&step))
     }
 
-    /// Its turn: how it ended, if it did.
+    /// Runs one turn; returns the outcome if the run ended.
     fn turn(&mut self) -> Option<Result<(), ScriptError>> {
         let gone = self.go_on();
         gone.unwrap_or_else(|error| Some(Err(self.failed(&error))))
     }
 
-    /// Lets the script go on until it waits, has had its turn, or ends.
+    /// Lets the script continue until it waits, has had its turn, or ends.
     fn go_on(&mut self) -> mlua::Result<Option<Result<(), ScriptError>>> {
         let mut from = None;
         while !self.waits() {
@@ -304,7 +304,7 @@ impl Instance {
         Some((step, outcome.map_err(|error| error.to_string())))
     }
 
-    /// What the end of a script means.
+    /// Translates the end of a script into the result of its run.
     fn ended(&self, ended: TaskEnd) -> Result<(), ScriptError> {
         let name = self.name();
         if let Some(error) = self.tripped() {
@@ -331,7 +331,7 @@ impl Instance {
         Some(error)
     }
 
-    /// What an error of the VM means.
+    /// Translates an error of the VM.
     fn failed(&self, error: &mlua::Error) -> ScriptError {
         let memory = Reason::Limit(LimitExceeded::Memory(self.run.limits().memory));
         // Asked whatever it was: the VM lets go of what it kept for this question.

@@ -1,4 +1,5 @@
-//! What a script may `require`: sources that the caller has read, by name. Nothing is read from a disk here.
+//! The libraries that a script may `require`: sources that the caller has read, by name. Nothing is read from
+//! a disk here.
 //!
 //! A library is found by the name that `require` is given: `require("text")` finds `text.luau` or
 //! `text/init.luau`. A library that is not Luau does not keep the script from compiling; whoever requires it

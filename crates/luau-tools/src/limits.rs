@@ -1,4 +1,4 @@
-//! What a run may use up. Everything is counted here, whatever the host allows.
+//! The limits of a run. Everything is counted here, whatever the host allows.
 //!
 //! A limit ends a run with [`Reason::Limit`](crate::Reason::Limit), and a script cannot catch it. What a
 //! limit counts is counted before it is used up: an effect that would be one too many is not begun, and
@@ -31,8 +31,8 @@ pub struct ScriptLimits {
     pub turn: Duration,
     /// Time from the start to the end, waiting included: 5 minutes.
     pub wall: Duration,
-    /// What of [`Self::wall`] is used up already, where the run is one that was cut off and is run again:
-    /// nothing.
+    /// The part of [`Self::wall`] that is already used if the run was cut off and is run again: zero by
+    /// default.
     pub spent: Duration,
     /// Effects of all kinds in a run: 10,000.
     pub effects: u64,
@@ -48,11 +48,11 @@ pub struct ScriptLimits {
     pub state: usize,
     /// Bytes of the arguments, the result and of each request and outcome as JSON: 4 MiB.
     pub json: usize,
-    /// How deep JSON may be nested: 64.
+    /// The maximum nesting depth of JSON: 64.
     pub json_depth: usize,
-    /// How many tool calls may stand inside each other, this run included: 8.
+    /// The maximum depth of nested tool calls, this run included: 8.
     pub depth: u32,
-    /// How deep this run stands: 1 for a call by a model.
+    /// The depth of this run: 1 for a call by a model.
     pub at_depth: u32,
 }
 
@@ -78,7 +78,7 @@ impl Default for ScriptLimits {
     }
 }
 
-/// How many bytes a source may have, each library too.
+/// The maximum size of a source, and of each library, in bytes.
 pub const SOURCE_BYTES: usize = 256 << 10;
 
 /// A limit that a run went over, with its value.

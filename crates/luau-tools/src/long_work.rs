@@ -1,4 +1,4 @@
-//! Long work of a run that is done a piece at a time: JSON of large values. A run has one such work; where a
+//! Long work of a run that is done a piece at a time: JSON of large values. A run has one such work; if a
 //! script begins another, the first is given up, so that what lies outside the VM stays little.
 //!
 //! A piece takes well below a millisecond. Between two pieces the script is at a safepoint, so that its
@@ -24,7 +24,7 @@ pub(crate) struct LongWork {
     work: RefCell<Option<(u64, PieceWork)>>,
 }
 
-/// What is worked on.
+/// The input of a piece of work.
 enum PieceWork {
     /// A text that is read as JSON.
     Decoding(Box<Decoding>),
@@ -32,7 +32,7 @@ enum PieceWork {
     Encoding(Encoding),
 }
 
-/// How far it has come.
+/// The progress.
 pub(crate) enum Piece {
     /// There is more to do.
     On,
@@ -42,7 +42,7 @@ pub(crate) enum Piece {
     NotRead(DecodeFailure),
     /// A value was written.
     Written(Vec<u8>),
-    /// It was given up.
+    /// The work was abandoned.
     Gone,
 }
 

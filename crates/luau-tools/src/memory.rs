@@ -1,5 +1,5 @@
-//! What runs take of a VM's memory: each is charged with what the VM grew while it computed, and credited
-//! when garbage goes.
+//! Accounts a VM's memory to its runs: each is charged with the growth of the VM while it computed, and
+//! credited after a garbage collection.
 //!
 //! Allocation beyond what a run has left fails at once. Where several runs share a VM nobody can say whose
 //! garbage the collector freed. So what goes is taken first from those who took memory since the last time,
@@ -15,16 +15,16 @@ use mlua::Lua;
 use crate::run::ScriptRun;
 use crate::vm::Vm;
 
-/// So much garbage is let lie in a VM.
+/// The amount of garbage that may stay in a VM, in bytes.
 pub(crate) const GARBAGE: usize = 1 << 20;
-/// So much a run may take before the collector runs beside it.
+/// The memory that a run may use before the collector runs beside it, in bytes.
 const STILL: usize = 256 << 10;
-/// Who was charged with so much shares a VM with no other script from then on.
+/// A script that was charged with this many bytes shares a VM with no other script from then on.
 const HUNGRY: usize = 2 << 20;
 
 /// The memory of a VM, and who is charged with it.
 pub(crate) struct VmMemory {
-    /// What it takes with no run in it.
+    /// The memory of the VM without a run.
     base: Cell<usize>,
     /// With so many bytes garbage is collected between two runs.
     collect_at: Cell<usize>,
@@ -87,7 +87,7 @@ impl Vm {
         self.memory.runs.borrow_mut().retain(|one| !Rc::ptr_eq(one, run));
     }
 
-    /// What is in the VM beyond what it takes with no run in it.
+    /// Returns the VM's memory beyond its use without a run.
     pub(crate) fn over_base(&self) -> usize {
         self.lua.used_memory().saturating_sub(self.memory.base.get())
     }

@@ -2,8 +2,8 @@
 //!
 //! Each is called with values that Luau has already checked, on the thread of a lane, while a run is at work.
 //! None may keep a value of the VM beyond its call, and each that may take long asks now and then whether it
-//! may go on. What goes wrong is returned as `nil` and words, which the sandbox's Luau makes an error of at
-//! the script's own line.
+//! may continue. What goes wrong is returned as `nil` and words, which the sandbox's Luau makes an error of
+//! at the script's own line.
 
 use std::rc::Rc;
 
@@ -76,7 +76,7 @@ fn said(lua: &Lua, result: Result<impl mlua::IntoLua, String>) -> mlua::Result<M
     }
 }
 
-/// Functions by which a script asks something of the world, and takes what came of it.
+/// Functions by which a script asks something of the world, and takes its result.
 fn effects(to: &Adder<'_>) -> mlua::Result<()> {
     to.add("begin", |lua, shared, (kind, request, detached)| {
         begin(lua, shared, kind, request, detached)

@@ -16,16 +16,16 @@ use crate::script::Script;
 /// A VM takes some 370 KiB and 400 µs to make, a script in a VM that is there about 5 KiB and a few µs. So
 /// scripts of one owner share VMs. Each run has globals of its own there, everything else is frozen, and a
 /// script sees nothing of another; but whether that holds is up to the sandbox, where between VMs there is
-/// nothing to reach. So let scripts share an owner only where they come from one place.
+/// nothing to reach. So let scripts share an owner only if they come from one place.
 #[derive(Clone)]
 pub struct Owner {
     held: Arc<HeldVm>,
 }
 
-/// What the last clone of an owner lets go: the VMs of its scripts are not kept after it.
+/// The shared part of an owner. Its last clone drops it, and the VMs of the owner's scripts with it.
 struct HeldVm {
     id: u64,
-    /// Where its scripts run.
+    /// The lanes that run its scripts.
     lanes: Arc<Lanes>,
 }
 

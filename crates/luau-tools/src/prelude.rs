@@ -13,13 +13,13 @@ use crate::script::compiler;
 
 /// A part of the sandbox's own Luau, as bytecode. It is compiled once and loaded into every VM.
 pub(crate) struct PreludePart {
-    /// What errors of the part itself would show.
+    /// The name of the part in its own errors.
     pub(crate) name: &'static str,
-    /// Its bytecode, without lines.
+    /// The bytecode, without lines.
     pub(crate) code: Vec<u8>,
 }
 
-/// What every VM has.
+/// Returns the parts that every VM loads.
 pub(crate) fn parts() -> &'static [PreludePart] {
     static PARTS: OnceLock<[PreludePart; 6]> = OnceLock::new();
     PARTS.get_or_init(|| {
@@ -34,7 +34,7 @@ pub(crate) fn parts() -> &'static [PreludePart] {
     })
 }
 
-/// What VMs of scripts that name it have too.
+/// Returns the part that VMs load for scripts that name it.
 pub(crate) fn older() -> &'static PreludePart {
     static OLDER: OnceLock<PreludePart> = OnceLock::new();
     OLDER.get_or_init(|| PreludePart::new("rt", include_str!("luau/rt.luau")))

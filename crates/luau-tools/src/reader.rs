@@ -12,7 +12,7 @@ use crate::flat_value::{FlatPart, FlatValue, tag};
 /// Reads a value part by part.
 pub(crate) struct ValueReader<'f> {
     flat: &'f [u8],
-    /// How far it has read.
+    /// The position of the reader.
     at: Cell<usize>,
 }
 
@@ -30,7 +30,7 @@ impl<'f> ValueReader<'f> {
         }
     }
 
-    /// The bytes that come next; none where there are not so many.
+    /// The bytes that come next; none if there are not so many.
     pub(crate) fn bytes(&self, count: usize) -> &'f [u8] {
         let from = self.at.get();
         let bytes = self.flat.get(from..from.saturating_add(count));
@@ -99,7 +99,7 @@ impl<'f> ValueReader<'f> {
         }
     }
 
-    /// What `read` makes of that which comes next. Where it makes nothing of it, nothing was read.
+    /// Reads with `read`; if it returns `None`, the position stays the same.
     pub(crate) fn attempt<T>(&self, read: impl FnOnce() -> Option<T>) -> Option<T> {
         let at = self.at.get();
         let made = read();

@@ -1,5 +1,5 @@
-//! What is known of one run while its script runs: counters, the watch, what goes out. The VM's callbacks
-//! read and write it.
+//! The state of a run while its script runs: counters, the timer, outgoing messages. The VM's callbacks read
+//! and write it.
 //!
 //! One of these exists for each run, on the thread of its lane only, so it needs no locks. Whatever a script
 //! does passes here: each effect is counted before it goes out, each safepoint asks whether the turn or the
@@ -25,17 +25,17 @@ use crate::script::Compiled;
 use crate::vm_exchange;
 use crate::wake_queue::Wakes;
 
-/// One run: what it may use, what it has used, and how it is stopped.
+/// A run: its limits, its use of them, and the way to stop it.
 pub(crate) struct ScriptRun {
-    /// Where effects and the result go out.
+    /// The channel for effects and the result.
     pub(crate) line: Speaker,
-    /// Its own copy: what the caller wrote is in the cache of another processor.
+    /// The run's own copy of the limits: the caller's is in the cache of another processor.
     limits: ScriptLimits,
     /// The lane's.
     pub(crate) wakes: Rc<Wakes>,
     /// The limit that was hit; nothing of the script runs after it.
     pub(crate) tripped: RefCell<Option<Reason>>,
-    /// Where the script stood when it was stopped.
+    /// The position at which the script was stopped.
     pub(crate) place: RefCell<Option<ScriptLocation>>,
     /// The random numbers, once the seed has come.
     pub(crate) random: RefCell<Option<Random>>,
@@ -45,13 +45,13 @@ pub(crate) struct ScriptRun {
     pub(crate) detached: RefCell<BTreeSet<u64>>,
     /// Memory that this run is charged with, in bytes.
     pub(crate) charged: Cell<usize>,
-    /// What of it came since garbage was collected last.
+    /// The part of it that was allocated since the last garbage collection.
     pub(crate) grown: Cell<usize>,
-    /// What is done a piece at a time.
+    /// The work that is done in pieces.
     pub(crate) pieces: LongWork,
-    /// How long it has computed.
+    /// The timer of the computing time.
     watch: RunTimer,
-    /// What it has used of what is counted.
+    /// The counters of limited resources.
     counts: RunCounters,
 }
 
@@ -60,11 +60,11 @@ pub(crate) struct ScriptRun {
 pub(crate) struct ScriptState {
     /// The state by its keys, as JSON.
     pub(crate) entries: Map<String, Value>,
-    /// How many bytes each entry counts as.
+    /// The size that each entry counts as, in bytes.
     pub(crate) sizes: BTreeMap<String, usize>,
 }
 
-/// What is counted in a run. Each is compared with its field of [`ScriptLimits`].
+/// The counters of a run. Each is compared with its field of [`ScriptLimits`].
 #[derive(Default)]
 struct RunCounters {
     /// Effects that were begun; the last one has this step.
@@ -101,12 +101,12 @@ impl ScriptRun {
         }
     }
 
-    /// What the run may use.
+    /// Returns the limits of the run.
     pub(crate) fn limits(&self) -> &ScriptLimits {
         &self.limits
     }
 
-    /// What is run.
+    /// Returns the script of the run.
     pub(crate) fn script(&self) -> &Arc<Compiled> {
         &self.line.start().script
     }
@@ -147,7 +147,7 @@ impl ScriptRun {
         ScriptError::new(&self.script().name, reason)
     }
 
-    /// Where the script stood when it was stopped; what is said first holds.
+    /// Records the position at which the script was stopped; the first call wins.
     pub(crate) fn stood(&self, place: ScriptLocation) {
         self.place.borrow_mut().get_or_insert(place);
     }
@@ -157,7 +157,7 @@ impl ScriptRun {
         self.tripped.borrow().is_some()
     }
 
-    /// What a safepoint has to do: nothing, give the turn away, or stop.
+    /// Decides at a safepoint: continue, yield the turn, or stop.
     pub(crate) fn interrupt(&self) -> mlua::Result<mlua::VmState> {
         let now = self.check()?;
         vm_exchange::pass(now);

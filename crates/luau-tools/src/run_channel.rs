@@ -1,7 +1,7 @@
 //! The line between a lane and the future that awaits a run: what it begins with, what it says, and whether
 //! it shall stop. One allocation for all of it, for a run may last a few microseconds.
 //!
-//! Exactly one thing is said last: the result, or nothing where the lane is gone. Effects that had begun are
+//! Exactly one thing is said last: the result, or nothing if the lane is gone. Effects that had begun are
 //! said before it. A stop goes the other way, as one byte that the script's safepoints look at; it never
 //! waits for anybody.
 
@@ -22,7 +22,7 @@ use crate::script::Compiled;
 use crate::spin_wait::{SpinOutcome, SpinWaiter};
 use crate::wake_queue::Wakes;
 
-/// What a lane says of a run. It is bounded by `ScriptLimits::pending` and `ScriptLimits::effects`.
+/// A message of a lane about a run. It is bounded by `ScriptLimits::pending` and `ScriptLimits::effects`.
 pub(crate) enum LaneMessage {
     /// An effect has begun: the host is to perform it.
     Began(HostEffect),
@@ -38,9 +38,9 @@ pub(crate) const TIMED_OUT: u8 = 2;
 pub(crate) struct RunStart {
     /// By which the lane knows the run.
     pub(crate) id: u64,
-    /// What is run.
+    /// The script to run.
     pub(crate) script: Arc<Compiled>,
-    /// What it may use.
+    /// The limits of the run.
     pub(crate) limits: ScriptLimits,
 }
 
@@ -56,11 +56,12 @@ struct RunChannel {
     /// Effects have begun of which nobody heard yet.
     news: AtomicBool,
     _off: CachePadded,
-    /// What was said and not heard. Its lock is held for a push or a take, never while somebody is woken.
+    /// The messages that were not received yet. Its lock is held for a push or a take, never while somebody
+    /// is woken.
     words: Mutex<MessageWords>,
 }
 
-/// As much as a line of a processor's cache has.
+/// The size of a processor's cache line.
 struct CachePadded(#[expect(dead_code, reason = "it keeps others apart")] [u8; 64]);
 
 /// Effects that nobody has heard of yet, and who is to be woken.
@@ -68,14 +69,14 @@ struct CachePadded(#[expect(dead_code, reason = "it keeps others apart")] [u8; 6
 struct MessageWords {
     /// Effects in the order of their steps.
     began: VecDeque<HostEffect>,
-    /// Who sleeps until something is said.
+    /// The waker of the task that waits for a message.
     listener: Option<Waker>,
 }
 
 impl RunChannel {
-    /// What was said, under its lock.
+    /// Locks the messages.
     fn words(&self) -> MutexGuard<'_, MessageWords> {
-        // What is behind it is whole after every single step.
+        // What is behind it is complete after every single step.
         self.words.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -118,7 +119,7 @@ pub(crate) struct Speaker {
 }
 
 impl Speaker {
-    /// What the run began with.
+    /// Returns the input of the run.
     pub(crate) fn start(&self) -> &RunStart {
         &self.line.start
     }
@@ -162,7 +163,7 @@ impl Drop for Speaker {
 pub(crate) struct RunListener {
     /// `None` while it is dropped.
     line: Option<Arc<RunChannel>>,
-    /// It has heard the last.
+    /// Whether the last message was received.
     over: bool,
 }
 

@@ -1,4 +1,4 @@
-//! How long a run has computed, in all and in this turn, and when others on its thread are to have theirs.
+//! The computing time of a run, in total and in this turn, and the end of its turn.
 //!
 //! Two clocks count. The time of a turn is the time on the wall, because others wait for it. Whether a script
 //! is stuck, computing where it cannot give its turn away, is counted in the time of the processor if the
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use nix::time::{ClockId, clock_gettime};
 
-/// How long a script may compute before others have their turn.
+/// The time for which a script may compute before others have their turn.
 const SLICE: Duration = Duration::from_millis(4);
 
 /// The times of one run.
@@ -18,9 +18,9 @@ pub(crate) struct RunTimer {
     from: Cell<Instant>,
     /// When it is over.
     until: Cell<Instant>,
-    /// What the turns before took.
+    /// The time of the earlier turns.
     used: Cell<Duration>,
-    /// What the thread had computed when the turn was first found to be over.
+    /// The thread's computing time when the turn was first found to be over.
     stuck_from: Cell<Option<Duration>>,
 }
 
@@ -52,7 +52,7 @@ impl RunTimer {
         self.used.set(self.used(now));
     }
 
-    /// What all turns took, this one included.
+    /// Returns the time of all turns, including this one.
     pub(crate) fn used(&self, now: Instant) -> Duration {
         self.used.get() + now.duration_since(self.from.get())
     }
@@ -79,7 +79,7 @@ impl RunTimer {
     }
 }
 
-/// Time that the processor has spent on this thread, where the system tells.
+/// Time that the processor has spent on this thread, if the system tells.
 fn computed_by_thread() -> Option<Duration> {
     let time = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).ok()?;
     Some(Duration::from(time))

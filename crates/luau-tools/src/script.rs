@@ -22,9 +22,9 @@ use crate::owner::Owner;
 /// A script that can be invoked, any number of times at once. Clones refer to the same script.
 #[derive(Clone)]
 pub struct Script {
-    /// What runs share.
+    /// The part that all runs share.
     pub(crate) compiled: Arc<Compiled>,
-    /// Where its runs are computed.
+    /// The lanes that compute its runs.
     pub(crate) lanes: Arc<Lanes>,
     /// Clones share it; with the last of them it goes. A run holds what was compiled, and so cannot tell.
     _forgets: Arc<Forgets>,
@@ -36,29 +36,29 @@ struct Forgets {
     owner: Owner,
 }
 
-/// What the lanes need of a script.
+/// The part of a script that lanes need.
 pub(crate) struct Compiled {
     /// Tells scripts apart, even those with the same text.
     pub(crate) id: u64,
     /// Whose it is: it shares a VM with scripts of the same owner alone.
     pub(crate) owner: u64,
-    /// What errors show.
+    /// The script's name in errors.
     pub(crate) name: String,
     /// The bytecode of the text.
     pub(crate) main: Vec<u8>,
     /// The sources that `require` finds.
     pub(crate) libraries: Libraries,
-    /// Bytecode by the name that errors show, `libs/…`; of what is no script, the line and what is wrong.
+    /// Bytecode by the name that errors show, `libs/…`; of what is not a script, the line and what is wrong.
     pub(crate) compiled: BTreeMap<String, Result<Vec<u8>, String>>,
     /// The hash over all texts.
     pub(crate) hash: String,
-    /// What is made ready before the script begins.
+    /// The features to prepare before the script begins.
     pub(crate) wants: Wants,
     /// A run of it took much memory once.
     pub(crate) hungry: AtomicBool,
 }
 
-/// What the text names, and so is made ready before it begins.
+/// The features that the text names, which are prepared before the script begins.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Wants {
     /// The name `state` occurs: the state is asked for before the first line runs.
@@ -83,8 +83,8 @@ impl Script {
     /// not be a file.
     ///
     /// # Errors
-    /// Returns an error if the text is longer than [`SOURCE_BYTES`] or is bytecode, and an error with the line if it is
-    /// not Luau.
+    /// Returns an error if the text is longer than [`SOURCE_BYTES`] or is bytecode, and an error with the
+    /// line if it is not Luau.
     pub fn compile(name: &str, source: &str, libraries: Libraries) -> Result<Self, ScriptError> {
         Owner::new().compile(name, source, libraries)
     }
@@ -102,7 +102,8 @@ impl Script {
         Owner::on(lanes).compile(name, source, libraries)
     }
 
-    /// Compiles the script for an owner. Its text must compile; a broken library fails in the `require` that loads it.
+    /// Compiles the script for an owner. Its text must compile; a broken library fails in the `require` that
+    /// loads it.
     pub(crate) fn compile_for(
         owner: &Owner,
         name: &str,
@@ -139,7 +140,7 @@ impl Script {
         })
     }
 
-    /// What the script is called.
+    /// Returns the script's name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.compiled.name
@@ -204,8 +205,8 @@ impl SyntaxMistake {
     }
 }
 
-/// Where in its line a mistake is. The compiler tells no column: it is that of the word which the message
-/// says it got, or of the line's first word.
+/// Returns the column of a mistake in its line. The compiler reports no column: it is that of the word that
+/// the message quotes, or of the line's first word.
 fn column(source: &str, line: u32, message: &str) -> u32 {
     let index = usize::try_from(line.saturating_sub(1)).unwrap_or(0);
     let text = source.lines().nth(index).unwrap_or_default();
@@ -253,10 +254,11 @@ pub(crate) fn compiler() -> Compiler {
         .set_disabled_builtins(["setmetatable", "tonumber"])
 }
 
-/// How deep brackets may nest. The compiler has a bound too; it is reached on a stack that we do not know.
+/// The maximum nesting depth of brackets. The compiler has a limit too, but reaches it on a stack whose size
+/// we do not know.
 const DEEPEST: usize = 256;
 
-/// How deep brackets nest, strings and comments counted too: an upper bound.
+/// Returns an upper bound of the nesting depth of brackets; those in strings and comments count too.
 fn deepest(source: &str) -> usize {
     let (mut depth, mut most) = (0usize, 0usize);
     for byte in source.bytes() {
@@ -310,7 +312,7 @@ fn hash(source: &str, libraries: &Libraries) -> String {
     hasher.finalize().to_hex().to_string()
 }
 
-/// What a text names, by its letters alone: too much is made ready rather than too little.
+/// Returns the features that a text names, judged by its letters alone: too many rather than too few.
 fn wants(source: &str, libraries: &Libraries) -> Wants {
     let names = |word: &str| source.contains(word) || libraries.iter().any(|(_, text)| text.contains(word));
     let dense: String = source.chars().filter(|c| !c.is_whitespace()).collect();

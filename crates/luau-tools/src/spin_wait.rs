@@ -1,10 +1,9 @@
-//! Who awaits a run that has just been told something looks for its answer a moment before it sleeps, for to
-//! sleep and to be woken takes longer than most runs. One at a time looks at a lane: it keeps its thread
-//! awake for all the others. It looks as long as the lane continues, and gives its turn away as soon as the
-//! lane has something for others: it wakes them on the lane's behalf, several at a time, for what waking
-//! touches is near its own thread and far from the lane's. So they and whatever else its thread has to do go
-//! on. Where looking was for nothing, as with scripts that take longer or processors that have other things
-//! to do, it is tried less and less often.
+//! Polls for the answer of a run for a moment before its waiter sleeps, because sleeping and waking takes
+//! longer than most runs. One waiter at a time polls a lane: it keeps its thread awake for all the others. It
+//! polls as long as the lane is busy, and yields its turn as soon as the lane has messages for others: it
+//! wakes them on the lane's behalf, several at a time, because the data that waking touches is near its own
+//! thread and far from the lane's. This lets them, and everything else on its thread, continue. If polling
+//! was in vain, as with longer scripts or busy processors, it is tried less and less often.
 
 use std::hint;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -13,7 +12,7 @@ use std::task::Waker;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Where those look who await runs of a lane.
+/// The meeting point of the tasks that wait for runs of a lane.
 #[derive(Default)]
 pub(crate) struct WaitSpot {
     lane: CacheAligned<LaneSide>,
@@ -28,7 +27,7 @@ pub(crate) struct WaitSpot {
 struct HandedWaiters {
     /// Whether there is anybody: to be asked without the lock.
     some: AtomicBool,
-    /// Those who are to be woken.
+    /// The tasks to wake.
     all: Mutex<Vec<Waker>>,
 }
 
@@ -38,19 +37,19 @@ struct HandedWaiters {
 #[repr(align(128))]
 struct CacheAligned<T>(T);
 
-/// What the lane writes.
+/// The fields that the lane writes.
 #[derive(Default)]
 struct LaneSide {
-    /// How often it said something.
+    /// The number of messages that the lane has sent.
     said: AtomicU32,
 }
 
-/// What those write who look.
+/// The fields that waiting tasks write.
 #[derive(Default)]
 struct WaiterSide {
-    /// How often in a row looking was for nothing.
+    /// The number of consecutive polls without a message.
     misses: AtomicU32,
-    /// How often somebody would have looked since.
+    /// The number of polls that were skipped since.
     passed: AtomicU32,
 }
 
@@ -111,7 +110,7 @@ impl WaitSpot {
 
 impl HandedWaiters {
     fn with<T>(&self, work: impl FnOnce(&mut Vec<Waker>) -> T) -> T {
-        // A list is whole after every single step.
+        // A list is complete after every single step.
         work(&mut self.all.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -127,7 +126,7 @@ fn bump(count: &AtomicU32) {
     count.store(count.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
 }
 
-/// One who looks, or may.
+/// A task that polls a lane, or may do so.
 pub(crate) struct SpinWaiter<'l> {
     spot: &'l WaitSpot,
     looks: bool,
@@ -135,37 +134,37 @@ pub(crate) struct SpinWaiter<'l> {
     until: Option<Instant>,
     /// However much the lane says to others.
     end: Option<Instant>,
-    /// What the lane had said when it looked last.
+    /// The lane's message count at the last poll.
     said: u32,
     /// Others have something to do on this thread, and go first.
     lets_by: bool,
 }
 
-/// How long it looks after the lane has last said something.
+/// The polling time after the lane's last message.
 const LOOKS: Duration = Duration::from_micros(20);
-/// How long it looks at most in all: as long as a lane full of small runs takes.
+/// The maximum polling time in all: the time of a lane full of small runs.
 const LONGEST: Duration = Duration::from_millis(1);
-/// How long it looks at most before others on its thread have their turn.
+/// The maximum polling time before others on the thread have their turn.
 const TURN: Duration = Duration::from_micros(50);
-/// Where nothing was ever seen, it is tried once in two to this.
+/// If nothing was ever seen, it is tried once in two to this.
 const SELDOM: u32 = 8;
 
-/// How often one who looks lets others by, if nothing says that there are any.
+/// The number of polls between two yields, if nothing shows that other tasks wait.
 const LETS_BY: u32 = 16;
 
-/// What came of looking.
+/// The result of polling.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum SpinOutcome {
     /// There is news.
     Seen,
     /// Others have their turn, then it looks again.
     Again,
-    /// It does not look, or looked for long enough.
+    /// The task does not poll, or polled for long enough.
     Over,
 }
 
 impl<'l> SpinWaiter<'l> {
-    /// One who does not look yet.
+    /// Creates a waiter that does not poll yet.
     pub(crate) const fn at(spot: &'l WaitSpot) -> Self {
         Self {
             spot,
@@ -177,9 +176,9 @@ impl<'l> SpinWaiter<'l> {
         }
     }
 
-    /// The lane was told something, and has so many runs. Where others come at the same time as this one,
-    /// they are begun before it looks: one who looks holds them up, and the lane would have one run at a
-    /// time. That they come is seen when some have begun.
+    /// The lane was told something, and has so many runs. If others come at the same time as this one, they
+    /// are begun before it looks: one who looks holds them up, and the lane would have one run at a time.
+    /// That they come is seen when some have begun.
     pub(crate) fn begin(&mut self, runs: usize) {
         if self.looks || self.spot.take() {
             self.looks = true;

@@ -10,8 +10,8 @@
 //! first argument, so that no safe function can take what is not there or reach below. **The two ways of
 //! unwinding do not meet**: errors of the VM are exceptions of C++, and Rust may not catch them, just as C++
 //! may not catch a panic. So the way out of the VM calls nothing that raises an error, and its panics are
-//! caught; on the way in, where the VM may find no memory at any step, all that could panic is caught by
-//! itself, before the VM is called.
+//! caught; on the way in, if the VM may find no memory at any step, all that could panic is caught by itself,
+//! before the VM is called.
 #![allow(
     unsafe_code,
     reason = "the VM's own functions have no other form; each use says why it is sound"
@@ -31,8 +31,8 @@ compile_error!("errors of the VM unwind through functions of Rust, which `panic 
 /// The stack of a function of the VM that runs now.
 pub(crate) struct Stack(*mut State);
 
-/// Where a value is: the first argument, or one that a walk came to. It is nil when the value is there no
-/// more.
+/// The position of a value: the first argument, or one that a walk reached. It is nil if the value no longer
+/// exists.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ValuePosition(c_int);
 
@@ -41,11 +41,11 @@ pub(crate) struct ValuePosition(c_int);
 pub(crate) struct TablePair {
     pub(crate) key: ValuePosition,
     pub(crate) value: ValuePosition,
-    /// How many slots of the table were walked to come here.
+    /// The number of table slots that were walked to get here.
     pub(crate) walked: usize,
 }
 
-/// What a value is.
+/// The type of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LuauType {
     Nil,
@@ -163,7 +163,7 @@ impl Stack {
     /// The first argument.
     pub(crate) const FIRST: ValuePosition = ValuePosition(1);
 
-    /// How many values are on the stack.
+    /// Returns the number of values on the stack.
     fn top(&self) -> c_int {
         // SAFETY: it is asked only.
         unsafe { ffi::lua_gettop(self.0) }
@@ -183,7 +183,7 @@ impl Stack {
         }
     }
 
-    /// What is there: nil where there is nothing.
+    /// Returns the type of a value: nil if there is no value.
     pub(crate) fn kind(&self, at: ValuePosition) -> LuauType {
         // SAFETY: `lua_type` accepts an index beyond the last value and returns `LUA_TNONE`.
         match unsafe { ffi::lua_type(self.0, at.0) } {
@@ -202,7 +202,7 @@ impl Stack {
         }
     }
 
-    /// What the VM calls it.
+    /// Returns the VM's name for the type of a value.
     pub(crate) fn kind_name(&self, at: ValuePosition) -> &'static str {
         // SAFETY: the names are texts of the VM's own program, and stay.
         let name = unsafe { CStr::from_ptr(ffi::lua_typename(self.0, ffi::lua_type(self.0, at.0))) };
@@ -251,7 +251,7 @@ impl Stack {
         at: ValuePosition,
         mut visit: impl FnMut(&mut Self, TablePair) -> Result<(), E>,
     ) -> Result<(), E> {
-        // SAFETY: room is made. Where there is none, for lack of memory too, that is said and no error is
+        // SAFETY: room is made. If there is none, for lack of memory too, that is said and no error is
         // raised.
         if unsafe { ffi::lua_checkstack(self.0, SLOTS) } == 0 {
             return Err(NoRoom.into());
@@ -313,7 +313,7 @@ pub(crate) fn gives(lua: &Lua, array: &Table) -> mlua::Result<Function> {
         let mut stack = Stack(state);
         let top = stack.top();
         let given = catch_unwind(AssertUnwindSafe(|| crate::value::gives(&mut stack)));
-        // SAFETY: where the walk was left by a panic, what it pushed goes; there is room for the answer.
+        // SAFETY: if the walk was left by a panic, what it pushed goes; there is room for the answer.
         unsafe { ffi::lua_settop(state, top) };
         match given.unwrap_or_else(|_| Some("internal error with this value".to_owned())) {
             None => StackSlot(&mut stack).nil(),
@@ -324,7 +324,7 @@ pub(crate) fn gives(lua: &Lua, array: &Table) -> mlua::Result<Function> {
     function(lua, array, work, c"gives")
 }
 
-/// What `work` comes to, and the default where it panics: a panic may not go through frames of the VM. `work`
+/// Runs `work` and returns the default if it panics: a panic may not unwind through frames of the VM. `work`
 /// may not call the VM, whose errors may not be caught here.
 pub(crate) fn caught<T: Default>(work: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_default()

@@ -1,18 +1,18 @@
-//! What tests count while a script runs: safepoints that it passes, looks at the clock that are asked for,
-//! and effects. No clock is read, so that the same script counts the same on any machine.
+//! Counts for tests while a script runs: safepoints, reads of the clock, and effects. No clock is read, so
+//! that the same script counts the same on any machine.
 
 use std::cell::Cell;
 
 use mlua::Lua;
 
-/// What was counted since [`begin`].
+/// The counts since [`begin`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TestCounts {
     /// Bytes that the VM took; while it counts, the collector stands still.
     pub(crate) bytes: usize,
     /// Safepoints of the VM, and those of native work that takes long.
     pub(crate) safepoints: usize,
-    /// How often the clock was asked for, because a call may have taken long.
+    /// The number of clock reads that were requested because a call may have taken long.
     pub(crate) looks: usize,
     /// Effects that were begun.
     pub(crate) effects: usize,
@@ -56,7 +56,7 @@ pub(crate) fn begin(lua: &Lua) {
     });
 }
 
-/// What was counted since then.
+/// Returns the counts since [`begin`].
 pub(crate) fn end(lua: &Lua) -> TestCounts {
     let mut counted = COUNTED.with(Cell::get);
     counted.bytes = lua.used_memory().saturating_sub(counted.bytes);

@@ -1,4 +1,4 @@
-//! `parse_time`: a date of ISO 8601 as seconds since 1970. Pure, so it is no effect.
+//! `parse_time`: a date of ISO 8601 as seconds since 1970. Pure, so it is not an effect.
 //!
 //! Years are those of the Gregorian calendar, before its time too. A date without a zone is one in UTC,
 //! because a script must not see where its host runs. Leap seconds do not count.
@@ -65,7 +65,7 @@ fn number(text: &str, digits: usize) -> Option<i64> {
     plain.then(|| text.parse().ok()).flatten()
 }
 
-/// How many days a month has.
+/// Returns the number of days of a month.
 const fn days_in(year: i64, month: i64) -> i64 {
     match month {
         2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,

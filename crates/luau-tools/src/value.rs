@@ -15,7 +15,7 @@ use crate::vm_exchange;
 /// The key of an object that stands for bytes which are not text.
 const BYTES: &[u8] = b"$bytes";
 
-/// What a table counts as beyond what is in it: it costs more than its two brackets.
+/// The size of a table beyond its content: it costs more than its two brackets.
 const TABLE: usize = 30;
 
 /// Puts the value that lies in the hatch, which is empty then, into the slot. `keep` says whether nulls of
@@ -34,7 +34,7 @@ pub(crate) fn takes(slot: StackSlot<'_>, keep: bool) {
 
 /// Makes Luau values of JSON, directly on the stack of the VM.
 struct ToLuau<'a> {
-    /// Where the parts come from.
+    /// The source of the parts.
     from: &'a ValueReader<'a>,
     /// Nulls of objects are kept.
     keep: bool,
@@ -110,8 +110,8 @@ struct Problem(String, Vec<String>);
 /// Number of table slots to walk before the clock is read: less than 50 µs.
 const SLOTS_BETWEEN_LOOKS: usize = 1 << 14;
 
-/// What a table counts as in slots. How many empty ones it has after its last value the VM does not say, so
-/// the clock is read once in eight tables: eight times the largest walk through nothing that the memory of a
+/// The slots that a table counts as. The VM does not say how many empty slots follow its last value, so the
+/// clock is read once in eight tables: eight times the longest walk through empty slots that the memory of a
 /// run allows.
 const SLOTS_OF_A_TABLE: usize = SLOTS_BETWEEN_LOOKS / 8;
 
@@ -292,13 +292,13 @@ impl ToJson<'_> {
     }
 }
 
-/// What is known of the keys of a table that may be a list.
+/// The known facts about the keys of a table that may be a list.
 #[derive(Default)]
 struct TablePositions {
     count: usize,
     /// Not one after the other, or not from 1.
     unsorted: bool,
-    /// One is no position.
+    /// Whether a key is not a position.
     wrong: bool,
     last: i64,
     most: i64,

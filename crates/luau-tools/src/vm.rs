@@ -4,7 +4,7 @@
 //! A VM takes about 370 KiB whatever runs in it, a script in it about 5 and a run about 8. So the scripts of
 //! one [`Owner`](crate::Owner) share VMs, at most [`MOST_RUNS`] runs each, and those of different owners
 //! never do. A run that exhausts its memory ends alone; its VM takes no new runs and goes with its last one.
-//! How a VM comes to be is in `vm_template.rs`, what a run is charged with in `memory.rs`.
+//! `vm_template.rs` creates VMs, what a run is charged with in `memory.rs`.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -23,7 +23,7 @@ use crate::vm_exchange;
 use crate::vm_state::{LoadedScript, VmShared, load};
 use crate::vm_template::PreparedVm;
 
-/// How many runs a VM may hold.
+/// The maximum number of runs in a VM.
 pub(crate) const MOST_RUNS: usize = 64;
 /// A VM that has grown beyond this takes no new runs.
 const FULL: usize = 8 << 20;
@@ -33,7 +33,7 @@ const MOST_SCRIPTS: usize = 256;
 /// A VM and the doors into it. It belongs to one lane, and never leaves its thread.
 pub(crate) struct Vm {
     // Before `lua`: what refers to values of the VM goes first.
-    /// Lets a run go on.
+    /// Lets a run continue.
     go: Function,
     /// Begins a run.
     start: Function,
@@ -41,32 +41,32 @@ pub(crate) struct Vm {
     ahead: Function,
     /// Says where a run stands.
     stands: Function,
-    /// What the functions of Rust in it know.
+    /// The state that the Rust functions of the VM use.
     pub(crate) shared: Rc<VmShared>,
     /// Whose runs may come in.
     pub(crate) home: Home,
-    /// How many runs are in it.
+    /// The number of runs in the VM.
     pub(crate) runs: Cell<usize>,
-    /// It takes no new runs, and is dropped with its last one.
+    /// Whether the VM takes no new runs and is dropped with its last one.
     pub(crate) retired: Cell<bool>,
-    /// What its runs are charged with.
+    /// The memory account of its runs.
     pub(crate) memory: VmMemory,
     /// The VM itself, dropped after everything that refers to it.
     pub(crate) lua: Lua,
 }
 
-/// Who may come into a VM.
+/// The scripts that may enter a VM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Home {
     pub(crate) owner: u64,
     /// Whether it has the globals of the older API.
     older: bool,
-    /// The only script that may, where it is one that takes much memory.
+    /// The only script that may, if it is one that takes much memory.
     alone: Option<u64>,
 }
 
 impl Home {
-    /// Where runs of this script belong.
+    /// Returns the home of this script's runs.
     pub(crate) fn of(script: &Compiled) -> Self {
         Self {
             owner: script.owner,
@@ -76,13 +76,13 @@ impl Home {
     }
 }
 
-/// What a run came to when its script could not continue for now.
+/// The state of a run after its script could not continue.
 pub(crate) enum VmProgress {
-    /// It needs the outcome of this step.
+    /// The run needs the outcome of this step.
     Needs(u64),
     /// Others have their turn; it can continue at once.
     TurnOver,
-    /// Its main task has ended so.
+    /// The main task has ended.
     Done(TaskEnd),
 }
 
@@ -201,8 +201,7 @@ impl Vm {
         })
     }
 
-    /// Where a run waits that continues, by its table; else where the script stood that just ran out of
-    /// memory.
+    /// If a run waits that continues, by its table; else where the script stood that just ran out of memory.
     pub(crate) fn place(&self, table: Option<&Table>) -> Option<ScriptLocation> {
         // It is asked with no run at work, so that no limit of one ends it.
         let (chunk, line) = self.stands.call::<(Option<String>, Option<u32>)>(table).ok()?;
@@ -212,7 +211,7 @@ impl Vm {
         })
     }
 
-    /// What the VM's answer means. The run has left the VM after it.
+    /// Translates the VM's answer. The run has left the VM after it.
     fn progress(
         &self,
         run: &ScriptRun,
@@ -228,8 +227,8 @@ impl Vm {
         Ok(step.map_or(VmProgress::TurnOver, VmProgress::Needs))
     }
 
-    /// How the main task ended: with a value, which is in the hand-over slot, with one that is not JSON, or with an
-    /// error.
+    /// Returns the end of the main task: a value, which is in the hand-over slot, a value that is not JSON,
+    /// or an error.
     fn ended(&self, ok: bool, value: &Luau, flat: &mut FlatValue) -> mlua::Result<TaskEnd> {
         if !ok {
             return Ok(TaskEnd::Raised(self.raised(value)?));
@@ -243,7 +242,7 @@ impl Vm {
         })
     }
 
-    /// What an error value says. No function of the script is asked.
+    /// Returns the message of an error value. No function of the script is asked.
     fn raised(&self, value: &Luau) -> mlua::Result<String> {
         let most = 4096;
         let text = match value {
@@ -275,12 +274,12 @@ impl Vm {
     }
 }
 
-/// How the main task of a run ended.
+/// The end of the main task of a run.
 pub(crate) enum TaskEnd {
-    /// Its value is in the memory that was given for it.
+    /// The task returned a value, which is in the memory that was given for it.
     Value,
-    /// It ended with an error, whose message this is.
+    /// The task ended with an error, which has this message.
     Raised(String),
-    /// It returned a value that is not JSON; what is wrong with it.
+    /// The task returned a value that is not JSON, for this reason.
     NoJson(String),
 }

@@ -1,6 +1,6 @@
-//! What lies between a lane's thread and the VM in which it lets a script run: the value that goes in or
-//! comes out, and how many safepoints may pass before one has something to do. A lane does one thing at a
-//! time, so a thread has one.
+//! The data between a lane's thread and the VM that runs on it: the value that goes in or comes out, and the
+//! number of safepoints that may pass before one has something to do. A lane does one thing at a time, so a
+//! thread has one.
 //!
 //! A safepoint that has nothing to do costs little: the clock is read at every eighth one at most,
 //! and not within 20 µs of the last reading.
@@ -17,16 +17,16 @@ use crate::run::ScriptRun;
 /// Number of safepoints for each reading of the clock.
 const CLOCK_EVERY: u32 = 8;
 
-/// How long safepoints have nothing to do.
+/// The time for which safepoints do nothing.
 const WHILE: Duration = Duration::from_micros(20);
 
 /// The hatch between a lane's thread and its VM. There is one for each thread.
 struct VmExchange {
     /// The value that goes in next, or came out last.
     flat: RefCell<FlatValue>,
-    /// How deep a value may be nested that is given, and how many bytes it may have.
+    /// The maximum nesting depth of a given value, and its maximum size in bytes.
     largest: Cell<(usize, usize)>,
-    /// How many bytes the value has that was given last, about.
+    /// The approximate size of the value that was given last, in bytes.
     size: Cell<usize>,
     /// The run whose script computes, or was the last to.
     run: RefCell<Weak<ScriptRun>>,
@@ -103,7 +103,7 @@ pub(crate) fn allow(depth: usize, bytes: usize) {
     HATCH.with(|hatch| hatch.largest.set((depth, bytes)));
 }
 
-/// How deep a value may be nested that is given, and how many bytes it may have.
+/// Returns the maximum nesting depth of a given value, and its maximum size in bytes.
 pub(crate) fn largest() -> (usize, usize) {
     HATCH.with(|hatch| hatch.largest.get())
 }
@@ -137,7 +137,7 @@ pub(crate) fn given(bytes: usize) {
     HATCH.with(|hatch| hatch.size.set(bytes));
 }
 
-/// How many bytes the value has that was given last, about.
+/// Returns the approximate size of the value that was given last, in bytes.
 pub(crate) fn size() -> usize {
     HATCH.with(|hatch| hatch.size.get())
 }
@@ -156,7 +156,7 @@ pub(crate) fn is_due() -> bool {
     })
 }
 
-/// It is `now`, and a safepoint has nothing to do for a while.
+/// Sets the time to `now`; safepoints do nothing for a while.
 pub(crate) fn pass(now: Instant) {
     HATCH.with(|hatch| hatch.due.set(Some(now + WHILE)));
 }

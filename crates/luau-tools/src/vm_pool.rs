@@ -25,11 +25,11 @@ const SPARE: usize = 2;
 pub(crate) struct Vms {
     /// VMs by whose runs may come in.
     by_home: BTreeMap<Home, Vec<Rc<Vm>>>,
-    /// Those without runs, the longest idle first.
+    /// The VMs without runs, the longest idle first.
     idle: VecDeque<Rc<Vm>>,
-    /// Those that no owner has had.
+    /// The VMs that have had no owner yet.
     spare: Vec<PreparedVm>,
-    /// Of those without runs, those that may hold garbage.
+    /// The VMs without runs that may hold garbage.
     dirty: Vec<Rc<Vm>>,
     /// The script that ran last, and the VM that is ready for its next run.
     next: Option<(Arc<Compiled>, Option<Rc<Vm>>)>,

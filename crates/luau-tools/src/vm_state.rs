@@ -1,5 +1,5 @@
-//! What the functions of Rust in a VM know: whose turn it is, which scripts are loaded, how values go in and
-//! out.
+//! The state that the Rust functions of a VM use: whose turn it is, the loaded scripts, the transfer of
+//! values.
 //!
 //! What is here belongs to one VM and is reached from its functions. Nothing of it is a script's to see.
 
@@ -18,7 +18,7 @@ use crate::limits::ScriptLimits;
 use crate::run::ScriptRun;
 use crate::vm_exchange;
 
-/// What the functions of Rust in a VM know.
+/// The state that the Rust functions of a VM use.
 #[derive(Default)]
 pub(crate) struct VmShared {
     /// The run whose script computes now; none between two turns.
@@ -28,7 +28,7 @@ pub(crate) struct VmShared {
     /// Scripts that are loaded, by their ids.
     pub(crate) scripts: RefCell<BTreeMap<u64, LoadedScript>>,
     depth: Cell<usize>,
-    /// What puts values into the hatch, and takes them from there.
+    /// The function that puts values into the hatch and takes them from it.
     pub(crate) gives: OnceCell<Function>,
     pub(crate) takes: OnceCell<Function>,
     /// The collector stands still until the VM has so many bytes; zero where it runs.

@@ -19,7 +19,7 @@ pub(crate) struct PreparedVm {
     /// Functions of the sandbox that only this crate calls.
     pub(crate) inner: Table,
     native: Table,
-    /// What scripts see of the standard library.
+    /// The part of the standard library that scripts see.
     pub(crate) base: Table,
     pub(crate) shared: Rc<VmShared>,
     pub(crate) lua: Lua,

@@ -12,7 +12,7 @@ use crate::spin_wait::WaitSpot;
 pub(crate) struct Wakes {
     /// The lane's: those who look see there that it continues.
     spot: Arc<WaitSpot>,
-    /// Those who are to be woken together.
+    /// The tasks to wake together.
     all: RefCell<Vec<Waker>>,
     /// Since when the first of them waits.
     since: Cell<Option<Instant>>,
@@ -32,7 +32,7 @@ impl Wakes {
     }
 }
 
-/// How long somebody may wait to be woken while the lane does other things.
+/// The time for which a wake-up may be delayed while the lane does other things.
 const MOMENT: Duration = Duration::from_micros(30);
 /// The number of may that wait to be woken.
 const SEVERAL: usize = 16;
@@ -56,8 +56,8 @@ impl Wakes {
         now
     }
 
-    /// What time it was when it was asked last: when a script ended to compute or came by a safepoint, when
-    /// the lane looked for more or did something that takes time.
+    /// Returns the time of the last read of the clock: when a script stopped computing or passed a safepoint,
+    /// when the lane polled, or when it did something that takes time.
     pub(crate) fn lately(&self) -> Instant {
         self.lately.get()
     }

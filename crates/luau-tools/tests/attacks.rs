@@ -1,5 +1,5 @@
-//! What a hostile script tries, as data: each ends by its limit with a result that says why, and while it lasts
-//! another script goes on.
+//! Attacks by hostile scripts, as data: each ends by its limit with a result that says why, and meanwhile
+//! another script continues.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use std::sync::Arc;
@@ -18,7 +18,8 @@ const WALL: Duration = Duration::from_millis(1500);
 /// Far beyond both: a machine may be busy with something else.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Time is short only for attacks that may end by it. The others end by what they do, however busy the machine is.
+/// Time is short only for attacks that may end by it. The others end by what they do, however busy the
+/// machine is.
 fn limits(attack: &Attack) -> ScriptLimits {
     let by_time = attack.ends.may_say("limit_cpu") || attack.ends.may_say("limit_wall");
     let (cpu, wall) = if by_time {
@@ -59,7 +60,7 @@ fn deep(levels: usize) -> Value {
     (0..levels).fold(Value::Null, |inner, _| json!([inner]))
 }
 
-/// What an attack came to, in one line: the value, or the code and the message.
+/// Returns the outcome of an attack in one line: the value, or the code and the message.
 async fn outcome(lanes: &Arc<Lanes>, attack: &Attack) -> (String, Duration) {
     let libraries = Libraries::new()
         .with("evil", "while true do end")

@@ -1,4 +1,4 @@
-//! What surrounds a script: mistakes before it runs, time, cancelling, dropping, isolation, definitions.
+//! The environment of a script: mistakes before it runs, time, cancelling, dropping, isolation, definitions.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::sync::Arc;

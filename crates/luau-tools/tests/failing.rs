@@ -1,4 +1,5 @@
-//! Every way in which a script fails says where: the script, the line, and what is wrong, whoever raised the error and whatever it is.
+//! Every way in which a script fails says where: the script, the line, and what is wrong, whoever raised the
+//! error and whatever it is.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::sync::Arc;
@@ -8,7 +9,7 @@ use agentx_luau_tools::{Libraries, Script, ScriptLimits};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-/// What becomes of a script whose function has this text; its first line is line 2.
+/// Returns the error of a script whose function has this text; its first line is line 2.
 async fn fails(body: &str) -> String {
     let source = format!("function invoke(ctx, args)\n{body}\nend");
     let libraries = Libraries::new()

@@ -1,5 +1,6 @@
-//! What a script is handed leads nowhere: a walk over everything that can be reached from it finds no coroutine and no table that
-//! can be written, and random programs that write wherever they can change nothing of another run in the same VM.
+//! What a script is handed leads nowhere: a walk over everything that can be reached from it finds no
+//! coroutine and no table that can be written, and random programs that write wherever they can change
+//! nothing of another run in the same VM.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 #[path = "handed/programs.rs"]
@@ -18,7 +19,8 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-/// Walks through keys, values and metatables. What the script made itself is left out, for it may hold anything.
+/// Walks through keys, values and metatables. What the script made itself is left out, for it may hold
+/// anything.
 const WALK: &str = r#"
 function invoke(ctx)
     local function raised(f, ...) return (select(2, pcall(f, ...))) end
@@ -104,13 +106,13 @@ function invoke(ctx)
     }
 end"#;
 
-/// What became of random programs.
+/// The outcome of random programs.
 #[derive(Debug, Default)]
 struct Tried {
     all: u32,
-    /// Those that had all their values and went on to their statements.
+    /// The programs that had all their values and reached their statements.
     began: u32,
-    /// Those that went on after the last of them.
+    /// The programs that continued after the last statement.
     came_through: u32,
 }
 
@@ -149,10 +151,10 @@ enum Beside {
     InTurns,
 }
 
-/// What a run of the victim shows: its result, and every effect that it asked for.
+/// The observable result of the victim's run: its result, and every effect that it requested.
 type Shown = (Result<Value, ScriptError>, Vec<String>);
 
-/// What random programs are tried against.
+/// The environment of random programs.
 struct Trial<'h> {
     host: &'h dyn Fn() -> Arc<Answers>,
     older: bool,
@@ -311,7 +313,8 @@ async fn random_programs_that_reach_another_run_are_noticed() {
     }
 }
 
-/// Another one: what a program asks for counts as asked for by the victim beside it, whose result is the same.
+/// Another one: what a program asks for counts as asked for by the victim beside it, whose result is the
+/// same.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn random_programs_that_act_in_the_name_of_another_run_are_noticed() {
     for older in [false, true] {
@@ -325,7 +328,8 @@ async fn random_programs_that_act_in_the_name_of_another_run_are_noticed() {
     }
 }
 
-/// As it was done once: the promise led to the run's own task, and a coroutine that was put there got the next run of the VM.
+/// As it was done once: the promise led to the run's own task, and a coroutine that was put there got the
+/// next run of the VM.
 #[tokio::test]
 async fn no_script_puts_its_coroutine_in_the_place_of_the_next_run() {
     let owner = Owner::on(Lanes::new(1));

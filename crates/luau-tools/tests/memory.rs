@@ -1,5 +1,6 @@
-//! What a hostile script tries with values and memory, as data. Each ends with a right result or a clean error, even if memory ends
-//! earlier; then the VM that held it serves another script of the same owner, which finds nothing of it.
+//! What a hostile script tries with values and memory, as data. Each ends with a right result or a clean
+//! error, even if memory ends earlier; then the VM that held it serves another script of the same owner,
+//! which finds nothing of it.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 #[path = "memory/tables.rs"]
@@ -95,7 +96,7 @@ impl House {
         Self(Arc::clone(&lanes), Owner::on(lanes))
     }
 
-    /// What a script comes to: `ok VALUE`, or code and message.
+    /// Runs a script and returns `ok VALUE`, or code and message.
     async fn invoke(&self, source: &str, limits: ScriptLimits) -> String {
         let script = match self.1.compile("attack", source, Libraries::new()) {
             Ok(script) => script,
@@ -113,7 +114,8 @@ impl House {
         self.invoke(&source, limits(memory, *ends)).await
     }
 
-    /// What is wrong with the VM after an attack: a script with little memory finds all as it ought to be.
+    /// Returns the damage to the VM after an attack: a script with little memory finds everything intact if
+    /// there is none.
     async fn harm(&self) -> Option<String> {
         let said = self.invoke(HONEST, limits(1 << 20, Is(""))).await;
         let runs = self.0.runs();
@@ -142,7 +144,7 @@ fn is_right(ends: Ends, said: &str) -> bool {
     }
 }
 
-/// Whether it ended for want of memory: by the limit, or by an error where a stack or a walk found no room.
+/// Whether it ended for lack of memory: by the limit, or by an error where a stack or a walk found no room.
 fn is_in_want(said: &str) -> bool {
     let no_room = [
         "no memory to go through it",
@@ -176,7 +178,7 @@ async fn every_attack_on_memory_ends_cleanly_and_leaves_nothing() {
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// So much memory, where an attack had [`MEMORY`]: less than a run takes, and sizes at which texts and tables grow.
+/// The memory limits instead of [`MEMORY`]: less than a run takes, and sizes at which texts and tables grow.
 const LITTLE: &[usize] = &[0, 1 << 10, 5_000, 16 << 10, 50_001, 100_000, 300_003, 1 << 20];
 
 #[tokio::test]

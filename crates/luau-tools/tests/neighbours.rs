@@ -1,5 +1,6 @@
-//! Scripts of one owner share a VM: what one does there to reach or to spoil another, and what the other sees of it, which is nothing.
-//! Every attack is made by a run that ended, by one that waits meanwhile, and by one that comes afterwards.
+//! Scripts of one owner share a VM: what one does there to reach or to spoil another, and what the other sees
+//! of it, which is nothing. Every attack is made by a run that ended, by one that waits meanwhile, and by one
+//! that comes afterwards.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 #[path = "neighbours/tries.rs"]
@@ -85,7 +86,7 @@ fn two(attack: &str) -> (Script, Script) {
     (script("victim", VICTIM), script("attacker", &attacker(attack)))
 }
 
-/// What a victim sees that is alone.
+/// Returns the result of a victim that runs alone.
 async fn undisturbed() -> Value {
     begin(&two("").0, false).end().await.unwrap()
 }
@@ -180,7 +181,7 @@ const MAKES_GARBAGE: &str = "function invoke(ctx)
     for i = 1, 150 do local s = ('x'):rep(3e5) .. i ctx.now() end
     return 'done'
 end";
-/// Holds more and more, and lets go of it, again and again, until it is told to end.
+/// Holds more and more, and lets go of it, again and again, until it is asked to end.
 const HOLDS: &str = "function invoke(ctx, args)
     for i = 1, 40 do
         local kept = {}

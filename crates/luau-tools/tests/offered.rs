@@ -27,7 +27,7 @@ fn names(value: &Value) -> BTreeSet<String> {
     names.map(|name| name.as_str().unwrap().to_owned()).collect()
 }
 
-/// What a table of the script's world holds.
+/// Returns the content of a table of the script's world.
 async fn held(table: &str) -> BTreeSet<String> {
     let source = format!(
         "local __ = rt
@@ -55,7 +55,7 @@ async fn tables_hold_what_is_declared_and_nothing_else() {
     }
 }
 
-/// Of these names those that an object has.
+/// Returns those of the names that an object has.
 async fn has(made: &str, names_of: &BTreeSet<String>) -> BTreeSet<String> {
     let source = format!(
         "function invoke(ctx, args)

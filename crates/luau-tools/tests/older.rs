@@ -1,4 +1,5 @@
-//! The older API in its three vintages: promises, synchronous streams that end with an error, and whole texts.
+//! The older API in its three vintages: promises, synchronous streams that end with an error, and whole
+//! texts.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::sync::atomic::{AtomicUsize, Ordering};

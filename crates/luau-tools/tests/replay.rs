@@ -1,5 +1,5 @@
-//! The property on which flows rest: given the same arguments and the same outcome of each step, a script does the same,
-//! in whatever order the outcomes come.
+//! The property on which flows rest: given the same arguments and the same outcome of each step, a script
+//! does the same, in whatever order the outcomes come.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::collections::BTreeMap;
@@ -108,7 +108,7 @@ fn programs() -> impl Strategy<Value = Value> {
     program_list().prop_map(|ops| json!({ "program": ops }))
 }
 
-/// What was asked and answered, by step.
+/// The requests and outcomes, by step.
 type Recorded = BTreeMap<u64, (EffectKind, Value, Outcome)>;
 
 /// Answers by a seed, after so many turns of the runtime as the seed says, and records.
@@ -201,7 +201,7 @@ async fn invoke(script: &Script, args: &Value, host: Arc<dyn Host>) -> Result<Va
         .await
 }
 
-/// What differs between a run and its replay; empty where nothing does.
+/// Returns the differences between a run and its replay; empty if there are none.
 async fn differences(script: &Script, args: &Value, seed: u64) -> Vec<String> {
     let recorded = Arc::new(Mutex::new(BTreeMap::new()));
     let chance = Chance {

@@ -1,4 +1,5 @@
-//! Values on their way into a script and out of it: they come as they are, and where they do not fit nothing else suffers.
+//! Values on their way into a script and out of it: they come as they are, and where they do not fit nothing
+//! else suffers.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use std::sync::Arc;
@@ -28,7 +29,7 @@ fn any_value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// What a script can make of a value: a field that is null is none.
+/// Returns a value as a script sees it: a field that is null is absent.
 fn seen(value: &Value) -> Value {
     match value {
         Value::Array(items) => items.iter().map(seen).collect(),

@@ -12,7 +12,7 @@ const LONGEST_NAME: usize = 64;
 /// The properties of a tool in addition to its documentation.
 #[derive(Default)]
 pub(crate) struct About {
-    /// Its name for the model, if it differs from the function's.
+    /// The name for the model, if it differs from the function's.
     name: Option<LitStr>,
     /// The access that the tool needs.
     access: Option<Ident>,

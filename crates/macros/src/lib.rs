@@ -1,7 +1,8 @@
-//! `#[agentx::tool]`: an async function as a tool. What the model reads is the function's own documentation, so a parameter
-//! without a word about it does not compile.
+//! `#[agentx::tool]`: an async function as a tool. What the model reads is the function's own documentation,
+//! so a parameter without a word about it does not compile.
 //!
-//! The facade re-exports the macro and has its documentation, with examples; the code that it writes names the facade.
+//! The facade re-exports the macro and has its documentation, with examples; the code that it writes names
+//! the facade.
 
 mod attribute;
 mod docs;

@@ -1,4 +1,4 @@
-//! One call of a tool on a connection: the request, what the server says meanwhile, and the end.
+//! A call of a tool on a connection: the request, the server's messages during the call, and the end.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub(crate) enum RemoteCallEnd {
     Answered(Box<CallToolResult>),
     /// The server refused it, or wants what AgentX does not give.
     Refused(String),
-    /// It never reached the server.
+    /// The request never reached the server.
     NotSent(ServiceError),
     /// The connection ended before the answer.
     Lost(ServiceError),
@@ -32,7 +32,7 @@ pub(crate) enum RemoteCallEnd {
     Flooded,
     /// There was no answer in time.
     TimedOut,
-    /// It was cancelled.
+    /// The call was cancelled.
     Cancelled,
 }
 

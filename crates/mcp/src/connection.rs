@@ -1,5 +1,5 @@
-//! A connection to a server that runs: from its start, or the first request, to its end. The protocol itself is
-//! that of the crate `rmcp`, which speaks 2026-07-28 and the versions before it.
+//! A connection to a server that runs: from its start, or the first request, to its end. The protocol itself
+//! is that of the crate `rmcp`, which speaks 2026-07-28 and the versions before it.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -139,7 +139,7 @@ impl McpConnection {
         }
     }
 
-    /// Waits until a program that has ended has complained of everything, for a moment at most.
+    /// Waits briefly until the standard error of a program that has ended is read completely.
     pub(crate) async fn settle(&self) {
         if let Some(process) = &self.process {
             process.said.settle().await;
@@ -230,7 +230,8 @@ fn identity(peer: &Peer<RoleClient>, hidden: &HiddenValues) -> ServerIdentity {
     }
 }
 
-/// The failure of a connection that did not come about. A program that has just ended may still be saying why.
+/// The failure of a connection that did not come about. A program that has just ended may still be saying
+/// why.
 async fn not_begun(
     error: &ClientInitializeError,
     process: Option<&ServerProcess>,

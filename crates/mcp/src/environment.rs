@@ -1,5 +1,5 @@
-//! A server as an environment: a reactor that offers its tools from what is known of it, and offers them again when
-//! that changes. The server itself is started by its first call.
+//! A server as an environment: a reactor that offers its tools from what is known of it, and offers them
+//! again when that changes. The server itself is started by its first call.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -34,8 +34,8 @@ pub struct McpEnvironment {
 type OfferFilter = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
 impl McpEnvironment {
-    /// The environment of a server. `taken` are the names of tools that no tool of the server may have: those of
-    /// the runtime, and those of servers before it.
+    /// The environment of a server. `taken` are the names of tools that no tool of the server may have: those
+    /// of the runtime, and those of servers before it.
     pub fn new(
         server: McpServerSettings,
         surroundings: McpLaunchContext,
@@ -80,7 +80,8 @@ impl McpEnvironment {
     /// Starts it if it does not run, and lists its tools.
     ///
     /// # Errors
-    /// Returns an error if it cannot be started, does not answer in time, or speaks no version of the protocol.
+    /// Returns an error if it cannot be started, does not answer in time, or speaks no version of the
+    /// protocol.
     pub async fn connect(&self) -> Result<KnownServer, McpFailure> {
         self.host.connect().await?;
         Ok(self.known())
@@ -138,8 +139,8 @@ impl McpEnvironment {
         offered.collect()
     }
 
-    /// Offers what there is now in place of what was there. What is offered no more ends with the calls that it
-    /// has.
+    /// Offers what there is now in place of what was there. What is offered no more ends with the calls that
+    /// it has.
     fn offer(&self, bus: &SystemBus, served: &mut ServedTools) {
         let offered = self.offered();
         let is_same =

@@ -1,18 +1,18 @@
-//! What goes wrong with a server, before it has a call. Texts of a server are in it as they were said, without
-//! the secrets that it was given.
+//! The failures of a server outside a call. They contain the server's messages without the secrets that it
+//! was given.
 
 use std::time::Duration;
 
 /// The reason why a server cannot be used now.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum McpFailure {
-    /// Its program cannot be started.
+    /// The program cannot be started.
     #[error("it cannot be started: {0}")]
     Start(String),
     /// A header or address that no request can have.
     #[error("it cannot be asked: {0}")]
     Setup(String),
-    /// It took too long.
+    /// The step took too long.
     #[error("it did not answer within {} s while {during}; `start_timeout` sets how long it may take{said}", .limit.as_secs_f32())]
     TimedOut {
         /// The time that it had.
@@ -22,7 +22,7 @@ pub enum McpFailure {
         /// The program's output, to append to the error; may be empty.
         said: String,
     },
-    /// It wants to know who asks.
+    /// The server requires authorization.
     #[error("it wants authorization; set a header for it, as `mcp.NAME.headers.Authorization: ${{TOKEN}}`")]
     Unauthorized,
     /// The connection ended, or never came about.

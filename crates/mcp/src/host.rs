@@ -1,5 +1,5 @@
-//! A server as long as its tools are offered: it runs from its first call on, what it says about its tools is held
-//! against what is known, and a call has one outcome whatever becomes of the server.
+//! One configured server: started by its first call; its tool list is compared with the cached one; each call
+//! has one outcome, even if the server dies.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex as StdMutex, MutexGuard, OnceLock, PoisonError};
@@ -25,13 +25,13 @@ use crate::server_tool::ServerTool;
 /// The state of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum McpServerState {
-    /// It is configured and was never started, so its tools are not known.
+    /// The server was never started, so its tools are unknown.
     Configured,
-    /// Its tools are known, and it is not running.
+    /// The tools are known, and the server is not running.
     Known,
     /// A session uses it, in this process or another one.
     Running,
-    /// It could not be started, for this reason. The next call tries again.
+    /// The server could not be started, for this reason. The next call tries again.
     Failed(String),
 }
 
@@ -142,7 +142,8 @@ impl ServerHost {
         let opened = self.open(workspace).await;
         if let Err(failure) = &opened {
             let why = failure.to_string();
-            // That the server failed is what counts; a file that cannot be written is told where it is needed.
+            // That the server failed is what counts; a file that cannot be written is told where it is
+            // needed.
             let _ = self.learn(|known| known.failure = Some(why));
         }
         let opened = opened?;
@@ -252,7 +253,7 @@ impl ServerHost {
         }
     }
 
-    /// Accepts a tool as it is: whoever let its call run has done so. The file is read only where that is news.
+    /// Accepts a tool as it is: whoever let its call run has done so. The file is read only if that is news.
     fn accept(&self, tool: &ServerTool) {
         if self.lock().accepts(tool) {
             return;
@@ -350,7 +351,8 @@ impl ServerHost {
         }
     }
 
-    /// Uses this connection no more: the next call begins another one. Calls that run on it end by themselves.
+    /// Uses this connection no more: the next call begins another one. Calls that run on it end by
+    /// themselves.
     async fn forget(&self, connection: &Arc<McpConnection>) {
         let mut current = self.connection.lock().await;
         if current

@@ -1,8 +1,8 @@
-//! What is known of servers that do not run: their tools as they were listed last, and as a person accepted them.
-//! A file for each server, so that its tools are offered without starting it.
+//! The cached facts about servers that do not run: their tools as they were listed last, and as a person
+//! accepted them. A file for each server, so that its tools are offered without starting it.
 //!
-//! A file belongs to a command line or an address: where that changes, nothing is known of the server. What
-//! was listed first counts as accepted. Where a server describes a tool in another way later, the accepted
+//! A file belongs to a command line or an address: if that changes, nothing is known of the server. What was
+//! listed first counts as accepted. If a server describes a tool in another way later, the accepted
 //! description stays in the file until a person allows a call of the tool as it is now.
 
 use std::collections::BTreeMap;
@@ -24,9 +24,9 @@ const FORM: u32 = 1;
 /// The name, version and protocol that a server reports.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerIdentity {
-    /// Its name.
+    /// The server's name.
     pub name: String,
-    /// Its version.
+    /// The server's version.
     pub version: String,
     /// The version of the protocol that it and AgentX agreed on.
     pub protocol: String,
@@ -37,12 +37,12 @@ pub struct ServerIdentity {
 pub struct KnownServer {
     /// The version of this form.
     form: u32,
-    /// Its command line or address.
+    /// The command line or address.
     pub shown: String,
     /// The identity that the server reported; `None` if it was never started.
     #[serde(default)]
     pub identity: Option<ServerIdentity>,
-    /// Its tools as they were listed last, by name.
+    /// The tools as they were listed last, by name.
     #[serde(default)]
     pub tools: Vec<ServerTool>,
     /// The tools that are not offered.

@@ -1,4 +1,4 @@
-//! What a server may take: time, memory, and room in the conversation. A server is somebody else's program,
+//! The limits of a server: time, memory, and room in the conversation. A server is somebody else's program,
 //! so everything that it says is bounded here.
 
 use std::time::Duration;
@@ -31,9 +31,9 @@ pub(crate) const SCHEMA_DEPTH: usize = 40;
 pub(crate) const NAME_BYTES: usize = 128;
 /// Progress and log messages of a call that become output.
 pub(crate) const OUTPUT_BYTES: usize = 64 << 10;
-/// One of them.
+/// The maximum length of one such message, in bytes.
 pub(crate) const OUTPUT_LINE_BYTES: usize = 4 << 10;
-/// Those that wait to be written; further ones are counted and dropped.
+/// The maximum number of messages that wait to be written; further ones are counted and dropped.
 pub(crate) const OUTPUT_QUEUE: usize = 256;
 /// The question of a server to our model, and the answer.
 pub(crate) const SAMPLE_BYTES: usize = 256 << 10;

@@ -1,5 +1,5 @@
-//! What a server says by itself: progress and log messages go to the calls that run; whatever it asks for is
-//! refused, with the reason.
+//! Handles a server's own messages: progress and log messages go to the calls that run; every request is
+//! refused with the reason.
 #![expect(
     deprecated,
     reason = "servers of earlier versions still ask for roots and samples, and send log messages"
@@ -26,7 +26,8 @@ use crate::limits::{LINES_BETWEEN_CALLS, OUTPUT_LINE_BYTES, OUTPUT_QUEUE};
 use crate::server_requests::{ServerRequests, roots_of};
 use crate::server_tool::cut;
 
-/// Progress that came before its call was known: the answer of a server may be faster than the note about who asked.
+/// Progress that came before its call was known: the answer of a server may be faster than the note about who
+/// asked.
 const EARLY: usize = 64;
 
 /// The calls of a connection that run. Clones refer to the same.
@@ -144,7 +145,6 @@ impl RunningCalls {
 pub(crate) struct HeardCall {
     calls: RunningCalls,
     token: String,
-    /// The lines.
     pub(crate) lines: mpsc::Receiver<String>,
 }
 

@@ -8,8 +8,8 @@ const LONGEST: usize = 64;
 /// The number of hexadecimal digits that tell two names apart.
 const DIGITS: usize = 8;
 
-/// Returns the offered name of each tool, by the server's name for it. `taken` are names of other tools, which
-/// stay theirs. The same tools get the same names, in whatever order they come.
+/// Returns the offered name of each tool, by the server's name for it. `taken` are names of other tools,
+/// which stay theirs. The same tools get the same names, in whatever order they come.
 pub(crate) fn offered_names<'t>(
     server: &str,
     tools: impl IntoIterator<Item = &'t str>,

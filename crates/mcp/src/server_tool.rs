@@ -1,5 +1,5 @@
-//! A tool as its server describes it, within limits: what the model will read, and what a person is shown when
-//! it changes.
+//! A tool as its server describes it, within limits: what the model will read, and what a person is shown
+//! when it changes.
 
 use agentx_types::{is_invisible, without_invisible};
 use rmcp::model::Tool as RemoteTool;

@@ -1,4 +1,4 @@
-//! The servers of a person's settings together: each with the names that the others leave it.
+//! All configured MCP servers. Tool names are made unique across servers.
 
 use std::time::Duration;
 
@@ -19,7 +19,8 @@ const FOLDER: &str = "mcp";
 pub struct McpServers(Vec<McpEnvironment>);
 
 impl McpServers {
-    /// Those of the settings. `environment` has the variables that programs get, `taken` the names of other tools.
+    /// Creates the servers of the settings. `environment` has the variables that programs get, `taken` the
+    /// names of other tools.
     pub fn of(
         settings: &Settings,
         environment: &ProgramEnvironment,

@@ -1,5 +1,6 @@
-//! A server that is a program: it is started with its own variables, and what it says is counted before anything
-//! reads it, so that a program that floods, or prints anything but MCP messages, loses only its own connection.
+//! A server that is a program: it is started with its own variables, and what it says is counted before
+//! anything reads it, so that a program that floods, or prints anything but MCP messages, loses only its own
+//! connection.
 
 use std::ffi::OsString;
 use std::io;
@@ -94,7 +95,7 @@ pub(crate) struct ProgramOutput {
 
 #[derive(Debug, Default)]
 struct OutputNotes {
-    /// The end of what it complained about.
+    /// The end of its standard error.
     stderr: Vec<u8>,
     /// The first line on standard output that is not an MCP message.
     odd_line: Option<String>,
@@ -112,7 +113,7 @@ impl ProgramOutput {
         (notes.bytes, notes.lines) = (0, 0);
     }
 
-    /// Waits until a program that has ended has complained of everything, for a moment at most.
+    /// Waits briefly until the standard error of a program that has ended is read completely.
     pub(crate) async fn settle(&self) {
         // What it started may still hold the pipe.
         let _ = tokio::time::timeout(PATIENCE, self.silent.cancelled()).await;
@@ -140,7 +141,7 @@ impl ProgramOutput {
         text
     }
 
-    /// Reads all complaints, and keeps the end of them.
+    /// Reads all of standard error and keeps the end of it.
     async fn keep(&self, mut stderr: ChildStderr) {
         let mut buffer = [0; 4096];
         while let Ok(read @ 1..) = stderr.read(&mut buffer).await {

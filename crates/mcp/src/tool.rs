@@ -52,8 +52,8 @@ impl Tool for McpTool {
 
 /// A tool as the model and the rules see it. `changed` is the difference to what was accepted.
 ///
-/// The claims of a server count only if the person trusts its annotations. Without that, a call runs a program
-/// or leaves the machine, and is not repeated.
+/// The claims of a server count only if the person trusts its annotations. Without that, a call runs a
+/// program or leaves the machine, and is not repeated.
 pub(crate) fn spec_of(
     server: &McpServerSettings,
     tool: &ServerTool,

@@ -1,5 +1,5 @@
-//! Servers at an address: both generations of the protocol, and what becomes of a call where the network or the
-//! server fails. The answers are made up after the specification.
+//! Servers at an address: both generations of the protocol, and what becomes of a call where the network or
+//! the server fails. The answers are made up after the specification.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
 use std::sync::{Arc, Mutex};
@@ -14,7 +14,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 
-/// How the server behaves.
+/// The behaviour of the server.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum How {
     Legacy,

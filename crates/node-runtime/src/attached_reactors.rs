@@ -121,7 +121,7 @@ impl NodeRuntime {
         self.attach(reactor, Restart::Never).await
     }
 
-    /// Writes a line for each event from now on, where the log of the program (`tracing`) wants the level
+    /// Writes a line for each event from now on, if the log of the program (`tracing`) wants the level
     /// `debug`.
     pub async fn log_events(&self) {
         if logs_events()

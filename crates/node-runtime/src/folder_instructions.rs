@@ -23,7 +23,7 @@ use serde_json::Value;
 /// The maximum size of the instructions after one result, in bytes, for all files together; the agent can
 /// read the rest.
 const MAX_BYTES: usize = 16 << 10;
-/// How many files and folders are remembered over all agents of all sessions. Beyond that all of it is
+/// The number of remembered files and folders over all agents of all sessions. Beyond that all of it is
 /// forgotten, and told once more.
 const MAX_REMEMBERED: usize = 4_096;
 
@@ -84,8 +84,8 @@ impl Tool for InstructingTool {
     }
 }
 
-/// What follows the result of a call of `agent` about `file`: the instructions towards it that the agent was
-/// not told yet.
+/// Returns the notes after the result of a call of `agent` about `file`: the instructions towards it that the
+/// agent has not received yet.
 async fn instructions(
     told: &Told,
     settings: Arc<Settings>,

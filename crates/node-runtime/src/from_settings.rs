@@ -61,8 +61,8 @@ impl NodeParts {
         Ok(Self::of(settings, program, (open(settings)?, options)))
     }
 
-    /// Makes the parts with `log` in place of the log in the data directory, where nothing is written then:
-    /// no database is opened, and commands that run are not written down. So a killed program leaves its
+    /// Makes the parts with `log` in place of the log in the data directory, if nothing is written then: no
+    /// database is opened, and commands that run are not written down. So a killed program leaves its
     /// commands running.
     pub fn on_log(settings: &Settings, program: &str, log: Arc<dyn SessionLog>) -> Self {
         Self::of(settings, program, (log, tool_options(settings)))
@@ -188,8 +188,8 @@ fn calls(settings: &CallSettings) -> (CallLimits, RetryPolicy) {
     (limits, retry)
 }
 
-/// Which variables of this process programs get that are run for the agent or in its chat: never a key or a
-/// header that any layer names for a provider, whatever its variable is called.
+/// Returns the variables of this process that programs of the agent or its chat get: never a key or a header
+/// that any layer names for a provider, whatever its variable is called.
 pub fn program_environment(settings: &Settings) -> ProgramEnvironment {
     let kept = ProgramEnvironment::default().keep(settings.tools.environment.iter());
     settings.keys.iter().fold(kept, |environment, key| {

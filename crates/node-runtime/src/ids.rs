@@ -1,7 +1,7 @@
 //! Mints ids of sessions and agents: short, random, easy to say.
 //!
-//! An id is a prefix that says its kind (`ses_`, `agt_`) and 12 letters of 5 bits. It is not a secret and proves
-//! nothing: who may see a session is decided by its owner and roles.
+//! An id is a prefix that says its kind (`ses_`, `agt_`) and 12 letters of 5 bits. It is not a secret and
+//! proves nothing: who may see a session is decided by its owner and roles.
 
 use agentx_types::{AgentStateId, SessionId};
 

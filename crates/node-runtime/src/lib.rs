@@ -38,10 +38,10 @@
 //!
 //! # After a crash
 //!
-//! The log is the only thing that outlives the process. Whoever opens a session again folds it: a run that
-//! was under way continues, a tool call without a result is `interrupted`, or `unknown` where it may have
-//! acted, and commands that it left running are ended before anything else ([`COMMANDS`] says which they
-//! were). A model call that was cut off is asked again and its half answer stays on record.
+//! The log is the only thing that outlives the process. Opening a session folds it: a run that was in
+//! progress continues. A tool call that never started, or whose tool is idempotent, is run again; one that
+//! had started is answered as `unknown`. Commands that it left running are ended before anything else
+//! ([`COMMANDS`] names them). An interrupted model call is repeated, and its partial answer stays on record.
 
 #[cfg(feature = "http")]
 pub mod model;

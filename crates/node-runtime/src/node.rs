@@ -44,7 +44,7 @@ pub struct NodeRuntime {
     pub(crate) tools: Toolbox,
     pub(crate) agents: Arc<dyn Agents>,
     data_dir: PathBuf,
-    /// Those that come and go while sessions run.
+    /// The reactors that come and go while sessions run.
     pub(crate) reactors: AttachedReactors,
 }
 
@@ -256,7 +256,7 @@ impl NodeRuntime {
         Ok(info)
     }
 
-    /// A session whose process died before its first event is no session.
+    /// A session whose process died before its first event is not a session.
     pub(crate) async fn list(&self, query: SessionQuery) -> Result<Vec<SessionInfo>, RuntimeError> {
         let limit = query.limit;
         let all = SessionQuery {

@@ -13,9 +13,9 @@ use agentx_types::{Guard, ModelSpec, OwnerId};
 
 use crate::scripted::ScriptedEnvironment;
 
-/// How the server of a model wants to be spoken to: which optional fields it takes, where it wants a cache
-/// mark, how it names the longest answer. Asked once for each call, so it must be fast and must not block.
-/// `Arc::new(|_| WireOptions::default())` says nothing special of any model.
+/// A function that returns the options of a model's server: which optional fields it takes, where it expects
+/// a cache mark, how it names the longest answer. Asked once for each call, so it must be fast and must not
+/// block. `Arc::new(|_| WireOptions::default())` sets no option for any model.
 pub type WireOptionsOf = Arc<dyn Fn(&ModelSpec) -> WireOptions + Send + Sync>;
 
 /// The parts of a [`NodeRuntime`](crate::NodeRuntime).
@@ -63,7 +63,7 @@ pub struct NodeParts {
     /// The models that it lists, in this order. One whose `missing` says something is not opened, unless an
     /// attached environment serves its provider. A model that is not listed can be asked all the same.
     pub models: Vec<ModelInfo>,
-    /// How their servers want to be spoken to; also used to show a request without sending it.
+    /// The wire options of the servers; also used to show a request without sending it.
     pub wire_options: WireOptionsOf,
     /// Asks models over the network: every model whose API is not
     /// [`Api::Scripted`](agentx_types::Api::Scripted).

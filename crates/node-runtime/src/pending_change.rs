@@ -13,7 +13,7 @@
 //! | bytes that are not UTF-8 | | "it is not text" |
 //! | a file that the agent may not read ([`DiskPreview::ToTheAgent`]) | | the rule that says so |
 //!
-//! `leads_to` is set where a link on the way leads elsewhere than the path says, so that a person who allows
+//! `leads_to` is set if a link on the way leads elsewhere than the path says, so that a person who allows
 //! `notes.txt` sees that it is `~/.bashrc`.
 
 use std::fs::File;
@@ -101,7 +101,7 @@ impl NodeRuntime {
     }
 }
 
-/// The file that a call changes, where it changes one.
+/// The file that a call changes, if it changes one.
 fn changed_path(spec: &ToolSpec, asked: &PendingApproval) -> Option<String> {
     let argument = spec
         .path_argument

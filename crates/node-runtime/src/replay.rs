@@ -72,8 +72,7 @@ pub(crate) async fn replay(log: &dyn SessionLog, session: &SessionId) -> Result<
 pub(crate) struct LastModelRequest {
     /// The event that it follows from.
     pub(crate) seq: u64,
-    /// What the model was asked then, as the fold builds it again; not what travelled, which the log does not
-    /// keep.
+    /// The request as the fold rebuilds it; not the bytes that were sent, which the log does not keep.
     pub(crate) request: Arc<ModelRequest>,
     /// The condensed ranges in it, and the later ones.
     pub(crate) condensed: Vec<CondensedRange>,

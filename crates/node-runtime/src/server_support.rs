@@ -5,7 +5,7 @@
 //!
 //! After a kill a server asks [`NodeRuntime::under_way_at_a_server`] once and opens what it names, so that
 //! runs continue without anybody at a keyboard. A session that a person drove on this machine is not among
-//! them: its work goes on when that person opens it.
+//! them: its work continues when that person opens it.
 
 use agentx_runtime::{Fact, LogError, LogRows, RuntimeError, SessionInfo};
 use agentx_types::{EnvironmentEvent, OwnerId, RunStatus, SessionId};
@@ -40,9 +40,8 @@ impl NodeRuntime {
         Ok(self.log().rows(session, after_seq, most_bytes).await?)
     }
 
-    /// Sessions of every owner in which a run is in progress and whose last writer was a server: it is at it,
-    /// or died at it. What a program without a server died at waits for somebody who opens it. A session that
-    /// cannot be read is passed over, and logged: the others continue.
+    /// Running sessions of every owner whose last writer was a server (alive or killed). Other interrupted
+    /// sessions wait until somebody opens them. A session that cannot be read is logged and skipped.
     ///
     /// # Errors
     /// Returns an error if the list of sessions cannot be read.
@@ -79,7 +78,7 @@ impl NodeRuntime {
     }
 
     /// Sessions of every owner in which a call waits for a person, those with the latest event first. One
-    /// that cannot be read is passed over, and logged.
+    /// that cannot be read is ignored, and logged.
     ///
     /// # Errors
     /// Returns an error if the list of sessions cannot be read.
@@ -138,11 +137,11 @@ impl NodeRuntime {
     }
 }
 
-/// One session that cannot be read is no reason to leave out the others.
+/// Logs an unreadable session and continues: it must not hide the others.
 fn pass_over(session: &SessionId, error: &RuntimeError) {
     tracing::warn!(%session, %error, "cannot be read and is skipped");
 }
 
-/// How many events of a session are read first to find its last writer. Most sessions have fewer, or were
-/// opened not long before their end; the step doubles where that is not so.
+/// The number of events that are read first to find a session's last writer. Most sessions have fewer, or
+/// were opened shortly before their end; otherwise the step doubles.
 const LOOK_BACK: u64 = 512;

@@ -1,5 +1,5 @@
 //! Running a tool outside of any session: to try it. What it would keep of a session is forgotten, and
-//! nothing is recorded; what it says meanwhile is told to who tries it.
+//! nothing is recorded; what it says meanwhile is reported to the caller.
 //!
 //! The call has the id `call_1` in a session `ses_none` that no log has. Its journal has no steps from
 //! before, so a tool that records its steps ([`Journal`]) does every one of them. Blobs that it makes belong
@@ -39,8 +39,9 @@ impl ToolServer {
         Self { runtime }
     }
 
-    /// Runs a tool of this agent, as [`NodeRuntime::try_tool`] does, if the agent's rules allow the call without a
-    /// question. Calls may run at the same time. What a call leaves running stays until [`end`](Self::end).
+    /// Runs a tool of this agent, as [`NodeRuntime::try_tool`] does, if the agent's rules allow the call
+    /// without a question. Calls may run at the same time. What a call leaves running stays until
+    /// [`end`](Self::end).
     ///
     /// # Errors
     /// Returns the question if the rules ask about the call; it has not run then.
@@ -176,7 +177,7 @@ impl NodeRuntime {
 /// The placeholder for the session if there is none.
 const NO_SESSION: &str = "ses_none";
 
-/// How many batches of events may wait until `hears` was told; then the tool waits.
+/// The number of batches that may wait for `hears`; then the tool waits.
 const QUEUE: usize = 64;
 
 /// The call as it would be wanted in a session.

@@ -1,4 +1,5 @@
-//! A call that waits for others takes no place of its own: with as many of them as there are slots, the others still run.
+//! A call that waits for others takes no place of its own: with as many of them as there are slots, the
+//! others still run.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -17,7 +18,7 @@ use agentx_types::{Access, ToolSpec};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
-/// How long the test may take.
+/// The maximum time of the test.
 const LIMIT: Duration = Duration::from_secs(20);
 
 /// Says what it does and whether it waits for others.

@@ -1,5 +1,5 @@
-//! Reactors are attached and detached 1,000 times while 50 sessions run. Each call has one result, none is performed twice, and each result
-//! is true.
+//! Reactors are attached and detached 1,000 times while 50 sessions run. Each call has one result, none is
+//! performed twice, and each result is true.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::collections::{BTreeMap, VecDeque};
@@ -23,20 +23,20 @@ use tokio_util::sync::CancellationToken;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 const SESSIONS: usize = 50;
-/// How many calls of `read` each session makes.
+/// The number of calls of `read` in each session.
 const CALLS: usize = 20;
 const CHANGES: usize = 1_000;
-/// How many reactors are there at once.
+/// The number of reactors at once.
 const ATTACHED: usize = 6;
 
-/// What was done, apart from the logs. Clones share the same state.
+/// The record of all work, apart from the logs. Clones share the same state.
 #[derive(Clone)]
 struct Ledger {
-    /// Who began and who ended each call of `read`.
+    /// The begins and ends of each call of `read`.
     calls: Arc<Mutex<BTreeMap<(SessionId, ToolCallId), Performed>>>,
-    /// How often each model was asked, and how often the watchers heard that a call had ended.
+    /// The number of requests to each model, and the number of ended calls that the watchers saw.
     asked: Arc<Mutex<BTreeMap<&'static str, usize>>>,
-    /// How many calls of `read` have begun.
+    /// The number of calls of `read` that have begun.
     begun: watch::Sender<usize>,
     /// Whether all reactors have come and gone.
     changed: watch::Sender<bool>,
@@ -262,7 +262,8 @@ async fn attach(runtime: &NodeRuntime, ledger: &Ledger, kind: u64) -> agentx_bus
     attached.unwrap()
 }
 
-/// Reactors come and go, in step with the calls: the last one comes when nearly all calls have begun, and no run ends before.
+/// Reactors come and go, in step with the calls: the last one comes when nearly all calls have begun, and no
+/// run ends before.
 async fn come_and_go(runtime: &NodeRuntime, ledger: &Ledger) {
     let (mut begun, mut random) = (ledger.begun.subscribe(), 34_u64);
     let mut attached = VecDeque::new();

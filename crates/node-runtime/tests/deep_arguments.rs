@@ -1,5 +1,5 @@
-//! Arguments nested as deep as a model likes: what the decoder lets through can be written, folded, kept and read back; what is
-//! deeper is answered as invalid. And arguments without an end come to one.
+//! Arguments nested as deep as a model likes: what the decoder lets through can be written, folded, kept and
+//! read back; what is deeper is answered as invalid. And arguments without an end come to one.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -33,7 +33,8 @@ fn chat(arguments: &str) -> String {
     chunk(json!({"tool_calls": [call]}), Value::Null) + &chunk(json!({}), json!("tool_calls"))
 }
 
-/// The call in the form of Anthropic, with streamed arguments, or with arguments that are `given` from the start.
+/// The call in the form of Anthropic, with streamed arguments, or with arguments that are `given` from the
+/// start.
 fn anthropic(arguments: &str, given: bool) -> String {
     let input = if given { arguments } else { "{}" };
     let piece = json!({"type": "input_json_delta", "partial_json": if given { "" } else { arguments }});

@@ -1,4 +1,5 @@
-//! What a runtime that is made from settings tells models beside the results of tools: instructions of folders, and facts that agree with its tools.
+//! What a runtime that is made from settings tells models beside the results of tools: instructions of
+//! folders, and facts that agree with its tools.
 #![cfg(feature = "settings")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -30,7 +31,7 @@ impl Desk {
         Self { dir, effector }
     }
 
-    /// What an agent reads when it calls `read` for a file: all text of the result.
+    /// Returns all text of the result when an agent calls `read` for a file.
     async fn read(&self, agent: &str, file: &str) -> String {
         let mut action: Action = (*fixture::call_tool("call_1", "read", json!({ "path": file }))).clone();
         action.agent_state_id = AgentStateId::new(agent);

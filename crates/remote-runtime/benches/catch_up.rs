@@ -1,5 +1,6 @@
-//! How long a mirror takes that starts 100,000 events behind, beside a client that only reads the same bytes, and what reading
-//! and folding them costs alone. It prints figures and judges nothing. The server sends what was encoded before.
+//! How long a mirror takes that starts 100,000 events behind, beside a client that only reads the same bytes,
+//! and what reading and folding them costs alone. It prints figures and judges nothing. The server sends what
+//! was encoded before.
 //!
 //! `cargo bench -p agentx-remote-runtime`
 #![allow(
@@ -31,7 +32,7 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 const EVENTS: usize = 100_000;
 /// Deltas of one answer.
 const DELTAS: usize = 45;
-/// How often each is measured.
+/// The number of measurements of each.
 const RUNS: usize = 9;
 
 type Frames = Arc<Vec<String>>;

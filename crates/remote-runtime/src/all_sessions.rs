@@ -97,8 +97,8 @@ impl RemoteRuntime {
         self.core().http.json(Query::post(&["import"], body)).await
     }
 
-    /// Returns the cost of the person's own sessions, grouped as `query` says. The server adds up, so days
-    /// are in its time zone.
+    /// Returns the cost of the user's own sessions, grouped as `query` says. The server adds up, so days are
+    /// in its time zone.
     pub(crate) async fn spent(&self, query: UsageQuery) -> Result<Vec<UsageRow>, RuntimeError> {
         let by = json!(query.by);
         let (since, day) = match query.since {

@@ -37,8 +37,7 @@ impl RemoteRuntime {
         self.core().http.json(ask).await
     }
 
-    /// Puts files back. It is not asked again where the answer is lost: what came of it is in the session's
-    /// events.
+    /// Puts files back. It is not asked again if the answer is lost: its result is in the session's events.
     pub(crate) async fn put_back(
         &self,
         session: SessionId,

@@ -9,7 +9,7 @@
 //! for again from there; the others pass over what they had.
 //!
 //! A reader takes at most 1,024 deliveries ahead of its front end. One that takes nothing for a while is cut
-//! off from the shared stream, notes what it has, and begins again from there when its front end goes on.
+//! off from the shared stream, notes what it has, and begins again from there when its front end continues.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -32,13 +32,12 @@ const LOOK_BACK: u64 = 4096;
 
 /// The request of a reader.
 pub(crate) struct FollowRequest {
-    /// The session.
     pub(crate) session: SessionId,
     /// The reader has everything up to this event, or wants nothing of it.
     pub(crate) after_seq: u64,
     /// Facts, or what they mean.
     pub(crate) view: View,
-    /// The fact at `after_seq`, where the reader has it: the server has to have the same one.
+    /// The fact at `after_seq`, if the reader has it: the server has to have the same one.
     pub(crate) has: Option<Fact>,
     /// Whether it continues after all that is there now.
     pub(crate) on: bool,
@@ -115,8 +114,8 @@ async fn end_before(
     }
 }
 
-/// What an error means to a reader who has events already: where the session ends before them, its log went
-/// back.
+/// Translates an error for a reader that already has events: if the session ends before them, its log was
+/// rolled back.
 async fn or_went_back(
     core: &RemoteCore,
     wanted: &FollowRequest,
@@ -144,8 +143,8 @@ struct ConnectedSession {
     /// Keeps the events coming as long as the reader lives.
     held: FeedSubscription,
     wanted: FollowRequest,
-    /// `None` before the first, and after it was left behind.
-    /// The stream of facts that all readers of the session share.
+    /// The stream of facts that all readers of the session share. `None` before the first fact, and after
+    /// the reader was cut off.
     facts: Option<mpsc::Receiver<Facts>>,
     /// Facts that were stored before the reading began.
     first: Vec<Fact>,
@@ -184,8 +183,8 @@ impl ConnectedSession {
 }
 
 impl EventSource for ConnectedSession {
-    /// It has begun for the first time, was left behind, or the session has ended. What it missed is here, or
-    /// comes again.
+    /// Waits until the stream begins: for the first time or after a cut, or until the session has ended.
+    /// Missed facts are here or arrive again. What it missed is here, or comes again.
     async fn begin(&mut self, reading: &SessionReader) -> Result<SourceStart, FollowError> {
         if let Some(failure) = self.held.feed.ended() {
             let error = self.core.connection.error(failure);

@@ -34,7 +34,8 @@ const ANSWER: Duration = Duration::from_secs(90);
 const ANSWER_BYTES: usize = 256 << 20;
 /// The pause before the client repeats a request after a lost connection.
 const RETRY_AFTER: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(400)];
-/// How long a server that was asked too much may ask the client to wait; a longer wait is an error for the caller.
+/// The longest wait that an overloaded server may request of the client; a longer one is an error for the
+/// caller.
 const LONGEST_REST: Duration = Duration::from_secs(10);
 /// The maximum time to wait for a busy server.
 const FULL_AFTER: Duration = Duration::from_secs(1);

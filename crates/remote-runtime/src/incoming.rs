@@ -16,7 +16,7 @@ use agentx_types::wire::ServerNotice;
 use agentx_types::{Envelope, EnvironmentEvent, SessionId};
 use serde::Deserialize;
 
-/// One frame of a server.
+/// A frame of a server.
 #[derive(Clone, Debug, PartialEq)]
 pub enum IncomingFrame {
     /// A fact, with the size of its frame in bytes.

@@ -39,8 +39,8 @@
 //! # Versions
 //!
 //! Server and program need not be of the same version, only of the same protocol. Fields that this version
-//! does not know are passed over in answers; an event of a newer kind ends the following of its session with
-//! an error that names it, because what comes after it could be understood wrongly.
+//! does not know are ignored in answers; an event of a newer kind ends the following of its session with an
+//! error that names it, because what comes after it could be understood wrongly.
 
 mod all_sessions;
 mod credentials;

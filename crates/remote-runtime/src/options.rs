@@ -25,7 +25,7 @@ use crate::Credentials;
 /// Options for connecting to a server.
 #[derive(Clone, Debug)]
 pub struct ConnectOptions {
-    /// Its address: `http`, `https`, `ws` or `wss`, or only host and port.
+    /// The address: `http`, `https`, `ws` or `wss`, or only host and port.
     pub url: String,
     /// The person who connects: a key, or a visitor.
     pub who: Credentials,

@@ -64,11 +64,11 @@ enum ServerIdentity {
 pub(crate) struct ServerChallenge<'a> {
     /// The challenge: a nonce, the server's name, and an expiry time.
     pub(crate) challenge: &'a AuthChallenge,
-    /// Its signature over the challenge and `nonce`, where it gave one.
+    /// The signature over the challenge and `nonce`, if the server gave one.
     pub(crate) proof: Option<&'a str>,
-    /// What was sent to it as [`NONCE_HEADER`](agentx_types::wire::NONCE_HEADER).
+    /// The value that was sent to it as [`NONCE_HEADER`](agentx_types::wire::NONCE_HEADER)
     pub(crate) nonce: &'a str,
-    /// Keying material of the connection, where the answer belongs to one connection.
+    /// Keying material of the connection, if the answer belongs to one connection.
     pub(crate) exported: Option<[u8; 32]>,
 }
 
@@ -112,12 +112,12 @@ impl Peer {
         })
     }
 
-    /// Its address as it was named: what is shown.
+    /// Returns the address as it was named, for display.
     pub(crate) fn endpoint(&self) -> &ServerEndpoint {
         &self.endpoint
     }
 
-    /// Its address as it is dialled.
+    /// Returns the address as it is dialled.
     pub(crate) fn dialled(&self) -> &ServerEndpoint {
         &self.dialled
     }

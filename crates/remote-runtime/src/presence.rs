@@ -10,13 +10,13 @@ use crate::environment::{FeedSubscription, People};
 
 /// The people who are present in a session, for as long as this lives.
 pub struct Presence {
-    /// As the server said last.
+    /// The people as the server last reported them.
     people: watch::Receiver<People>,
     _held: FeedSubscription,
 }
 
 impl Presence {
-    /// Those of the session that `held` keeps coming.
+    /// Creates the presence of the session that `held` follows.
     pub(crate) fn new(held: FeedSubscription) -> Self {
         Self {
             people: held.feed.people(),

@@ -21,17 +21,15 @@ use crate::http::new_key;
 
 /// An HTTP request without the server and the credentials.
 pub(crate) struct Query<'a> {
-    /// The method.
     pub(crate) method: Method,
     /// The path below `/v1`, each part escaped where it is needed.
     pub(crate) segments: &'a [&'a str],
-    /// The query string.
     pub(crate) query: Vec<(&'static str, String)>,
     /// Sent as JSON.
     pub(crate) body: Option<Value>,
     /// By which the server knows that it is the same, sent again.
     pub(crate) key: Option<String>,
-    /// What the server is to sign, so that it proves its key.
+    /// The nonce that the server has to sign to prove its key.
     pub(crate) nonce: Option<String>,
     /// Whether it may be sent again if nobody knows if it was heard.
     pub(crate) repeatable: bool,

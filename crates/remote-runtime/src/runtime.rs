@@ -58,8 +58,9 @@ impl RemoteRuntime {
     /// Reaches a server and says who is there.
     ///
     /// # Errors
-    /// Returns [`RuntimeError::Unreachable`] if the server cannot be reached, [`RuntimeError::Denied`] if it does
-    /// not have the name that was dialled, and [`RuntimeError::Remote`] if it does not admit this person.
+    /// Returns [`RuntimeError::Unreachable`] if the server cannot be reached, [`RuntimeError::Denied`] if it
+    /// does not have the name that was dialled, and [`RuntimeError::Remote`] if it does not admit this
+    /// person.
     pub async fn connect(options: ConnectOptions) -> Result<Self, RuntimeError> {
         check_client(&options.client)?;
         let endpoint = ServerEndpoint::parse(&options.url)?;
@@ -112,12 +113,12 @@ impl RemoteRuntime {
         self.core.connection.state()
     }
 
-    /// The calls in sessions of members that wait, where this person may decide about them.
+    /// The calls in sessions of members that wait, if this person may decide about them.
     pub fn calls_waiting(&self) -> CallsWaiting {
         self.core.connection.calls_waiting()
     }
 
-    /// Tries to connect again now, where it waits or gave up.
+    /// Tries to connect again now, if it waits or gave up.
     pub async fn dial_now(&self) {
         self.core.connection.dial_now().await;
     }

@@ -221,7 +221,7 @@ impl RemoteSession {
         let drives = self.epoch().is_some() || (self.held().is_none() && self.said.load(Ordering::Relaxed));
         self.closed.cancel();
         if drives {
-            // Where it did not hold the wheel after all, nothing is lost by the refusal.
+            // If it did not hold the wheel after all, nothing is lost by the refusal.
             let _ = self.wheel(WheelWish::Release).await;
         }
         self.held().take();

@@ -1,5 +1,5 @@
-//! A remote runtime against a server that misbehaves: what a reader gets is the log, what is said is said once, and what
-//! cannot be is said plainly.
+//! A remote runtime against a server that misbehaves: what a reader gets is the log, what is said is said
+//! once, and what cannot be is said plainly.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod fake;

@@ -1,5 +1,6 @@
-//! A server whose log went back: its machine lost power, or an old copy was put in its place. Nobody who follows a session is given
-//! events of both histories; each is told, and whoever starts anew sees what there is now.
+//! A server whose log went back: its machine lost power, or an old copy was put in its place. Nobody who
+//! follows a session is given events of both histories; each is told, and whoever starts anew sees what there
+//! is now.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod fake;
@@ -19,7 +20,8 @@ use fake::{Fake, Relay, session};
 
 /// Nothing here takes longer.
 const BOUND: Duration = Duration::from_secs(60);
-/// Up to where the log is the same as before, and up to where it goes after it went back; `None`: as far as before, and on.
+/// Up to where the log is the same as before, and up to where it goes after it went back; `None`: as far as
+/// before, and on.
 const WAYS: [(u64, Option<u64>); 4] = [(5, Some(5)), (5, None), (8, Some(9)), (0, None)];
 
 async fn soon<T>(what: impl Future<Output = T>) -> T {

@@ -1,8 +1,9 @@
-//! From the attachment of a reactor until its tool can be called, until an open session that waits knows of it, and until a model that is
-//! asked next has called it.
+//! From the attachment of a reactor until its tool can be called, until an open session that waits knows of
+//! it, and until a model that is asked next has called it.
 //!
-//! `cargo bench -p agentx-runtime --bench attach` prints medians and the slowest of a hundred; it asserts no time. The log is in memory and
-//! the model answers at once, so what is measured is the way and not the world.
+//! `cargo bench -p agentx-runtime --bench attach` prints medians and the slowest of a hundred; it asserts no
+//! time. The log is in memory and the model answers at once, so what is measured is the way and not the
+//! world.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -23,7 +24,7 @@ use agentx_types::{Access, ActionKind, AgentConfig, EnvironmentEvent, RuntimeEve
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-/// How often a reactor is attached.
+/// The number of times that a reactor is attached.
 const ROUNDS: usize = 1_000;
 /// Long enough for all that a reactor has to end.
 const PATIENCE: Duration = Duration::from_secs(10);

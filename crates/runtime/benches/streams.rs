@@ -1,13 +1,16 @@
-//! 100 agents that speak at once, each with a reader of its own: through one multiplexer, beside the bus alone doing the same.
+//! 100 agents that speak at once, each with a reader of its own: through one multiplexer, beside the bus
+//! alone doing the same.
 //!
-//! `cargo bench -p agentx-runtime --bench streams` prints events per second and the ratios; it asserts nothing. The sides take
-//! turns in short rounds, so that a busy machine slows them alike; each ratio is the median over the turns. All of a round runs on
-//! one thread: what is measured is work, not scheduling.
+//! `cargo bench -p agentx-runtime --bench streams` prints events per second and the ratios; it asserts
+//! nothing. The sides take turns in short rounds, so that a busy machine slows them alike; each ratio is the
+//! median over the turns. All of a round runs on one thread: what is measured is work, not scheduling.
 //!
 //! - *bus*: each reader has a subscription of its own, filtered by its agent.
-//! - *streams*: one subscription of the bus, as a follower has it, is read by the multiplexer; each reader has a stream of its
-//!   agent. Lossless, as the bus is here: a queue full is published, then all of it is read.
-//! - *one reader*: the bus with one reader of everything, who does not tell the agents apart. It is what the other two begin with.
+//! - *streams*: one subscription of the bus, as a follower has it, is read by the multiplexer; each reader
+//!   has a stream of its agent. Lossless, as the bus is here: a queue full is published, then all of it is
+//!   read.
+//! - *one reader*: the bus with one reader of everything, who does not tell the agents apart. It is what the
+//!   other two begin with.
 
 #![expect(clippy::expect_used, reason = "a benchmark that cannot go on may fall over")]
 
@@ -113,7 +116,7 @@ async fn by_bus(words: &[Event], readers: usize) -> Duration {
     publish(&bus, words, &tally).await
 }
 
-/// What a follower of a session does: from the bus to whoever reads.
+/// A session whose follower reads from the bus.
 struct Session {
     bus: Bus<SystemEvent>,
     arrivals: Vec<Event>,

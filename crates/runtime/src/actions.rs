@@ -97,13 +97,13 @@ pub struct ActionDispatcher(Arc<ActionsInner>);
 
 struct ActionsInner {
     requests: Dispatcher<ActionRequest>,
-    /// The effectors that are told when sessions come and go.
+    /// The effectors that are notified when sessions come and go.
     effectors: Mutex<BTreeMap<ResponderId, AttachedEffector>>,
 }
 
 /// An effector that is attached.
 struct AttachedEffector {
-    /// The effector, which is told when sessions come and go.
+    /// The effector, which is notified when sessions come and go.
     effector: Arc<dyn Effector>,
     /// The tasks that it performs.
     work: TaskTracker,
@@ -134,7 +134,8 @@ impl ActionDispatcher {
         self.serve_as(serve.capacity(AT_ONCE).waiting(WAITING), effector)
     }
 
-    /// Attaches an effector for what `serve` says. Must be called inside a tokio runtime if it is for a session that is open.
+    /// Attaches an effector for what `serve` says. Must be called inside a tokio runtime if it is for a
+    /// session that is open.
     pub fn serve_as(&self, serve: Serve, effector: Arc<dyn Effector>) -> ResponderId {
         let (performs, work) = (Arc::clone(&effector), TaskTracker::new());
         let tasks = work.clone();

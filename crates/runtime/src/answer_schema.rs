@@ -1,15 +1,15 @@
 //! Answers that have to fit a JSON Schema: the value in an answer, and what about it does not fit.
 //!
-//! The driver checks an answer here when an agent wants it checked (`CheckAnswer`); front ends read the value of an
-//! answer that passed with the same function, so that both mean the same value. Nothing is fetched: a `$ref` leads
-//! to a place in the schema itself.
+//! The driver checks an answer here when an agent wants it checked (`CheckAnswer`); front ends read the value
+//! of an answer that passed with the same function, so that both mean the same value. Nothing is fetched: a
+//! `$ref` leads to a place in the schema itself.
 
 use agentx_types::{AnswerChecked, CheckAnswer};
 #[cfg(feature = "answers")]
 use jsonschema::Validator;
 use serde_json::Value;
 
-/// The number of mistakes that are told.
+/// The number of mistakes that are reported.
 #[cfg(feature = "answers")]
 const MAX_MISTAKES: usize = 5;
 /// The longest word about a mistake, in characters: validators repeat the value.

@@ -20,8 +20,8 @@ const DETAILS: [&str; 3] = ["blob", "pre_image", "post_image"];
 
 /// Returns whether a session has a blob: the first of its facts that names it is one that was made with it.
 ///
-/// The first counts, because a blob is stored before the fact that it is a part of: where its id was only said before that, somebody who
-/// knew the id wrote it down.
+/// The first counts, because a blob is stored before the fact that it is a part of: if its id was only said
+/// before that, somebody who knew the id wrote it down.
 ///
 /// # Errors
 /// Returns an error if the session does not exist or the log cannot be read.
@@ -79,7 +79,8 @@ fn add(content: &[ContentPart], found: &mut BTreeSet<BlobId>) {
     }
 }
 
-/// The blobs of one session, for what works in it: anything may be kept, and only what the session has may be read.
+/// The blobs of one session, for what works in it: anything may be kept, and only what the session has may be
+/// read.
 pub struct SessionBlobs {
     /// The log whose store has the bytes.
     log: Arc<dyn SessionLog>,

@@ -1,7 +1,8 @@
 //! Runs an effector and passes its events to the caller instead of the session log, for a script that asks a
 //! model or a model that writes a summary. The caller decides which events become facts.
 //!
-//! The effector sends its events through a sink, as always. An event that it waits for counts as committed at once.
+//! The effector sends its events through a sink, as always. An event that it waits for counts as committed at
+//! once.
 
 use std::sync::Arc;
 
@@ -29,7 +30,8 @@ pub struct CapturedEffect {
 }
 
 impl CapturedEffect {
-    /// Begins `action`; it is performed while [`CapturedEffect::next`] is waited for. Its sink knows `session`, where one is named.
+    /// Begins `action`; it is performed while [`CapturedEffect::next`] is waited for. Its sink knows
+    /// `session`, if one is named.
     pub fn of(
         effector: &dyn Effector,
         action: Arc<Action>,

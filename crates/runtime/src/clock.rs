@@ -1,4 +1,4 @@
-//! Time as the shell knows it. Pure parts never see a clock; they see the `at` of facts.
+//! Wall-clock time. Pure crates never read a clock; they use the `at` of facts.
 
 use agentx_types::Timestamp;
 

@@ -62,8 +62,8 @@ pub(crate) enum FactRequest {
     EnvironmentInput(UserInput),
     /// Stop running work. Nothing is recorded if nothing runs.
     Interrupt(InterruptRequested),
-    /// Try again what failed: at once where it pauses between two attempts, or in a new run where the last one ended without an answer. Nothing
-    /// is recorded if there is neither.
+    /// Try again what failed: at once where it pauses between two attempts, or in a new run where the last
+    /// one ended without an answer. Nothing is recorded if there is neither.
     Retry { by: Option<OwnerId> },
     /// A decision about a call that waits for one.
     Approve(Approval),

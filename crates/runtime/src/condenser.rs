@@ -1,5 +1,5 @@
-//! The effector that has summaries written: it asks a model as any call is asked, and says what came of it as
-//! one fact.
+//! The effector that has summaries written: it asks a model as any call is asked, and says its result as one
+//! fact.
 //!
 //! The words that the model writes one by one are nobody's answer, so they are not part of the session; what
 //! they cost is.
@@ -11,8 +11,8 @@
 //! | it is as long as what it stands for | `condensing_failed`, `frees_nothing` |
 //! | the model declined, failed, was stopped, or wrote nothing | `condensing_failed`, with its code |
 //!
-//! Where the conversation fits without the summary, or the last one failed, a model that is away is tried
-//! again once, shortly, and not waited for: the run continues, and asks for one later.
+//! If the conversation fits without the summary, or the last one failed, a model that is away is tried again
+//! once, shortly, and not waited for: the run continues, and asks for one later.
 
 use std::sync::Arc;
 
@@ -40,7 +40,8 @@ const CUT_OFF: &str = "cut_off";
 
 /// Has summaries written by whoever performs model calls.
 ///
-/// It asks `models` directly, not over the bus: the whole of its work is one action, with one fact at its end.
+/// It asks `models` directly, not over the bus: the whole of its work is one action, with one fact at its
+/// end.
 pub struct Condenser {
     models: Arc<dyn Effector>,
 }
@@ -85,7 +86,8 @@ impl Effector for Condenser {
     }
 }
 
-/// Asks for it, and once more with all the room that there is where it was cut off: half a summary stands for nothing.
+/// Asks for it, and once more with all the room that there is where it was cut off: half a summary stands for
+/// nothing.
 async fn ask(
     models: Arc<dyn Effector>,
     action: &Action,
@@ -168,7 +170,7 @@ struct SummaryProgress {
 }
 
 impl SummaryProgress {
-    /// Takes the next event; says what the model came to, where that was the last.
+    /// Applies the next event; returns the model's result if it was the last.
     async fn hear(
         &mut self,
         event: EnvironmentEvent,
@@ -238,7 +240,7 @@ impl SummaryProgress {
     }
 }
 
-/// The one fact that a summary comes to.
+/// The one fact that a summary results in.
 ///
 /// A summary that is not shorter than what it stands for is refused here: it would free nothing. Its cost
 /// is reported in any case.

@@ -11,7 +11,8 @@ use crate::log_error::LogError;
 /// Around the time in the text that says when a message was sent.
 const TIME: (&str, &str) = ("[Sent at ", " by the sender's clock.]");
 
-/// The text that tells the model when a message was sent, by the clock of who sent it. A message that is sent again may say another time.
+/// The text that tells the model when a message was sent, by the clock of who sent it. A message that is sent
+/// again may say another time.
 pub fn time_note(local: &str) -> String {
     let (before, after) = TIME;
     format!("{before}{local}{after}")

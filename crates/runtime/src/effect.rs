@@ -15,8 +15,8 @@ use crate::nested_calls::{ConfigNow, Decisions};
 
 /// Performs actions of one kind on the environment.
 ///
-/// An effector emits events through the sink. Each action that it performs emits exactly one terminal event; the
-/// effector must emit nothing after it:
+/// An effector emits events through the sink. Each action that it performs emits exactly one terminal event;
+/// the effector must emit nothing after it:
 ///
 /// | action | events before the end | terminal event |
 /// | --- | --- | --- |
@@ -26,12 +26,12 @@ use crate::nested_calls::{ConfigNow, Decisions};
 /// | `start_timer` | nothing | `timer_fired` |
 /// | any other, and each that it does not perform | nothing | none: the future ends at once |
 ///
-/// When `cancel` fires, the effector stops its work within a second and still emits the terminal event; a timer
-/// emits nothing.
+/// When `cancel` fires, the effector stops its work within a second and still emits the terminal event; a
+/// timer emits nothing.
 ///
-/// If the future ends without a terminal event, the session records one: the model or the condenser failed with
-/// `no_answer`, or the tool failed. So an action that reaches an effector of another kind is settled like any
-/// other. A timer gets no such event, because nobody waits for it.
+/// If the future ends without a terminal event, the session records one: the model or the condenser failed
+/// with `no_answer`, or the tool failed. So an action that reaches an effector of another kind is settled
+/// like any other. A timer gets no such event, because nobody waits for it.
 pub trait Effector: Send + Sync {
     /// Performs `action`; the future ends when all has been said. See [the contract](Self).
     fn perform(
@@ -46,8 +46,9 @@ pub trait Effector: Send + Sync {
         let _ = session;
     }
 
-    /// This process continues with the session after another one, which may have been killed: ends what that one had left running.
-    /// `open` are the calls that were cut off. Called before anything is performed for the session.
+    /// This process continues with the session after another one, which may have been killed: ends what that
+    /// one had left running. `open` are the calls that were cut off. Called before anything is performed for
+    /// the session.
     fn session_taken_over(
         &self,
         session: &SessionId,
@@ -88,8 +89,8 @@ pub struct FactBatch {
 /// | [`commit`](Self::commit), [`commit_draft`](Self::commit_draft) | it is in the log, or refused |
 /// | [`commit_later`](Self::commit_later) | it has its place; what it returns tells when it is in the log |
 ///
-/// Whether an event is taken in is the sequencer's to say. After an action has been lost, as by the detachment of its reactor, nothing that is
-/// said of it is taken in: its outcome is settled without it.
+/// The sequencer decides whether to accept an event. It rejects every event of a lost action, for example
+/// after its reactor was detached: the outcome is recorded without it.
 #[derive(Clone, Debug)]
 pub struct EventSink {
     /// The sequencer's queue.
@@ -111,7 +112,7 @@ pub struct SessionScope {
     slots: CallSlots,
     /// The decisions about calls that the action's tool wants to make.
     pub(crate) decisions: Decisions,
-    /// The configuration that the agent has now, where a driver tells it.
+    /// The configuration that the agent has now, if a driver tells it.
     pub(crate) config_now: ConfigNow,
 }
 
@@ -188,19 +189,19 @@ impl EventSink {
         &self.cause
     }
 
-    /// Says that `event` happened. Returns `false` when the session is gone, or the action is lost.
+    /// Emits `event`. Returns `false` if the session is gone, or the action is lost.
     pub async fn emit(&self, event: impl Into<EnvironmentEvent>) -> bool {
         self.emit_all(vec![event.into()]).await
     }
 
-    /// Says that `events` happened, in this order; they are committed together. Returns `false` when the session is gone, or the
-    /// action is lost.
+    /// Emits `events` in this order; they are committed together. Returns `false` if the session is gone, or
+    /// the action is lost.
     pub async fn emit_all(&self, events: Vec<EnvironmentEvent>) -> bool {
         self.emit_at_once(events, false).await
     }
 
-    /// Says that pieces of something that continues happened, where the next ones were waited for already: they
-    /// are committed without waiting for more. Returns `false` when the session is gone.
+    /// Emits stream chunks that the caller has already batched; they are committed without further delay.
+    /// Returns `false` if the session is gone.
     pub async fn emit_gathered(&self, events: Vec<EnvironmentEvent>) -> bool {
         self.emit_at_once(events, true).await
     }
@@ -218,14 +219,14 @@ impl EventSink {
         self.pass_on(said).await.is_some()
     }
 
-    /// Says that `event` happened, and waits until it is in the log. Returns its `seq`; `None` when the session is gone, or
+    /// Emits `event` and waits until it is in the log. Returns its `seq`; `None` if the session is gone, or
     /// the action is lost.
     pub async fn commit(&self, event: impl Into<EnvironmentEvent>) -> Option<u64> {
         self.commit_draft(self.draft(event.into())).await?.ok()
     }
 
-    /// Says that `event` happened, in two parts: returns when it has its place before all that is said later;
-    /// the receiver is told its `seq` when it is in the log. `None` when the session is gone.
+    /// Emits `event` in two parts: returns as soon as its place in the queue, before all later events, is
+    /// fixed; the receiver yields its `seq` once it is in the log. `None` if the session is gone.
     pub async fn commit_later(
         &self,
         event: impl Into<EnvironmentEvent>,
@@ -240,8 +241,8 @@ impl EventSink {
         Some(done)
     }
 
-    /// Says that an event of another agent of the session happened, or one from another source, and waits
-    /// until it is in the log. The session may refuse it; `None` when the session is gone.
+    /// Emits an event of another agent of the session, or from another source, and waits until it is in the
+    /// log. The session may refuse it; `None` if the session is gone.
     pub async fn commit_draft(&self, draft: EventDraft<EnvironmentEvent>) -> Option<CommitResult> {
         let (committed, done) = oneshot::channel();
         let said = FactBatch {
@@ -253,8 +254,9 @@ impl EventSink {
         done.await.ok()
     }
 
-    /// Asks about a call that the action's tool wants to make, and waits until it is decided, for as long as a person takes. `None`
-    /// when the session is gone, or there is none. It waits for ever where the run is being stopped: then the action is cancelled.
+    /// Asks about a call that the action's tool wants to make, and waits until it is decided, for as long as
+    /// a person takes. Returns `None` if the session is gone or the sink has no session. If the run is being
+    /// stopped, it never returns; the action is then cancelled.
     pub async fn ask(&self, asked: InnerCallAsked) -> Option<InnerDecision> {
         let decided = self.session.as_ref()?.decisions.wait(&asked.tool_call_id);
         self.commit(asked).await?;

@@ -1,7 +1,8 @@
-//! Environments: parts of the world that are attached to a runtime. The usual ones bring tools, or the models of a provider.
+//! Environments: parts of the world that are attached to a runtime. The usual ones bring tools, or the models
+//! of a provider.
 //!
-//! Each serves from `start` until `stop`. When it is stopped it takes nothing new and ends what it has; when its work is dropped, that is
-//! lost (decision 034 in `issues/`).
+//! Each serves from `start` until `stop`. When it is stopped it takes nothing new and ends what it has; when
+//! its work is dropped, that is lost (decision 034 in `issues/`).
 
 use std::sync::Arc;
 
@@ -13,13 +14,15 @@ use crate::serving::Serving;
 use crate::system_bus::SystemBus;
 use crate::tool::Tool;
 
-/// A part of the world that agents act on, and that answers in EnvironmentEvents: a reactor that serves what can be done to it.
+/// A part of the world that agents act on, and that answers in EnvironmentEvents: a reactor that serves what
+/// can be done to it.
 ///
-/// What it promises beside a reactor, which may also only listen: it serves something from `start` until `stop`. `check_environment` of
-/// `agentx-testing` tries that; a runtime takes any reactor.
+/// What it promises beside a reactor, which may also only listen: it serves something from `start` until
+/// `stop`. `check_environment` of `agentx-testing` tries that; a runtime takes any reactor.
 ///
-/// What other designs call `send` is a request that it serves, with the whole conversation; what they call `interrupt` is the
-/// cancellation of that request. [`ModelEnvironment`](ModelEnvironment) is the usual one for a model.
+/// What other designs call `send` is a request that it serves, with the whole conversation; what they call
+/// `interrupt` is the cancellation of that request. [`ModelEnvironment`](ModelEnvironment) is the usual one
+/// for a model.
 pub trait Environment: Reactor<SystemBus> {
     /// Returns the kind of the environment, such as `claude`, `scripted` or `weather`.
     fn kind(&self) -> &str;
@@ -33,8 +36,8 @@ pub struct ToolEnvironment {
 }
 
 impl ToolEnvironment {
-    /// One of this kind with these tools.
-    /// `kind` is its name in lists, too. Without any tool it does not start. Of two tools with one name the later one is served.
+    /// Creates an environment of this kind with these tools. `kind` is its name in lists, too. Without any
+    /// tool it does not start. Of two tools with one name the later one is served.
     pub fn new(kind: impl Into<String>, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
         Self {
             kind: kind.into(),
@@ -68,8 +71,8 @@ impl Environment for ToolEnvironment {
     }
 }
 
-/// Brings the models of a provider, for as long as it is attached: it answers the calls of agents whose model has that provider, and has
-/// their conversations condensed.
+/// Brings the models of a provider, for as long as it is attached: it answers the calls of agents whose model
+/// has that provider, and has their conversations condensed.
 pub struct ModelEnvironment {
     kind: String,
     provider: String,
@@ -78,8 +81,8 @@ pub struct ModelEnvironment {
 }
 
 impl ModelEnvironment {
-    /// One of this kind, where `models` performs the calls of models whose provider is `provider`.
-    /// It is preferred to whoever serves all models, because its key says more.
+    /// Creates an environment of this kind in which `models` performs the calls of models of `provider`. It
+    /// is preferred to whoever serves all models, because its key says more.
     pub fn new(kind: impl Into<String>, provider: impl Into<String>, models: Arc<dyn Effector>) -> Self {
         Self {
             kind: kind.into(),

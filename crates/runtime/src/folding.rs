@@ -1,5 +1,6 @@
-//! The fold of a session as far as its log goes, if nothing but the state is wanted: a session is opened, or somebody looks at
-//! the end of it alone. The log folds where it reads: what is only folded is never handed from thread to thread.
+//! The fold of a session as far as its log goes, if nothing but the state is wanted: a session is opened, or
+//! somebody looks at the end of it alone. The log folds where it reads: what is only folded is never handed
+//! from thread to thread.
 
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,8 +11,8 @@ use crate::api::RuntimeError;
 use crate::log::SessionLog;
 use agentx_session::SessionFold;
 
-/// The fold of a session's facts up to and including `last`.
-/// Facts after it are not looked at; where the log ends before it, the fold ends there.
+/// The fold of a session's facts up to and including `last`. Facts after it are not looked at; if the log
+/// ends before it, the fold ends there.
 ///
 /// # Errors
 /// Returns an error if the log cannot be read.
@@ -38,7 +39,7 @@ pub(crate) async fn fold_on(
 
 /// The state that is kept of a session besides its fold, and what it shares with others.
 pub(crate) struct FoldCompanions {
-    /// The fold as it stood after this event, or a little before it, where there are later ones.
+    /// The fold as it stood after this event, or a little before it, if there are later ones.
     pub(crate) remember: u64,
     /// Tools that all sessions of this program have: one copy of them is enough.
     pub(crate) tools: Arc<[ToolSpec]>,

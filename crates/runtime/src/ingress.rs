@@ -1,7 +1,9 @@
-//! The way into open sessions for an environment that speaks by itself: a sensor, a webhook, a clock on the wall.
+//! The way into open sessions for an environment that speaks by itself: a sensor, a webhook, a clock on the
+//! wall.
 //!
-//! What it says is an input that begins a run, as a person's is. It is recorded as the environment's, and the model reads it as words
-//! of somebody else than the owner. It can say nothing else: results of calls come by their requests alone.
+//! What it says is an input that begins a run, as a person's is. It is recorded as the environment's, and the
+//! model reads it as words of somebody else than the owner. It can say nothing else: results of calls come by
+//! their requests alone.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -74,7 +76,8 @@ pub enum InvalidEnvironmentName {
     },
 }
 
-/// Says things in open sessions in the name of an environment, from [`SystemBus::ingress`](crate::SystemBus::ingress).
+/// Says things in open sessions in the name of an environment, from
+/// [`SystemBus::ingress`](crate::SystemBus::ingress).
 #[derive(Clone, Debug)]
 pub struct Ingress {
     name: OwnerId,
@@ -107,8 +110,8 @@ impl Ingress {
         self.sessions.lock().keys().cloned().collect()
     }
 
-    /// Says something in a session: it begins a run, or waits for its turn as `mode` says. Returns the `seq` of the input when it is
-    /// committed.
+    /// Says something in a session: it begins a run, or waits for its turn as `mode` says. Returns the `seq`
+    /// of the input when it is committed.
     ///
     /// # Errors
     /// Returns an error if the session is not open in this process, 64 inputs wait in it already, or it takes

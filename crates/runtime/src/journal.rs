@@ -1,5 +1,5 @@
-//! The journal of one running call: what it does step by step is recorded, and what it did before a crash is handed
-//! back. A call that keeps it can be run again from its start and does nothing twice.
+//! The journal of one running call: what it does step by step is recorded, and what it did before a crash is
+//! handed back. A call that keeps it can be run again from its start and does nothing twice.
 //!
 //! For each step that touches the world: [`Journal::recorded`] first, and if the log has its outcome, that is
 //! taken and nothing is done; else [`Journal::begin`], then the step, then [`Journal::end`]. A step that had
@@ -41,8 +41,8 @@ pub struct Journal {
     depth: u32,
     /// The time for which the model's call has waited for people.
     pauses: Pauses,
-    /// Whether a person said beforehand that calls that would be asked about may be made. It holds outside of a
-    /// session, where nobody can be asked.
+    /// Whether a person said beforehand that calls that would be asked about may be made. It holds outside of
+    /// a session, if nobody can be asked.
     allows_asked: bool,
 }
 
@@ -79,7 +79,8 @@ impl StartingStep {
 }
 
 impl Journal {
-    /// The journal of a call, which says to `events` what the call does. `listener` is its ears to the other agents of the session.
+    /// The journal of a call, which says to `events` what the call does. `listener` is its ears to the other
+    /// agents of the session.
     pub fn of_call(events: EventSink, call: &CallTool, listener: Option<AgentListener>) -> Self {
         Self {
             events: Some(events),
@@ -110,7 +111,7 @@ impl Journal {
         }
     }
 
-    /// This journal, where a person said beforehand whether calls that would be asked about may be made.
+    /// This journal, if a person said beforehand whether calls that would be asked about may be made.
     #[must_use]
     pub fn with_answer_to_questions(self, allows_asked: bool) -> Self {
         Self { allows_asked, ..self }
@@ -121,7 +122,8 @@ impl Journal {
         self.allows_asked
     }
 
-    /// The journal of the call of another tool that step `step` of this one makes. Rules hold for it as they are now.
+    /// The journal of the call of another tool that step `step` of this one makes. Rules hold for it as they
+    /// are now.
     #[must_use]
     pub fn inner(&self, step: u64) -> Self {
         let tool_call_id = self.tool_call_id.inner(step);
@@ -155,8 +157,8 @@ impl Journal {
         }
     }
 
-    /// This journal, for a call of `tool`, which the agent itself may not have: rules about places look for
-    /// it among the agent's tools.
+    /// Returns the journal for a call of `tool`, even if the agent does not offer `tool`: path rules look its
+    /// spec up among the agent's tools.
     #[must_use]
     pub fn calling(mut self, tool: &ToolSpec) -> Self {
         let Some(config) = self.caller.config.as_deref() else {
@@ -179,7 +181,8 @@ impl Journal {
         &self.tool_call_id
     }
 
-    /// The id of the agent that calls, which tells apart the agents of a session; `None` in a journal that keeps nothing.
+    /// The id of the agent that calls, which tells apart the agents of a session; `None` in a journal that
+    /// keeps nothing.
     pub fn agent_state_id(&self) -> Option<&AgentStateId> {
         self.events.as_ref().map(EventSink::agent)
     }
@@ -217,8 +220,9 @@ impl Journal {
         &self.pauses
     }
 
-    /// Asks about a call that this one wants to make: that is recorded, a person may decide, and this waits for it. Of all that a call of
-    /// the model wants to make, one is asked about at a time. `None` if the session is gone, or there is none.
+    /// Asks about a call that this one wants to make: that is recorded, a person may decide, and this waits
+    /// for it. Of all that a call of the model wants to make, one is asked about at a time. `None` if the
+    /// session is gone, or there is none.
     pub async fn ask(&self, asked: InnerCallAsked) -> Option<InnerDecision> {
         let events = self.events.as_ref()?;
         let _turn = self.pauses.turn().await;
@@ -226,7 +230,8 @@ impl Journal {
         events.ask(asked).await
     }
 
-    /// A step of this call changes what is kept: see [`ScriptValues::note`]. Steps that are recorded were taken note of already.
+    /// A step of this call changes what is kept: see [`ScriptValues::note`]. Steps that are recorded were
+    /// taken note of already.
     pub fn keep(&self, kind: &str, input: &Value) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::make_mut(&mut kept).note(kind, input);
@@ -267,8 +272,8 @@ impl Journal {
         self.events.as_ref()?.session_id()
     }
 
-    /// A step begins that touches the world: returns when that is in the log, before which it must not begin. `false` where
-    /// the session is gone, and nothing may be done any more.
+    /// A step begins that touches the world: returns when that is in the log, before which it must not begin.
+    /// `false` if the session is gone, and nothing may be done any more.
     pub async fn begin(&self, step: u64, kind: &str, input: Value) -> bool {
         match self.begin_later(step, kind, input).await {
             Some(begun) => begun.committed().await,
@@ -277,8 +282,8 @@ impl Journal {
     }
 
     /// Begins a step that touches the world, in two parts: returns when the beginning has its place before
-    /// all that is said later. The step must not begin before [`StartingStep::committed`]. `None` if the session
-    /// is gone.
+    /// all that is said later. The step must not begin before [`StartingStep::committed`]. `None` if the
+    /// session is gone.
     pub async fn begin_later(&self, step: u64, kind: &str, input: Value) -> Option<StartingStep> {
         let started = EffectStarted {
             tool_call_id: self.tool_call_id.clone(),
@@ -295,8 +300,8 @@ impl Journal {
         }
     }
 
-    /// A step has ended. `input` says what was wanted where [`Self::begin`] did not. It is in the log before anything that
-    /// the call begins later. `false` if the session is gone.
+    /// A step has ended. `input` says what was wanted where [`Self::begin`] did not. It is in the log before
+    /// anything that the call begins later. `false` if the session is gone.
     pub async fn end(
         &self,
         step: u64,
@@ -320,9 +325,9 @@ impl Journal {
         }
     }
 
-    /// Puts a fact about another agent of the session on record, with this call as its cause: that it comes into being, an
-    /// input for it, that it is to stop. Returns its `seq` when it is in the log, or why the session does not take it; `None` where
-    /// the session is gone or there is none.
+    /// Puts a fact about another agent of the session on record, with this call as its cause: that it comes
+    /// into being, an input for it, that it is to stop. Returns its `seq` when it is in the log, or why the
+    /// session does not take it; `None` if the session is gone or there is none.
     pub async fn say(&self, to: &AgentStateId, event: impl Into<EnvironmentEvent>) -> Option<CommitResult> {
         let events = self.events.as_ref()?;
         let mut draft = EventDraft::<EnvironmentEvent>::new(Source::Agent, Some(to.clone()), event);

@@ -13,8 +13,8 @@
 //! | an [`Effector`] | performs an action and emits its events through an [`EventSink`] |
 //! | a [`Follower`] | reads the events |
 //!
-//! Reactors get a [`SystemBus`]. This crate has no database, no HTTP client and no tools. Other crates provide
-//! them behind the traits.
+//! Reactors get a [`SystemBus`]. This crate has no database, no HTTP client and no tools. Other crates
+//! provide them behind the traits.
 
 mod actions;
 mod answer_schema;

@@ -2,7 +2,8 @@
 //! order, without gaps or duplicates. They come from the bus; a listener that is too slow for it, or begins
 //! in the past, reads the log.
 //!
-//! Used by scripts that wait for an agent which they made. A listener is bound to its session, so a script hears no other one.
+//! Used by scripts that wait for an agent which they made. A listener is bound to its session, so a script
+//! hears no other one.
 
 use std::sync::Arc;
 
@@ -40,7 +41,8 @@ impl AgentListener {
         Self { session, log, bus }
     }
 
-    /// Hears `agent` from now on. What is recorded after this returns is heard. `None` if the runtime is gone.
+    /// Hears `agent` from now on. What is recorded after this returns is heard. `None` if the runtime is
+    /// gone.
     pub fn from_now(&self, agent: &AgentStateId) -> Option<AgentHearing> {
         self.hearing(agent, EventCursor::default(), true)
     }
@@ -99,8 +101,8 @@ impl AgentListener {
     }
 }
 
-/// One agent, heard in order.
-/// Nothing is lost where it is not asked for long: what does not fit on the bus is read from the log.
+/// Reads the events of one agent in order. Nothing is lost if the caller does not poll for a long time:
+/// events that do not fit on the bus are read from the log.
 pub struct AgentHearing {
     follower: Follower<BusSource>,
     agent: AgentStateId,
@@ -127,7 +129,7 @@ impl AgentHearing {
         }
     }
 
-    /// The event of a delivery, where it is this agent's: the log has what all agents mean.
+    /// The event of a delivery, if it is this agent's: the log has what all agents mean.
     fn wanted(&self, delivery: Delivery) -> Option<Arc<Envelope<RuntimeEvent>>> {
         match delivery {
             Delivery::Runtime(event) if event.agent_state_id.as_ref() == Some(&self.agent) => Some(event),

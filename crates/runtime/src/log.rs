@@ -1,4 +1,5 @@
-//! The session log as a trait: where facts are kept, and the read models that are updated in the same transaction.
+//! The session log as a trait: where facts are kept, and the read models that are updated in the same
+//! transaction.
 
 use std::future::ready;
 use std::ops::ControlFlow;
@@ -23,21 +24,22 @@ const SCAN_PAGE: usize = 4_096;
 /// Maximum number of ids to which a prefix is resolved.
 const RESOLVED: usize = 10;
 
-/// A store of sessions. Facts are appended in batches, each batch whole or not at all; nothing is ever
-/// rewritten in a way that a reader could see.
+/// A store of sessions. Facts are appended in batches, each batch atomically; nothing is ever rewritten in a
+/// way that a reader could see.
 ///
-/// Required methods come first: agents run, resume and are listed with them and those of [`BlobStore`]. The rest
-/// have defaults, which a store with an index should override. Some defaults only report that the log lacks a
-/// feature.
+/// Required methods come first: agents run, resume and are listed with them and those of [`BlobStore`]. The
+/// rest have defaults, which a store with an index should override. Some defaults only report that the log
+/// lacks a feature.
 pub trait SessionLog: BlobStore {
-    /// Makes an empty log, or one that begins with another's events up to `at_seq`: those are read under the new session's id.
+    /// Makes an empty log, or one that begins with another's events up to `at_seq`: those are read under the
+    /// new session's id.
     ///
     /// # Errors
     /// Returns an error if the id exists, the parent does not, or the store cannot be written.
     fn create(&self, new: NewLog) -> BoxFuture<'_, Result<(), LogError>>;
 
-    /// Becomes the writer of a session: takes its lock and counts up its epoch. The lock is given back when the
-    /// writer is dropped, also by the death of the process.
+    /// Becomes the writer of a session: takes its lock and counts up its epoch. The lock is given back when
+    /// the writer is dropped, also by the death of the process.
     ///
     /// # Errors
     /// Returns [`LogError::Busy`] if another process writes the session.
@@ -45,13 +47,13 @@ pub trait SessionLog: BlobStore {
 
     /// Appends a batch. When it returns, the batch survives the death of the process.
     ///
-    /// The projections of the batch change what [`info`](Self::info) and the lists say. The first message of a person gives a session its
-    /// title ([`title_from`](crate::title_from)), a message whose id is known takes the place of the one before, and what was spent counts
-    /// once for each `seq`.
+    /// The projections of the batch change what [`info`](Self::info) and the lists say. The first message of
+    /// a person gives a session its title ([`title_from`](crate::title_from)), a message whose id is known
+    /// takes the place of the one before, and what was spent counts once for each `seq`.
     ///
     /// # Errors
-    /// Returns [`LogError::Fenced`] if a later writer exists, and [`LogError::Full`] if the disk is full. Nothing of the
-    /// batch is kept then.
+    /// Returns [`LogError::Fenced`] if a later writer exists, and [`LogError::Full`] if the disk is full.
+    /// Nothing of the batch is kept then.
     fn append(&self, writer: &Writer, batch: Batch) -> BoxFuture<'_, Result<(), LogError>>;
 
     /// Up to `limit` facts after `after_seq`, in order: fewer where they are large. Empty at the end.
@@ -65,8 +67,8 @@ pub trait SessionLog: BlobStore {
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<Fact>, LogError>>;
 
-    /// The digest of what was derived, as stored with batches: `(last seq of the batch, digest)`, in order, for batches that
-    /// this session itself (not a parent of it) wrote.
+    /// The digest of what was derived, as stored with batches: `(last seq of the batch, digest)`, in order,
+    /// for batches that this session itself (not a parent of it) wrote.
     ///
     /// # Errors
     /// Returns an error if the session does not exist or cannot be read.
@@ -106,7 +108,8 @@ pub trait SessionLog: BlobStore {
     /// time of the last of them. A reader that keeps nothing but a state cannot tell the difference.
     ///
     /// # Errors
-    /// Returns an error for the same reasons as [`read`](Self::read); `take` has seen the facts before the error.
+    /// Returns an error for the same reasons as [`read`](Self::read); `take` has seen the facts before the
+    /// error.
     fn scan(
         &self,
         session: &SessionId,
@@ -153,8 +156,8 @@ pub trait SessionLog: BlobStore {
         })
     }
 
-    /// The first event of a session that names a blob; `None` if none does. Text that reads like the id of a blob counts.
-    /// By default all facts are read until one does.
+    /// The first event of a session that names a blob; `None` if none does. Text that reads like the id of a
+    /// blob counts. By default all facts are read until one does.
     ///
     /// # Errors
     /// Returns an error if the session does not exist or the store cannot be read.
@@ -241,9 +244,10 @@ pub trait SessionLog: BlobStore {
         Box::pin(ready(Err(LogError::without("sizes"))))
     }
 
-    /// Rows as they are stored, from the segment on that holds the event after `after_seq`: whole segments of one part, until
-    /// they have `most_bytes`. For a fork, those of its ancestors come first; a row that holds more than is shared is cut.
-    /// A log without rows says so: mirrors of its sessions keep rows of their own.
+    /// Rows as they are stored, from the segment on that holds the event after `after_seq`: whole segments of
+    /// one part, until they have `most_bytes`. For a fork, those of its ancestors come first; a row that
+    /// holds more than is shared is cut. A log without rows says so: mirrors of its sessions keep rows of
+    /// their own.
     ///
     /// # Errors
     /// Returns an error if the session does not exist, is damaged there, or this log has no rows.
@@ -257,10 +261,10 @@ pub trait SessionLog: BlobStore {
         Box::pin(ready(Err(LogError::without("rows"))))
     }
 
-    /// Replaces one's own rows by those of another log for the same facts, as far as the facts here go: all of it or
-    /// nothing. Facts that no row reaches are laid out anew. Returns the last event whose row is the other's from then on; that
-    /// is where the rows begin if nothing was done, since a fork that was made here depends on the rows that are here.
-    /// A log without rows says so.
+    /// Replaces one's own rows by those of another log for the same facts, as far as the facts here go: all
+    /// of it or nothing. Facts that no row reaches are laid out anew. Returns the last event whose row is the
+    /// other's from then on; that is where the rows begin if nothing was done, since a fork that was made
+    /// here depends on the rows that are here. A log without rows says so.
     ///
     /// # Errors
     /// Returns an error if the rows do not follow what is here, their hashes are wrong, or they say something
@@ -281,7 +285,8 @@ pub trait SessionLog: BlobStore {
         Box::pin(ready(Err(LogError::without("hashes to check"))))
     }
 
-    /// Whether the store is still the one that was opened: what is written to one that was removed or replaced is lost.
+    /// Checks that the store was not removed or replaced since it was opened: later writes to it would be
+    /// lost.
     ///
     /// # Errors
     /// Returns an error if it is not; see [`LogError::is_lost`].
@@ -289,9 +294,9 @@ pub trait SessionLog: BlobStore {
         Ok(())
     }
 
-    /// Removes what nothing refers to any more. Returns the number of bytes of removed blobs and batches; where there were none, by
-    /// how much the store became smaller anyway.
-    /// A log that keeps no garbage has nothing to remove.
+    /// Removes what nothing refers to any more. Returns the number of bytes of removed blobs and batches; if
+    /// there were none, by how much the store became smaller anyway. A log that keeps no garbage has nothing
+    /// to remove.
     ///
     /// # Errors
     /// Returns an error if the store cannot be written.

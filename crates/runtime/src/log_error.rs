@@ -46,7 +46,7 @@ pub enum LogError {
     Newer {
         /// The file.
         path: String,
-        /// Its format.
+        /// The format that was found.
         found: u32,
         /// Ours.
         known: u32,

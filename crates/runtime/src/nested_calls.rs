@@ -1,5 +1,4 @@
-//! Calls that a running tool wants to make: by which rules they are judged, where the tool waits for what a person decides about one, and
-//! how long.
+//! Calls that a running tool makes: their rules, the wait for a person's decision, and its time limit.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,13 +8,14 @@ use agentx_types::{AgentConfig, InnerDecision, ToolCallId};
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
-/// The calls that the tool of one action wants to make, while they wait. Clones share the same state. The driver
-/// tells, the tool's sink waits; whoever waits when the action is over is dropped with it.
+/// The calls that the tool of one action wants to make, while they wait. Clones share the same state. The
+/// driver tells, the tool's sink waits; whoever waits when the action is over is dropped with it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Decisions(Arc<Mutex<BTreeMap<ToolCallId, oneshot::Sender<InnerDecision>>>>);
 
 impl Decisions {
-    /// Waits for what is decided about this call. A later wait for the same call takes the place of an earlier one.
+    /// Waits for what is decided about this call. A later wait for the same call takes the place of an
+    /// earlier one.
     pub(crate) fn wait(&self, id: &ToolCallId) -> oneshot::Receiver<InnerDecision> {
         let (tell, told) = oneshot::channel();
         lock(&self.0).insert(id.clone(), tell);
@@ -31,8 +31,8 @@ impl Decisions {
     }
 }
 
-/// The configuration of the agent whose action runs, as it is now: rules that are written meanwhile hold for what the action does next.
-/// Clones share the same state. Empty if nobody tells it.
+/// The configuration of the agent whose action runs, as it is now: rules that are written meanwhile hold for
+/// what the action does next. Clones share the same state. Empty if nobody tells it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ConfigNow(Arc<Mutex<Option<Arc<AgentConfig>>>>);
 
@@ -42,7 +42,7 @@ impl ConfigNow {
         *lock(&self.0) = Some(Arc::clone(config));
     }
 
-    /// The configuration of now, where it was told.
+    /// The configuration of now, if it was told.
     pub(crate) fn get(&self) -> Option<Arc<AgentConfig>> {
         lock(&self.0).clone()
     }
@@ -77,7 +77,8 @@ struct Times {
 pub struct DecisionPause(Arc<DecisionsShared>);
 
 impl Pauses {
-    /// Waits until no other question of the call is open. A script that wants much at once does not fill a screen.
+    /// Waits until no other question of the call is open. A script that wants much at once does not fill a
+    /// screen.
     pub(crate) async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
         self.0.turn.lock().await
     }

@@ -1,7 +1,8 @@
-//! Reactors that only listen: one that writes a line for each event, and one that counts what runs come to.
+//! Reactors that only listen: one that writes a line for each event, and one that counts the outcomes of
+//! runs.
 //!
-//! Both lose events rather than hold anybody up: one that is [`BEHIND`] passes over the oldest. So the figures of a very busy runtime may
-//! be too low; bills are made from the log, not from them.
+//! Both lose events rather than hold anybody up: one that is [`BEHIND`] ignores the oldest. So the figures of
+//! a very busy runtime may be too low; bills are made from the log, not from them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,7 +13,7 @@ use agentx_types::{RunStatus, RuntimeEvent};
 use crate::system_bus::SystemBus;
 use crate::system_events::SystemEvent;
 
-/// Events that a listener may be behind; then the oldest are passed over.
+/// Events that a listener may be behind; then the oldest are ignored.
 const BEHIND: usize = 4_096;
 
 /// Returns whether the lines of [`event_logger`] are written at all: `tracing` wants this module's at the
@@ -21,8 +22,8 @@ pub fn logs_events() -> bool {
     tracing::enabled!(tracing::Level::DEBUG)
 }
 
-/// Writes one line for each event at the level `debug`: what it is and where it belongs. What was said and done in it is left out, so no
-/// secret gets into a log.
+/// Writes one line for each event at the level `debug`: what it is and where it belongs. What was said and
+/// done in it is left out, so no secret gets into a log.
 pub fn event_logger() -> impl Reactor<SystemBus> {
     Listener::new(
         "event logger",
@@ -37,7 +38,7 @@ pub fn event_logger() -> impl Reactor<SystemBus> {
     )
 }
 
-/// One line: what it is and where it belongs, as fields.
+/// Writes one line with the kind of the event and the ids that it belongs to, as fields.
 fn write(event: &SystemEvent) {
     let seq = match event {
         SystemEvent::Environment(fact) => Some(fact.seq),
@@ -140,8 +141,8 @@ impl RunCounts {
     }
 }
 
-/// Counts into `counts` what the runs of a runtime come to.
-/// It is to be attached once: each one that is counts again.
+/// Counts into `counts` the outcomes of a runtime's runs. It is to be attached once: each one that is counts
+/// again.
 pub fn run_counter(counts: Arc<RunCounts>) -> impl Reactor<SystemBus> {
     let counted = ["run_finished", "turn_response", "tool_completed", "tool_failed"];
     let filter = counted

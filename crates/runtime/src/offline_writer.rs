@@ -1,8 +1,9 @@
 //! Writes facts to a session that no program has open. Opening it would continue interrupted work, which a
 //! new title or a restored file should not do.
 //!
-//! No `writer_attached` is committed, so no agent settles what is open, and no action is performed: what the fold wants is dropped, and is
-//! wanted again by the next writer. The lock of the session is held as long as the [`OfflineWriter`] lives.
+//! No `writer_attached` is committed, so no agent settles what is open, and no action is performed: what the
+//! fold wants is dropped, and is wanted again by the next writer. The lock of the session is held as long as
+//! the [`OfflineWriter`] lives.
 
 use std::sync::Arc;
 
@@ -78,8 +79,8 @@ impl OfflineWriter {
         })
     }
 
-    /// Puts the last fact of a session on record, before it is deleted, and tells whoever listens on `bus`, who finds nothing of it in the
-    /// log afterwards.
+    /// Puts the last fact of a session on record, before it is deleted, and tells whoever listens on `bus`,
+    /// who finds nothing of it in the log afterwards.
     ///
     /// # Errors
     /// Returns an error if the log does not take it.

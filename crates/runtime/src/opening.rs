@@ -27,12 +27,12 @@ use agentx_session::SessionFold;
 /// that show the end.
 const LOOK_BACK: u64 = 4096;
 
-/// The ids of a new session, of its first agent and of its owner. The shell mints them.
+/// The ids of a new session, of its first agent and of its owner. Created by the runtime.
 #[derive(Clone, Debug)]
 pub struct SessionIds {
     /// The session.
     pub session_id: SessionId,
-    /// Its first agent.
+    /// The session's first agent.
     pub agent_state_id: AgentStateId,
     /// The owner of the session.
     pub owner: OwnerId,
@@ -136,8 +136,8 @@ async fn create(
 
 /// Takes over a session that exists, and works out what is recorded first.
 ///
-/// Refused, with the lock given back, where a newer version wrote it, if nothing was ever said in it, and
-/// where a call would have to continue with a tool that is not here.
+/// Refused, with the lock given back, if a newer version wrote it, if nothing was ever said in it, and where
+/// a call would have to continue with a tool that is not here.
 async fn load(
     parts: &DriverParts,
     session: &SessionId,
@@ -227,8 +227,8 @@ fn with_attached(tools: &Arc<[ToolSpec]>, offers: &ToolOffers) -> Arc<[ToolSpec]
     }
 }
 
-/// The change without what it would make the session forget: how large a model's window is was learned from its server. `None` where
-/// nothing is left to change.
+/// The change without what it would make the session forget: how large a model's window is was learned from
+/// its server. `None` if nothing is left to change.
 fn but_for_what_was_learned(fold: &SessionFold, change: ConfigChange) -> Option<ConfigChange> {
     let agent = fold.root_agent().and_then(|agent| agent.react());
     let (ConfigChange::Model(model), Some(agent)) = (&change, agent) else {
@@ -241,7 +241,8 @@ fn but_for_what_was_learned(fold: &SessionFold, change: ConfigChange) -> Option<
     (learned != agent.config().model).then(|| ConfigChange::Model(Box::new(learned)))
 }
 
-/// The process before may have been killed, and what it had started runs on: it is ended before anything continues.
+/// The process before may have been killed, and what it had started runs on: it is ended before anything
+/// continues.
 async fn end_left_running(parts: &DriverParts, fold: &SessionFold, session: &SessionId) -> Vec<LeftRunning> {
     let open = fold.calls_under_way();
     let mut ended = parts.actions.session_taken_over(session, &open).await;
@@ -270,7 +271,7 @@ fn other_server_rules(fold: &SessionFold, own: Option<&Arc<ServerRules>>) -> Opt
     (kept != own).then(|| ConfigChange::ServerRules(own.cloned()))
 }
 
-/// The mode of this program, where the session asks nobody and nobody says now that it should.
+/// The mode of this program, if the session asks nobody and nobody says now that it should.
 fn asks_again(
     fold: &SessionFold,
     own: Option<ApprovalMode>,
@@ -284,7 +285,8 @@ fn asks_again(
     own.map(ConfigChange::Approval)
 }
 
-/// A tool that this program lacks, and a call of which continues where it was cut off: without the tool what it did would be lost.
+/// A tool that this program lacks, and a call of which continues where it was cut off: without the tool what
+/// it did would be lost.
 fn cut_off_without_tool<'a>(fold: &'a SessionFold, offered: &[ToolSpec]) -> Option<&'a str> {
     let is_here = |name: &str| offered.iter().any(|tool| tool.name == name);
     fold.tools_with_steps().find(|tool| !is_here(tool))

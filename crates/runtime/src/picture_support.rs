@@ -1,6 +1,6 @@
 //! Checks whether a model accepts images before a request is sent. Otherwise its provider would refuse the
-//! request and each later call of the conversation. If the model of a conversation changes, `agentx_llm::build`
-//! omits the images that the conversation already has, and tells the model about them.
+//! request and each later call of the conversation. If the model of a conversation changes,
+//! `agentx_llm::build` omits the images that the conversation already has, and tells the model about them.
 
 use agentx_types::{AgentConfig, AgentKind, ContentPart, InputMedium};
 
@@ -16,7 +16,8 @@ pub fn cannot_see(config: &AgentConfig, content: &[ContentPart], known: &[ModelI
     has_picture.then(|| takes_no_pictures(config, known)).flatten()
 }
 
-/// Whether the agent's model is known to take no pictures, in words, with those of the `known` models that do.
+/// Whether the agent's model is known to take no pictures, in words, with those of the `known` models that
+/// do.
 pub fn takes_no_pictures(config: &AgentConfig, known: &[ModelInfo]) -> Option<String> {
     // A router's own model only chooses; who answers is another one.
     if config.kind != AgentKind::React || !config.model.refuses(InputMedium::Image) {

@@ -1,10 +1,12 @@
-//! Errors over the wire: what a runtime answers becomes a [`Problem`] and, at the other end, the same error again.
+//! Errors over the wire: what a runtime answers becomes a [`Problem`] and, at the other end, the same error
+//! again.
 //!
-//! So a front end says the same of a session here and on a server, and decides by the same kinds. `code` is part of the
-//! protocol and never changes; `detail` is the error in words; `data` holds the fields by which it is made again. A code that is
-//! not known, or whose data lack something, becomes [`RuntimeError::Remote`] with the server's words.
+//! A front end therefore reports and handles local and remote errors alike. `code` is part of the protocol
+//! and never changes; `detail` is the error in words; `data` holds the fields from which it is rebuilt. An
+//! unknown code, or one with incomplete data, becomes [`RuntimeError::Remote`] with the server's words.
 //!
-//! What concerns the server's own disk (`disk_full`, `store_locked`, `store`, `newer`) is told in words alone, and comes back as `Remote`.
+//! What concerns the server's own disk (`disk_full`, `store_locked`, `store`, `newer`) is sent as text only,
+//! and is read as `Remote`.
 
 use agentx_types::wire::Problem;
 use agentx_types::{BlobId, SessionId};

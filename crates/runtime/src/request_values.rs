@@ -10,8 +10,8 @@ type StoredValues = (&'static str, Arc<dyn Any + Send + Sync>);
 
 /// Values by their type, one of each. Clones share them.
 ///
-/// This is the one place where types are told apart while the program runs: only the tool knows what it needs, and only
-/// whoever asks has it.
+/// This is the one place where types are distinguished while the program runs: only the tool knows what it
+/// needs, and only whoever asks has it.
 ///
 /// ```
 /// use agentx_runtime::RequestValues;

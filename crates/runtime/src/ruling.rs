@@ -54,10 +54,9 @@ pub struct Ruling {
     pub because: String,
     /// The rules that make it so; none if a default or the mode does.
     pub rules: Vec<Rule>,
-    /// The rule that "always" would keep, where a person is asked.
+    /// The rule that "always" would keep, if a person is asked.
     pub always: Option<Rule>,
-    /// The reason for which the like would be asked about even with that rule: one that asks beats those that
-    /// allow.
+    /// The reason why a similar call would still be asked about: an `ask` rule beats the kept `allow` rule.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub still_asked: Option<String>,
 }
@@ -125,7 +124,8 @@ pub fn always_asked(config: &AgentConfig, tool: &str, input: &Value) -> Option<&
     agentx_agent::approval::always_asked(config, tool, input)
 }
 
-/// A rule with another pattern: for the path where it has only a path, else for what the call is given. It has to fit the call.
+/// A rule with another pattern: for the path where it has only a path, else for what the call is given. It
+/// has to fit the call.
 ///
 /// # Errors
 /// Returns an error if it does not: that the rule would not allow the call, and why, as a sentence.

@@ -1,5 +1,5 @@
-//! A tool as a responder: gives each call what it may use, and says its outcome as one fact. The way by which every call is performed, of a tool
-//! that a reactor serves and of those that a runtime has itself.
+//! Runs every tool call, whether a reactor or the runtime serves the tool, with the context that the call may
+//! use, and emits one result.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -52,8 +52,9 @@ impl ToolCallRunner {
         self
     }
 
-    /// Performs an action that calls a tool, and says its outcome as one fact. `find` looks the tool up by the name that is called, or says what
-    /// comes of the call if there is none. Any other action ends without a word.
+    /// Performs an action that calls a tool, and says its outcome as one fact. `find` looks the tool up by
+    /// the name that is called, or says what comes of the call if there is none. Any other action ends
+    /// without a word.
     pub async fn perform(
         &self,
         action: &Action,

@@ -94,7 +94,8 @@ impl Serving {
         })
     }
 
-    /// Takes nothing new, and completes when what was taken has ended. Dropping the future on the way ends it as dropping this does.
+    /// Takes nothing new, and completes when what was taken has ended. Dropping the future on the way ends it
+    /// as dropping this does.
     pub async fn finish(self) {
         self.withdraw();
         for responder in &self.responders {
@@ -102,7 +103,7 @@ impl Serving {
         }
     }
 
-    /// Its tools are offered no more. May be called again.
+    /// Withdraws the tools from the offer. May be called again.
     fn withdraw(&self) {
         if let Some(offers) = &self.offers {
             self.responders

@@ -1,8 +1,9 @@
 //! A session that this process writes, as front ends see it.
 //!
-//! Every method is a message to the driver of the session and its answer: a [`FactRequest`] that becomes a fact, or a question about the fold. A
-//! method that returns a `seq` returns when that event is committed. What takes time or may fail without the session (media, a
-//! message that is sent again) is done here, before the driver is asked, so that the driver never waits for it.
+//! Every method is a message to the driver of the session and its answer: a [`FactRequest`] that becomes a
+//! fact, or a question about the fold. A method that returns a `seq` returns when that event is committed.
+//! What takes time or may fail without the session (media, a message that is sent again) is done here, before
+//! the driver is asked, so that the driver never waits for it.
 
 use std::sync::Arc;
 
@@ -34,7 +35,8 @@ pub struct LocalSession {
     live: LiveSource,
     /// The bus on which its agents are heard inside their own boundaries.
     agents: AgentEventBus,
-    /// The person who acts by this handle, where it is not the owner of the session: it is recorded with all that they cause.
+    /// The person who acts by this handle, if it is not the owner of the session: it is recorded with all
+    /// that they cause.
     by: Option<OwnerId>,
 }
 
@@ -81,7 +83,8 @@ impl LocalSession {
         }
     }
 
-    /// Moves media that came inside the message into the blob store. All of them are looked at before any of them is stored.
+    /// Moves media that came inside the message into the blob store. All of them are looked at before any of
+    /// them is stored.
     async fn store_media(&self, mut content: Vec<ContentPart>) -> Result<Vec<ContentPart>, RuntimeError> {
         let mut inside = Vec::new();
         for (place, part) in content.iter().enumerate() {
@@ -335,7 +338,7 @@ impl Session for LocalSession {
             {
                 let _ = closed.await;
             }
-            // Where the log took nothing any more, what ran has been ended by then, too.
+            // If the log took nothing any more, what ran has been ended by then, too.
             let mut status = self.live.status.clone();
             let _ = status.wait_for(|status| *status != DriverStatus::Open).await;
         })

@@ -129,7 +129,7 @@ impl SessionInfo {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WriterInfo {
-    /// Its process id.
+    /// The process id.
     pub process: u32,
     /// Counts the writers of this session.
     pub epoch: u64,

@@ -1,5 +1,6 @@
-//! The rows of a log as they are stored: what a log hands out, and what another takes over, so that a copy has the very bytes
-//! of the original. What the bytes of a row mean is the log's own affair; the form in JSON is that of the protocol.
+//! The rows of a log as they are stored: what a log hands out, and what another takes over, so that a copy
+//! has the very bytes of the original. What the bytes of a row mean is the log's own affair; the form in JSON
+//! is that of the protocol.
 
 use agentx_types::{SessionId, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -10,7 +11,7 @@ use agentx_session::Digest;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LogRow {
-    /// Its first event.
+    /// The `seq` of the first event.
     pub first_seq: u64,
     /// The number of the last event.
     pub last_seq: u64,
@@ -25,14 +26,14 @@ pub struct LogRow {
         schemars(with = "String", regex(pattern = "^[0-9a-f]{64}$"))
     )]
     pub hash: Digest,
-    /// The digest of what was derived until its end; absent where a batch continues in the next row.
+    /// The digest of what was derived until its end; absent if a batch continues in the next row.
     #[serde(default, with = "hex_or_none", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "schema",
         schemars(with = "Option<String>", regex(pattern = "^[0-9a-f]{64}$"))
     )]
     pub derived: Option<Digest>,
-    /// Its records, in base64.
+    /// The records, in base64.
     #[serde(with = "base64")]
     #[cfg_attr(
         feature = "schema",
@@ -41,7 +42,8 @@ pub struct LogRow {
     pub data: Vec<u8>,
 }
 
-/// A range of a session's events that lies in one chain of rows. A session that is no fork has one part, its own.
+/// A range of a session's events that lies in one chain of rows. A session that is no fork has one part, its
+/// own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LogPart {
@@ -54,7 +56,7 @@ pub struct LogPart {
         schemars(with = "String", regex(pattern = "^[0-9a-f]{64}$"))
     )]
     pub base_hash: Digest,
-    /// Its events come after this one.
+    /// The events follow this `seq`.
     pub after_seq: u64,
     /// The last event that belongs to it.
     pub upto_seq: u64,

@@ -1,4 +1,5 @@
-//! The SystemBus of a runtime: what reactors are started on, to hear what is committed and to serve what is wanted.
+//! The SystemBus of a runtime: what reactors are started on, to hear what is committed and to serve what is
+//! wanted.
 
 use std::fmt;
 use std::sync::Arc;
@@ -108,7 +109,8 @@ impl SystemBus {
         self.events.subscribe(name, filter, queue)
     }
 
-    /// Performs what `serve` names, until what this returns is dropped. Must be called inside a tokio runtime.
+    /// Performs what `serve` names, until what this returns is dropped. Must be called inside a tokio
+    /// runtime.
     pub fn serve(&self, serve: Serve, effector: Arc<dyn Effector>) -> Serving {
         Serving::new(
             &self.actions,
@@ -117,8 +119,8 @@ impl SystemBus {
         )
     }
 
-    /// Serves the calls of one tool, and offers it: sessions that have all tools are told of it between two runs. A tool of the same name
-    /// that was there before is replaced for as long as this one is served.
+    /// Serves the calls of one tool, and offers it: sessions that have all tools are notified of it between
+    /// two runs. A tool of the same name that was there before is replaced for as long as this one is served.
     pub fn serve_tool(&self, tool: Arc<dyn Tool>) -> Serving {
         let spec = tool.spec();
         let serve = Serve::new(&spec.name).on(
@@ -130,7 +132,8 @@ impl SystemBus {
         self.serve(serve, Arc::new(served)).offering(&self.tools, spec)
     }
 
-    /// Serves the calls of the models of a provider: those of agents, and those by which conversations are condensed.
+    /// Serves the calls of the models of a provider: those of agents, and those by which conversations are
+    /// condensed.
     pub fn serve_models(&self, provider: &str, models: Arc<dyn Effector>) -> Serving {
         let keys = || KeyPattern::prefix(&format!("{provider}/"));
         let calls = Serve::new(provider).on(topic::of_action(ActionKind::CallModel), keys());
@@ -147,7 +150,8 @@ impl SystemBus {
     /// Lets an environment that speaks by itself send inputs to open sessions. They are recorded as said by `env_NAME`.
     ///
     /// # Errors
-    /// Returns [`InvalidEnvironmentName`] if `name` is not a name: 1 to 40 ASCII letters, digits, `-` and `_`.
+    /// Returns [`InvalidEnvironmentName`] if `name` is not a name: 1 to 40 ASCII letters, digits, `-` and
+    /// `_`.
     pub fn ingress(&self, name: &str) -> Result<Ingress, InvalidEnvironmentName> {
         Ingress::new(name, self.sessions.clone())
     }

@@ -44,7 +44,8 @@ pub fn title_from(text: &str) -> String {
     format!("{}…", cut.trim_end())
 }
 
-/// The first line of a message: a command that a person ran themselves as they typed it, which the message holds between tags.
+/// The first line of a message: a command that a person ran themselves as they typed it, which the message
+/// holds between tags.
 fn as_typed(line: &str) -> Cow<'_, str> {
     let ran = line
         .starts_with("<ran_by_")

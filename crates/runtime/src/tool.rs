@@ -62,14 +62,14 @@ pub struct ToolContext {
 }
 
 impl ToolContext {
-    /// The value of this type that was given with what is asked; `None` if none was, as in a process that continues with
-    /// a session after another.
+    /// The value of this type that was given with what is asked; `None` if none was, as in a process that
+    /// continues with a session after another.
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<&T> {
         self.values.get()
     }
 
-    /// The rules about files that this call of `tool` may come upon below `root`, which is absolute and normal; `None` where there
-    /// are none.
+    /// The rules about files that this call of `tool` may come upon below `root`, which is absolute and
+    /// normal; `None` if there are none.
     pub fn place_rules(&self, tool: &str, root: &Path) -> Option<PlaceRules> {
         let config = self.journal.caller().config.as_deref()?;
         PlaceRules::of(config, tool, &root.to_string_lossy())
@@ -186,8 +186,9 @@ pub struct ToolOutcome {
     pub content: Vec<ContentPart>,
     /// The outcome.
     pub status: ToolStatus,
-    /// For people and programs, not for the model. Two fields have a meaning to every session: `job` names a command that went on in the background,
-    /// in the result of a tool whose spec has a `command_argument`; `running: false` beside it says that the command has ended.
+    /// For people and programs, not for the model. Two fields have a meaning to every session: `job` names a
+    /// command that continued in the background, in the result of a tool whose spec has a `command_argument`;
+    /// `running: false` beside it says that the command has ended.
     pub details: Option<Value>,
 }
 

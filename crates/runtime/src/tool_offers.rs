@@ -1,4 +1,5 @@
-//! The tools that a runtime offers: those that it was made with, and those of reactors that come and go while sessions run.
+//! The tools that a runtime offers: those that it was made with, and those of reactors that come and go while
+//! sessions run.
 
 use std::sync::Arc;
 
@@ -7,8 +8,8 @@ use agentx_session::SessionFold;
 use agentx_types::ToolSpec;
 use tokio::sync::watch;
 
-/// The tools that a runtime offers now. Clones refer to the same offers.
-/// What each session has of them is on its record: a change here is heard by the drivers, which put it there between two runs.
+/// The tools that a runtime offers now. Clones refer to the same offers. What each session has of them is on
+/// its record: a change here is heard by the drivers, which put it there between two runs.
 #[derive(Clone, Debug)]
 pub struct ToolOffers(Arc<watch::Sender<OfferedTools>>);
 
@@ -92,7 +93,7 @@ impl Default for ToolOffers {
 pub(crate) struct ToolChanges(watch::Receiver<OfferedTools>);
 
 impl ToolChanges {
-    /// Returns whether there was a change that nobody was told of yet.
+    /// Returns whether there was a change that nobody was notified of yet.
     pub(crate) fn came(&mut self) -> bool {
         let came = self.0.has_changed().unwrap_or(false);
         if came {

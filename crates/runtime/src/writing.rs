@@ -62,7 +62,8 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// The writer of this epoch, of a session whose last event is `last_seq`. Dropping `guard` gives the lock back.
+    /// The writer of this epoch, of a session whose last event is `last_seq`. Dropping `guard` gives the lock
+    /// back.
     pub fn new(
         session_id: impl Into<SessionId>,
         epoch: u64,

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 #[derive(Clone, Default)]
 struct Named {
     name: &'static str,
-    /// Where calls wait before they answer.
+    /// The gate at which calls wait before they answer.
     gate: Option<Gate>,
 }
 
@@ -109,7 +109,7 @@ impl World {
         run_ended(&*self.session, 0).await
     }
 
-    /// What came of each call: status and text.
+    /// Returns the results of the calls: status and text.
     fn results(&self) -> Vec<(ToolCallId, ToolStatus, String)> {
         let facts = self.memory.log.facts(self.session.id());
         let result = |event: &EnvironmentEvent| match event {

@@ -1,4 +1,5 @@
-//! That nobody is asked holds for the program that was told so, and a mode that becomes stricter reaches every agent below.
+//! That nobody is asked holds only for the program that was started so, and a mode that becomes stricter
+//! reaches every agent below.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use agentx_agent::delegation_tools;

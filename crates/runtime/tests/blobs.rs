@@ -88,7 +88,8 @@ async fn writing_an_id_down_does_not_make_a_blob_ones_own() {
     assert_eq!(blobs.blob_size(&own).await.unwrap(), 4, "no fact names it yet");
 }
 
-/// A message that is refused leaves nothing behind: not one that reuses a key, nor one whose second picture is none.
+/// A message that is refused leaves nothing behind: not one that reuses a key, nor one whose second picture
+/// is none.
 #[tokio::test]
 async fn a_message_that_is_refused_stores_nothing() {
     let log = FaultyLog::new();
@@ -155,7 +156,8 @@ async fn only_a_message_of_the_conversation_is_pinned() {
     assert!(pin(MessageId::with_suffix(seq)).await.is_ok());
 }
 
-/// The answer to a message that is sent again is the first one, also where its picture would be refused by now.
+/// The answer to a message that is sent again is the first one, also where its picture would be refused by
+/// now.
 #[tokio::test]
 async fn a_picture_that_is_sent_again_is_answered_as_before_whatever_the_model_takes_by_now() {
     let log = FaultyLog::new();

@@ -1,5 +1,5 @@
-//! Agents that make agents: what a child comes to is the answer of the call that made it, also after another process has taken
-//! over, and whatever stops the one stops the other.
+//! Agents that make agents: what a child comes to is the answer of the call that made it, also after another
+//! process has taken over, and whatever stops the one stops the other.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::cell::Cell;
@@ -22,7 +22,7 @@ async fn new_session(world: &MemoryWorld) -> Arc<dyn Session> {
     world.open_new(parent()).await
 }
 
-/// How the call with this id was answered.
+/// Returns the result of the call with this id.
 fn result(world: &MemoryWorld, id: &str) -> (ToolStatus, String) {
     let results: Vec<_> = world
         .facts()
@@ -329,7 +329,7 @@ async fn wrong_orders_are_told_to_the_model() {
     assert_eq!(result(&world, "call_4"), (ToolStatus::Success, "[]".to_owned()));
 }
 
-/// Who wants something found speaks with the scout; nobody does anything else.
+/// Agents that want something found ask the scout; nobody does anything else.
 #[tokio::test]
 async fn all_that_agents_want_is_heard_behind_the_fact_that_it_is_on_record_by() {
     let answers = [

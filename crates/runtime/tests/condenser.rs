@@ -1,5 +1,5 @@
-//! Condensing through the driver: the model is asked like for any answer, what it writes is not an answer, and one fact says what
-//! came of it. Whatever happens to the model, the run continues.
+//! Condensing through the driver: the model is asked like for any answer, what it writes is not an answer,
+//! and one fact says its result. Whatever happens to the model, the run continues.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! The driver over a log in memory and a scripted model: what is published is what is committed, what follows follows at once,
-//! and whatever fails ends in an event.
+//! The driver over a log in memory and a scripted model: what is published is what is committed, what follows
+//! follows at once, and whatever fails ends in an event.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
@@ -417,7 +417,7 @@ async fn a_full_disk_stops_the_session_and_claims_nothing() {
         session.interrupt(None).await,
         Err(RuntimeError::Log(agentx_runtime::LogError::Full { .. }))
     ));
-    // With space again the session goes on: the model call is made anew.
+    // With space again the session continues: the model call is repeated.
     world.log.set_full(false);
     world.model.push(ModelScript::text("again"));
     drop(session);

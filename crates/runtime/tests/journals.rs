@@ -1,5 +1,5 @@
-//! A call that keeps a journal goes on where it was cut off, in a program that has its tool; in any other the session stays as
-//! it is.
+//! A call that keeps a journal continues where it was cut off, in a program that has its tool; in any other
+//! the session stays as it is.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! Reactors that are attached to a runtime while a session is open: the session is told of their tools by facts, between two runs.
+//! Reactors that are attached to a runtime while a session is open: the session is notified of their tools by
+//! facts, between two runs.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
@@ -72,13 +73,14 @@ impl World {
         self.session.send(input).await.unwrap()
     }
 
-    /// How the run after this event ended.
+    /// Waits for the end of the run after this event.
     pub(crate) async fn finished(&self, after: u64) -> RunStatus {
         let ended = run_ended(&*self.session, after);
         tokio::time::timeout(PATIENCE, ended).await.unwrap()
     }
 
-    /// Waits for the fact that the session has other tools, which comes after this event. Returns its `seq` and whether it has the weather.
+    /// Waits for the fact that the session has other tools, which comes after this event. Returns its `seq`
+    /// and whether it has the weather.
     async fn told(&self, after: u64) -> (u64, bool) {
         let mut facts = self.session.subscribe(after, View::Environment).await.unwrap();
         let told = async {
@@ -232,7 +234,8 @@ impl Tool for Obedient {
 
 #[tokio::test]
 async fn a_call_is_unknown_and_not_interrupted_where_its_reactor_is_detached_past_its_deadline() {
-    // Which of the two the tool's task is told first was a matter of chance: one round in two told it to stop.
+    // Which of the two the tool's task is told first was a matter of chance: one round in two told it to
+    // stop.
     for _ in 0..20 {
         let mut world = World::new([weather_call("call_1"), ModelScript::text("done")]).await;
         let gate = Gate::closed();

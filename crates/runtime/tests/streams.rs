@@ -1,5 +1,5 @@
-//! One session as many streams: any interleaving of agents, slow readers, cuts and replays from anywhere. Every stream gets exactly
-//! its events, in order, each once.
+//! One session as many streams: any interleaving of agents, slow readers, cuts and replays from anywhere.
+//! Every stream gets exactly its events, in order, each once.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::sync::{Arc, Mutex};
@@ -30,7 +30,7 @@ struct State {
     readers: Vec<mpsc::Sender<Delivery>>,
     closed: bool,
     subscriptions: usize,
-    /// How much had happened when somebody was cut off last: who is cut off twice without any news gives up.
+    /// The number of events at the last cut: a reader that is cut off twice without any news gives up.
     cut_at: usize,
     /// Nobody can come back any more.
     broken: bool,
@@ -103,7 +103,7 @@ impl Session {
         self.state.lock().unwrap().events.len()
     }
 
-    /// What a stream has to bring that begins after `after`.
+    /// Returns the events that a stream from `after` has to deliver.
     fn expected(&self, select: &Select, after: u64) -> Vec<StreamEvent> {
         let mut fold = StreamFold::default();
         let state = self.state.lock().unwrap();
@@ -396,7 +396,7 @@ fn say(session: &Session, agent_number: usize, what: u8, same_fact: bool) {
     session.publish(&id, same_fact, event);
 }
 
-/// How this agent last came or went.
+/// Returns the last arrival or departure of this agent.
 fn last_of(session: &Session, id: &str) -> Option<RuntimeEvent> {
     let events = &session.state.lock().unwrap().events;
     let of = |event: &&Event| {

@@ -72,7 +72,8 @@ impl Identity {
         }
     }
 
-    /// Under which name they wait and are counted: their own, or that of the address that a visitor comes from.
+    /// Under which name they wait and are counted: their own, or that of the address that a visitor comes
+    /// from.
     fn line(&self, address: &str) -> OwnerId {
         if self.visitor {
             OwnerId::new(format!("visitors at {address}"))
@@ -157,7 +158,7 @@ impl Authenticator {
         })
     }
 
-    /// Returns a challenge over HTTP, where it cannot belong to a connection: it is remembered until it is
+    /// Returns a challenge over HTTP, if it cannot belong to a connection: it is remembered until it is
     /// answered. If `address` has too many open challenges, its oldest one is forgotten.
     ///
     /// # Errors

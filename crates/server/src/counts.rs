@@ -41,7 +41,7 @@ pub struct ServerCounters {
     pub subscriptions: MetricCounter,
     /// Frames of clients.
     pub received: MetricCounter,
-    /// Of those, refused.
+    /// Frames of clients that were refused.
     pub refused: MetricCounter,
     /// Frames that were sent.
     pub sent: MetricCounter,

@@ -15,8 +15,8 @@ use crate::control::remote;
 /// read.
 pub(crate) const CHECKS: usize = 1;
 
-/// The number of whole answers about a session that are built at once, one per person: each is held in memory
-/// until it is sent.
+/// The number of complete answers about a session that are built at once, one per person: each is held in
+/// memory until it is sent.
 pub(crate) const ANSWERS: usize = 4;
 
 /// The number of large request bodies that are read at once, one per person: each is held in memory.

@@ -72,7 +72,8 @@ fn is_public(url: &str) -> bool {
     }
     let host = authority.host().trim_matches(['[', ']']).to_ascii_lowercase();
     match host.parse() {
-        // An address that embeds an IPv4 address reaches that only through a gateway of the network it is used in.
+        // An address that embeds an IPv4 address reaches that only through a gateway of the network it is
+        // used in.
         Ok(IpAddr::V6(address)) if embedded_ipv4(address).is_some() => false,
         Ok(address) => is_public_address(address),
         Err(_) => is_public_name(host.strip_suffix('.').unwrap_or(&host)),

@@ -16,7 +16,7 @@ use crate::state::ServerState;
 
 /// The time for which cached sums of size and cost are valid.
 const BELIEVED: Duration = Duration::from_secs(5);
-/// Of how many people that is remembered.
+/// The number of people that are remembered.
 const REMEMBERED: usize = 1024;
 /// Over which time costs are added up.
 const DAY_US: i64 = 24 * 60 * 60 * 1_000_000;

@@ -13,7 +13,8 @@ use crate::connection_limits::{ConnectionRefused, TOO_MANY};
 const WITHIN: Duration = Duration::from_secs(1);
 /// The number of refused clients that are answered at once.
 const AT_ONCE: usize = 64;
-/// A fatal alert of TLS, `internal_error`: <https://www.rfc-editor.org/rfc/rfc8446#section-6>. It has none for "come back later".
+/// A fatal alert of TLS, `internal_error`: <https://www.rfc-editor.org/rfc/rfc8446#section-6>. It has none
+/// for "come back later".
 const ALERT: [u8; 7] = [0x15, 0x03, 0x03, 0x00, 0x02, 0x02, 0x50];
 
 /// Answers the clients that are refused.
@@ -37,7 +38,8 @@ impl Rejector {
             let speaks = tokio::time::timeout(WITHIN, begins_with_handshake(&stream)).await;
             // A client that sends nothing in time gets an answer in HTTP.
             if let Ok(is_tls) = speaks.unwrap_or(Ok(false)) {
-                // What is left unread when a connection is closed makes a reset of it, and may take our words with it.
+                // What is left unread when a connection is closed makes a reset of it, and may take our words
+                // with it.
                 let _ = stream.try_read(&mut [0; 4096]);
                 let _ = if is_tls {
                     stream.try_write(&ALERT)

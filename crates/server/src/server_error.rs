@@ -50,7 +50,7 @@ pub enum ServerError {
 }
 
 impl ServerError {
-    /// Returns the advice: a command to run, where one mends it.
+    /// Returns the advice: a command to run, if one mends it.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::ReadableTlsKey { path, .. } => Some(format!(

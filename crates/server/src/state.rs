@@ -175,7 +175,7 @@ impl ServerState {
         &self.checks
     }
 
-    /// Returns the permits to build a whole answer about a session: a page of its events, its state.
+    /// Returns the permits to build a complete answer about a session: a page of its events, its state.
     pub fn answer_turns(&self) -> &FairSemaphore {
         &self.answers
     }

@@ -164,7 +164,8 @@ impl Announced {
     }
 }
 
-/// Announces calls of members that wait, for as long as the server runs: a session at most once in a [`PAUSE`].
+/// Announces calls of members that wait, for as long as the server runs: a session at most once in a
+/// [`PAUSE`].
 pub(crate) async fn announce(state: Arc<ServerState>) {
     let filter = Filter::all().event_type("approval_requested");
     let Ok(mut questions) = state

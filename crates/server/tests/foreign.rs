@@ -106,7 +106,7 @@ async fn no_frame_of_a_member_reaches_a_session_of_another() {
     world.end().await;
 }
 
-/// A frame that makes no sense is refused, whatever came before it, and the connection goes on.
+/// A frame that makes no sense is refused, whatever came before it, and the connection continues.
 #[tokio::test]
 async fn frames_that_make_no_sense_are_refused_one_by_one() {
     let world = World::new().await;

@@ -1,4 +1,5 @@
-//! TLS with the server's own key: clients see that the server has it, and what it signs and gives out counts nowhere else.
+//! TLS with the server's own key: clients see that the server has it, and what it signs and gives out counts
+//! nowhere else.
 #![allow(
     missing_docs,
     clippy::expect_used,
@@ -186,8 +187,8 @@ async fn a_slow_handshake_is_cut_off() {
     world.end().await;
 }
 
-/// A message of 60 KiB that never ends, in records of 4 KiB: of one so long the server would keep all. No time limit ends the
-/// connection here, only what it sent.
+/// A message of 60 KiB that never ends, in records of 4 KiB: of one so long the server would keep all. No
+/// time limit ends the connection here, only what it sent.
 #[tokio::test]
 async fn a_long_handshake_is_cut_off() {
     let mut options = options();

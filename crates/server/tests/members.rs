@@ -164,8 +164,8 @@ async fn rules_of_the_settings_hold_without_a_restart() {
     world.end().await;
 }
 
-/// A run of a member whose money is used up is stopped, and says why; a call that waits for a person goes on
-/// waiting.
+/// A run of a member whose money is used up is stopped, and says why; a call that waits for a person
+/// continues waiting.
 #[tokio::test]
 async fn a_run_ends_when_the_money_of_its_owner_is_used_up() {
     let rule = json!({"effect": "allow", "tool": "bash", "argument": "tail *"});

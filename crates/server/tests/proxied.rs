@@ -1,4 +1,5 @@
-//! Clients behind a proxy that the operator trusts are counted each for themselves; nobody else's word counts.
+//! Clients behind a proxy that the operator trusts are counted each for themselves; nobody else's word
+//! counts.
 #![allow(
     missing_docs,
     clippy::expect_used,

@@ -36,7 +36,7 @@ fn frames(session: &str) -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// A run was cut off. Bob and a visitor look, in every view and with every frame: nothing goes on. Then the
+/// A run was cut off. Bob and a visitor look, in every view and with every frame: nothing continues. Then the
 /// owner comes, and what they have read is the whole log, each fact once.
 #[test]
 fn who_only_reads_has_nothing_run_and_reads_on_when_somebody_acts() {

@@ -218,7 +218,7 @@ async fn bodies_of_somebody_unknown_are_not_waited_for() {
 async fn after_a_body_that_nobody_read_the_next_request_is_answered_or_the_client_is_told() {
     let world = World::new().await;
     let head = |more: &str| format!("POST /v1/sessions HTTP/1.1\r\nhost: localhost\r\n{more}\r\n\r\n");
-    // A short body that comes late is read, and the connection goes on.
+    // A short body that comes late is read, and the connection continues.
     let mut bare = Bare::new(&world).await;
     for _ in 0..5 {
         bare.send(head("content-length: 4096")).await;
@@ -234,7 +234,8 @@ async fn after_a_body_that_nobody_read_the_next_request_is_answered_or_the_clien
         bare.send(HEALTH).await;
         assert_eq!(bare.status().await, 200);
     }
-    // A long one is not, nor one whose length nobody knows, which the answer says; and the answer is not lost under it.
+    // A long one is not, nor one whose length nobody knows, which the answer says; and the answer is not lost
+    // under it.
     for (more, body) in [
         ("content-length: 5000", " ".repeat(5_000)),
         ("content-length: 65000", " ".repeat(65_000)),

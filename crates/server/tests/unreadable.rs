@@ -1,5 +1,5 @@
-//! A session that cannot be read is in nobody's way: the others go on, lists are shown, and the operator gets
-//! rid of it.
+//! A session that cannot be read is in nobody's way: the others continue, lists are shown, and the operator
+//! gets rid of it.
 #![allow(
     missing_docs,
     clippy::unwrap_used,

@@ -85,7 +85,8 @@ fn server_rules() -> impl Strategy<Value = Option<Arc<ServerRules>>> {
     prop::option::of(some)
 }
 
-/// Tools as a client may send them: those of the server with other words about what they do, or a few of them.
+/// Tools as a client may send them: those of the server with other words about what they do, or a few of
+/// them.
 fn tools() -> impl Strategy<Value = Arc<[ToolSpec]>> {
     (0..4_u8).prop_map(|how| {
         let forge = |tool: &ToolSpec| {
@@ -192,7 +193,7 @@ fn listed() -> Vec<ModelSpec> {
     vec![usual, free, dear]
 }
 
-/// One of these, mostly, or one that the server does not list.
+/// Usually one of these models, or one that the server does not list.
 fn models() -> impl Strategy<Value = ModelSpec> {
     let mut unlisted = fixture::config().model;
     unlisted.id = "made-up-elsewhere".into();
@@ -352,16 +353,17 @@ const SEQUENCES: u32 = 512;
 struct Tally {
     /// Sessions that were made.
     made: Cell<u32>,
-    /// Of those, with agents to which people are routed.
+    /// The number of those with agents to which people are routed.
     routed: Cell<u32>,
     /// Changes that were taken.
     taken: Cell<u32>,
-    /// Of those, after the settings had changed.
+    /// The number of those taken after the settings had changed.
     taken_later: Cell<u32>,
 }
 
 impl Tally {
-    /// So many sessions were made, half as many changes taken, and some of them after the settings had changed.
+    /// Checks that this many sessions were made, half as many changes taken, and some of them after the
+    /// settings had changed.
     fn is_enough(&self, made: u32) {
         let counts = [&self.made, &self.taken, &self.taken_later].map(Cell::get);
         eprintln!(
@@ -393,7 +395,7 @@ fn try_all<S: Strategy>(of: &S, test: impl Fn(S::Value) -> TestCaseResult) {
 struct World<'t> {
     /// The session as it is now.
     now: AgentConfig,
-    /// As it would be, had nobody but the operator changed anything.
+    /// The configuration if nobody but the operator had changed anything.
     before: AgentConfig,
     bounds: MemberBounds,
     /// The loosest approval mode of all settings that there were.
@@ -524,7 +526,8 @@ fn driver_has_no_more(
         .is_some_and(|was| is.max_output_tokens.is_none_or(|is| is > was));
     prop_assert!(!answers_more);
     prop_assert!(is.thinking_tokens.unwrap_or(0) <= was.thinking_tokens.unwrap_or(0));
-    // The operator may give this session another approval mode than that of the settings, but no way around their rules.
+    // The operator may give this session another approval mode than that of the settings, but no way around
+    // their rules.
     let reference = by_settings(bounds, ApprovalMode::Ask);
     // What cannot be read is refused where nobody is asked. Whoever drives may have people asked.
     let asked = AgentConfig {

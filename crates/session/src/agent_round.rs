@@ -23,7 +23,6 @@ pub(crate) struct AgentStep<'a> {
     pub(crate) agent: &'a AgentStateId,
     /// The run that it is said in; `None` before the agent's first.
     pub(crate) run: Option<&'a RunId>,
-    /// The output of the agent.
     pub(crate) output: AgentOutput,
 }
 
@@ -80,8 +79,8 @@ impl<'a, H: FnMut(AgentStep<'_>)> AgentRound<'a, H> {
     /// Makes the context of an agent from its place: whether it is a child, its depth, and the budgets of the
     /// agents above.
     ///
-    /// Made anew before each input, because `before` counts on. Where the state alone is wanted a child still
-    /// speaks, to the agent above: that one acts on it.
+    /// Created for each input, because `before` changes. A child produces outputs even if only the state is
+    /// wanted, because its parent reads them.
     pub(crate) fn context<'b>(
         &'b self,
         agent: &AgentStateId,

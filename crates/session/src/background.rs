@@ -1,19 +1,19 @@
-//! Commands in the background that a session had when its program ended. Jobs end with the program, whether it is left, killed or loses
-//! power, and whoever continues with the session has to know.
+//! Commands in the background that a session had when its program ended. Jobs end with the program, whether
+//! it is left, killed or loses power, and whoever continues with the session has to know.
 
 use agentx_types::{AgentConfig, EnvironmentEvent, LeftRunning, RequestedCall};
 use serde_json::Value;
 
-/// The most letters of a command line that are told.
+/// The most letters of a command line that are reported.
 const SHOWN: usize = 60;
 /// The most jobs that are remembered; a toolbox lets fewer run.
 const MOST: usize = 64;
 
 /// The jobs that run, by what is recorded.
 ///
-/// A tool that runs command lines (its spec has `command_argument`) names the job in `details.job` of its result where the command went on in
-/// the background. `running: false` beside the name in a result of any tool, or `job_ended`, says that it ended. More than [`MOST`] are not
-/// remembered.
+/// A tool that runs command lines (its spec has `command_argument`) names the job in `details.job` of its
+/// result where the command continued in the background. `running: false` beside the name in a result of any
+/// tool, or `job_ended`, says that it ended. More than [`MOST`] are not remembered.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct BackgroundJobs {
     running: Vec<RunningJob>,
@@ -22,7 +22,7 @@ pub(crate) struct BackgroundJobs {
 /// A job that runs, as the session remembers it.
 #[derive(Clone, Debug, PartialEq)]
 struct RunningJob {
-    /// Its name in the session, such as `job_1`.
+    /// The name in the session, such as `job_1`.
     job: String,
     /// The beginning of the first line of its command, 60 letters at most.
     command: String,

@@ -1,8 +1,9 @@
-//! The AgentBridge: the only one who reads an agent's outputs from outside. What needs the agent's own state becomes
-//! RuntimeEvents and read models here; what facts alone say is the receptors'.
+//! The AgentBridge: the only one who reads an agent's outputs from outside. What needs the agent's own state
+//! becomes RuntimeEvents and read models here; what facts alone say is the receptors'.
 //!
-//! Called by the fold for each output of each agent, in the order in which the agents say them, after all receptors have spoken about
-//! the same fact. Both functions are pure and keep nothing: an output means the same wherever it comes up.
+//! Called by the fold for each output of each agent, in the order in which the agents say them, after all
+//! receptors have spoken about the same fact. Both functions are pure and keep nothing: an output means the
+//! same wherever it comes up.
 //!
 //! | an agent says | RuntimeEvents, in this order | read model |
 //! | --- | --- | --- |
@@ -19,7 +20,8 @@
 //! | a turn begins, ends | `turn_request`, `turn_response` | – |
 //! | the Stream layer | – but `chunk` for what a tool emits | – |
 //!
-//! Each event has one emitter (invariant 4): `–` means that a receptor emits the event, or that it stays internal.
+//! Each event has one emitter (invariant 4): `–` means that a receptor emits the event, or that it stays
+//! internal.
 
 use agentx_types::{
     AgentOutput, ApprovalSettled, AssistantMessageAdded, Chunk, Closed, ContentPart, ContextChanged, Eof,
@@ -30,10 +32,11 @@ use agentx_types::{
 
 use crate::Projection;
 
-/// Pushes what `output` means onto `out`. The Stream layer says nothing new outside, but for what a tool emits: the rest the
-/// StreamReceptor has said.
+/// Pushes what `output` means onto `out`. The Stream layer says nothing new outside, but for what a tool
+/// emits: the rest the StreamReceptor has said.
 ///
-/// `out` is appended to and never cleared. The events have no envelope yet: their `seq`, `index` and agent are the fold's to give.
+/// `out` is appended to and never cleared. The events have no envelope yet: their `seq`, `index` and agent
+/// are the fold's to give.
 ///
 /// ```
 /// use agentx_session::bridge::runtime_events_for;
@@ -72,8 +75,8 @@ pub fn runtime_events_for(output: &AgentOutput, out: &mut Vec<RuntimeEvent>) {
     }
 }
 
-/// The State layer. `eof` stands before `run_finished`, so that who reads a stream to its `eof` has every chunk and can stop there, and
-/// who counts runs still hears how it ended.
+/// The State layer. `eof` stands before `run_finished`, so that who reads a stream to its `eof` has every
+/// chunk and can stop there, and who counts runs still hears how it ended.
 fn state_meaning(state: &StateOutput, out: &mut Vec<RuntimeEvent>) {
     match state.clone() {
         StateOutput::RunStarted { run_id, message_id } => out.push(RunStarted { run_id, message_id }.into()),
@@ -157,8 +160,8 @@ fn approval_settled(tool_call_id: ToolCallId, allowed: bool) -> RuntimeEvent {
     .into()
 }
 
-/// The Message layer. The parts of an answer come as chunks before the answer itself: they are for whoever did not listen to the deltas,
-/// and who did passes them over (`crates/runtime/src/streams/fold.rs`).
+/// The Message layer. The parts of an answer come as chunks before the answer itself: they are for whoever
+/// did not listen to the deltas, and who did passes them over (`crates/runtime/src/streams/fold.rs`).
 fn message_meaning(output: &MessageOutput, out: &mut Vec<RuntimeEvent>) {
     match output {
         MessageOutput::User { message } => out.push(
@@ -221,7 +224,8 @@ fn turn_meaning(turn: &TurnOutput) -> RuntimeEvent {
     }
 }
 
-/// A part of an answer as it is read out: words and thoughts. Calls have events of their own, and media and opaque parts are not streamed.
+/// A part of an answer as it is read out: words and thoughts. Calls have events of their own, and media and
+/// opaque parts are not streamed.
 fn chunk(part: &ContentPart) -> Option<RuntimeEvent> {
     let (medium, text) = match part {
         ContentPart::Text(part) => (Medium::Text, part.text.clone()),
@@ -249,8 +253,8 @@ fn call_id(part: &ContentPart) -> Option<ToolCallId> {
 
 /// Returns the change of `output` in the read models, if any. `seq` is the fact that it follows from.
 ///
-/// A change may come again, because read models can be rebuilt from the log: the message's id and the `seq` of what was spent are keys, so
-/// a store takes a repeated one for the same.
+/// A change may come again, because read models can be rebuilt from the log: the message's id and the `seq`
+/// of what was spent are keys, so a store takes a repeated one for the same.
 pub(crate) fn projection(output: &AgentOutput, context: ProjectionContext<'_>) -> Option<Projection> {
     let message = |message: &Message| Projection::Message {
         seq: context.seq,
@@ -293,7 +297,8 @@ pub(crate) struct ProjectionContext<'a> {
 }
 
 /// The words of a message that a person would search for: texts, and what tools were asked and answered.
-/// Thoughts are left out: a person who searches looks for what was said to them. A call is written as its name and its arguments in JSON.
+/// Thoughts are left out: a person who searches looks for what was said to them. A call is written as its
+/// name and its arguments in JSON.
 fn searchable(message: &Message) -> String {
     let mut out = String::new();
     for part in &message.content {

@@ -1,5 +1,5 @@
-//! An agent's tools as a program has them: what a log or a client says about a tool is not believed, but which of them an agent
-//! has, in which order, and which of them ends its runs, is the agent's own.
+//! The agent's choice of tools (names, order, quit flag). Their descriptions always come from this program,
+//! not from the log or a client.
 
 use std::sync::Arc;
 

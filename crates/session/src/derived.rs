@@ -1,7 +1,8 @@
 //! The derived output of the fold of a session for one fact.
 //!
-//! Everything here can be made again from the log, to the same bytes; none of it is stored but the read models and the digest. Whoever acts
-//! takes `actions`; whoever only looks (a mirror, a replay, a test) drops them: their results follow in the log.
+//! Everything here can be made again from the log, to the same bytes; none of it is stored but the read
+//! models and the digest. Whoever acts takes `actions`; whoever only looks (a mirror, a replay, a test) drops
+//! them: their results follow in the log.
 
 use agentx_types::{Action, AgentOutput, AgentStateId, Envelope, EnvironmentEvent, RuntimeEvent, Source};
 

@@ -1,10 +1,10 @@
-//! The digest of what was derived: what a replay is compared with. It begins anew with each writer and each fork, so that a
-//! session can be opened without deriving its frames again.
+//! The digest of what was derived: what a replay is compared with. It begins anew with each writer and each
+//! fork, so that a session can be opened without deriving its frames again.
 //!
-//! The driver adds each fact with what followed from it, and commits the value with each batch. A replay that comes to another
-//! value at the same `seq` was derived by other code, or from another log: that is how recorded sessions hold the rules of
-//! agents in place (`crates/history/tests/recorded.rs`). Why it begins
-//! anew is in decision 005 in `issues/`.
+//! The driver adds each fact with what followed from it, and commits the value with each batch. A replay with
+//! another value at the same `seq` was derived by other code, or from another log: that is how recorded
+//! sessions hold the rules of agents in place (`crates/history/tests/recorded.rs`). Why it begins anew is in
+//! decision 005 in `issues/`.
 
 use agentx_types::{ActionBody, Envelope, EnvironmentEvent};
 
@@ -46,7 +46,8 @@ impl DerivedDigest {
         self.hasher.update(&self.buffer);
     }
 
-    /// An action by what it is; of a model call the messages by their ids: they were derived before, and are in the digest.
+    /// An action by what it is; of a model call the messages by their ids: they were derived before, and are
+    /// in the digest.
     fn add_action(&mut self, action: &agentx_types::Action) {
         match &action.body {
             ActionBody::CallModel(call) => {

@@ -24,15 +24,16 @@ use crate::{PendingApproval, Projection, RunState, SessionState, Sharing, Waitin
 
 /// The state of one session: the fold of its facts so far. It is a cache; the log is the truth.
 ///
-/// [`new`](Self::new) begins a session that has seen nothing. Give it every fact of the session once, in `seq` order, by one of two
-/// methods: [`apply`](Self::apply) returns all that follows from it; [`advance`](Self::advance) only moves the state. All other methods
-/// are getters.
+/// [`new`](Self::new) begins a session that has seen nothing. Give it every fact of the session once, in
+/// `seq` order, by one of two methods: [`apply`](Self::apply) returns all that follows from it;
+/// [`advance`](Self::advance) only moves the state. All other methods are getters.
 ///
-/// There are two ways because of what they cost: `advance` takes a third of the time over pieces of answers, and a tenth over rounds of
-/// tools, where `apply` makes a request for each (`crates/runtime/benches/long.rs` prints both). Opening a session needs the state alone.
-/// In both, agents take the same steps; only what nobody hears ([`HeardBy`](agentx_agent::HeardBy)) is left out. Two tests compare them
-/// fact by fact: `both_ways_to_fold_agree_after_each_fact` over random histories (`tests/histories.rs`), and the one over recorded
-/// sessions (`crates/history/tests/recorded.rs`).
+/// There are two ways because of what they cost: `advance` takes a third of the time over pieces of answers,
+/// and a tenth over rounds of tools, where `apply` makes a request for each (`crates/runtime/benches/long.rs`
+/// prints both). Opening a session needs the state alone. In both, agents take the same steps; only what
+/// nobody hears ([`HeardBy`](agentx_agent::HeardBy)) is left out. Two tests compare them fact by fact:
+/// `both_ways_to_fold_agree_after_each_fact` over random histories (`tests/histories.rs`), and the one over
+/// recorded sessions (`crates/history/tests/recorded.rs`).
 ///
 /// ```
 /// use agentx_session::SessionFold;
@@ -55,8 +56,8 @@ pub struct SessionFold {
     agents: AgentTree,
     /// The state that the derived events of later facts depend on.
     receptors: Receptors,
-    /// `seq` of inputs by their idempotency key.
-    /// The first input with a key is the one; a second one with the same key is recorded only where a log says so.
+    /// `seq` of the first input with each idempotency key. A second input with the same key is in the fold
+    /// only if a log contains one.
     keys: BTreeMap<String, u64>,
     forked_from: Option<SessionId>,
     /// The epoch of the last writer; 0 before the first.
@@ -94,7 +95,7 @@ impl SessionFold {
         }
     }
 
-    /// Takes the next fact and says all that follows from it.
+    /// Applies the next fact and returns everything derived from it.
     pub fn apply(&mut self, fact: &Envelope<EnvironmentEvent>) -> Derived {
         self.note(fact);
         let mut meaning = Vec::new();
@@ -208,8 +209,8 @@ impl SessionFold {
         &self.session_id
     }
 
-    /// The first event that takes a newer version to continue from: an agent of a kind that is not known here, or a known event with more
-    /// in it than this version knows. The session can be read, not written.
+    /// The first event that takes a newer version to continue from: an agent of a kind that is not known
+    /// here, or a known event with more in it than this version knows. The session can be read, not written.
     pub fn newer(&self) -> Option<u64> {
         self.newer
     }
@@ -224,8 +225,8 @@ impl SessionFold {
         self.last_seq + 1
     }
 
-    /// Makes a fact of what happened at `at`: the next one of the session. Every `seq` of a live session comes from here. The state does not
-    /// change, so take the fact in before you mint another.
+    /// Makes a fact of what happened at `at`: the next one of the session. Every `seq` of a live session
+    /// comes from here. The state does not change, so take the fact in before you mint another.
     pub fn mint(&self, draft: EventDraft<EnvironmentEvent>, at: Timestamp) -> Envelope<EnvironmentEvent> {
         draft.into_envelope(self.session_id.clone(), self.next_seq(), at)
     }
@@ -267,7 +268,7 @@ impl SessionFold {
         begun.map(|entry| entry.call.tool_call_id.clone()).collect()
     }
 
-    /// Commands in the background that ran when the program ended which wrote last.
+    /// Background commands that were running when the last writer exited.
     pub fn background_jobs(&self) -> impl Iterator<Item = LeftRunning> {
         self.jobs.running()
     }
@@ -352,8 +353,8 @@ impl SessionFold {
         }
     }
 
-    /// The tools that the session's agent has of those that a program offers: the ones that it was given by who opened the session or by
-    /// a person since, and behind them all others, where it has all tools.
+    /// The tools that the session's agent has of those that a program offers: the ones that it was given by
+    /// who opened the session or by a person since, and behind them all others, if it has all tools.
     pub fn tools_of(&self, offered: &[ToolSpec]) -> Vec<ToolSpec> {
         self.tools.of(offered)
     }

@@ -2,9 +2,9 @@
 //!
 //! A session is a log of [`EnvironmentEvent`](agentx_types::EnvironmentEvent)s. [`SessionFold`] takes them
 //! one by one and says what follows from each: what it means to the system (receptors and bridge), what
-//! agents say, what they want done, and what changes in the read models. [`SessionReader`] follows a session: the
-//! log, then what happens, each event once. Live, resume, replay, mirror, fork and test run this code over
-//! the same facts, so the crate does no I/O, reads no clock, holds no lock and builds for
+//! agents say, what they want done, and what changes in the read models. [`SessionReader`] follows a session:
+//! the log, then what happens, each event once. Live, resume, replay, mirror, fork and test run this code
+//! over the same facts, so the crate does no I/O, reads no clock, holds no lock and builds for
 //! `wasm32-unknown-unknown`.
 //!
 //! To read it, begin with [`SessionFold::apply`], then [`receptors`] for what facts mean, `tree.rs` for who

@@ -9,8 +9,8 @@ use agentx_types::{AgentConfig, AgentKind, EnvironmentEvent, Vocabulary as _};
 
 /// Returns whether nobody may continue with a session here that has this event.
 ///
-/// An event whose tag is not known at all stops nobody. One with a known tag that had to be kept whole has more in it than this
-/// version knows.
+/// An event whose tag is not known at all stops nobody. One with a known tag that had to be kept unchanged
+/// has more in it than this version knows.
 pub(crate) fn is_beyond(event: &EnvironmentEvent) -> bool {
     match event {
         EnvironmentEvent::SessionOpened(opened) => is_of_another_kind(&opened.config),

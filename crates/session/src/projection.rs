@@ -11,7 +11,8 @@ use agentx_types::{
 
 /// A change of a read model.
 ///
-/// Each is a whole new value, or has a key (the message's id, the `seq` of what was spent): one that is applied again changes nothing.
+/// Each is a whole new value, or has a key (the message's id, the `seq` of what was spent): one that is
+/// applied again changes nothing.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Projection {
@@ -32,7 +33,7 @@ pub enum Projection {
         agent_state_id: AgentStateId,
         /// The role of the speaker.
         role: Role,
-        /// Its words, for search and previews.
+        /// The words, for search and previews.
         text: String,
     },
     /// The role of a person other than the owner changed.

@@ -19,8 +19,8 @@ pub struct Sharing {
     pub epoch: u64,
     /// The roles of people other than the owner.
     pub roles: BTreeMap<OwnerId, SessionRole>,
-    /// People whose words the model has read: a message, a command that they ran, the note of a refusal, a wish for a summary. They may have
-    /// caused its calls.
+    /// People whose words the model has read: a message, a command that they ran, the note of a refusal, a
+    /// wish for a summary. They may have caused its calls.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub spoke: BTreeSet<OwnerId>,
 }
@@ -56,7 +56,8 @@ impl Sharing {
             }
             EnvironmentEvent::UserMessage(UserMessage { by, .. })
             | EnvironmentEvent::CommandRan(CommandRan { by, .. }) => self.spoke.extend(by.clone()),
-            // The model reads the words behind a refusal, and a summary follows the wishes of the person who drives.
+            // The model reads the words behind a refusal, and a summary follows the wishes of the person who
+            // drives.
             EnvironmentEvent::Approval(answer) if answer.note.is_some() => {
                 self.spoke.extend(answer.by.clone());
             }

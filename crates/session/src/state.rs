@@ -19,7 +19,7 @@ use crate::Sharing;
 pub struct SessionState {
     /// The `seq` of its last event.
     pub last_seq: u64,
-    /// Its agent.
+    /// The agent's configuration.
     pub config: AgentConfig,
     /// The current run, or the last one.
     pub run: Option<RunState>,
@@ -63,7 +63,8 @@ pub struct WaitingInputs {
     pub next_waits: bool,
 }
 
-/// The tools that an agent lost or got back when its session was resumed, because the program now offers others.
+/// The tools that an agent lost or got back when its session was resumed, because the program now offers
+/// others.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -89,7 +90,7 @@ impl ToolsChange {
 pub struct RunState {
     /// The id of the run.
     pub run_id: RunId,
-    /// Its state.
+    /// The status of the run.
     pub status: RunStatus,
     /// The number of times that the model was answered with tool results.
     pub iterations: u32,
@@ -109,11 +110,11 @@ pub struct PendingApproval {
     pub reason: String,
     /// The rule that `session` or `always` would keep.
     pub suggested: Rule,
-    /// Whether the settings of the server would ask too: then only its operator allows the call in the session of a member, and
-    /// nobody with the role `drive` does in a session of the operator.
+    /// Whether the settings of the server would ask too: then only its operator allows the call in the
+    /// session of a member, and nobody with the role `drive` does in a session of the operator.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_server: bool,
-    /// The answers of whoever asked a server for the state that count; absent where all do.
+    /// The answers of whoever asked a server for the state that count; absent if all do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answers: Option<Vec<ApprovalDecision>>,
     /// For a question to a person: the JSON Schema of the answer. The note of an approval with `once` is the answer, as text.

@@ -80,7 +80,8 @@ impl ToolFold {
         self.asked.values_mut().for_each(|asked| *asked = at);
     }
 
-    /// A person has decided, or the question is settled otherwise: the time until then counts for no call that waited for it.
+    /// A person has decided, or the question is settled otherwise: the time until then counts for no call
+    /// that waited for it.
     fn decided(&mut self, id: &ToolCallId, at: Timestamp) {
         let Some(asked) = self.asked.remove(id) else {
             return;

@@ -1,9 +1,10 @@
-//! The agents of a session: a tree. Each takes the facts that concern it; what a child comes to is heard by the agent that made
-//! it, in the same step of the fold.
+//! The agents of a session: a tree. Each takes the facts that concern it; a child's result goes to the agent
+//! that made it, in the same step of the fold.
 //!
-//! The tree decides who takes a fact and in which order; what an agent makes of it is the agent's. It also carries what holds for an agent
-//! because of where it lies: limits of those above, their rules, how deep it is, how many there may be. All of that follows from the facts,
-//! so none of it is an event of its own (decisions 020 and 026 in `issues/`).
+//! The tree decides who takes a fact and in which order; what an agent makes of it is the agent's. It also
+//! carries what holds for an agent because of where it lies: limits of those above, their rules, how deep it
+//! is, how many there may be. All of that follows from the facts, so none of it is an event of its own
+//! (decisions 020 and 026 in `issues/`).
 
 use std::collections::BTreeMap;
 
@@ -17,13 +18,15 @@ use crate::agent_round::{AgentRound, AgentStep, RoundInputs};
 
 /// The agents that are there.
 ///
-/// Guaranteed, whatever a log says: each child has one parent, there is no circle, and every line of parents ends at the root or at
-/// an agent without one. An agent that is gone leaves its children to the one above it.
+/// Guaranteed, whatever a log says: each child has one parent, there is no circle, and every line of parents
+/// ends at the root or at an agent without one. An agent that is gone leaves its children to the one above
+/// it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct AgentTree {
     /// `None` before `session_opened`, and for ever in a log that has none.
     root: Option<AgentStateId>,
-    /// In the order of their ids, which is the order in which they take a fact. A map with another order would give other ids to actions.
+    /// In the order of their ids, which is the order in which they take a fact. A map with another order
+    /// would give other ids to actions.
     agents: BTreeMap<AgentStateId, Agent>,
     /// The agent that made it, by child.
     parents: BTreeMap<AgentStateId, AgentStateId>,
@@ -61,8 +64,8 @@ impl AgentTree {
         self.agents.insert(id.clone(), Agent::new(id, config));
     }
 
-    /// An agent makes another. One that is there already stays what it is; one whose maker is not there is the session's own. So
-    /// the agents stay a tree, whatever a log says.
+    /// An agent makes another. One that is there already stays what it is; one whose maker is not there is
+    /// the session's own. So the agents stay a tree, whatever a log says.
     pub(crate) fn spawn(&mut self, id: AgentStateId, parent: AgentStateId, mut config: AgentConfig) {
         if self.agents.contains_key(&id) {
             return;
@@ -78,7 +81,8 @@ impl AgentTree {
             self.agents.insert(id.clone(), Agent::new(id, config));
             return;
         };
-        // A script that makes an agent knows the rules of the moment at which it was called; others hold by now.
+        // A script that makes an agent knows the rules of the moment at which it was called; others hold by
+        // now.
         let maker = self.agents.get(&parent).map(Agent::config);
         if let Some(maker) = maker.filter(|maker| maker.rules_version >= since::RULES_REACH_BELOW) {
             hold_to(&mut config, maker);
@@ -134,11 +138,13 @@ impl AgentTree {
         }
     }
 
-    /// Lets all that `fact` concerns take it, and hands what they say to `on_output`. Returns what they want done.
+    /// Lets all that `fact` concerns take it, and hands what they say to `on_output`. Returns what they want
+    /// done.
     ///
-    /// The order, which ids of actions depend on: other rules of the server, the step of each agent that the fact is addressed to, what
-    /// changes for those below, and last what children said, first come first served, until nobody says anything more. That ends, because
-    /// what an agent says goes to the one above it alone, and the root's goes to nobody.
+    /// The order, which ids of actions depend on: other rules of the server, the step of each agent that the
+    /// fact is addressed to, what changes for those below, and last what children said, first come first
+    /// served, until nobody says anything more. That ends, because what an agent says goes to the one above
+    /// it alone, and the root's goes to nobody.
     pub(crate) fn step<H: FnMut(AgentStep<'_>)>(
         &mut self,
         fact: &Envelope<EnvironmentEvent>,
@@ -177,7 +183,8 @@ impl AgentTree {
             self.give(&parent, &mut round, |agent, context| {
                 agent.on_child(&child, &output, fact, context)
             });
-            // What a grandchild spends counts all the way up, before anybody asks for more because of what it came to.
+            // What a grandchild spends counts all the way up, before anybody asks for more because of what it
+            // came to.
             let is_child = self.parents.contains_key(&parent);
             if is_child && matches!(output, AgentOutput::State(StateOutput::Spent { .. })) {
                 round.upward.push_front((parent, output));
@@ -189,8 +196,7 @@ impl AgentTree {
         round.actions
     }
 
-    /// Gives one agent an input that follows from the fact.
-    /// Nothing happens where that agent is gone by now.
+    /// Gives one agent an input that follows from the fact. Nothing happens if that agent is gone by now.
     fn give<H: FnMut(AgentStep<'_>)>(
         &mut self,
         id: &AgentStateId,
@@ -256,7 +262,7 @@ impl AgentTree {
         }
     }
 
-    /// Makes the agents below one as strict as the fact makes that one. Where it is less strict than before,
+    /// Makes the agents below one as strict as the fact makes that one. If it is less strict than before,
     /// they stay as they are: nobody who is below gets more than they were given.
     fn pass_on_approval<H: FnMut(AgentStep<'_>)>(&mut self, round: &mut AgentRound<'_, H>) {
         let fact = round.fact;

@@ -1,8 +1,9 @@
-//! The view `ui`: what RuntimeEvents are to a simple client. A pure projection beside the others, so that a server and a
-//! mirror say the same.
+//! The view `ui`: what RuntimeEvents are to a simple client. A pure projection beside the others, so that a
+//! server and a mirror say the same.
 //!
-//! What is said about a fact follows from that fact's own RuntimeEvents and nothing before them: a reader that begins anywhere
-//! sees what everybody sees. `connection_state` and `command_result` follow from no fact; the server says them itself.
+//! What is said about a fact follows from that fact's own RuntimeEvents and nothing before them: a reader
+//! that begins anywhere sees what everybody sees. `connection_state` and `command_result` follow from no
+//! fact; the server says them itself.
 
 use agentx_types::{
     ContentPart, Envelope, ErrorRaised, OwnerId, RunStatus, RuntimeEvent, ToolCallAnswered, ToolCallId,
@@ -27,7 +28,8 @@ const ASSISTANT: &str = "assistant";
 /// | `run_finished` | `run_finished` |
 /// | `error` | `error` |
 ///
-/// Everything else is not shown. `index` counts what is shown of a fact, from 0: it is another number than that of the event it came from.
+/// Everything else is not shown. `index` counts what is shown of a fact, from 0: it is another number than
+/// that of the event it came from.
 ///
 /// ```
 /// use agentx_session::UiProjection;
@@ -62,8 +64,8 @@ impl UiProjection {
         }
     }
 
-    /// Takes the next event of the view `runtime` and adds what a simple client is shown of it. All events of one fact go
-    /// through the same projection, in their order.
+    /// Takes the next event of the view `runtime` and adds what a simple client is shown of it. All events of
+    /// one fact go through the same projection, in their order.
     pub fn project(&mut self, event: &Envelope<RuntimeEvent>, out: &mut Vec<Envelope<UiEvent>>) {
         if event.seq != self.seq {
             self.seq = event.seq;
@@ -120,8 +122,8 @@ impl UiProjection {
         })
     }
 
-    /// The whole answer stands beside the end of a call; `short` is said where it does not.
-    /// It does not where the call was answered before, or by another fact than the one that ends it.
+    /// The complete answer stands beside the end of a call; `short` is said where it does not. It does not if
+    /// the call was answered before, or by another fact than the one that ends it.
     fn finished(&mut self, id: &ToolCallId, name: &str, status: UiToolStatus, short: &str) -> UiEvent {
         let answer = self.answer.take().filter(|(answered, _)| answered == id);
         UiToolCallFinished {

@@ -94,7 +94,7 @@ impl World {
         calls.unwrap()
     }
 
-    /// Who said what, last.
+    /// Returns the last message of each agent.
     fn said(&self) -> Vec<(&str, String)> {
         let said = self.last.events.iter().map(|frame| {
             let agent = frame.agent_state_id.as_ref().unwrap().as_str();
@@ -184,8 +184,8 @@ fn a_call_knows_how_deep_its_agent_lies_also_when_those_between_are_gone() {
     }
 }
 
-/// Whether a rule that denies reaches an agent that is there already, where the session's rules have this version: one that is added,
-/// one in a whole new list, one whose agent is told only after it was made.
+/// Whether a rule that denies reaches an agent that is there already, where the session's rules have this
+/// version: one that is added, one in a whole new list, one whose agent is told only after it was made.
 fn reaches_who_is_there(version: u32) -> Vec<bool> {
     let deny = |tool: &str| Rule {
         effect: RuleEffect::Deny,
@@ -236,7 +236,7 @@ fn rules_and_the_guard_reach_agents_that_are_there_already() {
     );
 }
 
-/// What a model call under way is billed with at an event that ends it.
+/// Returns the cost of a model call in progress at an event that ends it.
 fn billed_at(end: impl Into<EnvironmentEvent>) -> Vec<Projection> {
     let mut world = World::open();
     world.say("agt_1");

@@ -1,5 +1,5 @@
-//! A log that a newer version wrote is folded, whatever word in it is not known here; and it is known from which event on nobody may
-//! go on with it.
+//! A log that a newer version wrote is folded, whatever word in it is not known here; and it is known from
+//! which event on nobody may continue with it.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

@@ -1,5 +1,5 @@
-//! The one follower: however its source is cut, laps over, repeats and comes too early, each event comes once and in order, and that it
-//! has caught up is said once, where it has.
+//! The one follower: however its source is cut, laps over, repeats and comes too early, each event comes once
+//! and in order, and that it has caught up is said once, where it has.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::collections::VecDeque;
@@ -15,7 +15,7 @@ use proptest::prelude::*;
 /// Everything that is done in a test comes to an end before this.
 const STEPS: usize = 100_000;
 
-/// What happens in a session, and how far it has happened.
+/// The events of a session, and the number of those that have happened.
 struct World {
     facts: Vec<Fact>,
     /// Facts and what they mean, as they are published.
@@ -54,7 +54,7 @@ impl World {
         self.committed = (self.committed + count).min(self.facts.len());
     }
 
-    /// How the session stood after a fact.
+    /// Returns the state of the session after a fact.
     fn fold(&self, seq: u64) -> Box<SessionFold> {
         let mut fold = Box::new(SessionFold::new(fixture::session_id()));
         for fact in self.facts.iter().filter(|fact| fact.seq <= seq) {
@@ -63,7 +63,7 @@ impl World {
         fold
     }
 
-    /// What a reader has to be given that begins after `start`, up to the fact `end`.
+    /// Returns the deliveries to a reader that begins after `start`, up to the fact `end`.
     fn expected(&self, view: View, start: EventCursor, end: u64) -> Vec<(EventCursor, String)> {
         let all = self.published.iter().filter_map(|heard| match (view, heard) {
             (View::Environment, SourceItem::Fact(fact)) => told(&Delivery::Environment(fact.clone())),
@@ -89,7 +89,7 @@ fn told(delivery: &Delivery) -> Option<(EventCursor, String)> {
     }
 }
 
-/// What there is to follow.
+/// The kinds of sources.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
     /// A log, and a bus of what is committed to it.
@@ -131,13 +131,14 @@ struct Source {
     kind: Kind,
     world: World,
     tape: Tape,
-    /// What it brings while it is live, up to where everything that happens later is added.
+    /// The live items, up to the position from which all later events are added.
     queue: VecDeque<SourceItem>,
-    /// How much of what is published is in the queue.
+    /// The number of published events in the queue.
     queued: usize,
-    /// How many of them come too early: they come again in order, and only then may anything come twice.
+    /// The number of events that arrive too early: they arrive again in order, and only then may anything
+    /// come twice.
     early: usize,
-    /// What it brought last.
+    /// The last items of the source.
     last: Vec<SourceItem>,
     /// Up to where it said last that the log goes, where it is looked at again and again.
     known: u64,
@@ -215,7 +216,7 @@ impl Source {
         self.world.published.get(range).unwrap_or_default().to_vec()
     }
 
-    /// How much is published of the first so many facts.
+    /// Returns the number of published events of the first `facts` facts.
     fn published(&self, facts: usize) -> usize {
         let published = self.world.published.iter().enumerate();
         let mut begins = published.filter(|(_, heard)| matches!(heard, SourceItem::Fact(_)));
@@ -238,7 +239,7 @@ impl Source {
         reading.page(self.world.facts.get(again..upto).unwrap().to_vec());
     }
 
-    /// What it brings next; `None` where nothing more happens.
+    /// Returns the next item; `None` if nothing more happens.
     fn hear(&mut self) -> Option<SourceItem> {
         if self.kind == Kind::Polled {
             let commits = self.tape.below(8).max(1);
@@ -464,7 +465,7 @@ fn cut_after(world: &World, (view, brings): (View, LiveContent), seen: u64) -> S
     reading
 }
 
-/// What a source brings of the facts after `after`, up to `upto`.
+/// Returns the items of a source for the facts after `after`, up to `upto`.
 fn heard_of(world: &World, brings: LiveContent, after: u64, upto: u64) -> Vec<SourceItem> {
     let all = world.published.iter().filter(|heard| match heard {
         SourceItem::Fact(fact) => brings == LiveContent::Facts && fact.seq > after && fact.seq <= upto,

@@ -1,9 +1,9 @@
-//! Taking over the rows of another log, so that a copy has the very bytes of the original. Called by `SessionLog::adopt`, on
-//! the thread that writes.
+//! Taking over the rows of another log, so that a copy has the very bytes of the original. Called by
+//! `SessionLog::adopt`, on the thread that writes.
 //!
-//! Nothing of what comes is believed: the chain has to follow what is here, each hash has to be right, and every row has to
-//! say the facts that are here already. Then the rows here go and those take their place, in one transaction. The facts stay
-//! the same, so the read models do too.
+//! Nothing of what comes is believed: the chain has to follow what is here, each hash has to be right, and
+//! every row has to say the facts that are here already. Then the rows here go and those take their place, in
+//! one transaction. The facts stay the same, so the read models do too.
 
 use std::ops::ControlFlow;
 
@@ -76,7 +76,7 @@ impl Taking<'_> {
         let Some(here) = parts.last() else {
             return Ok(None);
         };
-        // A fork that was kept whole, from its first event on, is one of two rows from here on.
+        // A fork that was kept unchanged, from its first event on, is one of two rows from here on.
         let links = own.after_seq > 0 && here.after == 0;
         let rows = &rows[..rows.partition_point(|row| row.last_seq <= self.last_seq)];
         let Some(last) = rows.last() else { return Ok(None) };
@@ -115,7 +115,7 @@ impl Taking<'_> {
         Ok(Some((tail, last.last_seq)))
     }
 
-    /// The part that is the session's own, where the parts follow each other.
+    /// The part that is the session's own, if the parts follow each other.
     fn own_part(&self) -> Result<&LogPart, Fault> {
         let mut after = 0;
         let parts = &self.adoption.parts;
@@ -163,7 +163,8 @@ impl Taking<'_> {
         Ok(())
     }
 
-    /// Walks over the rows of each part: their hashes have to be right, and what they say has to be what is here.
+    /// Walks over the rows of each part: their hashes have to be right, and what they say has to be what is
+    /// here.
     fn check<'b>(
         &'b self,
         connection: &Connection,

@@ -25,8 +25,8 @@ pub(crate) struct OpenSession {
 }
 
 impl WriterState {
-    /// Appends inside the open transaction. The outer error means that the transaction has to be rolled back; the inner
-    /// one is this append's own, and nothing was written for it.
+    /// Appends inside the open transaction. The outer error means that the transaction has to be rolled back;
+    /// the inner one is this append's own, and nothing was written for it.
     pub(crate) fn append(&mut self, append: &Append) -> Result<Result<(), LogError>, Fault> {
         let Append {
             session,
@@ -161,13 +161,13 @@ pub(crate) fn insert(connection: &Connection, session: i64, row: &NewRow) -> Res
     Ok(())
 }
 
-/// Keeps the time of the latest event in `sessions`. A run in progress only leaves a mark, once: writing the row, and the
-/// index that it is listed by, for each of its batches would double what a commit writes.
+/// Keeps the time of the latest event in `sessions`. A run in progress only leaves a mark, once: writing the
+/// row, and the index that it is listed by, for each of its batches would double what a commit writes.
 fn mark_latest(connection: &Connection, open: &mut OpenSession, batch: &Batch) -> Result<(), Fault> {
     let Some(last) = batch.facts.last() else {
         return Ok(());
     };
-    // Where a killed writer left the mark, the time comes from the last row of facts, whatever it is.
+    // If a killed writer left the mark, the time comes from the last row of facts, whatever it is.
     if batch.facts.iter().all(|fact| fact.event.is_label()) {
         return Ok(());
     }

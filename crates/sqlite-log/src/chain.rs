@@ -1,5 +1,5 @@
-//! The chain of hashes through the rows of one session: each row is checked before anything of it is believed. Called where
-//! rows are read, and where rows of another log are taken over.
+//! The chain of hashes through the rows of one session: each row is checked before anything of it is
+//! believed. Called where rows are read, and where rows of another log are taken over.
 
 use agentx_runtime::{Digest, LogError};
 use agentx_types::SessionId;

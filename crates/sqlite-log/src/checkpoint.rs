@@ -1,9 +1,10 @@
-//! Moving what was committed from SQLite's write-ahead log into the database file, out of the writer's way. Called by the
-//! writer thread.
+//! Moving what was committed from SQLite's write-ahead log into the database file, out of the writer's way.
+//! Called by the writer thread.
 //!
-//! A checkpoint waits for the disk, tens of milliseconds where appends take tens of microseconds; so it runs on a thread of
-//! its own, while appends continue. For the same reason a process that ends leaves a short write-ahead log behind instead of
-//! emptying it: whoever opens the database next reads it. A longer one is emptied and cut.
+//! A checkpoint waits for the disk, tens of milliseconds where appends take tens of microseconds; so it runs
+//! on a thread of its own, while appends continue. For the same reason a process that ends leaves a short
+//! write-ahead log behind instead of emptying it: whoever opens the database next reads it. A longer one is
+//! emptied and cut.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,11 +20,13 @@ use crate::schema::{FORMAT, Location, connect};
 
 /// Number of written pages after which a checkpoint is made: 8 MiB.
 const PAGES: i32 = 2000;
-/// Number of pages, 128 MiB, at which appends wait until the log can begin anew: under a load that never pauses, a
-/// checkpoint beside the appends always misses some pages. One is made right before, so that they wait briefly.
+/// Number of pages, 128 MiB, at which appends wait until the log can begin anew: under a load that never
+/// pauses, a checkpoint beside the appends always misses some pages. One is made right before, so that they
+/// wait briefly.
 const TOO_MANY_PAGES: i32 = 16 * PAGES;
-/// A write-ahead log of this length may stay behind when the database is closed: the next process reads it in a millisecond. A
-/// longer one is truncated even if all of it was checkpointed before, because people take its size for data.
+/// A write-ahead log of this length may stay behind when the database is closed: the next process reads it in
+/// a millisecond. A longer one is truncated even if all of it was checkpointed before, because people take
+/// its size for data.
 const BYTES_LEFT: u64 = 1 << 20;
 
 /// Timeout of closing for readers of other processes.
@@ -64,8 +67,9 @@ impl Checkpoints {
         self.begin_log(connection)
     }
 
-    /// The first page of a new write-ahead log waits for the disk, so that after a loss of power nothing older is taken
-    /// for its contents. In a file that was empty there is nothing older: it is begun here, without waiting.
+    /// The first page of a new write-ahead log waits for the disk, so that after a loss of power nothing
+    /// older is taken for its contents. In a file that was empty there is nothing older: it is begun here,
+    /// without waiting.
     fn begin_log(&self, connection: &Connection) -> Result<(), Fault> {
         if matches!(self.location, Location::Memory) || self.length() > 0 {
             return Ok(());
@@ -153,8 +157,9 @@ impl Checkpoints {
     }
 }
 
-/// The first page of a log that begins anew waits for the disk: better this thread does than the next append. Where somebody
-/// is writing, they have begun it, or there is more to move: then the next checkpoint is not to wait for this one.
+/// The first page of a log that begins anew waits for the disk: better this thread does than the next append.
+/// If somebody is writing, they have begun it, or there is more to move: then the next checkpoint is not to
+/// wait for this one.
 fn begin_again(connection: &Connection) {
     if let Err(error) = connection.busy_timeout(Duration::ZERO) {
         tracing::debug!(%error, "the time to wait was not set");

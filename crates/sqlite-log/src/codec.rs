@@ -1,7 +1,8 @@
 //! Encodes facts into a compact stream of records, and decodes them.
 //!
-//! Called by the writer (through [`crate::segment`]) and by every reader. A stream of model output is thousands of tiny
-//! events with the same context, so a record says only what differs from the record before it:
+//! Called by the writer (through [`crate::segment`]) and by every reader. A stream of model output is
+//! thousands of tiny events with the same context, so a record says only what differs from the record before
+//! it:
 //!
 //! | first byte | then |
 //! | --- | --- |
@@ -185,7 +186,7 @@ impl StoredBody<'_> {
         }
     }
 
-    /// The event itself; `payload` is what the blob holds, where it lies in one.
+    /// The event itself; `payload` is what the blob holds, if it lies in one.
     pub(crate) fn event(&self, blob: Option<&str>) -> Result<AsRead<EnvironmentEvent>, String> {
         let known = |event| Ok(AsRead { event, newer: None });
         let text = |text: &&str| (*text).to_owned();
@@ -231,9 +232,9 @@ impl SegmentDecoder {
         Ok(None)
     }
 
-    /// Adds the chunks to `text` that follow right after the chunk `first`, and are of its kind and in its context: at most
-    /// `most`, and none once there are `bytes`. Where one of them cannot be read they all stay where they are. Returns how many it
-    /// were.
+    /// Adds the chunks to `text` that follow right after the chunk `first`, and are of its kind and in its
+    /// context: at most `most`, and none once there are `bytes`. Where one of them cannot be read they all
+    /// stay where they are. Returns how many it were.
     pub(crate) fn join(
         &mut self,
         first: &StoredBody<'_>,
@@ -320,7 +321,8 @@ impl SegmentDecoder {
     }
 }
 
-/// The chunk of this kind at the beginning of `input`: its time step, its bytes, which begin with a character, and what follows.
+/// The chunk of this kind at the beginning of `input`: its time step, its bytes, which begin with a
+/// character, and what follows.
 fn chunk(kind: u8, input: &[u8]) -> Option<(i64, &[u8], &[u8])> {
     let (first, mut rest) = input.split_first()?;
     if first & !LONG != kind {

@@ -1,5 +1,5 @@
-//! From what SQLite says to what a person can act on. Every other module returns a [`Fault`]; the front of the crate turns
-//! it into a [`LogError`] with the file's name.
+//! From what SQLite says to what a person can act on. Every other module returns a [`Fault`]; the front of
+//! the crate turns it into a [`LogError`] with the file's name.
 
 use std::path::Path;
 use std::sync::Arc;

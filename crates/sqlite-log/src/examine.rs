@@ -1,5 +1,5 @@
-//! A look at a database without changing it: whether it opens, what format it has, whether SQLite finds it whole. For programs
-//! that look for what is wrong.
+//! A look at a database without changing it: whether it opens, what format it has, whether SQLite finds it
+//! whole. For programs that look for what is wrong.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::error::{DatabaseFile, Fault};
 use crate::keys::unsigned;
 use crate::schema::{header, refuse_to_begin_anew};
 
-/// A database that has more bytes is not read whole.
+/// A database that has more bytes is not read in full.
 const MOST_BYTES: u64 = 1 << 30;
 /// Maximum number of problems to report.
 const MOST_PROBLEMS: usize = 3;
@@ -21,13 +21,13 @@ const MOST_PROBLEMS: usize = 3;
 pub struct Examined {
     /// The format of the database.
     pub format: u32,
-    /// Its bytes.
+    /// The size, in bytes.
     pub bytes: u64,
     /// The number of sessions that are not deleted.
     pub sessions: u64,
     /// The time of its latest commit, if there is one.
     pub latest: Option<Timestamp>,
-    /// Whether all of its pages were looked at; a very large one is not read whole.
+    /// Whether all of its pages were looked at; a very large one is not read in full.
     pub checked: bool,
     /// The problems that SQLite reports; empty if there are none.
     pub problems: Vec<String>,

@@ -1,8 +1,8 @@
-//! Removing what nothing refers to any more, in steps that are short enough for appends to come between them. Called by
-//! `collect_garbage` and `retain`.
+//! Removing what nothing refers to any more, in steps that are short enough for appends to come between them.
+//! Called by `collect_garbage` and `retain`.
 //!
-//! A session that was deleted is removed once no fork needs its events; where one does, the events after the last fork go.
-//! A blob is removed when no session names it and it has not been put for the time of grace.
+//! A session that was deleted is removed once no fork needs its events; if one does, the events after the
+//! last fork go. A blob is removed when no session names it and it has not been put for the time of grace.
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
@@ -30,7 +30,8 @@ pub(crate) fn step(
     stage: GcStage,
     blobs_before: i64,
 ) -> Result<(u64, GcStage), Fault> {
-    // What a person deleted is overwritten, not only unlinked; appends, which pack rows all the time, do without that.
+    // What a person deleted is overwritten, not only unlinked; appends, which pack rows all the time, do
+    // without that.
     connection.pragma_update(None, "secure_delete", true)?;
     let done = one_step(connection, stage, blobs_before);
     connection.pragma_update(None, "secure_delete", false)?;
@@ -48,7 +49,8 @@ fn one_step(connection: &Connection, stage: GcStage, blobs_before: i64) -> Resul
     }
 }
 
-/// A deleted session that has more than is needed, and the last event that forks of it need; `None` for none at all.
+/// A deleted session that has more than is needed, and the last event that forks of it need; `None` for none
+/// at all.
 fn session_to_trim(connection: &Connection) -> Result<Option<(i64, Option<u64>)>, Fault> {
     let mut statement = connection.prepare_cached(
         "SELECT s.id, (SELECT max(f.at_seq) FROM sessions f WHERE f.base = s.id) AS needed FROM sessions s
@@ -63,7 +65,8 @@ fn session_to_trim(connection: &Connection) -> Result<Option<(i64, Option<u64>)>
     Ok(found.optional()?)
 }
 
-/// Removes a part of what a deleted session does not need: read models first, facts from the end, its row at last.
+/// Removes a part of what a deleted session does not need: read models first, facts from the end, its row at
+/// last.
 fn trim(connection: &Connection, session: i64, needed: Option<u64>) -> Result<u64, Fault> {
     if models::clear(connection, session, STEP_ROWS)? > 0 {
         return Ok(0);

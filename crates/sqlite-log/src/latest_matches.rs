@@ -1,8 +1,9 @@
-//! A search for words that only begin so, where most messages have some. The index would gather every message of every such word
-//! before it names the latest: hundreds of milliseconds of a gigabyte. So the latest messages are put into an index of their
-//! own, in memory, and that is asked the same. Called by search.rs.
+//! A search for words that only begin so, where most messages have some. The index would gather every message
+//! of every such word before it names the latest: hundreds of milliseconds of a gigabyte. So the latest
+//! messages are put into an index of their own, in memory, and that is asked the same. Called by search.rs.
 //!
-//! A beginning that many old messages have and few of the latest is left to the index anyway: that is slow, and right.
+//! A beginning that many old messages have and few of the latest is left to the index anyway: that is slow,
+//! and right.
 
 use rusqlite::{Connection, OptionalExtension as _, Rows, params};
 
@@ -10,7 +11,7 @@ use crate::error::Fault;
 use crate::keys::int;
 use crate::search::{CandidateMessage, MATCHING, SearchMatch, SearchTerms, in_a_row, part, terms};
 
-/// Of fewer messages the index gathers all quickly.
+/// The number of messages below which the index collects all of them quickly.
 const MANY: i64 = 20_000;
 /// Number of all messages among which the latest ones of an owner are searched.
 const AMONG: i64 = 5_000;
@@ -27,8 +28,8 @@ const LATEST: &str = "SELECT s.session_id, m.seq, m.role, m.agent_state_id, m.pr
     FROM messages m CROSS JOIN sessions s ON s.id = m.session
     WHERE m.id > ?2 AND s.owner = ?1 AND s.deleted_at IS NULL ORDER BY m.id DESC";
 
-/// The latest messages that have all the pieces, where some of the pieces are beginnings that most messages have; `None` where
-/// the index is to be asked. There are fewer than `limit` only where there are no more.
+/// The latest messages that have all the pieces, if some of the pieces are beginnings that most messages
+/// have; `None` if the index is to be asked. There are fewer than `limit` only if there are no more.
 pub(crate) fn search(
     wanted: SearchTerms<'_>,
     pieces: &[String],
@@ -179,8 +180,8 @@ mod tests {
     use super::*;
     use crate::search;
 
-    /// Messages of which all have words that begin with `con`, every hundredth `quark`, and the oldest `conifers`. Every third
-    /// session is another one's or deleted.
+    /// Messages of which all have words that begin with `con`, every hundredth `quark`, and the oldest
+    /// `conifers`. Every third session is another one's or deleted.
     fn filled(messages: i64) -> Connection {
         let connection = Connection::open_in_memory().unwrap();
         connection.execute_batch(include_str!("schema.sql")).unwrap();

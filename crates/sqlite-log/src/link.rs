@@ -1,8 +1,9 @@
-//! Making a copy of a fork a fork here too: the shared events of its ancestors go into sessions that nobody sees, as those of a
-//! deleted session do that a fork still needs. Called when the rows of a fork are taken over.
+//! Making a copy of a fork a fork here too: the shared events of its ancestors go into sessions that nobody
+//! sees, as those of a deleted session do that a fork still needs. Called when the rows of a fork are taken
+//! over.
 //!
-//! Such a session is called `ANCESTOR@FORK`: it holds no more than this fork shares, it stands in nobody's way who keeps the
-//! ancestor itself, and it is collected when the fork is deleted.
+//! Such a session is called `ANCESTOR@FORK`: it holds no more than this fork shares, it stands in nobody's
+//! way who keeps the ancestor itself, and it is collected when the fork is deleted.
 
 use agentx_runtime::LogPart;
 use agentx_types::SessionId;

@@ -1,8 +1,9 @@
-//! One writer per session, by a lock that dies with its process. Called when a session is attached, listed or deleted.
+//! The lock that allows one writer per session and ends with its process. Called when a session is attached,
+//! listed or deleted.
 //!
-//! A lock is a file `locks/<session>.lock` beside the database, locked by the operating system, with the process id in
-//! it. It is removed while it is still held; whoever locks a removed file notices that it is not the one that has the
-//! name, and tries again.
+//! A lock is a file `locks/<session>.lock` beside the database, locked by the operating system, with the
+//! process id in it. It is removed while it is still held; whoever locks a removed file notices that it is
+//! not the one that has the name, and tries again.
 
 use std::collections::HashSet;
 use std::fs::{File, OpenOptions, TryLockError};

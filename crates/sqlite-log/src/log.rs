@@ -1,4 +1,5 @@
-//! The front of the crate: [`SqliteLog`], which hands each call to the writer thread or to a reader and waits for the answer.
+//! The front of the crate: [`SqliteLog`], which hands each call to the writer thread or to a reader and waits
+//! for the answer.
 
 use std::path::Path;
 use std::sync::{Arc, PoisonError};
@@ -54,8 +55,8 @@ impl Drop for LockGuard {
 }
 
 impl SqliteLog {
-    /// Opens the database at `path`; makes it, and its directory, if there is none. Session locks are files in
-    /// `locks/` beside it.
+    /// Opens the database at `path`; makes it, and its directory, if there is none. Session locks are files
+    /// in `locks/` beside it.
     ///
     /// A database that was written by a newer version is opened for reading.
     ///

@@ -1,4 +1,5 @@
-//! Keeping house: read models made anew, old sessions and what nobody needs any more removed. Called by programs, not by sessions.
+//! Maintenance: rebuilds read models, and removes old sessions and unused data. Called by programs, not by
+//! sessions.
 
 use agentx_runtime::{LogError, Projection, SessionLog as _};
 use agentx_types::{SessionId, Timestamp};
@@ -12,8 +13,8 @@ use crate::{keys, models};
 const MOST_STEPS: usize = 65_536;
 
 impl SqliteLog {
-    /// Replaces the read models of a session by what follows from all its facts. Messages and costs of events that a
-    /// fork shares with its parent are left out.
+    /// Replaces the read models of a session by what follows from all its facts. Messages and costs of events
+    /// that a fork shares with its parent are left out.
     ///
     /// # Errors
     /// Returns an error if the session does not exist or the store cannot be written.
@@ -32,8 +33,8 @@ impl SqliteLog {
         .await
     }
 
-    /// Deletes sessions whose last event is older than `before`, except those that a process writes and those that a
-    /// fork continues from. Returns the deleted ones; their space is freed by the next collection.
+    /// Deletes sessions whose last event is older than `before`, except those that a process writes and those
+    /// that a fork continues from. Returns the deleted ones; their space is freed by the next collection.
     ///
     /// # Errors
     /// Returns an error if the store cannot be written.
@@ -53,7 +54,7 @@ impl SqliteLog {
         Ok(deleted)
     }
 
-    /// As `collect_garbage`, at the given time: blobs that were put less than
+    /// Collects garbage like `collect_garbage`, at the given time: blobs that were put less than
     /// [`LogOptions::blob_grace`](crate::LogOptions::blob_grace) before it stay.
     ///
     /// # Errors

@@ -10,8 +10,8 @@ use crate::read::facts;
 /// short.
 const LOOK_BACK: [u64; 3] = [128, 1024, 4096];
 
-/// The words of the message that event `seq` completed and that begins like this, from the facts; `None` where they cannot be
-/// read.
+/// The words of the message that event `seq` completed and that begins like this, from the facts; `None` if
+/// they cannot be read.
 pub(crate) fn text_of(
     connection: &Connection,
     session: &SessionId,

@@ -1,5 +1,5 @@
-//! The read models: what lists show, messages, what was spent. Changed by the writer in the transaction that appends the
-//! facts they follow from; they can be dropped and made again.
+//! The read models: what lists show, messages, what was spent. Changed by the writer in the transaction that
+//! appends the facts they follow from; they can be dropped and made again.
 
 use agentx_runtime::{Projection, title_from};
 use agentx_types::{MessageId, OwnerId, Role, SessionRole};
@@ -27,8 +27,8 @@ pub(crate) fn of_word<T: DeserializeOwned>(word: String) -> Option<T> {
     serde_json::from_value(serde_json::Value::String(word)).ok()
 }
 
-/// Applies changes in order. The words of messages wait in `unindexed` until a run ends: FTS5 writes several pages a
-/// transaction, which would be most of what a short turn writes.
+/// Applies changes in order. The words of messages wait in `unindexed` until a run ends: FTS5 writes several
+/// pages a transaction, which would be most of what a short turn writes.
 pub(crate) fn apply(
     connection: &Connection,
     session: i64,
@@ -55,8 +55,8 @@ pub(crate) fn apply(
 /// Maximum number of bytes of text that may wait for the index.
 const UNINDEXED_BYTES: usize = 256 << 10;
 
-/// Messages whose words are not in the index yet: their rows and texts. Where the process dies first, the next writer
-/// finds them by their absence.
+/// Messages whose words are not in the index yet: their rows and texts. If the process dies first, the next
+/// writer finds them by their absence.
 #[derive(Default)]
 pub(crate) struct Unindexed {
     waiting: Vec<(i64, String)>,
@@ -187,7 +187,7 @@ struct MessageExcerpt<'a> {
     preview: &'a str,
 }
 
-/// Keeps what is shown of a message, in its row; in a new one, counted, where the session has none with this id.
+/// Keeps what is shown of a message, in its row; in a new one, counted, if the session has none with this id.
 fn keep_message(
     connection: &Connection,
     session: i64,
@@ -292,8 +292,8 @@ fn spend(connection: &Connection, session: i64, projection: &Projection) -> Resu
     Ok(())
 }
 
-/// Drops the read models of a session and makes them from `projections`; those of events that it shares with its parent
-/// are the parent's and left out.
+/// Drops the read models of a session and makes them from `projections`; those of events that it shares with
+/// its parent are the parent's and left out.
 pub(crate) fn rebuild(
     connection: &Connection,
     session: i64,
@@ -315,7 +315,8 @@ pub(crate) fn rebuild(
     unindexed.flush(connection)
 }
 
-/// Removes up to `limit` messages of a session with their words, what it spent and who may see it. Returns how many messages went.
+/// Removes up to `limit` messages of a session with their words, what it spent and who may see it. Returns
+/// how many messages went.
 pub(crate) fn clear(connection: &Connection, session: i64, limit: i64) -> Result<usize, Fault> {
     let rows = connection
         .prepare_cached("SELECT id FROM messages WHERE session = ?1 LIMIT ?2")?

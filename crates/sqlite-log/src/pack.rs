@@ -1,4 +1,5 @@
-//! Packing what an earlier writer left: rows of a segment that nobody will add to. Called when a session gets a new writer.
+//! Packing what an earlier writer left: rows of a segment that nobody will add to. Called when a session gets
+//! a new writer.
 
 use std::ops::ControlFlow;
 
@@ -11,8 +12,8 @@ use crate::keys::last_row;
 use crate::read::{self, ChainStop};
 use crate::segment::NewRow;
 
-/// Makes one row of the rows of a session's last segment. A reader sees the same as before. Rows that are damaged are left
-/// as they are, so that what is good before them stays readable.
+/// Makes one row of the rows of a session's last segment. A reader sees the same as before. Rows that are
+/// damaged are left as they are, so that what is good before them stays readable.
 pub(crate) fn pack_last_segment(connection: &Connection, session: i64) -> Result<(), Fault> {
     let Some((last_seq, ..)) = last_row(connection, session)? else {
         return Ok(());

@@ -1,8 +1,9 @@
-//! Reading facts back, each row checked against the hash chain on the way. Called by `SessionLog::read`, the check of a
-//! whole session and search.
+//! Reading facts back, each row checked against the hash chain on the way. Called by `SessionLog::read`, the
+//! check of a whole session and search.
 //!
-//! The events of a fork lie in several sessions: a chain of *parts*, root first, each with the range of `seq` that it
-//! gives. What is damaged is never handed out: a read returns what is good before the damage, and the next one the error.
+//! The events of a fork lie in several sessions: a chain of *parts*, root first, each with the range of `seq`
+//! that it gives. What is damaged is never handed out: a read returns what is good before the damage, and the
+//! next one the error.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -26,7 +27,7 @@ pub(crate) struct SessionRange {
     pub(crate) id: String,
     /// The hash that its chain begins with.
     pub(crate) base_hash: Digest,
-    /// Its own events begin after this.
+    /// The `seq` after which its own events begin.
     pub(crate) after: u64,
     /// The last event that belongs to the part.
     pub(crate) upto: u64,
@@ -123,7 +124,8 @@ pub(crate) fn rows(
     }
 }
 
-/// Calls `visit` with each event of a good row: its `seq`, the decoder that has its time and context, and its body.
+/// Calls `visit` with each event of a good row: its `seq`, the decoder that has its time and context, and its
+/// body.
 pub(crate) fn events(
     chain: &mut Chain,
     row: &GoodRow<'_>,
@@ -315,8 +317,8 @@ pub(crate) fn blob_payload(connection: &Connection, hash: &Digest, seq: u64) -> 
     })
 }
 
-/// The hash of everything up to and including event `seq` of a part: what a fork at that event continues from. It depends
-/// on the events alone, not on how they lie in rows.
+/// The hash of everything up to and including event `seq` of a part: what a fork at that event continues
+/// from. It depends on the events alone, not on how they lie in rows.
 pub(crate) fn hash_at(
     connection: &Connection,
     part: &SessionRange,

@@ -1,4 +1,5 @@
-//! The records of one segment as bytes, without a database: for tests that try the reader with any bytes at all.
+//! The records of one segment as bytes, without a database: for tests that try the reader with any bytes at
+//! all.
 
 use std::sync::Arc;
 

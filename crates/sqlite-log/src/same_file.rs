@@ -1,5 +1,5 @@
-//! Whether the database is still the file that was opened. What is written to a file that was removed is gone when the process ends, and
-//! SQLite does not notice.
+//! Whether the database is still the file that was opened. What is written to a file that was removed is gone
+//! when the process ends, and SQLite does not notice.
 
 use agentx_runtime::LogError;
 

@@ -1,5 +1,6 @@
-//! Facts lent one after the other to whoever folds them. Opening a session is this and little else, so what a model streamed in
-//! thousands of pieces is lent in few, and costs no memory of its own here: the fact before it lends what it has.
+//! Facts lent one after the other to whoever folds them. Opening a session is this and little else, so what a
+//! model streamed in thousands of pieces is lent in few, and costs no memory of its own here: the fact before
+//! it lends what it has.
 
 use std::ops::{ControlFlow, RangeInclusive};
 use std::sync::Arc;
@@ -122,7 +123,7 @@ fn words(event: &mut EnvironmentEvent) -> Option<&mut String> {
     }
 }
 
-/// Makes a chunk that was lent into another one, where they differ in text and time alone.
+/// Makes a chunk that was lent into another one, if they differ in text and time alone.
 fn begin_again(
     fact: &mut Envelope<EnvironmentEvent>,
     decoder: &SegmentDecoder,

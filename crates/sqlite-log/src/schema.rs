@@ -1,5 +1,5 @@
-//! Opening a database: what is there, which format it has, and how a connection is set up. Called when a log is opened and
-//! for each connection after that.
+//! Opening a database: what is there, which format it has, and how a connection is set up. Called when a log
+//! is opened and for each connection after that.
 //!
 //! Fast when the schema exists: one read of the header tells.
 
@@ -31,8 +31,8 @@ pub(crate) enum Location {
     Memory,
 }
 
-/// Opens the database for the first time in this process; makes it if there is none. Also says which newer format it
-/// has, if so.
+/// Opens the database for the first time in this process; makes it if there is none. Also says which newer
+/// format it has, if so.
 pub(crate) fn open_first(
     location: &Location,
     options: &LogOptions,
@@ -100,7 +100,8 @@ pub(crate) fn header(connection: &Connection) -> Result<(u32, u32), Fault> {
     Ok((format, application))
 }
 
-/// Makes the schema if there is none yet, and adds what a database of this format lacks. Returns the format that it has.
+/// Makes the schema if there is none yet, and adds what a database of this format lacks. Returns the format
+/// that it has.
 fn set_up(connection: &mut Connection, options: &LogOptions, place: &DatabaseFile) -> Result<u32, Fault> {
     let (format, application) = header(connection)?;
     if format == 0 && application == 0 {
@@ -117,8 +118,9 @@ fn set_up(connection: &mut Connection, options: &LogOptions, place: &DatabaseFil
     Ok(format)
 }
 
-/// A database of this format that was made before sessions could be shared has no place for roles yet, and an early one none for
-/// estimates. Where it can only be read, nobody but owners has a role, and nothing is known of estimates.
+/// A database of this format that was made before sessions could be shared has no place for roles yet, and an
+/// early one none for estimates. If it can only be read, nobody but owners has a role, and nothing is known
+/// of estimates.
 fn add_later_tables(connection: &Connection, place: &DatabaseFile) {
     let added = connection.execute_batch(
         "CREATE TABLE IF NOT EXISTS roles (person TEXT NOT NULL, session INTEGER NOT NULL, role TEXT NOT NULL,
@@ -131,8 +133,8 @@ fn add_later_tables(connection: &Connection, place: &DatabaseFile) {
     }
 }
 
-/// Turns the write-ahead log on. SQLite does not wait for `busy_timeout` here where several processes do this at the same time: it answers
-/// "locked" at once, so that none of them waits for another for ever.
+/// Turns the write-ahead log on. SQLite does not wait for `busy_timeout` here where several processes do this
+/// at the same time: it answers "locked" at once, so that none of them waits for another for ever.
 fn write_ahead(connection: &Connection, patience: Duration) -> Result<(), Fault> {
     let end = Instant::now() + patience;
     loop {
@@ -176,7 +178,8 @@ pub(crate) fn refuse_to_begin_anew(path: &Path, place: &DatabaseFile) -> Result<
     let bytes = |path: &Path| path.metadata().map_or(0, |metadata| metadata.len());
     let mut log = path.as_os_str().to_owned();
     log.push("-wal");
-    // The log first: another process that makes the database writes to the database before it writes to the log.
+    // The log first: another process that makes the database writes to the database before it writes to the
+    // log.
     if bytes(Path::new(&log)) <= WAL_HEADER_BYTES || bytes(path) > 0 {
         return Ok(());
     }
@@ -186,7 +189,8 @@ pub(crate) fn refuse_to_begin_anew(path: &Path, place: &DatabaseFile) -> Result<
     )))
 }
 
-/// Makes the file and its directory where they are missing, for nobody else's eyes; where others may look into the file, not any more.
+/// Makes the file and its directory where they are missing, for nobody else's eyes; if others may look into
+/// the file, not any more.
 fn make_file(path: &Path) -> std::io::Result<()> {
     if path.exists() {
         close_to_others(path);

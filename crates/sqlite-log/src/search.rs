@@ -1,10 +1,10 @@
 //! Full-text search over messages, in any language. Called by the writer when a message is projected, and by
 //! `SessionLog::search`.
 //!
-//! Chinese, Japanese and Korean are written without spaces, so their runs are indexed as overlapping pairs of characters
-//! and a last single one: 会话日志 becomes `会话 话日 日志 志`. A word of two characters is then one term, a longer one a phrase,
-//! a single character the beginning of a term. The text itself is not stored again: what surrounds a hit is read from
-//! the facts.
+//! Chinese, Japanese and Korean are written without spaces, so their runs are indexed as overlapping pairs of
+//! characters and a last single one: 会话日志 becomes `会话 话日 日志 志`. A word of two characters is then one term, a
+//! longer one a phrase, a single character the beginning of a term. The text itself is not stored again: what
+//! surrounds a hit is read from the facts.
 
 use std::collections::BTreeSet;
 
@@ -18,8 +18,8 @@ use crate::latest_matches;
 use crate::message_text::text_of;
 use crate::models::of_word;
 
-/// More messages than these that have the words are not weighed against each other: to weigh one takes a look at its length, and
-/// what was said lately is what people look for.
+/// More messages than these that have the words are not weighed against each other: to weigh one takes a look
+/// at its length, and what was said lately is what people look for.
 const WEIGHED: usize = 1_000;
 /// Factor by which more hits are searched if copies leave too few.
 const MORE_FOR_COPIES: usize = 4;
@@ -57,8 +57,9 @@ pub(crate) fn catch_up(connection: &Connection, session: &SessionId, row: i64) -
     Ok(())
 }
 
-/// Messages of the owner's sessions that have all the words, the best first; of very many the latest. A message that is in several
-/// copies of a session is found once. Words that only begin so are looked at where the words themselves are in too few.
+/// Messages of the owner's sessions that have all the words, the best first; of very many the latest. A
+/// message that is in several copies of a session is found once. Words that only begin so are looked at where
+/// the words themselves are in too few.
 pub(crate) fn search(
     connection: &Connection,
     owner: &OwnerId,
@@ -83,7 +84,7 @@ pub(crate) fn search(
     }
 }
 
-/// The same, where a message counts once for each session that has it.
+/// The same, if a message counts once for each session that has it.
 fn with_copies(
     connection: &Connection,
     owner: &OwnerId,
@@ -174,7 +175,8 @@ fn best(wanted: SearchTerms<'_>, limit: usize) -> Result<Vec<SearchMatch>, Fault
     Ok(hits)
 }
 
-/// A hit, and who said it. Ids of agents are random, so two sessions that have the same agent at the same event are copies.
+/// A hit, and who said it. Ids of agents are random, so two sessions that have the same agent at the same
+/// event are copies.
 #[derive(Debug)]
 pub(crate) struct SearchMatch {
     agent: AgentStateId,
@@ -287,8 +289,9 @@ pub(crate) fn part(piece: &str, more: &str) -> String {
     }
 }
 
-/// The words of a piece that has several, as paths have: those before the last, and the last. To find out where they stand side
-/// by side takes longer than where they are: they are looked for once, as they begin, and not weighed.
+/// The words of a piece that has several, as paths have: those before the last, and the last. To find out
+/// where they stand side by side takes longer than where they are: they are looked for once, as they begin,
+/// and not weighed.
 pub(crate) fn in_a_row(piece: &str) -> Option<(&str, &str)> {
     let is_between = |c: char| !c.is_alphanumeric();
     let (before, last) = piece.trim_end_matches(is_between).rsplit_once(is_between)?;
@@ -303,7 +306,7 @@ fn snippet(text: &str, words: &str) -> String {
         .map(|c| if c.is_whitespace() { ' ' } else { c })
         .collect();
     let folded: Vec<char> = chars.iter().map(|c| lower(*c)).collect();
-    // Where a word begins so, rather than within one.
+    // If a word begins so, rather than within one.
     let is_begin = |at: usize| {
         let before = at.checked_sub(1).and_then(|at| folded.get(at));
         before.is_none_or(|c| !c.is_alphanumeric() || is_dense(*c))

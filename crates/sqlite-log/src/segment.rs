@@ -1,9 +1,11 @@
-//! From batches to rows: how facts are laid out, chained by hashes and packed. Called by the writer thread alone.
+//! From batches to rows: how facts are laid out, chained by hashes and packed. Called by the writer thread
+//! alone.
 //!
-//! A *segment* is a run of rows that share one record stream; its first row can be read without anything before it. The
-//! hash of a row is BLAKE3 over the hash at the end of the segment before, the segment's bytes up to the row's end, and
-//! the row's seal (its derived digest, last `seq` and time). So the rows of a segment can be packed into one, which keeps the
-//! hash of the last: a reader sees the same, and so does the chain.
+//! A *segment* is a run of rows that share one record stream; its first row can be read without anything
+//! before it. The hash of a row is BLAKE3 over the hash at the end of the segment before, the segment's bytes
+//! up to the row's end, and the row's seal (its derived digest, last `seq` and time). So the rows of a
+//! segment can be packed into one, which keeps the hash of the last: a reader sees the same, and so does the
+//! chain.
 
 use agentx_runtime::{Digest, Fact};
 use agentx_types::EnvironmentEvent;

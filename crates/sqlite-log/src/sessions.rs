@@ -1,5 +1,5 @@
-//! Sessions as rows: made, forked, taken over by a writer, listed. Called by the front of the crate, on the writer thread
-//! for changes and on a reader for the rest.
+//! Sessions as rows: made, forked, taken over by a writer, listed. Called by the front of the crate, on the
+//! writer thread for changes and on a reader for the rest.
 
 use agentx_runtime::{LogError, NewLog, SessionInfo, SessionQuery, WriterInfo};
 use agentx_types::{BlobId, NanoUsd, OwnerId, RunStatus, SessionId, SessionRole, Timestamp, Usage};
@@ -123,8 +123,8 @@ fn messages_upto(connection: &Connection, parts: &[read::SessionRange], at_seq: 
     Ok(0)
 }
 
-/// Counts up the epoch of a session, so that every earlier writer is refused from now on. Returns the epoch and the last
-/// `seq`.
+/// Counts up the epoch of a session, so that every earlier writer is refused from now on. Returns the epoch
+/// and the last `seq`.
 pub(crate) fn take_over(core: &mut WriterState, session: &SessionId) -> Result<(u64, u64), Fault> {
     let open = core.transaction(|connection| {
         let row = session_row(connection, session)?;
@@ -147,7 +147,8 @@ pub(crate) fn delete(core: &mut WriterState, session: &SessionId) -> Result<(), 
     Ok(())
 }
 
-/// The columns of a [`SessionInfo`]; `updated_at` and `last_seq` come from the last row of facts where they have to.
+/// The columns of a [`SessionInfo`]; `updated_at` and `last_seq` come from the last row of facts where they
+/// have to.
 const INFO: &str = "SELECT s.session_id, s.owner, s.title, s.workspace, s.model, s.status, s.created_at,
     CASE s.stale WHEN 0 THEN s.updated_at ELSE coalesce((SELECT b.at FROM batches b
       WHERE b.id >= s.id << 36 AND b.id < (s.id + 1) << 36 ORDER BY b.id DESC LIMIT 1), s.updated_at) END AS latest,
@@ -207,7 +208,8 @@ pub(crate) fn info(
         .ok_or_else(|| Fault::not_found(session.as_str()))
 }
 
-/// Sessions, the latest first. Those whose row is behind are few: they are being written, or their writer died.
+/// Sessions, the latest first. Those whose row is behind are few: they are being written, or their writer
+/// died.
 pub(crate) fn list(
     connection: &Connection,
     locks: &Locks,

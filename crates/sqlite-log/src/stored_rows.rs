@@ -1,7 +1,8 @@
 //! Rows as they are stored, for another log that is to have the same. Called by `SessionLog::rows`.
 //!
-//! A fork shares events with the session that it was made of, and no more than those may leave: the row that holds the last
-//! shared event is cut there. What a fork continues from is the hash of the shared bytes, so it is the same for the cut row.
+//! A fork shares events with the session that it was made of, and no more than those may leave: the row that
+//! holds the last shared event is cut there. What a fork continues from is the hash of the shared bytes, so
+//! it is the same for the cut row.
 
 use std::ops::ControlFlow;
 
@@ -81,7 +82,7 @@ struct RowsRead<'a> {
     part: &'a SessionRange,
     most_bytes: usize,
     bytes: usize,
-    /// Of a part that ends inside its session: what the hashes of its segment are over.
+    /// The hasher of the segment, for a part that ends inside its session.
     hasher: blake3::Hasher,
     before: LogPlace,
     rows: Vec<LogRow>,

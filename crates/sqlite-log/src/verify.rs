@@ -1,6 +1,6 @@
 //! Checking every stored byte of a session: order, hashes, records, blobs. Called by `SessionLog::verify`.
 //!
-//! What is wrong is told in words, with the first event that cannot be trusted; nothing is changed.
+//! What is wrong is written in words, with the first event that cannot be trusted; nothing is changed.
 
 use std::ops::ControlFlow;
 
@@ -160,7 +160,7 @@ fn check_references(
     Ok(())
 }
 
-/// Read models never run ahead of the facts: where they do, the end of the log is missing.
+/// Read models never run ahead of the facts: if they do, the end of the log is missing.
 fn check_read_models(
     connection: &Connection,
     session: i64,

@@ -1,5 +1,6 @@
-//! A copy that takes over the rows of another log has the very bytes of it: however both were packed, wherever it was cut, and
-//! forks too. What is forged, or says something else, is refused, and nothing here is lost.
+//! A copy that takes over the rows of another log has the very bytes of it: however both were packed,
+//! wherever it was cut, and forks too. What is forged, or says something else, is refused, and nothing here
+//! is lost.
 #![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
 
 use crate::histories::{events_of, histories};
@@ -71,7 +72,8 @@ impl Copy {
     }
 
     async fn take_rows(&mut self, from: &SqliteLog, most_bytes: usize) {
-        // From the last segment on that is the original's: it may have grown, or been packed. What it shares stays as it is.
+        // From the last segment on that is the original's: it may have grown, or been packed. What it shares
+        // stays as it is.
         let shared = self.log.rows(&self.writer.session_id, u64::MAX, 1).await.unwrap();
         let own = shared.parts.last().unwrap().after_seq;
         let rows = rows_after(
@@ -113,14 +115,14 @@ async fn head(log: &SqliteLog, id: &str) -> String {
     log.verify(&SessionId::new(id)).await.unwrap().head
 }
 
-/// What happens in a step of a history, by chance.
+/// A random step of a history.
 type Chance = (u8, usize, usize);
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
-    /// The original is written, packed and taken over at random; the copy gets facts in other batches, some late, and rows
-    /// at random moments, in pages of any size.
+    /// The original is written, packed and taken over at random; the copy gets facts in other batches, some
+    /// late, and rows at random moments, in pages of any size.
     #[test]
     fn a_copy_of_any_history_has_the_very_rows(
         batches in histories(),
@@ -267,7 +269,7 @@ fn no_more_leaves_than_a_fork_shares() {
 /// A change, and a part of why it is refused.
 type Forgery = (&'static str, fn(&mut Adoption));
 
-/// What somebody may change about rows on their way.
+/// The forgeries of rows on their way.
 const FORGERIES: [Forgery; 14] = [
     ("hash", |a| a.rows[1].hash[0] ^= 1),
     ("hash", |a| a.rows[0].data[20] ^= 1),

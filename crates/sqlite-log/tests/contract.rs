@@ -1,4 +1,4 @@
-//! The log keeps every promise that a log of one's own is held to, in a file and in memory.
+//! The log keeps every promise that a custom log has to keep, in a file and in memory.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! Every flipped byte is found, what is good before it stays readable, and files that are no log are called so.
+//! Every flipped byte is found, what is good before it stays readable, and files that are no log are called
+//! so.
 #![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
 
 use crate::support::*;

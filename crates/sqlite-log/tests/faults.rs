@@ -38,7 +38,7 @@ fn a_full_disk_keeps_nothing_of_the_last_step_and_everything_before_it() {
         assert_good(&*log, "ses_1").await;
         drop((log, writer));
 
-        // With room again the same session goes on.
+        // With room again the same session continues.
         let log = home.open();
         let writer = log.attach(&session()).await.unwrap();
         assert_eq!(writer.last_seq, kept);

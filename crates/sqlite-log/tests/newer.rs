@@ -1,4 +1,4 @@
-//! What a newer version wrote is kept as it came: in its row, in a blob, in a fork, and as it is read again.
+//! Events of a newer version are kept unchanged: in their row, in a blob, in a fork, and when read again.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "../../types/tests/golden/newer_words.rs"]
@@ -72,7 +72,7 @@ fn what_a_newer_version_wrote_is_kept_to_the_byte() {
     });
 }
 
-/// What is damaged is told from what is new: it is found, and not handed out.
+/// Damage is distinguished from new events: it is found, and not handed out.
 #[test]
 fn another_shape_is_damage_still() {
     let frame = |payload: &str| {

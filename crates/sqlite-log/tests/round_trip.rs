@@ -1,4 +1,4 @@
-//! What is appended is what is read, in whatever batches it came and however it was packed since.
+//! Appended events are read back, in whatever batches they came and however they were packed since.
 #![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
 
 use crate::histories::{events_of, histories};

@@ -1,4 +1,4 @@
-//! What is shown around a hit, and what is indexed after a crash, is read from the facts of the message itself.
+//! The text around a hit, and the index after a crash, are read from the facts of the message itself.
 #![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
 
 use crate::support::*;

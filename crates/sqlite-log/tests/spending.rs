@@ -1,4 +1,4 @@
-//! What was spent, added up in four ways, and what sessions take on disk.
+//! Spending, added up in four ways, and the size of sessions on disk.
 #![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
 
 use crate::support::*;
@@ -43,7 +43,7 @@ fn spent(seq: u64, model: &str, output_tokens: u64, cost: u64) -> Projection {
     }
 }
 
-/// One event a batch, each at its own time, and what it cost.
+/// Writes one event a batch, each at its own time, and what it cost.
 async fn session_of(
     log: &dyn SessionLog,
     id: &str,

@@ -1,4 +1,4 @@
-//! One writer at a time, each answered for itself, whoever else writes the same database.
+//! One writer at a time; each gets its own answer, whoever else writes the same database.
 #![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
 
 use std::process::Command;

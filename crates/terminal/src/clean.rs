@@ -3,11 +3,13 @@
 
 use std::borrow::Cow;
 
-/// Longest escape sequence that is waited for; a longer one ends there, so that an open one cannot swallow what follows.
+/// Longest escape sequence that is waited for; a longer one ends there, so that an open one cannot swallow
+/// what follows.
 const LONGEST: usize = 4096;
 
-/// Takes control sequences out of a stream of text, even if they are split between pieces. Line feeds stay, tabs
-/// become spaces, a lone carriage return becomes a line feed, everything else that is not printable goes.
+/// Takes control sequences out of a stream of text, even if they are split between pieces. Line feeds stay,
+/// tabs become spaces, a lone carriage return becomes a line feed, everything else that is not printable
+/// goes.
 #[derive(Clone, Debug, Default)]
 pub struct Cleaner {
     state: CleanerState,
@@ -32,7 +34,8 @@ enum CleanerState {
 }
 
 impl Cleaner {
-    /// Creates a cleaner that keeps lone carriage returns and backspaces, for callers that handle overwritten lines.
+    /// Creates a cleaner that keeps lone carriage returns and backspaces, for callers that handle overwritten
+    /// lines.
     pub fn keeping_overwrites() -> Self {
         Self {
             keeps_overwrites: true,
@@ -106,9 +109,10 @@ fn is_invisible(c: char) -> bool {
     matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
-/// Characters that terminals show as nothing or as a blank, so that many of them push the rest of a line out of sight: those that Unicode lets
-/// a display ignore (<https://www.unicode.org/Public/UCD/latest/ucd/DerivedCoreProperties.txt>, `Default_Ignorable_Code_Point`) and the blank of
-/// braille. Those that choose how an emoji looks stay.
+/// Characters that terminals show as nothing or as a blank, so that many of them push the rest of a line out
+/// of sight: those that Unicode lets a display ignore
+/// (<https://www.unicode.org/Public/UCD/latest/ucd/DerivedCoreProperties.txt>,
+/// `Default_Ignorable_Code_Point`) and the blank of braille. Those that choose how an emoji looks stay.
 fn shows_nothing(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
@@ -134,9 +138,9 @@ pub fn clean_with_tabs(text: &str) -> String {
     out
 }
 
-/// Text of many lines of which nothing drives a terminal but colours: other control characters, and marks that turn text around, are shown
-/// as signs. What is painted goes
-/// another way, so this is the last look at what names, descriptions and errors hold that somebody else wrote.
+/// Text of many lines of which nothing drives a terminal but colours: other control characters, and marks
+/// that turn text around, are shown as signs. What is painted goes another way, so this is the last look at
+/// what names, descriptions and errors hold that somebody else wrote.
 pub fn printable(text: &str) -> Cow<'_, str> {
     let drives = |c: char| drives(c) && !matches!(c, '\n' | '\t');
     if !text.contains(drives) {
@@ -190,7 +194,7 @@ pub fn visible(text: &str) -> String {
 }
 
 /// Returns one line without characters that drive a terminal, reverse text, end the line or take no room:
-/// they are shown as in [`visible`]. Composed emoji stay whole.
+/// they are shown as in [`visible`]. Composed emoji stay complete.
 pub fn one_line(text: &str) -> Cow<'_, str> {
     let hides = |c: char| drives(c) || (shows_nothing(c) && !joins(c));
     if !text.contains(hides) {
@@ -218,7 +222,8 @@ pub fn lines_shown(text: &str) -> String {
     shown.join("\n")
 }
 
-/// Signs that belong to how words and emoji are written: they join or part letters, allow a hyphen, or make the flag of a region.
+/// Signs that belong to how words and emoji are written: they join or part letters, allow a hyphen, or make
+/// the flag of a region.
 fn joins(c: char) -> bool {
     matches!(
         c,

@@ -1,7 +1,7 @@
 //! The line editor: keys in, text and cursor out. It knows no screen and no terminal.
 //!
-//! It is our own because its line stays editable while an answer streams above it, woken by whatever comes first: an
-//! editor that owns the terminal until a line is done has to poll for that.
+//! It is our own because its line stays editable while an answer streams above it, woken by whatever comes
+//! first: an editor that owns the terminal until a line is done has to poll for that.
 
 mod keep;
 mod motion;
@@ -32,7 +32,7 @@ pub enum EditOutcome {
     Changed,
     /// The text is done.
     Submit(String),
-    /// Say it to the agent in the middle of its work; or what is queued, where nothing is written.
+    /// Say it to the agent in the middle of its work; or what is queued, if nothing is written.
     Steer,
     /// Stop, or clear the line.
     Interrupt,
@@ -50,13 +50,13 @@ pub enum EditOutcome {
     Elsewhere,
 }
 
-/// What was cut or copied.
+/// The text that was cut or copied.
 #[derive(Clone, Debug, Default)]
 struct KillBuffer {
     text: String,
     /// Whether it is whole rows.
     rows: bool,
-    /// What was left when it was cut, and where the cursor was: what is cut next there goes with it.
+    /// The rest of the text after the cut and the cursor then: the next cut at that place is appended.
     left: Option<(String, usize)>,
 }
 
@@ -70,11 +70,10 @@ pub struct Editor {
     stashed: Option<(String, usize)>,
     /// Texts that came back, for the line after this one.
     later: VecDeque<String>,
-    /// What is looked for in the history.
     wanted: Option<HistorySearch>,
     pastes: Pastes,
     undo: Undo,
-    /// The keys of vi, where the person has them.
+    /// The keys of vi, if the person has them.
     vi: Option<Vi>,
     /// Ctrl-X was pressed; the next key says for what.
     chord: bool,
@@ -269,7 +268,7 @@ impl Editor {
         }
     }
 
-    /// A backslash at the end goes on in a new line.
+    /// A backslash at the end continues in a new line.
     fn enter(&mut self) -> EditOutcome {
         if self.cursor == self.text.len() && self.text.ends_with('\\') {
             self.change(false);

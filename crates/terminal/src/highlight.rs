@@ -1,5 +1,5 @@
-//! Colours for code, a line at a time as it streams. What languages look like is loaded when the first code comes, because most
-//! programs never show any.
+//! Colours for code, a line at a time as it streams. What languages look like is loaded when the first code
+//! comes, because most programs never show any.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -13,15 +13,15 @@ const LONGEST: usize = 2_000;
 
 static SYNTAXES: OnceLock<SyntaxSet> = OnceLock::new();
 
-/// Number of new bytes after which an open line is highlighted again (or half of its bytes, if that is less): each
-/// time starts at the beginning of the line, and would take most of the time of the whole screen.
+/// Number of new bytes after which an open line is highlighted again (or half of its bytes, if that is less):
+/// each time starts at the beginning of the line, and would take most of the time of the whole screen.
 const GROWN: usize = 12;
 
 /// Reads the lines of one piece of code.
 pub(crate) struct Highlighter {
-    /// Where the grammar stands; none for a language that is not known.
+    /// The state of the grammar; `None` for an unknown language.
     state: Option<(ParseState, ScopeStack)>,
-    /// How long the line that has begun was when it was looked at, and what it looked like.
+    /// The length of the unfinished line when it was last highlighted, and the result.
     begun: (usize, Vec<(String, Style)>),
 }
 
@@ -58,7 +58,7 @@ impl Highlighter {
         }
     }
 
-    /// A line has begun, or goes on.
+    /// A line has begun, or continues.
     pub(crate) fn begin(&mut self, text: &str, theme: &Theme) {
         let looked = self.begun.0;
         let grown = text.len().saturating_sub(looked);
@@ -68,7 +68,8 @@ impl Highlighter {
         }
     }
 
-    /// The line that has begun, as it would be if it ended here; its last letters stay plain until there are more of them.
+    /// The line that has begun, as it would be if it ended here; its last letters stay plain until there are
+    /// more of them.
     pub(crate) fn begun_line(&self, text: &str) -> Vec<(String, Style)> {
         let (looked, parts) = &self.begun;
         let mut parts = parts.clone();
@@ -113,7 +114,7 @@ impl Highlighter {
     }
 }
 
-/// What the innermost scope that means something looks like.
+/// Returns the style of the innermost scope that has one.
 fn look(stack: &ScopeStack, theme: &Theme) -> Style {
     let known = |scope: &Scope| {
         let name = scope.build_string();

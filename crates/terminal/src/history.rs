@@ -3,9 +3,10 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-/// How many lines are kept.
+/// The number of lines that are kept.
 const MOST: usize = 1_000;
-/// Maximum length of a text in the history file. Longer texts were pasted; the latest ones are kept in memory only.
+/// Maximum length of a text in the history file. Longer texts were pasted; the latest ones are kept in memory
+/// only.
 pub const LONGEST: usize = 4_096;
 const LONG_ONES: usize = 8;
 const FILE: &str = "history";
@@ -47,7 +48,7 @@ impl LineHistory {
         if line.trim().is_empty() || self.lines.last().is_some_and(|last| last == line) {
             return;
         }
-        // Each line once, where it was typed last.
+        // Each line once, if it was typed last.
         self.lines.retain(|before| before != line);
         self.lines.push(line.to_owned());
         if line.len() > LONGEST {
@@ -99,7 +100,8 @@ impl LineHistory {
         Some(std::mem::take(&mut self.draft))
     }
 
-    /// The latest line that holds this text, whatever its case unless capitals are looked for; with `older`, the latest before the one that was found.
+    /// The latest line that holds this text, whatever its case unless capitals are looked for; with `older`,
+    /// the latest before the one that was found.
     pub(crate) fn find(&mut self, wanted: &str, older: bool) -> Option<String> {
         if wanted.is_empty() {
             return None;

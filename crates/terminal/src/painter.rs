@@ -1,5 +1,5 @@
-//! Frames to bytes. Rows that are done flow up and away and are never touched again; below them a few rows live. Of these only
-//! what changed is written, so a word that streams costs little more than its letters.
+//! Frames to bytes. Rows that are done flow up and away and are never touched again; below them a few rows
+//! live. Of these only what changed is written, so a word that streams costs little more than its letters.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -15,9 +15,9 @@ const WORTH_MOVING: usize = 16;
 /// The behaviour of a terminal with long rows when it becomes narrower.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LongRows {
-    /// It breaks them anew, and the cursor stays with its letter: most terminals, and tmux.
+    /// The terminal rewraps the rows, and the cursor stays at its letter: most terminals, and tmux.
     Broken,
-    /// It cuts them off, and the cursor stays in its row: xterm.
+    /// The terminal truncates the rows, and the cursor stays in its row: xterm.
     Cut,
 }
 
@@ -30,7 +30,7 @@ pub struct Painter {
     shown: Vec<Row>,
     /// The row of the cursor among them.
     at: usize,
-    /// The column of the cursor in its row, where it is known.
+    /// The column of the cursor in its row, if it is known.
     placed: Option<usize>,
     bytes: String,
 }
@@ -58,8 +58,8 @@ impl Painter {
         self.rows - 1
     }
 
-    /// The bytes that show the next frame: `done` above, for good, and `live` below it, with the cursor in a row and column of
-    /// it, or at its end. Of more rows than fit the last are shown.
+    /// The bytes that show the next frame: `done` above, for good, and `live` below it, with the cursor in a
+    /// row and column of it, or at its end. Of more rows than fit the last are shown.
     pub fn frame(&mut self, done: &[Row], live: &[Row], cursor: Option<(usize, usize)>) -> String {
         let hidden = live.len().saturating_sub(self.most());
         let live = &live[hidden..];
@@ -82,8 +82,9 @@ impl Painter {
         bytes
     }
 
-    /// The terminal has another size now. What lives is taken away and painted again with the next frame; what is above it is not
-    /// touched, which is why it has to be known what became of rows that were too long.
+    /// The terminal has another size now. What lives is taken away and painted again with the next frame;
+    /// what is above it is not touched, which is why it has to be known what became of rows that were too
+    /// long.
     pub fn resize(&mut self, columns: usize, rows: usize, long: LongRows) -> String {
         let (columns, rows) = (columns.max(4), rows.max(3));
         let up = match long {
@@ -103,8 +104,8 @@ impl Painter {
         bytes
     }
 
-    /// How many rows are above the cursor once the terminal has broken all lines for so many columns. Rows that it broke itself are
-    /// one line to it.
+    /// Returns the number of rows above the cursor once the terminal has rewrapped all lines to this number
+    /// of columns. Rows that it broke itself are one line to it.
     fn rows_above_cursor(&self, columns: usize) -> usize {
         let (mut above, mut cursor) = (0, 0);
         let mut rows = self.shown.as_slice();
@@ -135,8 +136,8 @@ impl Painter {
         "\u{1b}[2J\u{1b}[H".to_owned()
     }
 
-    /// Where rows come above others that stay as they are, moves those down: the terminal does that for less than it costs to write
-    /// them again.
+    /// Moves rows down that stay the same below new rows: the terminal does that for less than it costs to
+    /// write them again.
     fn make_room(&mut self, rows: &[Cow<'_, Row>]) {
         let before = self.shown.len();
         let Some(more) = rows.len().checked_sub(before).filter(|more| *more > 0) else {
@@ -312,14 +313,14 @@ impl Painter {
     }
 }
 
-/// How many bytes of text, and how many columns, two rows have in common from their beginning, looks included; up to the first sign
-/// behind which it is not sure in which column this terminal is.
+/// Returns the common prefix of two rows in bytes of text and in columns, styles included; up to the first
+/// sign behind which the terminal's column is uncertain.
 fn common(old: &Row, new: &Row) -> (usize, usize) {
     let same = alike(old, new);
     new.sure().map_or(same, |sure| same.min(sure))
 }
 
-/// What two rows have in common.
+/// Returns the common prefix of two rows.
 fn alike(old: &Row, new: &Row) -> (usize, usize) {
     let spans = old.spans.iter().zip(&new.spans);
     let whole = spans.take_while(|(old, new)| old == new).count();

@@ -4,7 +4,7 @@
 /// A colour of the terminal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Color {
-    /// What text has by itself.
+    /// The style of plain text.
     #[default]
     Default,
     /// Black, red, green, yellow, blue, magenta, cyan, white (0 to 7), and the same bright (8 to 15).
@@ -114,7 +114,7 @@ impl Style {
         self.underline || self.strike
     }
 
-    /// The control sequence that leads from this look to another one; nothing where they are the same.
+    /// The control sequence that leads from this look to another one; nothing if they are the same.
     pub(crate) fn to(self, next: Self) -> String {
         let plain = Self {
             color: next.color,
@@ -164,9 +164,9 @@ pub struct Theme {
     pub code: Style,
     /// The words of a link.
     pub link: Style,
-    /// Where a link leads, bullets, rules, borders.
+    /// If a link leads, bullets, rules, borders.
     pub faint: Style,
-    /// What is quoted.
+    /// Quotations.
     pub quote: Style,
     /// `**so**`.
     pub strong: Style,
@@ -199,7 +199,8 @@ pub struct Theme {
 }
 
 impl Theme {
-    /// Plain text that keeps its marks, since nothing else tells what is gone from what is meant: for `NO_COLOR`.
+    /// Plain text that keeps its marks, since nothing else tells what is gone from what is meant: for
+    /// `NO_COLOR`.
     pub fn marked() -> Self {
         Self {
             marks: true,

@@ -1,5 +1,5 @@
-//! Styled text in lines, and the rows of a terminal that they take: broken between words, and never inside a character, however
-//! wide it is.
+//! Styled text in lines, and the rows of a terminal that they take: broken between words, and never inside a
+//! character, however wide it is.
 
 use std::sync::Arc;
 
@@ -44,9 +44,9 @@ pub(crate) fn apart(grapheme: &str) -> usize {
 pub struct Span {
     /// The text, without control characters.
     pub text: String,
-    /// Its colours and weight.
+    /// The colours and weight.
     pub style: Style,
-    /// Where it leads, on a terminal that can follow a link.
+    /// If it leads, on a terminal that can follow a link.
     pub link: Option<Arc<str>>,
 }
 
@@ -57,13 +57,13 @@ impl Span {
     }
 }
 
-/// One row of the terminal.
+/// A row of the terminal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Row {
-    /// Its pieces; neighbours differ in look.
+    /// The pieces; neighbours differ in style.
     pub spans: Vec<Span>,
-    /// Whether the next row continues this one without a line break: the terminal breaks the line itself, so that a person who
-    /// copies it gets one line.
+    /// Whether the next row continues this one without a line break: the terminal breaks the line itself, so
+    /// that a person who copies it gets one line.
     pub wraps: bool,
 }
 
@@ -129,7 +129,7 @@ impl Row {
         self.wraps && self.sure().is_none() && self.width() + next.first_width() > columns
     }
 
-    /// How many columns its first sign takes.
+    /// Returns the width of the first sign, in columns.
     fn first_width(&self) -> usize {
         let first = self
             .spans
@@ -138,7 +138,7 @@ impl Row {
         first.map_or(0, grapheme_width)
     }
 
-    /// Its last sign alone.
+    /// Returns the last sign alone.
     pub(crate) fn last(&self) -> Self {
         let mut last = Self::default();
         if let Some(span) = self.spans.last() {
@@ -148,7 +148,7 @@ impl Row {
         last
     }
 
-    /// As much of it as fits into so many columns.
+    /// Returns as much of the row as fits into this number of columns.
     pub(crate) fn first(&self, columns: usize) -> Self {
         let (mut first, mut room) = (Self::default(), columns);
         for span in &self.spans {
@@ -163,7 +163,7 @@ impl Row {
         first
     }
 
-    /// As much of it as fits into so many columns, with `…` where it was cut.
+    /// Returns as much of the row as fits into this number of columns, with `…` if it was cut.
     pub fn cut(&self, columns: usize) -> Self {
         if self.width() <= columns {
             return self.clone();
@@ -192,13 +192,14 @@ fn push(spans: &mut Vec<Span>, text: &str, style: Style, link: Option<&Arc<str>>
 /// A line of any length, before it is broken into rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Line {
-    /// Its pieces; neighbours differ in look.
+    /// The pieces; neighbours differ in style.
     pub spans: Vec<Span>,
-    /// What its first row begins with, such as a bullet.
+    /// The prefix of the first row, such as a bullet.
     pub first: Row,
-    /// What its other rows begin with.
+    /// The prefix of the other rows.
     pub rest: Row,
-    /// Broken where the row is full and not between words: for code. The terminal breaks it if nothing stands before its other rows.
+    /// Broken where the row is full and not between words: for code. The terminal breaks it if nothing stands
+    /// before its other rows.
     pub verbatim: bool,
 }
 
@@ -210,8 +211,8 @@ impl Line {
         line
     }
 
-    /// A line from text with control sequences for looks (`ESC [ … m`). Other control characters are left out, a tab is four
-    /// blanks.
+    /// A line from text with control sequences for looks (`ESC [ … m`). Other control characters are left
+    /// out, a tab is four blanks.
     pub fn from_ansi(text: &str) -> Self {
         let mut line = Self::default();
         let mut style = Style::default();

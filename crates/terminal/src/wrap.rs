@@ -26,7 +26,8 @@ impl Line {
         rows.done
     }
 
-    /// Its text in parts of one look. Those of a word may not be broken apart; blanks stand by themselves, as do wide characters.
+    /// Splits the text into parts of one style. Those of a word may not be broken apart; blanks stand by
+    /// themselves, as do wide characters.
     fn parts(&self) -> Vec<LinePart<'_>> {
         let mut all: Vec<LinePart<'_>> = Vec::new();
         let mut joins = false;
@@ -49,8 +50,8 @@ struct LinePart<'a> {
     begins: bool,
 }
 
-/// A text in parts, each with whether it stands alone: where all of it is plain, whole words; else what a person sees as one
-/// character.
+/// A text in parts, each with whether it stands alone: if all of it is plain, whole words; else what a person
+/// sees as one character.
 fn parts(text: &str, verbatim: bool) -> Vec<(&str, bool)> {
     if !is_plain(text) {
         let alone = |part: &str| verbatim || part == " " || grapheme_width(part) > 1;
@@ -114,8 +115,8 @@ impl WrappedRows<'_> {
         }
     }
 
-    /// How many columns a text takes at most, on whatever terminal: a row that is too long for it would take two. Where there are few
-    /// columns a sign is believed to be put together.
+    /// Returns the maximum width of a text, in columns, on any terminal: a row that is too long would take
+    /// two. Where there are few columns a sign is believed to be put together.
     fn room(&self, text: &str) -> usize {
         let most = |sign: &str| grapheme_width(sign).max(apart(sign).min(self.columns / 4));
         if is_plain(text) {

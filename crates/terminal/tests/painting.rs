@@ -1,4 +1,4 @@
-//! What the bytes of frames come to on a screen, as an independent terminal model sees them.
+//! The result of a frame's bytes on a screen, as an independent terminal model sees them.
 
 use agentx_terminal::{LongRows, Markdown, Painter, Row, Style, Theme};
 use proptest::prelude::*;
@@ -24,8 +24,8 @@ impl Screen {
         }
     }
 
-    /// Each line takes as many rows as it needs, and the cursor stays with its letter. A row that the terminal broke itself is one
-    /// line with the next.
+    /// Each line takes as many rows as it needs, and the cursor stays with its letter. A row that the
+    /// terminal broke itself is one line with the next.
     fn break_anew(&mut self, columns: u16) {
         let (rows, width) = self.0.screen().size();
         let (row, column) = self.0.screen().cursor_position();
@@ -222,7 +222,8 @@ fn what_stays_below_is_moved_and_not_written_again() {
     }
 }
 
-/// The terminal model does not put signs together: a hand with a colour takes four columns there, and two by our count.
+/// The terminal model does not put signs together: a hand with a colour takes four columns there, and two by
+/// our count.
 #[test]
 fn signs_that_take_other_columns_on_this_terminal_swallow_no_letters() {
     let (mut painter, mut screen) = (Painter::new(40, 6), Screen::new(40, 6));
@@ -296,7 +297,8 @@ fn a_stream_beside_a_status_costs_at_most_three_bytes_a_byte() {
     assert!(written <= text.len() * 3, "{written} bytes for {}", text.len());
 }
 
-/// An answer in frames of a few letters, above a line for input, on a terminal of 20 columns; in the end it flows away.
+/// An answer in frames of a few letters, above a line for input, on a terminal of 20 columns; in the end it
+/// flows away.
 fn streamed(text: &str, painter: &mut Painter, screen: &mut Screen) {
     let mut answer = Markdown::new(20, Theme::dark());
     let letters: Vec<char> = text.chars().collect();
@@ -374,7 +376,7 @@ fn a_narrower_terminal_breaks_code_that_lives_anew() {
     }
 }
 
-/// What rows come to on a terminal that has become narrower.
+/// Returns the rows on a terminal that has become narrower.
 fn narrowed(rows: &[String], columns: usize, long: LongRows) -> Vec<String> {
     let pieces = |row: &String| {
         let letters: Vec<char> = row.chars().collect();
@@ -411,7 +413,8 @@ proptest! {
                 continue;
             }
             columns = step;
-            // A terminal that breaks lines still knows them whole; one that cuts rows has lost what it cut off.
+            // A terminal that breaks lines still knows them whole; one that cuts rows has lost what it cut
+            // off.
             let known = if breaks { &done } else { &expected };
             expected = narrowed(known, columns.into(), long);
             screen.narrow(columns, long);

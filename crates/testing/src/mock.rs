@@ -19,7 +19,7 @@ const ORDINARY: &str = "claude-opus-4-6";
 #[derive(Clone, Debug, Default)]
 pub struct MockAnswers(Vec<MockLine>);
 
-/// One answer.
+/// A scripted answer.
 #[derive(Clone, Debug)]
 struct MockLine {
     /// Only messages that contain this text get the answer.
@@ -136,8 +136,8 @@ impl ModelAnswer {
     }
 }
 
-/// Returns the text of the last message, and the number of answers before it. At Responses, the items of one answer
-/// are neighbours.
+/// Returns the text of the last message, and the number of answers before it. At Responses, the items of one
+/// answer are neighbours.
 fn conversation_of(body: &Value) -> (String, usize) {
     let lists = ["input", "contents"].into_iter().map(|name| &body[name]);
     let list = lists
@@ -189,7 +189,8 @@ fn words_of(content: &Value, words: &mut String) {
 }
 
 /// A model server: it speaks the protocols of Anthropic (`/v1/messages`), OpenAI (`/v1/chat/completions`,
-/// `/v1/responses`) and Gemini (`/v1beta/models/NAME:streamGenerateContent`, `/v1beta/interactions`), refuses what the vendors refuse, and answers from a file.
+/// `/v1/responses`) and Gemini (`/v1beta/models/NAME:streamGenerateContent`, `/v1beta/interactions`), refuses
+/// what the vendors refuse, and answers from a file.
 #[derive(Debug)]
 pub struct Mock {
     answers: MockAnswers,

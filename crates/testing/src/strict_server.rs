@@ -83,7 +83,8 @@ impl StrictServer {
         .await
     }
 
-    /// Starts a server for Gemini's Interactions. `answers` returns the model's answer to an accepted request.
+    /// Starts a server for Gemini's Interactions. `answers` returns the model's answer to an accepted
+    /// request.
     ///
     /// # Panics
     /// Panics if no port is free.

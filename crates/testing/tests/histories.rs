@@ -1,5 +1,5 @@
 //! Random histories against strict vendors: whatever people, models, tools and crashes do, no vendor refuses
-//! a request for its form, and every session can go on.
+//! a request for its form, and every session can continue.
 //!
 //! The fold, the codecs and the vendors' checks are real; there are no sockets. Each history has a seed,
 //! which a failure names:

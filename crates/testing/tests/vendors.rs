@@ -1,4 +1,5 @@
-//! Strict vendors: what is well formed is accepted, each rule refuses what breaks it, and the table in the docs is the rules.
+//! Strict vendors: what is well formed is accepted, each rule refuses what breaks it, and the table in the
+//! docs is the rules.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "vendors/anthropic.rs"]
@@ -22,7 +23,8 @@ use serde_json::Value;
 /// A request with one thing changed, and the rule that it breaks then.
 type Case = (&'static str, fn(&mut Value));
 
-/// Plays each case, and fails unless each rule of `rules` is broken by one of them and no case breaks another rule.
+/// Plays each case, and fails unless each rule of `rules` is broken by one of them and no case breaks another
+/// rule.
 fn each_rule_is_broken_once(
     cases: &[Case],
     rules: &[VendorRule],

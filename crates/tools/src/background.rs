@@ -14,7 +14,8 @@ pub trait Background: Send + Sync {
         open: &'a [ToolCallId],
     ) -> BoxFuture<'a, Vec<LeftRunning>>;
 
-    /// Returns whether an earlier process may have left something running for a session, by its records alone.
+    /// Returns whether an earlier process may have left something running for a session, by its records
+    /// alone.
     fn may_have_left(&self, session: &SessionId) -> bool;
 
     /// Returns whether an earlier process left anything running for a session.

@@ -8,8 +8,8 @@ use agentx_types::BlobId;
 
 use crate::text;
 
-/// Shortens a text to about `most` bytes for the model. Returns it, and the blob that has all of it if it was too
-/// long.
+/// Shortens a text to about `most` bytes for the model. Returns it, and the blob that has all of it if it was
+/// too long.
 pub async fn shortened(text: String, most: usize, blobs: &Arc<dyn BlobStore>) -> (String, Option<BlobId>) {
     if text.len() <= most {
         return (text, None);

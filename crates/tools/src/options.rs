@@ -1,4 +1,5 @@
-//! Limits of the built-in tools, in one place. Each has a default that suits models; a runtime may set its own.
+//! Limits of the built-in tools, in one place. Each has a default that suits models; a runtime may set its
+//! own.
 
 use std::time::Duration;
 
@@ -7,11 +8,11 @@ use crate::{CommandRecords, OutputBudget, ProgramEnvironment};
 /// Limits of all built-in tools.
 #[derive(Clone, Debug, Default)]
 pub struct ToolOptions {
-    /// Of `bash` and `job`.
+    /// The options of `bash` and `job`.
     pub bash: BashOptions,
-    /// Of `read`, `write` and `edit`.
+    /// The options of `read`, `write` and `edit`.
     pub files: FileOptions,
-    /// Of `glob` and `grep`.
+    /// The options of `glob` and `grep`.
     pub search: SearchOptions,
 }
 

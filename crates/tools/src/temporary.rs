@@ -29,7 +29,8 @@ fn named(process: u32, number: u64) -> String {
     format!(".agentx-{process}-{number}.tmp")
 }
 
-/// Says that a file is being written. Another machine or container may not see this process; it sees the lock.
+/// Says that a file is being written. Another machine or container may not see this process; it sees the
+/// lock.
 pub(crate) fn hold(file: &File) {
     // Without locks, the process id has to be enough.
     let _ = file.try_lock();

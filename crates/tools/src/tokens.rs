@@ -2,12 +2,15 @@
 //! before each.
 //!
 //! Sources, those of the services themselves where they have a page: GitHub
-//! (<https://github.blog/changelog/2021-03-31-authentication-token-format-updates-are-generally-available/>), AWS
-//! (<https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_identifiers.html#identifiers-unique-ids>), GitLab
-//! (<https://docs.gitlab.com/security/tokens/#token-prefixes>), Slack (<https://docs.slack.dev/authentication/tokens>,
-//! <https://docs.slack.dev/reference/methods/tooling.tokens.rotate>), and Stripe, which says that its test keys can do no harm
-//! (<https://gitlab.com/gitlab-org/gitlab/-/issues/458019>). The others are those of
-//! <https://github.com/gitleaks/gitleaks/blob/master/config/gitleaks.toml>; `dckr_pat_`, `gsk_`, `xai-` and `whsec_` are as they are seen in use.
+//! (<https://github.blog/changelog/2021-03-31-authentication-token-format-updates-are-generally-available/>),
+//! AWS
+//! (<https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_identifiers.html#identifiers-unique-ids>),
+//! GitLab (<https://docs.gitlab.com/security/tokens/#token-prefixes>), Slack
+//! (<https://docs.slack.dev/authentication/tokens>,
+//! <https://docs.slack.dev/reference/methods/tooling.tokens.rotate>), and Stripe, which says that its test
+//! keys can do no harm (<https://gitlab.com/gitlab-org/gitlab/-/issues/458019>). The others are those of
+//! <https://github.com/gitleaks/gitleaks/blob/master/config/gitleaks.toml>; `dckr_pat_`, `gsk_`, `xai-` and
+//! `whsec_` are as they are seen in use.
 
 /// The prefixes of tokens.
 const BEGINNINGS: &[&str] = &[

@@ -154,7 +154,7 @@ fn names_in(directory: &Path) -> Vec<String> {
 /// that do not exist yet.
 ///
 /// # Errors
-/// Returns an error if links lead in a circle, or a part of the path is no directory.
+/// Returns an error if links lead in a circle, or a part of the path is not a directory.
 pub fn resolve_path(workspace: &Path, path: &str) -> io::Result<PathBuf> {
     real_path(&workspace.join(path), &mut BUDGET.clone())
 }

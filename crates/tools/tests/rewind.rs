@@ -509,8 +509,8 @@ async fn cut_off() -> (Session, u64) {
 const EIGHT: [&str; 8] = ["a", "b", "c", "d", "e", "f", "g", "h"];
 
 impl Session {
-    /// As if the process had died after so many files of the latest restore: the others are as they were, and
-    /// the end is not on record.
+    /// Imitates a process that died after this number of files of the latest restore: the others are
+    /// unchanged, and the end is not recorded.
     fn dies_having_done(&self, done: usize, was: &str) {
         self.facts.lock().unwrap().pop();
         for name in &EIGHT[done..] {

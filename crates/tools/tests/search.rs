@@ -180,7 +180,8 @@ async fn a_file_with_a_line_that_is_too_long_is_left_out_and_said() {
     assert!(!said.contains("data.json"), "{said}");
 }
 
-/// The measure of memory for 64 searches at once: `command time -v` with the binary of the tests and this one's name.
+/// The measure of memory for 64 searches at once: `command time -v` with the binary of the tests and this
+/// one's name.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_searches_at_once_take_turns_and_all_come_to_their_end() {
     let place = Place::new();
@@ -369,7 +370,8 @@ async fn a_search_is_left_when_it_is_cancelled() {
         .await;
 }
 
-/// Many files, some of which match: what the parallel search finds is what a plain loop finds, in every run the same.
+/// Many files, some of which match: what the parallel search finds is what a plain loop finds, in every run
+/// the same.
 #[tokio::test]
 async fn a_big_tree_is_searched_completely() {
     let place = Place::new();

@@ -31,7 +31,8 @@ pub struct Action {
 pub enum ActionBody {
     /// Ask the model. Answered by `stream_start` … `stream_end`.
     CallModel(CallModel),
-    /// Ask a model for a summary of what was said. Answered by one `context_condensed` or `condensing_failed`.
+    /// Ask a model for a summary of what was said. Answered by one `context_condensed` or
+    /// `condensing_failed`.
     Condense(Condense),
     /// Run a tool. Answered by one `tool_result`.
     CallTool(CallTool),
@@ -45,8 +46,8 @@ pub enum ActionBody {
     Cancel(Cancel),
     /// Tells a running tool whether its nested call is allowed. It has no terminal event.
     DecideInnerCall(DecideInnerCall),
-    /// Records why the run ends, or that another model continues it. Answered by one `interrupted`, `error` or
-    /// `fallback_asked`.
+    /// Records why the run ends, or that another model continues it. Answered by one `interrupted`, `error`
+    /// or `fallback_asked`.
     Report(Report),
     /// Make another agent. Answered by one `agent_spawned`.
     SpawnAgent(SpawnAgent),
@@ -124,8 +125,8 @@ pub struct CallModel {
     pub taken: Arc<TakenIds>,
 }
 
-/// Ids that models gave, or that stand for such. Small servers give the same ones again and again; in a session each is used
-/// once.
+/// Ids that models gave, or that stand for such. Small servers give the same ones again and again; in a
+/// session each is used once.
 ///
 /// Every request carries them while the session adds to them, so they are kept where clones are cheap.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -179,7 +180,7 @@ pub struct CallTool {
     pub tool_call_id: ToolCallId,
     /// The tool's name.
     pub name: String,
-    /// Its arguments.
+    /// The arguments.
     pub input: Value,
     /// The directory that it works in.
     pub workspace: String,
@@ -190,7 +191,8 @@ pub struct CallTool {
     /// The steps that the log has of the call, if it is run again after a crash.
     #[serde(default, skip_serializing_if = "nothing_recorded")]
     pub recorded: Arc<RecordedEffects>,
-    /// The agent that calls, for tools that make others like it. It is known from the log, so it is not written again.
+    /// The agent that calls, for tools that make others like it. It is known from the log, so it is not
+    /// written again.
     #[serde(skip)]
     pub caller: Arc<CallingAgent>,
 }
@@ -271,7 +273,7 @@ pub struct DecideInnerCall {
 /// Make another agent: a child of the one that wants it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SpawnAgent {
-    /// Its id, unique in the session.
+    /// The agent's id, unique in the session.
     pub agent_state_id: AgentStateId,
     /// The configuration of the agent.
     pub config: Box<AgentConfig>,

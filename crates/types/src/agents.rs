@@ -6,7 +6,7 @@ use crate::{AgentConfig, AgentStateId};
 payloads! {
     /// An agent comes into being.
     AgentSpawned {
-        /// Its id.
+        /// The agent's id.
         agent_state_id: AgentStateId,
         /// The agent that made it.
         parent: AgentStateId,

@@ -13,7 +13,8 @@ pub const ANSWER_REPAIRS: u32 = 2;
 pub struct AnswerSchema {
     /// JSON Schema (2020-12 where it does not say otherwise).
     pub schema: Value,
-    /// Maximum number of times in one run that the model is asked again because its answer does not fit. The default is 2.
+    /// Maximum number of times in one run that the model is asked again because its answer does not fit. The
+    /// default is 2.
     #[serde(default = "default_repairs")]
     pub repairs: u32,
 }

@@ -1,5 +1,5 @@
-//! Puts a model's answer together from the chunks of its stream, by the rules that [`EnvironmentEvent`] states. It is here, beside
-//! the rules, because the agents and the codecs both need it and must not differ.
+//! Puts a model's answer together from the chunks of its stream, by the rules that [`EnvironmentEvent`]
+//! states. It is here, beside the rules, because the agents and the codecs both need it and must not differ.
 
 use crate::{
     ContentPart, EnvironmentEvent, InvalidInput, Message, MessageId, OpaquePart, ProviderData, ProviderPart,
@@ -15,16 +15,16 @@ pub struct RequestedCall {
     pub tool_call_id: ToolCallId,
     /// The tool's name.
     pub name: String,
-    /// Its arguments.
+    /// The arguments.
     pub input: Value,
-    /// Set where the arguments are not JSON.
+    /// Set if the arguments are not JSON.
     pub invalid: Option<Box<InvalidInput>>,
 }
 
 /// The result of a stream.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AssembledAnswer {
-    /// The message; `None` where the model said nothing.
+    /// The message; `None` if the model said nothing.
     pub message: Option<Message>,
     /// The calls in it, in order.
     pub calls: Vec<RequestedCall>,
@@ -64,22 +64,23 @@ pub struct Assembler {
 }
 
 impl Assembler {
-    /// Says which model is asked from here on: its provider's data is marked with it, because other models may refuse it.
+    /// Says which model is asked from here on: its provider's data is marked with it, because other models
+    /// may refuse it.
     pub fn asks(&mut self, model: &str) {
         if self.asked.as_deref() != Some(model) {
             self.asked = Some(model.to_owned());
         }
     }
 
-    /// Marks thinking with the model and this API from here on, also where the provider attached nothing to it: sent back to another
-    /// model, it may be refused. `None` marks it no more.
+    /// Marks thinking with the model and this API from here on, also if the provider attached nothing to it:
+    /// sent back to another model, it may be refused. `None` marks it no more.
     pub fn marks_thinking(&mut self, api: Option<&str>) {
         if self.thinks.as_deref() != api {
             self.thinks = api.map(str::to_owned);
         }
     }
 
-    /// Takes the next event of the stream; events that are not part of a stream are passed over.
+    /// Takes the next event of the stream; events that are not part of a stream are ignored.
     pub fn feed(&mut self, event: &EnvironmentEvent) {
         if !self.is_open() && !matches!(event, EnvironmentEvent::StreamStart(_)) {
             return;
@@ -109,8 +110,8 @@ impl Assembler {
         self.usage
     }
 
-    /// Removes signatures of `api` that follow whitespace-only text. [`Assembler::finish`] drops such text, and a
-    /// signature may cover everything before it.
+    /// Removes signatures of `api` that follow whitespace-only text. [`Assembler::finish`] drops such text,
+    /// and a signature may cover everything before it.
     pub fn unsign_behind_blanks(&mut self, api: &str) {
         let is_blank_text = |part: &ContentPart| matches!(part, ContentPart::Text(_)) && is_blank(part);
         let parts = self.parts.iter_mut().skip_while(|part| !is_blank_text(part));
@@ -121,7 +122,7 @@ impl Assembler {
         }
     }
 
-    /// The whole answer; the assembler is empty afterwards. Text of white space alone is left out.
+    /// The complete answer; the assembler is empty afterwards. Text of white space alone is left out.
     pub fn finish(&mut self) -> AssembledAnswer {
         self.parts.retain(|part| !is_blank(part));
         self.finish_verbatim()

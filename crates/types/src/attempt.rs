@@ -6,7 +6,7 @@ use crate::RequestPart;
 use crate::vocabulary::payloads;
 
 payloads! {
-    /// An attempt to reach a model came to nothing.
+    /// A model call attempt failed.
     AttemptFailed {
         /// The number of the attempt, from 1.
         attempt: u32,
@@ -17,11 +17,11 @@ payloads! {
         /// The HTTP status, if there was an answer.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         status: Option<u16>,
-        /// Milliseconds until the next attempt; `None` where there is none.
+        /// Milliseconds until the next attempt; `None` if there is none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_in_ms: Option<u64>,
-        /// Milliseconds for which the server is still waited for at most, the pause before the next attempt included; `None` where
-        /// none follows, or attempts are counted instead.
+        /// Milliseconds for which the server is still waited for at most, the pause before the next attempt
+        /// included; `None` if none follows, or attempts are counted instead.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         gives_up_in_ms: Option<u32>,
         /// The sizes that the server reports, if the conversation did not fit into the model.
@@ -35,8 +35,8 @@ payloads! {
         /// its limit.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         longest_answer: Option<u32>,
-        /// The most pictures and other media that the provider takes in one request, if it refuses the request
-        /// for their number.
+        /// The most pictures and other media that the provider takes in one request, if it refuses the
+        /// request for their number.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         most_media: Option<u16>,
     }

@@ -1,7 +1,8 @@
 //! The tags that mark whose words a model reads in a session of several people.
 //!
-//! An agent puts the words of others between them; encoders of requests write attachments as text. Both remove
-//! the tags from such words, or somebody could end the mark early and speak as the owner of the session.
+//! An agent puts the words of others between them; encoders of requests write attachments as text. Both
+//! remove the tags from such words, or somebody could end the mark early and speak as the owner of the
+//! session.
 
 use std::borrow::Cow;
 

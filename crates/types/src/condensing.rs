@@ -1,5 +1,5 @@
-//! Condensing: a range of a conversation is represented by a summary, and what it says stays in the log. How it is set up, what
-//! is wanted, what is recorded of it, and what front ends hear of it.
+//! Condensing: a range of a conversation is represented by a summary, and what it says stays in the log. How
+//! it is set up, what is wanted, what is recorded of it, and what front ends hear of it.
 
 use std::sync::Arc;
 
@@ -25,14 +25,14 @@ pub struct Condensing {
     /// The fill of the model's window at which it is condensed, in percent; 0 means only if a person requests
     /// it or the model reports a full window.
     pub at_percent: u8,
-    /// The number of latest exchanges that stay unchanged, as long as they fit into a quarter of the window and a
-    /// third of what instructions and tools leave of it.
+    /// The number of latest exchanges that stay unchanged, as long as they fit into a quarter of the window
+    /// and a third of what instructions and tools leave of it.
     pub tail: u32,
     /// The model that writes the summaries; the agent's own where there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<Box<ModelSpec>>,
-    /// Whether what is sent keeps its beginning as long as it can: `recall` is on offer from the start, and thinking is left out
-    /// that was made after another beginning. Sessions of before are sent as they were.
+    /// Whether what is sent keeps its beginning as long as it can: `recall` is on offer from the start, and
+    /// thinking is left out that was made after another beginning. Sessions of before are sent as they were.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keeps_beginning: bool,
 }
@@ -62,8 +62,8 @@ pub struct Condense {
     pub tokens: u64,
     /// The request to the model.
     pub request: Arc<ModelRequest>,
-    /// Whether a model that is away is not waited for: the next request of the conversation fits without the summary, or the last
-    /// summary came to nothing.
+    /// Whether a model that is away is not waited for: the next request of the conversation fits without the
+    /// summary, or the last summary failed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub brief: bool,
 }
@@ -71,7 +71,7 @@ pub struct Condense {
 payloads! {
     /// A person wants the conversation condensed now.
     CondenseRequested {
-        /// What the summary must contain, in the person's words.
+        /// The required content of the summary, in the person's words.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         instructions: Option<String>,
         /// The person, if not the session's owner.
@@ -93,7 +93,7 @@ payloads! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         bill: Option<Box<EffectBill>>,
     }
-    /// A summary came to nothing; the conversation stays as it is.
+    /// A summary failed; the conversation stays as it is.
     CondensingFailed {
         /// Stable, for programs: that of the model's error, `interrupted`, `refused`, `no_summary`, …
         code: String,
@@ -148,17 +148,17 @@ pub enum ContextChange {
     },
     /// The range was restored.
     Restored(ContextRange),
-    /// A provider refused the form of a request: this part of what was said so far is left out from now on, or said in plain
-    /// words, and the model is asked again.
+    /// A provider refused the form of a request: this part of what was said so far is left out from now on,
+    /// or said in plain words, and the model is asked again.
     Repaired(RequestPart),
-    /// A provider refused how tools are described: they are not on offer from now on, until they change or another model is asked, and
-    /// the model is asked again.
+    /// A provider refused how tools are described: they are not on offer from now on, until they change or
+    /// another model is asked, and the model is asked again.
     ToolsLeftOut {
         /// Their names.
         tools: Vec<String>,
     },
-    /// The server cut the beginning of what was sent and did not say so: its counts show it. The smaller window holds from now on, and
-    /// the conversation is condensed to fit into it.
+    /// The server cut the beginning of what was sent and did not say so: its counts show it. The smaller
+    /// window holds from now on, and the conversation is condensed to fit into it.
     Cut {
         /// The number of tokens that the server reads at most.
         window: u64,
@@ -176,8 +176,8 @@ pub enum ContextChange {
         /// The words of the failure, for people.
         message: String,
     },
-    /// The conversation did not fit, and no summary would help: less of it is sent, with shorter results of tools, and the model is
-    /// asked again.
+    /// The conversation did not fit, and no summary would help: less of it is sent, with shorter results of
+    /// tools, and the model is asked again.
     Shortened {
         /// The size of the model's window from now on, in tokens.
         window: u64,

@@ -40,8 +40,8 @@ pub struct AgentConfig {
     pub name: String,
     /// The model that it asks.
     pub model: ModelSpec,
-    /// Models to ask in this order, within a run, if `model` is down, limited or refuses. The next run begins with
-    /// `model` again.
+    /// Models to ask in this order, within a run, if `model` is down, limited or refuses. The next run begins
+    /// with `model` again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fallbacks: Vec<ModelSpec>,
     /// Settings of each model call.
@@ -56,7 +56,8 @@ pub struct AgentConfig {
     pub tools: Arc<[ToolSpec]>,
     /// The default decision about calls.
     pub approval: ApprovalMode,
-    /// Approval rules, in order of their source: a `deny` beats an `ask`, an `ask` beats an `allow`, whatever the order.
+    /// Approval rules, in order of their source: a `deny` beats an `ask`, an `ask` beats an `allow`, whatever
+    /// the order.
     pub rules: Vec<Rule>,
     /// The limits of a run.
     pub limits: Limits,
@@ -111,8 +112,9 @@ impl Default for ToolSearch {
 }
 
 impl AgentConfig {
-    /// A ReAct agent of `model` with the newest rules and nothing else: no name, prompt, tools, rules, limits or guard, and a
-    /// conversation that is never condensed. Callers set what they want with `..AgentConfig::react(model)`.
+    /// A ReAct agent of `model` with the newest rules and nothing else: no name, prompt, tools, rules, limits
+    /// or guard, and a conversation that is never condensed. Callers set what they want with
+    /// `..AgentConfig::react(model)`.
     pub fn react(model: ModelSpec) -> Self {
         Self {
             kind: AgentKind::React,
@@ -141,8 +143,9 @@ impl AgentConfig {
     }
 }
 
-/// Files that calls are kept from by default, as patterns like those of a rule's path; upper and lower case are the same. They are
-/// absolute, or begin with `~/`, which stands for any home directory that is written as such.
+/// Files that calls are kept from by default, as patterns like those of a rule's path; upper and lower case
+/// are the same. They are absolute, or begin with `~/`, which stands for any home directory that is written
+/// as such.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Guard {
@@ -159,7 +162,8 @@ pub struct Guard {
     /// allows no command of Git.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub git: Vec<String>,
-    /// Whether the person made the workspace read-only: the rules refuse every tool that does more than read, and say that it is so.
+    /// Whether the person made the workspace read-only: the rules refuse every tool that does more than read,
+    /// and say that it is so.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub read_only: bool,
 }
@@ -169,12 +173,13 @@ pub struct Guard {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServerRules {
-    /// The rules of the settings. They come before those of the session: a `deny` or `ask` here holds whatever the session's rules
-    /// say.
+    /// The rules of the settings. They come before those of the session: a `deny` or `ask` here holds
+    /// whatever the session's rules say.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<Rule>,
-    /// Set in the session of a member: the directory, absolute, that they work in. There, rules of the session and the approval mode
-    /// `auto` allow nothing: beside reading in this directory, a call runs where a rule of the server allows it, or the operator does.
+    /// Set in the session of a member: the directory, absolute, that they work in. There, rules of the
+    /// session and the approval mode `auto` allow nothing: beside reading in this directory, a call runs
+    /// where a rule of the server allows it, or the operator does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub member_directory: Option<String>,
 }
@@ -184,7 +189,8 @@ fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-/// A file of instructions that was read when the session was opened, or the facts about where the agent works.
+/// A file of instructions that was read when the session was opened, or the facts about where the agent
+/// works.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Instructions {
@@ -209,7 +215,7 @@ impl Instructions {
     }
 }
 
-/// The limits of a run. `None` is no limit.
+/// The limits of a run. `None` is not a limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -281,18 +287,18 @@ pub enum RuleEffect {
 pub struct Rule {
     /// The effect.
     pub effect: RuleEffect,
-    /// The tool's name; `*` stands for any run of characters. `NAME@HASH` is a tool of a folder's file as long as that does not change
-    /// ([`crate::ToolReach::file`]).
+    /// The tool's name; `*` stands for any run of characters. `NAME@HASH` is a tool of a folder's file as
+    /// long as that does not change ([`crate::ToolReach::file`]).
     pub tool: String,
-    /// The command line (for tools that run programs) or the whole arguments as JSON; `*` stands for any run of characters. A
-    /// command line of several commands is allowed only if each of them is.
+    /// The command line (for tools that run programs) or the whole arguments as JSON; `*` stands for any run
+    /// of characters. A command line of several commands is allowed only if each of them is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub argument: Option<String>,
     /// The path that the call names, absolute or relative to the workspace; `*` stops at `/`, `**` does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// The only directory, absolute, in which (and below which) it holds; a relative `path` begins there. Without it the rule
-    /// holds everywhere.
+    /// The only directory, absolute, in which (and below which) it holds; a relative `path` begins there.
+    /// Without it the rule holds everywhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<String>,
 }
@@ -339,6 +345,7 @@ pub enum ConfigChange {
     RulesVersion(u32),
     /// Other files are guarded from here on, also from the agents that it may make.
     Guard(Option<Arc<Guard>>),
-    /// The server's settings are other ones from here on, also for all agents that there are; `None` where no server has it open.
+    /// The server's settings are other ones from here on, also for all agents that there are; `None` if no
+    /// server has it open.
     ServerRules(Option<Arc<ServerRules>>),
 }

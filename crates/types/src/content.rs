@@ -125,7 +125,7 @@ pub enum MediaSource {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ThinkingPart {
-    /// The words; may be empty where the provider hides them.
+    /// The words; may be empty if the provider hides them.
     pub text: String,
     /// Data that the provider attached (a signature) and needs back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -175,10 +175,10 @@ pub struct OpaquePart {
 pub struct ProviderData {
     /// The API that it belongs to, for example `anthropic`.
     pub api: String,
-    /// The model that was asked when it came, where that is known.
+    /// The model that was asked when it came, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// As it came.
+    /// The data as it arrived.
     pub data: Value,
 }
 
@@ -189,7 +189,8 @@ impl ProviderData {
         self.model.as_deref().is_some_and(|own| own != model)
     }
 
-    /// Joins data that came later for the same part: objects by key, arrays end to end, anything else replaced.
+    /// Joins data that came later for the same part: objects by key, arrays end to end, anything else
+    /// replaced.
     pub fn merge(&mut self, later: Value) {
         merge_values(&mut self.data, later);
     }

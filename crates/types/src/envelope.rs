@@ -27,7 +27,7 @@ pub enum Source {
 /// An event with its context. `seq` is dense and strictly increasing in its session, from 1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Envelope<E> {
-    /// Its place in the session. Derived events carry that of the event that they come from.
+    /// The position in the session. Derived events have that of the event that they are derived from.
     pub seq: u64,
     /// For derived events: which of those that come from the same `seq`, from 0.
     pub index: Option<u32>,
@@ -45,7 +45,8 @@ pub struct Envelope<E> {
     pub cause: Option<ActionId>,
     /// The event.
     pub event: E,
-    /// The event as it was written, where a newer version did it, and `event` is only what this one makes of it. It is passed on so.
+    /// The event as it was written, if a newer version did it, and `event` is only what this one makes of it.
+    /// It is passed on so.
     pub newer: Option<Box<UnknownEvent>>,
 }
 

@@ -11,7 +11,7 @@ use crate::{BlobId, OwnerId};
 pub struct FileImage {
     /// The content.
     pub blob: BlobId,
-    /// Its permissions, as Unix numbers them, where they are known.
+    /// The permissions, as Unix numbers them, if they are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<u32>,
 }
@@ -45,7 +45,7 @@ payloads! {
     FilesRestoring {
         /// Files are to be as they were before this event.
         to_seq: u64,
-        /// Which, each with what it is before and after.
+        /// The files, each with its content before and after.
         files: Vec<FileReplaced>,
         /// The person, if not the session's owner.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -69,7 +69,7 @@ payloads! {
         input: Option<Box<Value>>,
         /// The outcome, without secrets.
         outcome: Box<EffectOutcome>,
-        /// Its cost, if it called a model.
+        /// The cost, if the step called a model.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         bill: Option<Box<EffectBill>>,
         /// If it called a tool that changed a file, that tool's details about the file.
@@ -78,7 +78,7 @@ payloads! {
     }
     /// A running call wants to make a call of its own that a person may have to decide about.
     InnerCallAsked {
-        /// Its id: that of the running call, `/` and the step that makes it.
+        /// The id: that of the running call, `/` and the step that makes it.
         tool_call_id: ToolCallId,
         /// The tool that is to be called. The agent itself may not have it.
         tool: Box<ToolSpec>,
@@ -126,9 +126,10 @@ const EMIT: &str = "emit";
 pub struct Emitted {
     /// `medium`, or `tool` where it names none.
     pub medium: Medium,
-    /// Its words: itself, its `text` or `chunk`, or the `part` of a chunk of the older API.
+    /// The text of the chunk: the chunk itself, its `text` or `chunk`, or the `part` of a chunk of the older
+    /// API.
     pub text: String,
-    /// The whole of it, where it is more than words.
+    /// The whole of it, if it is more than words.
     pub data: Option<Value>,
 }
 

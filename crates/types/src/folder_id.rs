@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Names a folder, where it lies in the repository that it is part of, and the `.git` of that repository, as they were when it was looked
-/// at. It holds on one machine, and says nothing about what the folder holds.
+/// Names a folder, where it lies in the repository that it is part of, and the `.git` of that repository, as
+/// they were when it was looked at. It holds on one machine, and says nothing about what the folder holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct FolderId(String);
@@ -18,7 +18,8 @@ const GIT: char = '+';
 pub struct FolderNow {
     /// The folder's identity.
     pub id: FolderId,
-    /// Whether it is a folder within a repository that has files in it: a checkout may remove it and make it again.
+    /// Whether it is a folder within a repository that has files in it: a checkout may remove it and make it
+    /// again.
     pub is_checked_out: bool,
 }
 

@@ -25,12 +25,12 @@ pub enum Api {
     GeminiInteractions,
     /// The built-in scripted environment: no network, no model.
     Scripted,
-    /// One of a newer version: it cannot be asked by this one.
+    /// An API of a newer version, which this version cannot call.
     Unknown,
 }
 
 impl Api {
-    /// As it is written in files and flags.
+    /// Returns the name in files and flags.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Anthropic => "anthropic",
@@ -44,7 +44,8 @@ impl Api {
     }
 }
 
-/// A catalog entry, resolved: all that shapes a request to this model. It holds no secret, and no address that is connected to.
+/// A catalog entry, resolved: all that shapes a request to this model. It holds no secret, and no address
+/// that is connected to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ModelSpec {
@@ -58,20 +59,20 @@ pub struct ModelSpec {
     pub context_window: u64,
     /// The longest answer in tokens.
     pub max_output_tokens: u64,
-    /// Its prices.
+    /// The prices.
     #[serde(default)]
     pub prices: Prices,
-    /// Its input media besides text; `None` if unknown.
+    /// The input media besides text; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<Vec<InputMedium>>,
-    /// The origin (`scheme://host[:port]`) of the server that is asked, where that is not the provider's own. It is never connected
-    /// to: a request is refused where the provider is at another address by then.
+    /// The origin (`scheme://host[:port]`) of the server that is asked, if that is not the provider's own. It
+    /// is never connected to: a request is refused if the provider is at another address by then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
 }
 
 impl ModelSpec {
-    /// Its name with that of its provider: `provider/id`.
+    /// Returns the name with that of the provider: `provider/id`.
     pub fn reference(&self) -> String {
         format!("{}/{}", self.provider, self.id)
     }
@@ -147,27 +148,28 @@ pub struct ToolSpec {
     /// The argument that holds a command line, if one does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command_argument: Option<String>,
-    /// Whether doing it twice is the same as doing it once: such a call is made again after a crash, any other is
-    /// answered with an unknown outcome.
+    /// Whether doing it twice is the same as doing it once: such a call is made again after a crash, any
+    /// other is answered with an unknown outcome.
     #[serde(default)]
     pub idempotent: bool,
     /// Whether a successful call ends the run.
     #[serde(default)]
     pub quit: bool,
-    /// Whether the schema says all there is to the arguments: a call that it does not fit is answered with what is wrong, before
-    /// anybody is asked and before the tool is. In sessions that began before this was looked at, the tool alone says so.
+    /// Whether the schema says all there is to the arguments: a call that it does not fit is answered with
+    /// what is wrong, before anybody is asked and before the tool is. In sessions that began before this was
+    /// looked at, the tool alone says so.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub checked: bool,
-    /// Its reach beyond its arguments, if a file describes it: for the question to a person and for rules
-    /// that name a host.
+    /// The reach beyond the arguments, if a file describes the tool: for the question to a person and for
+    /// rules that name a host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reach: Option<Box<ToolReach>>,
 }
 
 impl ToolSpec {
-    /// A tool of this name, with what the model reads about it, the JSON Schema of its arguments, and what using it touches.
-    /// Nothing else is said of it: no argument is a path or a command line, a call that a crash cut off has an unknown outcome, and the tool
-    /// checks its arguments itself. The fields can be set.
+    /// A tool of this name, with what the model reads about it, the JSON Schema of its arguments, and what
+    /// using it touches. Nothing else is said of it: no argument is a path or a command line, a call that a
+    /// crash cut off has an unknown outcome, and the tool checks its arguments itself. The fields can be set.
     ///
     /// ```
     /// use agentx_types::{Access, ToolSpec};
@@ -253,15 +255,16 @@ pub struct ToolReach {
     /// Tools that it calls, by name; `*` for all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<String>,
-    /// If the file belongs to a folder, or a server describes the tool: the beginning of a hash of everything that describes it. A rule
-    /// for this file alone names the tool as `NAME@HASH`.
+    /// If the file belongs to a folder, or a server describes the tool: the beginning of a hash of everything
+    /// that describes it. A rule for this file alone names the tool as `NAME@HASH`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// Whether the file is a folder's and takes the name of a tool that the person has from elsewhere: then only a rule of this file
-    /// allows a call.
+    /// Whether the file is a folder's and takes the name of a tool that the person has from elsewhere: then
+    /// only a rule of this file allows a call.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub replaces: bool,
-    /// If an MCP server has the tool: `SERVER/TOOL`, by the server's name for it. A rule for the tool `mcp` names it so.
+    /// If an MCP server has the tool: `SERVER/TOOL`, by the server's name for it. A rule for the tool `mcp`
+    /// names it so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mcp: Option<String>,
     /// Whether a folder's `.mcp.json` names that server. A rule that allows by name is then about it only if the rule is for a
@@ -293,7 +296,8 @@ pub enum RequestPart {
     Roles,
     /// The maximum length of the answer.
     LongestAnswer,
-    /// Parts of answers that only their provider reads, and that are sent back as they came: calls of its own tools and what it found.
+    /// Parts of answers that only their provider reads, and that are sent back as they came: calls of its own
+    /// tools and what it found.
     Blocks,
     /// `temperature`.
     Temperature,
@@ -311,7 +315,8 @@ pub enum RequestPart {
     MaxCompletionTokens,
     /// The empty text beside calls of tools: `content` is `null` there.
     EmptyText,
-    /// Calls of a tool without the signature that Gemini wants with them: they are sent with one that it does not check.
+    /// Calls of a tool without the signature that Gemini wants with them: they are sent with one that it does
+    /// not check.
     ThoughtSignature,
     /// The provider does not say which.
     Unknown,
@@ -324,7 +329,8 @@ pub struct ModelRequest {
     pub model: ModelSpec,
     /// Settings.
     pub params: ModelParams,
-    /// Standing instructions, in order; the same in every call of a session, so that providers can cache them.
+    /// Standing instructions, in order; the same in every call of a session, so that providers can cache
+    /// them.
     pub system: Vec<Arc<str>>,
     /// The conversation so far.
     pub messages: Vec<Arc<Message>>,
@@ -333,8 +339,8 @@ pub struct ModelRequest {
     /// Whether it is sent without settings that a server may not know, because its provider has refused one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub plain: bool,
-    /// Whether it has no roles but a person and the assistant, in turns, because a chat template has refused another one or another
-    /// order.
+    /// Whether it has no roles but a person and the assistant, in turns, because a chat template has refused
+    /// another one or another order.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub turns: bool,
     /// Single settings that it is sent without, or under another name, because its provider has refused them.

@@ -1,8 +1,9 @@
 //! Reads the events of a newer version as far as this one can: called if the usual way has failed, so it
 //! costs nothing if all is known.
 //!
-//! A word that stands for itself is read as the least specific one of its set, an unknown content part as one that only its provider
-//! understands. What has more to say than a word is not guessed: the whole event stays unknown.
+//! A word that stands for itself is read as the least specific one of its set, an unknown content part as one
+//! that only its provider understands. What has more to say than a word is not guessed: the whole event stays
+//! unknown.
 
 use std::fmt;
 
@@ -16,7 +17,8 @@ use crate::ContentPart;
 /// The `api` of a content part of a newer version: no provider is called so, and so none is sent it.
 const NEWER_PART: &str = "newer-agentx";
 
-/// The fallback for unknown words of each set: the least specific word, or the strictest if it allows something.
+/// The fallback for unknown words of each set: the least specific word, or the strictest if it allows
+/// something.
 const LEAST: &[(&str, &str)] = &[
     ("Source", "system"),
     ("Role", "assistant"),
@@ -48,7 +50,7 @@ const LEAST: &[(&str, &str)] = &[
 pub enum Unreadable {
     /// A newer version has a variant or a condition there that this one does not know.
     Newer,
-    /// It has another shape.
+    /// The event has another shape.
     Wrong,
 }
 
@@ -86,7 +88,8 @@ pub(crate) fn payload<T: DeserializeOwned>(text: &str) -> Result<T, Unreadable> 
     T::deserialize(Tolerant(value))
 }
 
-/// Reads what a newer program answers, where it is no event: words that are not known are read as the least specific ones.
+/// Reads what a newer program answers, if it is not an event: words that are not known are read as the least
+/// specific ones.
 ///
 /// # Errors
 /// Returns an error if it is not JSON, or not of its shape.
@@ -103,7 +106,8 @@ pub(crate) fn word<'de, D: Deserializer<'de>, T: DeserializeOwned>(deserializer:
     T::deserialize(Tolerant(value)).map_err(de::Error::custom)
 }
 
-/// Puts each content part that is not known, or is of something that is not, into one that is kept and shown to no provider.
+/// Puts each content part that is not known, or is of something that is not, into one that is kept and shown
+/// to no provider.
 fn parts(list: Option<&mut Value>) {
     for part in list.and_then(Value::as_array_mut).into_iter().flatten() {
         if part["type"] == "tool_result" {

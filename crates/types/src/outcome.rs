@@ -1,5 +1,5 @@
-//! The small closed sets that facts are made of: how an input is meant, what a person decided, why a model stopped, how a
-//! tool call ended.
+//! The small closed sets that facts are made of: how an input is meant, what a person decided, why a model
+//! stopped, how a tool call ended.
 
 use serde::{Deserialize, Serialize};
 
@@ -34,15 +34,16 @@ pub enum ApprovalDecision {
     Deny,
 }
 
-/// Processes of a command that outlived the program that ran it, which the next program that opens the session ends; or a command in the
-/// background that ended with its program.
+/// Processes of a command that outlived the program that ran it, which the next program that opens the
+/// session ends; or a command in the background that ended with its program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LeftRunning {
-    /// The call that was cut off; absent where the call had ended, and this went on in the background.
+    /// The call that was cut off; absent where the call had ended, and this continued in the background.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_call_id: Option<ToolCallId>,
-    /// The name of the first program, as the system shows it, or `!` and the command that a person ran; the beginning of the command line of one that ended with its program.
+    /// The name of the first program, as the system shows it, or `!` and the command that a person ran; the
+    /// beginning of the command line of one that ended with its program.
     pub program: String,
     /// The number of its processes; 0 for a command that ended with its program.
     pub processes: u32,
@@ -69,7 +70,7 @@ pub enum StopReason {
     ContextWindow,
     /// The stream broke; the text so far is partial.
     Broken,
-    /// It was stopped from outside.
+    /// The tool was stopped from outside.
     Interrupted,
     /// Something else; `raw` has the provider's word.
     Other,
@@ -92,7 +93,7 @@ pub enum ToolStatus {
     Refused,
     /// Stopped because it took too long.
     TimedOut,
-    /// It was stopped from outside.
+    /// The tool was stopped from outside.
     Interrupted,
     /// The program died while it ran: it may or may not have had its effect.
     Unknown,
@@ -115,7 +116,7 @@ pub enum OutputChannel {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InvalidInput {
-    /// As the model wrote them.
+    /// The arguments as the model wrote them.
     pub raw: String,
     /// The error.
     pub error: String,

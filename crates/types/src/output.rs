@@ -1,5 +1,5 @@
-//! AgentOutputs: what an agent says inside its own boundary, in four layers. Derived from EnvironmentEvents by the
-//! agent's own machine; from outside only the AgentBridge reads them.
+//! AgentOutputs: what an agent says inside its own boundary, in four layers. Derived from EnvironmentEvents
+//! by the agent's own machine; from outside only the AgentBridge reads them.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -14,7 +14,7 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "layer", content = "output", rename_all = "snake_case")]
 pub enum AgentOutput {
-    /// As it arrives.
+    /// A piece of a message as it arrives.
     Stream(StreamOutput),
     /// The state of the agent.
     State(StateOutput),
@@ -24,7 +24,7 @@ pub enum AgentOutput {
     Turn(TurnOutput),
 }
 
-/// As it arrives.
+/// A piece of a message as it arrives.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum StreamOutput {
@@ -35,12 +35,12 @@ pub enum StreamOutput {
     },
     /// Words of the answer.
     TextDelta {
-        /// As they came.
+        /// The text as it arrived.
         text: String,
     },
     /// Words of the reasoning.
     ThinkingDelta {
-        /// As they came.
+        /// The text as it arrived.
         text: String,
     },
     /// The model begins to ask for a tool.
@@ -57,11 +57,11 @@ pub enum StreamOutput {
         /// JSON text.
         json: String,
     },
-    /// The call is whole.
+    /// The call is complete.
     ToolUseStop {
         /// The call.
         tool_call_id: ToolCallId,
-        /// Its arguments.
+        /// The arguments.
         input: Value,
     },
     /// The call was answered.
@@ -75,7 +75,7 @@ pub enum StreamOutput {
     Emitted {
         /// The call.
         tool_call_id: ToolCallId,
-        /// Of which medium.
+        /// The medium.
         medium: Medium,
         /// The words, or JSON text.
         text: String,
@@ -95,7 +95,7 @@ pub enum StreamOutput {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RunStatus {
-    /// Its input waits.
+    /// The input waits.
     Pending,
     /// The request to the model is being built.
     BuildingContext,
@@ -135,14 +135,14 @@ pub enum StateOutput {
     RunStarted {
         /// The run.
         run_id: RunId,
-        /// Its input.
+        /// The id of the input.
         message_id: MessageId,
     },
     /// A run is in another state.
     RunStatus {
         /// The run.
         run_id: RunId,
-        /// Its state.
+        /// The status of the run.
         status: RunStatus,
         /// The number of times that the model was answered with tool results.
         iterations: u32,
@@ -171,7 +171,7 @@ pub enum StateOutput {
         tool_call_id: ToolCallId,
         /// The tool's name.
         name: String,
-        /// Its arguments.
+        /// The arguments.
         input: Value,
         /// The rule or default that asks.
         reason: String,

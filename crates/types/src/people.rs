@@ -49,11 +49,12 @@ pub enum WheelReason {
 }
 
 payloads! {
-    /// A command that a person ran beside the conversation has ended. The model reads of it with its next call; it begins no run.
+    /// A command that a person ran beside the conversation has ended. The model reads of it with its next
+    /// call; it begins no run.
     CommandRan {
         /// The command line.
         command: String,
-        /// Its output; of a long output the beginning and the end.
+        /// The output; of a long output the beginning and the end.
         output: String,
         /// The outcome in words: `exit 0`.
         how: String,
@@ -65,7 +66,7 @@ payloads! {
     CommandFinished {
         /// The command line.
         command: String,
-        /// Its output; of a long output the beginning and the end.
+        /// The output; of a long output the beginning and the end.
         output: String,
         /// The outcome in words: `exit 0`.
         how: String,

@@ -33,9 +33,9 @@ payloads! {
     }
     /// A person gives the system a command.
     SystemCommand {
-        /// Its name, without a slash.
+        /// The name, without a slash.
         command: String,
-        /// Its arguments.
+        /// The arguments.
         args: Value,
         /// The person, if not the session's owner.
         #[serde(default, skip_serializing_if = "Option::is_none")]

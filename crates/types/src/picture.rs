@@ -6,7 +6,7 @@ use std::fmt;
 /// A picture that models can be shown: whole, as far as its structure tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Picture {
-    /// Its media type: `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
+    /// The media type: `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
     pub media_type: &'static str,
     /// Pixels from left to right.
     pub width: u32,
@@ -64,7 +64,7 @@ impl Picture {
         }
     }
 
-    /// Its longer side, in pixels.
+    /// Returns the longer side, in pixels.
     pub fn longest_side(&self) -> u32 {
         self.width.max(self.height)
     }

@@ -32,7 +32,7 @@ pub struct Route {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IntentRule {
-    /// Its name, used in answers of the model too.
+    /// The rule's name, used in answers of the model too.
     pub name: String,
     /// Background that a model needs to understand the input.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -95,7 +95,7 @@ pub enum VarKind {
 }
 
 impl VarKind {
-    /// Its name.
+    /// Returns the name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::String => "string",
@@ -112,7 +112,7 @@ impl VarKind {
 pub struct IntentPattern {
     /// The words, with `[name]` for a variable.
     pub input: String,
-    /// Its meaning, as a line `rule: name=value, name=value`; `None` if it fills the variables in `input`.
+    /// The meaning, as a line `rule: name=value, name=value`; `None` if it fills the variables in `input`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
 }
@@ -126,7 +126,7 @@ pub struct IntentExample {
     /// The input of a person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<String>,
-    /// Its meaning, in lines `rule: name=value`.
+    /// The meaning, in lines `rule: name=value`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
 }

@@ -1,5 +1,5 @@
-//! Payloads of the RuntimeEvents that only the AgentBridge emits: they need the agent's own state. Runs, approvals, the
-//! pieces of an output stream, the Message layer, the Turn layer.
+//! Payloads of the RuntimeEvents that only the AgentBridge emits: they need the agent's own state. Runs,
+//! approvals, the pieces of an output stream, the Message layer, the Turn layer.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -25,7 +25,7 @@ pub enum Medium {
 }
 
 impl Medium {
-    /// Its name.
+    /// Returns the name.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Text => "text",
@@ -70,7 +70,7 @@ payloads! {
     RunStatusChanged {
         /// The run.
         run_id: RunId,
-        /// Its state.
+        /// The status of the run.
         status: RunStatus,
         /// The number of times that the model was answered with tool results.
         iterations: u32,
@@ -111,14 +111,15 @@ payloads! {
     ApprovalSettled {
         /// The call.
         tool_call_id: ToolCallId,
-        /// Whether it may be made. Where it may not, a person said so, a rule that came later, or the run was stopped.
+        /// Whether it may be made. If it may not, a person said so, a rule that came later, or the run was
+        /// stopped.
         allowed: bool,
     }
     /// A whole piece of an agent's output stream.
     Chunk {
-        /// Of which medium.
+        /// The medium.
         medium: Medium,
-        /// The piece; where a script emitted something else than words, its JSON text.
+        /// The piece; if a script emitted something else than words, its JSON text.
         text: String,
         /// The value that a script emitted, if it is more than text.
         #[serde(
@@ -127,7 +128,7 @@ payloads! {
             skip_serializing_if = "Option::is_none"
         )]
         data: Option<Value>,
-        /// The call whose tool says it; absent where the agent itself does.
+        /// The call whose tool says it; absent if the agent itself does.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tool_call_id: Option<ToolCallId>,
     }

@@ -1,5 +1,5 @@
-//! RuntimeEvents: the meaning of EnvironmentEvents for the system. They are derived, never the stored truth, and serve
-//! UIs, logs and monitors. Each has exactly one emitter, named in the doc of its variant.
+//! RuntimeEvents: the meaning of EnvironmentEvents for the system. They are derived, never the stored truth,
+//! and serve UIs, logs and monitors. Each has exactly one emitter, named in the doc of its variant.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -123,13 +123,13 @@ vocabulary! {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SessionChange {
-    /// Its title.
+    /// The session's title.
     Title(String),
     /// The named part of its agent's configuration.
     Config(String),
     /// A part of its conversation is represented by a summary.
     Condensed,
-    /// Its driver changed.
+    /// A change of the session's driver.
     Wheel(crate::WheelChanged),
     /// The role of a person changed.
     Access(crate::AccessChanged),
@@ -142,7 +142,7 @@ payloads! {
         message_id: MessageId,
         /// The model that answers from here on, as the provider names it.
         model: String,
-        /// Its prices; absent if the catalog does not know it.
+        /// The prices; absent if the catalog does not know the model.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         prices: Option<Box<Prices>>,
     }
@@ -157,12 +157,12 @@ payloads! {
     }
     /// Words of the answer.
     TextDelta {
-        /// As they came.
+        /// The text as it arrived.
         text: String,
     }
     /// Words of the reasoning.
     ThinkingDelta {
-        /// As they came.
+        /// The text as it arrived.
         text: String,
     }
     /// The model asks for a tool.
@@ -228,7 +228,7 @@ payloads! {
         tool_call_id: ToolCallId,
         /// The tool's name.
         name: String,
-        /// Milliseconds that it ran; 0 where it never ran.
+        /// Milliseconds that it ran; 0 if it never ran.
         duration_ms: u64,
         /// For people and programs: exit code, diff, …
         #[serde(
@@ -248,7 +248,7 @@ payloads! {
         status: ToolStatus,
         /// The beginning of the text for the model.
         error: String,
-        /// Milliseconds that it ran; 0 where it never ran.
+        /// Milliseconds that it ran; 0 if it never ran.
         duration_ms: u64,
         /// For people and programs.
         #[serde(
@@ -260,7 +260,7 @@ payloads! {
     }
     /// A command in the background has ended by itself, or because a person ended it.
     JobFinished {
-        /// Its name in the session.
+        /// The job's name in the session.
         job: String,
         /// The command line, cut where it is long.
         command: String,
@@ -284,7 +284,7 @@ payloads! {
     }
     /// An input is taken up.
     ConversationStart {
-        /// The input, where a person gave it.
+        /// The input, if a person gave it.
         message_id: MessageId,
     }
     /// The model was asked.
@@ -387,7 +387,7 @@ payloads! {
         message: String,
         /// Whether the session can continue.
         recoverable: bool,
-        /// Milliseconds until it is tried again by itself; `None` where it is not.
+        /// Milliseconds until it is tried again by itself; `None` if it is not.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_in_ms: Option<u64>,
         /// Milliseconds for which it is tried again at most, where time is what ends it.

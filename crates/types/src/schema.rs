@@ -1,5 +1,5 @@
-//! JSON Schemas of what crosses the wire, for descriptions of the protocol that are made from the types. Written by hand where
-//! the wire form is: ids, events with their tags, frames. The rest is derived.
+//! JSON Schemas of what crosses the wire, for descriptions of the protocol that are made from the types.
+//! Written by hand where the wire form is: ids, events with their tags, frames. The rest is derived.
 
 use std::borrow::Cow;
 
@@ -33,7 +33,7 @@ pub fn text_or_parts(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({"anyOf": [{"type": "string"}, {"type": "array", "items": parts, "maxItems": MOST_PARTS}]})
 }
 
-/// One alternative a tag, and one for tags of newer versions.
+/// Returns one alternative for each tag, and one for tags of newer versions.
 fn alternatives<E: Payloads>(generator: &mut SchemaGenerator, tag: &str) -> Vec<Value> {
     let mut alternatives = Vec::new();
     for (name, payload) in E::payloads(generator) {
@@ -128,7 +128,8 @@ impl JsonSchema for ClientFrame {
 
 /// The whole protocol as one JSON Schema (2020-12): a definition for each frame, event and value.
 ///
-/// A document is one frame of either side; which one it can be is known by where it comes from, and a subscription's view.
+/// A document is one frame of either side; which one it can be is known by where it comes from, and a
+/// subscription's view.
 pub fn protocol_schema() -> Value {
     let mut generator = SchemaSettings::draft2020_12().into_generator();
     let frames = [

@@ -20,7 +20,7 @@ pub struct ScriptValues {
     /// Messages `{role, content, …}`, oldest first.
     #[serde(default)]
     history: VecDeque<KeptMessage>,
-    /// Of all messages.
+    /// The total size of all messages, in bytes.
     #[serde(default)]
     bytes: usize,
     /// The summary of the messages before those.
@@ -44,8 +44,9 @@ impl ScriptValues {
         )
     }
 
-    /// A step was done: `{key, value}` for `state_set` (null takes the key away), `{message}` for `history_append`, nothing for
-    /// `history_revert`, `{summary}` for `memory_set`. A step of another kind changes nothing.
+    /// A step was done: `{key, value}` for `state_set` (null takes the key away), `{message}` for
+    /// `history_append`, nothing for `history_revert`, `{summary}` for `memory_set`. A step of another kind
+    /// changes nothing.
     pub fn note(&mut self, kind: &str, input: &Value) {
         match kind {
             "state_set" => self.set(input),

@@ -2,18 +2,19 @@
 
 use serde_json::Value;
 
-/// The name of the model that is no model: the offline demo.
+/// The name of the model that is not a model: the offline demo.
 pub const SCRIPTED_MODEL: &str = "scripted";
 
-/// One answer of the offline demo, and when it is given. What is `None` fits everything; in patterns `*` stands for any run of
-/// characters.
+/// An answer of the offline demo, and its conditions. A condition that is `None` fits everything; in patterns
+/// `*` stands for any run of characters.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ScriptedAnswer {
     /// A pattern for the standing instructions.
     pub system: Option<String>,
     /// A pattern for the last input.
     pub input: Option<String>,
-    /// A pattern for the results of tools that came since the input; without it, the answer is given only before any came.
+    /// A pattern for the results of tools that came since the input; without it, the answer is given only
+    /// before any came.
     pub result: Option<String>,
     /// The number of the answer in the conversation, from 1.
     pub nth: Option<u64>,

@@ -1,5 +1,5 @@
-//! A set that grows all the time and is handed out all the time: a clone shares what it has with the original, so that neither
-//! cloning it nor adding to it afterwards costs more the larger it is.
+//! A set that grows all the time and is handed out all the time: a clone shares what it has with the
+//! original, so that neither cloning it nor adding to it afterwards costs more the larger it is.
 
 use std::cmp::Ordering;
 use std::hash::{DefaultHasher, Hash, Hasher as _};
@@ -12,9 +12,10 @@ const RECENT: usize = 64;
 
 /// A set with cheap clones. It is written as a list in order.
 ///
-/// The values lie in layers that never change, each at least twice as long as the one behind it, and a few recent ones
-/// beside them. A full list of recent values becomes a layer, and layers of similar length become one. Layers are sorted by
-/// hash: to find a value compares numbers that lie side by side, not values that lie anywhere.
+/// The values lie in layers that never change, each at least twice as long as the one behind it, and a few
+/// recent ones beside them. A full list of recent values becomes a layer, and layers of similar length become
+/// one. Layers are sorted by hash: to find a value compares numbers that lie side by side, not values that
+/// lie anywhere.
 #[derive(Clone, Debug)]
 pub struct SharedSet<T> {
     layers: Vec<Arc<[Hashed<T>]>>,

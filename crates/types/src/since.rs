@@ -1,10 +1,12 @@
 //! The versions of the rules by which an agent decides, and what each of them changed.
 //!
-//! A session keeps to the version in its configuration (`rules_version`), so that its log is read again as it was written. Each behaviour that
-//! came later has a constant here, and code compares the version with that: `config.rules_version >= since::FULL_IS_KNOWN`. A version that
-//! was released is never changed; a new behaviour gets the next one.
+//! A session keeps to the version in its configuration (`rules_version`), so that its log is read again as it
+//! was written. Each behaviour that came later has a constant here, and code compares the version with that:
+//! `config.rules_version >= since::FULL_IS_KNOWN`. A version that was released is never changed; a new
+//! behaviour gets the next one.
 
-/// The version of new sessions, and of those that a program continues with; older logs are replayed by theirs.
+/// The version of new sessions, and of those that a program continues with; older logs are replayed by
+/// theirs.
 pub const RULES_VERSION: u32 = 9;
 
 /// More of what hides a command is asked about beside a rule that asks or denies.
@@ -70,14 +72,15 @@ pub const COUNTS_OUTLIVE_CHANGES: u32 = 5;
 /// A refused maximum length of the answer is requested in the provider's form.
 pub const LONGEST_ANSWER_IS_REPAIRED: u32 = 5;
 
-/// Rules by path and the guard of files with secrets see through globs, braces, `cd`, `xargs` and code in a command line; a command that a rule
-/// is about is asked about where another program may run it.
+/// Rules by path and the guard of files with secrets see through globs, braces, `cd`, `xargs` and code in a
+/// command line; a command that a rule is about is asked about where another program may run it.
 pub const NAMES_IN_LINES: u32 = 5;
 
 /// Commands that change this program's settings are asked about whatever rules say.
 pub const OWN_SETTINGS_ARE_ASKED_ABOUT: u32 = 5;
 
-/// A star of a rule stands for no words that make a command graver: `git *` does not allow `git push --force`.
+/// A star of a rule stands for no words that make a command graver: `git *` does not allow `git push
+/// --force`.
 pub const GRAVE_WORDS_ARE_NAMED: u32 = 5;
 
 /// A model that stops because its window is full teaches how much fits.
@@ -89,20 +92,23 @@ pub const LESS_WITHOUT_A_SUMMARY: u32 = 6;
 /// An input that never fits is left out of later requests.
 pub const UNFIT_INPUTS_ARE_LEFT_OUT: u32 = 6;
 
-/// A count of what a server had not cached is not taken for a window, nor any count of a model that costs something.
+/// A count of what a server had not cached is not taken for a window, nor any count of a model that costs
+/// something.
 pub const COUNTS_OF_NEWS_ARE_NO_CUT: u32 = 6;
 
-/// Of several pictures that a server refuses, the newest is left out first.
+/// If a server refuses several pictures, the newest is left out first.
 pub const NEWEST_PICTURE_FIRST: u32 = 6;
 
-/// An agent that another makes is held to the rules that deny or ask, and to the approval mode, that hold for its maker then.
+/// An agent that another makes is held to the rules that deny or ask, and to the approval mode, that hold for
+/// its maker then.
 pub const MADE_AGENTS_ARE_HELD: u32 = 6;
 
-/// A refusal names the approval mode or a read-only folder, and a call that was stopped before it was allowed is said not to have run.
+/// A refusal names the approval mode or a read-only folder, and a call that was stopped before it was allowed
+/// is said not to have run.
 pub const REFUSALS_SAY_WHY: u32 = 6;
 
-/// A window that was guessed from a refusal without a size is forgotten where the run ends before a model has answered, and a small request
-/// that is refused for its bytes is not made smaller.
+/// A window that was guessed from a refusal without a size is forgotten where the run ends before a model has
+/// answered, and a small request that is refused for its bytes is not made smaller.
 pub const GUESSES_ARE_TAKEN_BACK: u32 = 6;
 
 /// An input without content after an unanswered one asks that again.
@@ -126,14 +132,15 @@ pub const STATUS_SHOWS_FILES: u32 = 6;
 /// A question says what the file of its tool grants, and so does one that a rule asks.
 pub const REACH_IS_SAID: u32 = 7;
 
-/// Rules that deny or ask, the guard and the version reach the agents below at once when they change for one above, and an agent that a script
-/// makes is held to what holds by then.
+/// Rules that deny or ask, the guard and the version reach the agents below at once when they change for one
+/// above, and an agent that a script makes is held to what holds by then.
 pub const RULES_REACH_BELOW: u32 = 7;
 
 /// A rule that comes after a question and denies the call holds when the question is answered.
 pub const DENIED_MEANWHILE: u32 = 7;
 
-/// A command that is given input is asked about beside a rule that denies or asks, unless its program is known to take input for data.
+/// A command that is given input is asked about beside a rule that denies or asks, unless its program is
+/// known to take input for data.
 pub const INPUT_MAY_RUN: u32 = 7;
 
 /// Short options of a rule that denies or asks count in any order and grouping.
@@ -142,7 +149,8 @@ pub const OPTIONS_IN_ANY_ORDER: u32 = 7;
 /// A run whose answer the model declined fails.
 pub const DECLINED_RUNS_FAIL: u32 = 7;
 
-/// A request that is refused without a reason is sent once more before it is changed, and all changes that were in vain are taken back.
+/// A request that is refused without a reason is sent once more before it is changed, and all changes that
+/// were in vain are taken back.
 pub const SENT_AGAIN_UNCHANGED: u32 = 7;
 
 /// Pictures are left out only for the model that refused them.
@@ -171,8 +179,8 @@ pub const MORE_GUARDED_FILES: u32 = 7;
 /// answer is requested than fits beside the input.
 pub const ANSWERS_FIT: u32 = 8;
 
-/// A single setting that a provider refuses by name is left out or sent under another name, and so are parts of answers that only their
-/// provider reads.
+/// A single setting that a provider refuses by name is left out or sent under another name, and so are parts
+/// of answers that only their provider reads.
 pub const SETTINGS_ARE_LEFT_OUT: u32 = 8;
 
 /// Parts that were left out, and that no answer has confirmed, are sent to another model.
@@ -194,7 +202,8 @@ pub const DECLINED_TURNS_GO: u32 = 9;
 /// A fallback that answered what another model declined is asked for as long as that is in the conversation.
 pub const FALLBACKS_STAY_FOR_DECLINED: u32 = 9;
 
-/// A conversation that filled the window is condensed before the next request however small it is estimated to be.
+/// A conversation that filled the window is condensed before the next request however small it is estimated
+/// to be.
 pub const FULL_IS_KNOWN: u32 = 9;
 
 /// A run ends after 8 paused answers in a row.
@@ -209,12 +218,12 @@ pub const BACKGROUND_STOPS: u32 = 9;
 /// Stars alone reach the program's own files where they lead there.
 pub const BARE_STARS_REACH: u32 = 9;
 
-/// A star over Git stands for known subcommands alone. Others ask for passwords, print them, run programs, or are programs or names of
-/// somebody's own.
+/// A star over Git stands for known subcommands alone. Others ask for passwords, print them, run programs, or
+/// are programs or names of somebody's own.
 pub const KNOWN_TO_GIT: u32 = 9;
 
-/// No star stands for what has Git or `man` show a manual: Git runs the viewer that a repository configures (`help.browser`, `man.NAME.cmd`),
-/// and `man` any viewer that it is told.
+/// No star stands for what has Git or `man` show a manual: Git runs the viewer that a repository configures
+/// (`help.browser`, `man.NAME.cmd`), and `man` any viewer that it is told.
 pub const MANUALS_ARE_NAMED: u32 = 9;
 
 /// No star stands for options by which a program that reads writes, sends or runs.
@@ -223,14 +232,15 @@ pub const OPTIONS_OF_READERS: u32 = 9;
 /// Long options of a rule that denies or asks count by their beginning and wherever they stand.
 pub const SHORTENED_OPTIONS: u32 = 9;
 
-/// A star over Git does not cover options that continue an unfinished operation, because that operation may name programs to run.
+/// A star over Git does not cover options that continue an unfinished operation, because that operation may
+/// name programs to run.
 pub const CONTINUED_OPERATIONS: u32 = 9;
 
 /// A line with very many commands is held against no rule about a part of it.
 pub const LINES_ARE_BOUNDED: u32 = 9;
 
 /// The parser reads the parts that bash expands a second time: subscripts, targets of `>&`, `${…}` within
-/// `${…}`. It also reads folders that a command is told, and variables that say which program runs or where a
+/// `${…}`. It also reads folders that a command is told, and variables that say which program runs or if a
 /// path leads (`PATH`, `HOME`).
 pub const EXPANDED_TWICE: u32 = 9;
 
@@ -243,7 +253,7 @@ pub const DECLINED_SORTING_FAILS: u32 = 9;
 /// A router looks at its limits before its model call is tried again.
 pub const LIMITS_BETWEEN_SORTINGS: u32 = 9;
 
-/// Kana and the marks behind them are composed as Unicode does, where an input is compared with patterns.
+/// Kana and the marks behind them are composed as Unicode does, if an input is compared with patterns.
 pub const KANA_ARE_COMPOSED: u32 = 9;
 
 /// `recall` is named among the tools, and decided about anew while a call of it waits.
@@ -252,10 +262,12 @@ pub const RECALL_IS_A_TOOL: u32 = 9;
 /// The count stays valid if parts are left out of a request: the next request asks for no longer answer.
 pub const COUNTS_OUTLIVE_REPAIRS: u32 = 9;
 
-/// Reasoning of Chat Completions, and what is attached to words and calls, is left out once a provider refuses it.
+/// Reasoning of Chat Completions, and what is attached to words and calls, is left out once a provider
+/// refuses it.
 pub const REASONING_IS_LEFT_OUT: u32 = 9;
 
-/// Thinking behind blank text of the same answer is not sent back, because it is bound to that text, which is never sent.
+/// Thinking behind blank text of the same answer is not sent back, because it is bound to that text, which is
+/// never sent.
 pub const NOT_BEHIND_BLANKS: u32 = 9;
 
 /// Instructions without a path are facts about where the agent works; the offline demo is not told them.
@@ -267,16 +279,18 @@ pub const REASONING_IS_MARKED: u32 = 9;
 /// A refusal and a note of another person than the owner name that person, and hold no tags that mark words.
 pub const REFUSALS_NAME_OTHERS: u32 = 9;
 
-/// Continuation lines of a message are indented where a model reads a transcript, so that no message contains a line of another one.
+/// Continuation lines of a message are indented where a model reads a transcript, so that no message contains
+/// a line of another one.
 pub const TRANSCRIPTS_ARE_INDENTED: u32 = 9;
 
 /// A run that an input of another person than the owner interrupts names that person.
 pub const INPUTS_NAME_WHO_INTERRUPTS: u32 = 9;
 
-/// A command that acts on a folder with everything in it counts as opening the guarded files, and those of rules by path, that lie there.
+/// A command that acts on a folder with everything in it counts as opening the guarded files, and those of
+/// rules by path, that lie there.
 pub const WHOLE_FOLDERS_ARE_OPENED: u32 = 9;
 
-/// No star stands for a file that programs run by themselves, where a command writes the files that it names.
+/// No star stands for a file that programs run by themselves, if a command writes the files that it names.
 pub const WRITTEN_FILES_ARE_NAMED: u32 = 9;
 
 /// A tool that a refusal of a schema names without quotes is left out.
@@ -286,22 +300,24 @@ pub const REFUSED_TOOLS_ARE_NAMED_BY_WORD: u32 = 9;
 /// repository.
 pub const CI_FILES_ARE_GUARDED: u32 = 9;
 
-/// A request that another model refused changes nothing: the model that was chosen meanwhile is asked as before.
+/// A request that another model refused changes nothing: the model that was chosen meanwhile is asked as
+/// before.
 pub const REFUSALS_OF_OTHERS_CHANGE_NOTHING: u32 = 9;
 
 /// A command that removes the operating system or a home as a whole is refused.
 pub const SYSTEM_IS_NEVER_REMOVED: u32 = 9;
 
-/// The exchanges that condensing keeps take at most a third of what instructions and tools leave of the window.
+/// The exchanges that condensing keeps take at most a third of what instructions and tools leave of the
+/// window.
 pub const TAILS_LEAVE_ROOM: u32 = 9;
 
-/// What a person says that they ran stays between the quotes of its tag where another person ran it.
+/// The text of a command that another person ran stays between the quotes of its tag.
 pub const COMMANDS_STAY_IN_THEIR_QUOTES: u32 = 9;
 
-/// What an attempt came to loses its thinking if messages join the conversation before it is asked again.
+/// A partial answer loses its thinking if messages join the conversation before the call is repeated.
 pub const PARTIAL_THINKING_IS_UNBOUND: u32 = 9;
 
-/// Where nobody is asked, a command that acts on a whole folder around the program's own files is refused.
+/// If nobody is asked, a command that acts on a whole folder around the program's own files is refused.
 pub const OWN_FILES_ARE_NEVER_TAKEN: u32 = 9;
 
 /// If a provider refuses the number of pictures, the newest are sent, as many as it takes.

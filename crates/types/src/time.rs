@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct Timestamp(pub i64);
 
 impl Timestamp {
-    /// Whole milliseconds from `earlier` to this point; 0 where the clock went backwards.
+    /// Whole milliseconds from `earlier` to this point; 0 if the clock went backwards.
     ///
     /// ```
     /// use agentx_types::Timestamp;

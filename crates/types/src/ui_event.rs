@@ -1,5 +1,5 @@
-//! The view `ui`: a small projection for simple clients, with the names and payloads that NEXUS clients know, and the call
-//! ids that theirs lacked.
+//! The view `ui`: a small projection for simple clients, with the names and payloads that NEXUS clients know,
+//! and the call ids that theirs lacked.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -16,7 +16,7 @@ vocabulary! {
         UiTextChunk = "text_chunk",
         /// A tool runs.
         UiToolCallStarted = "tool_call_started",
-        /// It has ended.
+        /// The call has ended.
         UiToolCallFinished = "tool_call_finished",
         /// A person has to decide about a call.
         UiApprovalRequested = "approval_requested",
@@ -36,9 +36,9 @@ vocabulary! {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum UiToolStatus {
-    /// It did what was asked.
+    /// The call succeeded.
     Success,
-    /// It did not.
+    /// The call failed.
     Error,
 }
 
@@ -70,7 +70,7 @@ payloads! {
         /// With these arguments.
         args: Value,
     }
-    /// It has ended.
+    /// The call has ended.
     UiToolCallFinished {
         /// The call.
         tool_call_id: ToolCallId,

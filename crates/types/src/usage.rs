@@ -4,8 +4,8 @@ use std::ops::AddAssign;
 
 use serde::{Deserialize, Serialize};
 
-/// Tokens of one model call, as the provider counts them. The four kinds do not overlap; `reasoning` is part of
-/// `output`.
+/// Tokens of one model call, as the provider counts them. The four kinds do not overlap; `reasoning` is part
+/// of `output`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Usage {
@@ -112,7 +112,8 @@ pub struct Prices {
     pub long: Option<LongPrices>,
 }
 
-/// The prices of a call that reads a lot, in nano-dollars per token: some vendors charge more for every token of such a call.
+/// The prices of a call that reads a lot, in nano-dollars per token: some vendors charge more for every token
+/// of such a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LongPrices {

@@ -21,7 +21,7 @@ pub trait Vocabulary: Sized {
     /// Returns the errors of the serializer.
     fn serialize_payload<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error>;
 
-    /// Reads an event from its two parts. A tag that this version does not know is kept whole.
+    /// Reads an event from its two parts. A tag that this version does not know is kept unchanged.
     ///
     /// # Errors
     /// Returns an error if the tag is known but the payload is not of its shape.
@@ -29,15 +29,15 @@ pub trait Vocabulary: Sized {
         Self::from_json(tag, payload.get())
     }
 
-    /// The same, where nobody has looked yet whether the payload is JSON at all.
+    /// The same, if nobody has looked yet whether the payload is JSON at all.
     ///
     /// # Errors
     /// Returns an error if the payload is not JSON, or the tag is known but the payload is not of its shape.
     fn from_json(tag: &str, payload: &str) -> Result<Self, serde_json::Error>;
 
-    /// The same for what a newer version may have written: an unknown word is read as the least specific one, and an event with more in
-    /// it that this version does not know is kept whole. Requests are read by [`Vocabulary::from_json`] instead: nobody is served by a
-    /// guess at what was asked.
+    /// The same for what a newer version may have written: an unknown word is read as the least specific one,
+    /// and an event with more in it that this version does not know is kept unchanged. Requests are read by
+    /// [`Vocabulary::from_json`] instead: nobody is served by a guess at what was asked.
     ///
     /// # Errors
     /// Returns an error if the payload is not JSON, or the tag is known but the payload is not of its shape.
@@ -86,16 +86,16 @@ pub trait Vocabulary: Sized {
 pub struct AsRead<E> {
     /// The event as this version reads it.
     pub event: E,
-    /// As it was written, where a newer version did it, and this one would write `event` otherwise.
+    /// The event as a newer version wrote it, if this version would write `event` differently.
     pub newer: Option<Box<UnknownEvent>>,
 }
 
 /// An event of a newer version, kept as it came and passed on.
 #[derive(Clone, Debug)]
 pub struct UnknownEvent {
-    /// Its tag.
+    /// The tag.
     pub tag: String,
-    /// Its payload, untouched.
+    /// The payload, unchanged.
     pub payload: Box<RawValue>,
 }
 
@@ -111,7 +111,7 @@ macro_rules! vocabulary {
         #[derive(Clone, Debug, PartialEq)]
         pub enum $enum {
             $($(#[$vdoc])* $variant($variant),)*
-            /// An event of a newer version, kept whole.
+            /// An event of a newer version, kept unchanged.
             Unknown($crate::UnknownEvent),
         }
 
@@ -199,8 +199,8 @@ macro_rules! vocabulary {
     };
 }
 
-/// Reads a value that is there, even if it is `null`: what was `Some` stays `Some`, so that a fact that was read back means
-/// the same to the byte.
+/// Reads a value that is there, even if it is `null`: what was `Some` stays `Some`, so that a fact that was
+/// read back means the same to the byte.
 pub(crate) fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }

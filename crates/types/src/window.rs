@@ -37,7 +37,8 @@ pub struct WindowShare {
     pub count: u64,
     /// Tokens, estimated.
     pub tokens: u64,
-    /// Bytes of the texts that the model reads, with calls and tools as JSON. Media are not counted: they are sent apart.
+    /// Bytes of the texts that the model reads, with calls and tools as JSON. Media are not counted: they are
+    /// sent apart.
     pub bytes: u64,
 }
 
@@ -58,7 +59,7 @@ pub enum WindowKind {
     Inputs,
     /// Answers of the model.
     Answers,
-    /// Its reasoning, where it is sent back.
+    /// The reasoning, if it is sent back.
     Reasoning,
     /// Calls of tools.
     ToolCalls,

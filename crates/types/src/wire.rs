@@ -1,8 +1,8 @@
 //! Frames of a connection other than events of a session: requests of a client, and notices of a server.
 //!
-//! A client sends `{"type":…,"id":…,"payload":{…}}`; each of its frames is answered by `accepted` or `refused` with that
-//! id. A server sends events as [`Envelope`](crate::Envelope)s, which have a `seq`, and these, which have none:
-//! `{"event":…,"payload":{…}}`.
+//! A client sends `{"type":…,"id":…,"payload":{…}}`; each of its frames is answered by `accepted` or
+//! `refused` with that id. A server sends events as [`Envelope`](crate::Envelope)s, which have a `seq`, and
+//! these, which have none: `{"event":…,"payload":{…}}`.
 
 mod frame;
 
@@ -26,7 +26,8 @@ pub const PROTOCOL: u32 = 1;
 pub const SUBPROTOCOL: &str = "agentx.v1";
 /// The beginning of a subprotocol that carries a token, for browsers, which cannot set headers.
 pub const BEARER_SUBPROTOCOL: &str = "agentx.bearer.";
-/// The header in which a client sends a nonce of its own. The server proves that it has its key by a signature over the nonce.
+/// The header in which a client sends a nonce of its own. The server proves that it has its key by a
+/// signature over the nonce.
 pub const NONCE_HEADER: &str = "agentx-nonce";
 
 /// The events that a subscriber gets.
@@ -142,7 +143,8 @@ payloads! {
         /// The time of the input by the client's clock: ISO 8601, UTC. The model reads it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         client_timestamp_utc: Option<String>,
-        /// The client's time zone: UTC minus local time, in minutes, as JavaScript's `getTimezoneOffset` says it.
+        /// The client's time zone: UTC minus local time, in minutes, as JavaScript's `getTimezoneOffset` says
+        /// it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         client_timezone_offset: Option<i32>,
         /// The wheel that the client believes it holds.
@@ -156,9 +158,9 @@ payloads! {
     CommandFrame {
         /// In which session.
         session_id: SessionId,
-        /// Its name.
+        /// The command's name.
         command: String,
-        /// Its arguments.
+        /// The arguments.
         #[serde(default)]
         args: Value,
         /// The wheel that the client believes it holds.
@@ -204,7 +206,7 @@ payloads! {
         /// Only events of these agents, and those of no agent; all where it is empty.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         agents: Vec<AgentStateId>,
-        /// Of what agents stream, only these media; all where it is empty.
+        /// The media of agent streams to include; all if empty.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         media: Vec<Medium>,
     }
@@ -215,7 +217,7 @@ payloads! {
     }
     /// Wants something with the wheel.
     WheelFrame {
-        /// Of which session.
+        /// The session.
         session_id: SessionId,
         /// The request.
         wish: WheelWish,
@@ -235,7 +237,8 @@ payloads! {
         origin: String,
         /// Until when a signature counts: milliseconds since 1970.
         expires_at_ms: u64,
-        /// The server's signature over its challenge and the client's own nonce (header `agentx-nonce`), where there is one; base64url.
+        /// The server's signature over its challenge and the client's own nonce (header `agentx-nonce`), if
+        /// there is one; base64url.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         proof: Option<String>,
         /// Whether unauthenticated visitors may connect.
@@ -269,7 +272,7 @@ payloads! {
         session_id: SessionId,
         /// In which view.
         view: WireView,
-        /// Its events come after this one.
+        /// The events follow this `seq`.
         after_seq: u64,
         /// The last event when it began.
         head_seq: u64,
@@ -278,14 +281,14 @@ payloads! {
     }
     /// All that was there when a subscription began has been sent.
     CaughtUp {
-        /// Of which session.
+        /// The session.
         session_id: SessionId,
         /// The last event that was there.
         seq: u64,
     }
     /// A subscription ended before the client ended it.
     Unsubscribed {
-        /// Of which session.
+        /// The session.
         session_id: SessionId,
         /// The reason.
         problem: Problem,
@@ -308,7 +311,7 @@ payloads! {
     }
     /// The driver, and the person who asks to drive.
     Wheel {
-        /// Of which session.
+        /// The session.
         session_id: SessionId,
         /// Counts the changes.
         epoch: u64,
@@ -333,7 +336,7 @@ payloads! {
         owner_name: Option<String>,
         /// The call.
         tool_call_id: ToolCallId,
-        /// Of which tool.
+        /// The tool's name.
         name: String,
     }
     /// A sign of life.
@@ -354,7 +357,7 @@ payloads! {
     }
     /// The connection ends.
     Bye {
-        /// As the WebSocket's close code: 1001 the server ends, 1008 not allowed, 1013 too slow.
+        /// The WebSocket's close code: 1001 the server ends, 1008 not allowed, 1013 too slow.
         code: u16,
         /// For people.
         reason: String,

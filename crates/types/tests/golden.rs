@@ -1,6 +1,6 @@
-//! The wire forms, frozen. Each file in `golden/` has one line a variant with every field set, then the smallest form of
-//! those that have optional fields. Each line is checked both ways. `UPDATE_GOLDEN=1` writes the files again; whoever does so
-//! changes what every stored session and every client is read by.
+//! The wire forms, frozen. Each file in `golden/` has one line a variant with every field set, then the
+//! smallest form of those that have optional fields. Each line is checked both ways. `UPDATE_GOLDEN=1` writes
+//! the files again; whoever does so changes what every stored session and every client is read by.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -292,7 +292,8 @@ fn tolerates<T: Serialize + DeserializeOwned + PartialEq + Debug>(samples: &[T])
     }
 }
 
-/// Free-form values stay as they are; where an object stands for a variant, its only key is the variant's name.
+/// Free-form values stay as they are; where an object stands for a variant, its only key is the variant's
+/// name.
 fn add_a_field(value: &mut Value, key: &str) {
     const FREE: &[&str] = &[
         "input",
@@ -306,7 +307,8 @@ fn add_a_field(value: &mut Value, key: &str) {
     const VARIANTS: &[&str] = &[
         "change", "source", "body", "report", "wish", "outcome", "steps", "decision",
     ];
-    // A rule with a condition that this version does not know would allow more than was meant: it is refused instead.
+    // A rule with a condition that this version does not know would allow more than was meant: it is refused
+    // instead.
     const CLOSED: &[&str] = &["rule", "rules", "suggested", "rule_added"];
     if FREE.contains(&key) || CLOSED.contains(&key) {
         return;
@@ -385,7 +387,8 @@ fn numbers_are_read_back_as_they_were() {
 
 #[test]
 fn facts_stay_small() {
-    // They are moved through queues and kept in vectors by the million; what is large and rare lies behind a pointer.
+    // They are moved through queues and kept in vectors by the million; what is large and rare lies behind a
+    // pointer.
     assert!(
         size_of::<EnvironmentEvent>() <= 128,
         "{}",

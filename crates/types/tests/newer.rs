@@ -1,4 +1,4 @@
-//! What a newer version may write is read, and passed on as it came; what a client asks is not guessed.
+//! Events of a newer version are read, and passed on unchanged; requests of a client are not guessed.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -129,7 +129,7 @@ fn a_new_content_part_stands_where_it_stood_for_no_provider() {
     assert_eq!(result.content, [opaque(&part)]);
 }
 
-/// What is allowed by a word is not allowed by one that is not known.
+/// A permission for a known word is not a permission for an unknown one.
 #[test]
 fn a_new_word_allows_nothing() {
     let opened = golden("environment.jsonl")
@@ -211,7 +211,7 @@ fn what_a_client_asks_is_not_guessed() {
     assert_eq!(seen.len(), words.len(), "{seen:?}");
 }
 
-/// What is damaged is no newer version's.
+/// Damage is not taken for an event of a newer version.
 #[test]
 fn another_shape_is_refused_whatever_else_is_new() {
     for payload in [

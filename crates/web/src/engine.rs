@@ -9,11 +9,14 @@ use crate::results::{SearchResult, SearchResults, plain};
 pub enum SearchEngine {
     /// Brave's Web Search API (<https://api-dashboard.search.brave.com/docs>).
     Brave,
-    /// Tavily's search, which can answer a question besides (<https://docs.rs/crate/lc-tools/latest/source/src/hosted_search/tavily.rs> names its fields).
+    /// Tavily's search, which can answer a question besides
+    /// (<https://docs.rs/crate/lc-tools/latest/source/src/hosted_search/tavily.rs> names its fields).
     Tavily,
-    /// Exa's search (<https://docs.rs/lc-tools/latest/src/lc_tools/hosted_search/exa.rs.html> names its fields).
+    /// Exa's search (<https://docs.rs/lc-tools/latest/src/lc_tools/hosted_search/exa.rs.html> names its
+    /// fields).
     Exa,
-    /// An instance of SearXNG whose settings allow the format `json` (<https://docs.searxng.org/dev/search_api>).
+    /// An instance of SearXNG whose settings allow the format `json`
+    /// (<https://docs.searxng.org/dev/search_api>).
     Searxng,
 }
 

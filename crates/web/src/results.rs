@@ -1,4 +1,4 @@
-//! What a search found, and its text for the model.
+//! The results of a search, and their text for the model.
 
 use agentx_types::without_invisible;
 use serde::Serialize;
@@ -13,7 +13,7 @@ const LONGEST_LINE: usize = 400;
 pub struct SearchResult {
     /// The title of the page.
     pub title: String,
-    /// Its address.
+    /// The address.
     pub url: String,
     /// The part of it that fits the query.
     pub excerpt: String,
@@ -80,8 +80,8 @@ fn line(text: &str, most: usize) -> String {
     }
 }
 
-/// A text without the marks with which engines emphasize words (`<strong>`), and with the usual entities of HTML
-/// as characters.
+/// A text without the marks with which engines emphasize words (`<strong>`), and with the usual entities of
+/// HTML as characters.
 pub(crate) fn plain(text: &str) -> String {
     let mut bare = text.to_owned();
     for mark in ["<strong>", "</strong>", "<b>", "</b>", "<em>", "</em>"] {

@@ -22,10 +22,11 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const MAX_ANSWER: usize = 2 << 20;
 /// The longest query, in characters.
 const LONGEST_QUERY: usize = 400;
-/// The number of results without a wish of the model, and at most.
+/// The default number of results.
 const DEFAULT_RESULTS: usize = 5;
+/// The maximum number of results.
 const MOST_RESULTS: usize = 20;
-/// How much of an engine's refusal is shown, in characters.
+/// The number of characters of an engine's refusal that are shown.
 const SHOWN_REFUSAL: usize = 300;
 
 /// The arguments of `web_search`.
@@ -72,9 +73,9 @@ impl fmt::Debug for SearchKey {
 pub struct WebSearchOptions {
     /// The engine.
     pub engine: SearchEngine,
-    /// Its address, without the path of the search; `None` for the vendor's own.
+    /// The engine's address, without the path of the search; `None` for the vendor's own.
     pub address: Option<String>,
-    /// Its key.
+    /// The engine's key.
     pub key: SearchKey,
 }
 

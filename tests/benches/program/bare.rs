@@ -1,4 +1,5 @@
-//! The bare loop that turns are measured against: the HTTP request, `sh -c`, and nothing else: no log, no agent, no events.
+//! The bare loop that turns are measured against: the HTTP request, `sh -c`, and nothing else: no log, no
+//! agent, no events.
 
 use std::process::Command;
 

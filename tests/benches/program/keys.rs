@@ -1,4 +1,5 @@
-//! From a key press to its echo in a terminal while a model says 500 pieces of Markdown a second: what a person feels who writes on.
+//! From a key press to its echo in a terminal while a model says 500 pieces of Markdown a second: what a
+//! person feels who writes on.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -21,7 +22,8 @@ const KEYS: usize = 600;
 const BETWEEN: Duration = Duration::from_millis(35);
 /// No echo takes longer.
 const LOST: Duration = Duration::from_secs(2);
-/// Letters that no answer has in it. A line has each once, and the next line others, so that what is painted again is no echo.
+/// Letters that no answer has in it. A line has each once, and the next line others, so that what is painted
+/// again is not an echo.
 const LETTERS: [&str; 2] = ["абвгдежзиклмнопрстуфхцчшщэюя", "αβγδεζηθικλμνξοπρστυφχψω"];
 
 /// A chat in a terminal.
@@ -84,7 +86,7 @@ impl Chat {
         }
     }
 
-    /// Waits until the terminal is sent these bytes; `None` where that takes too long.
+    /// Waits until the terminal is sent these bytes; `None` if that takes too long.
     pub(crate) fn wait_for(&mut self, wanted: &str, patience: Duration) -> Option<Instant> {
         let until = Instant::now() + patience;
         let mut tail = Vec::new();
@@ -103,7 +105,7 @@ impl Chat {
         }
     }
 
-    /// What the terminal is sent next; `None` where that takes too long.
+    /// What the terminal is sent next; `None` if that takes too long.
     pub(crate) fn read(&mut self, patience: Duration) -> Option<Vec<u8>> {
         self.output.recv_timeout(patience).ok().map(|(_, bytes)| bytes)
     }

@@ -1,5 +1,5 @@
-//! From the moment at which the model's server sends a word to the moment at which it is there: for a reader of the program's
-//! output, and on a terminal.
+//! From the moment at which the model's server sends a word to the moment at which it is there: for a reader
+//! of the program's output, and on a terminal.
 
 use std::collections::HashSet;
 use std::io::{Read, Write};
@@ -41,7 +41,7 @@ fn tell(whom: &str, pace: u64, mut delays: Vec<f64>) {
 #[derive(Default)]
 struct Seen {
     words: HashSet<u128>,
-    /// Digits that may go on.
+    /// Digits that may continue.
     digits: String,
     delays: Vec<f64>,
 }

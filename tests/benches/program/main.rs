@@ -1,9 +1,11 @@
-//! Measures the whole program, as people run it: how long turns take beside a bare loop, how fast it starts, takes a
-//! key, opens a long session and shows what a model says, and what it costs while nothing happens. It prints figures and asserts nothing.
+//! Measures the whole program, as people run it: how long turns take beside a bare loop, how fast it starts,
+//! takes a key, opens a long session and shows what a model says, and what it costs while nothing happens. It
+//! prints figures and asserts nothing.
 //!
 //! `cargo build --release -p agentx-cli && cargo bench -p agentx-tests --bench program`
 //!
-//! `AGENTX_BIN` names another binary. Comparisons are made in turn in one run, so that the machine's noise hits both.
+//! `AGENTX_BIN` names another binary. Comparisons are made in turn in one run, so that the machine's noise
+//! hits both.
 #![allow(
     clippy::panic,
     clippy::unwrap_used,

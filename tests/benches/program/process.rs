@@ -95,7 +95,8 @@ fn hermetic(command: &mut Command, scratch: &Scratch, url: &str) {
         .stderr(Stdio::piped());
 }
 
-/// The process that measures: runs one program, whose children then are this process's only ones, and prints what they took.
+/// The process that measures: runs one program, whose children then are this process's only ones, and prints
+/// what they took.
 pub(crate) fn measure(args: &[String]) {
     let began = Instant::now();
     let output = Command::new(&args[0])

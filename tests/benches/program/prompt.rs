@@ -1,5 +1,5 @@
-//! From `agentx` alone to the echo of a key that was pressed at once: how long a person waits to write, in a home without sessions
-//! and in one with 10,000.
+//! From `agentx` alone to the echo of a key that was pressed at once: how long a person waits to write, in a
+//! home without sessions and in one with 10,000.
 
 use std::time::{Duration, Instant};
 

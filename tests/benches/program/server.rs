@@ -1,5 +1,6 @@
-//! The model server in a process of its own, so that what is measured is the program alone: `rounds` calls of `bash`, then an
-//! answer of `words` words. It accepts everything: a check of the requests would be measured too.
+//! The model server in a process of its own, so that what is measured is the program alone: `rounds` calls of
+//! `bash`, then an answer of `words` words. It accepts everything: a check of the requests would be measured
+//! too.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};

@@ -1,5 +1,6 @@
-//! What the fan-out is measured beside: axum and a tokio broadcast channel, nothing else. It sends the same bytes, at the same
-//! rate, and flushes as the server does: everything that is there is written, then flushed once.
+//! What the fan-out is measured beside: axum and a tokio broadcast channel, nothing else. It sends the same
+//! bytes, at the same rate, and flushes as the server does: everything that is there is written, then flushed
+//! once.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

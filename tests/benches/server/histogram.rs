@@ -1,4 +1,5 @@
-//! Delays in microseconds, counted in steps of at most a hundredth of their size, so that millions of them cost nothing.
+//! Delays in microseconds, counted in steps of at most a hundredth of their size, so that millions of them
+//! cost nothing.
 
 /// Below this each microsecond has a step of its own; above, each power of two has so many.
 const STEPS: u64 = 128;

@@ -1,4 +1,5 @@
-//! The server under measurement, in a process of its own: the runtime that acts, with a model that streams as it is told.
+//! The server under measurement, in a process of its own: the runtime that acts, with a model that streams as
+//! it is told.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -43,7 +44,8 @@ impl Host {
         )
     }
 
-    /// A server with this data and so many sessions more, which puts sessions away that were idle for so long.
+    /// A server with this data and so many sessions more, which puts sessions away that were idle for so
+    /// long.
     pub(crate) fn with(data: tempfile::TempDir, sessions: usize, idle: Duration) -> Self {
         let keyring = Keyring::at(data.path());
         keyring
@@ -71,7 +73,8 @@ impl Host {
     }
 }
 
-/// The process that serves: its data, how many sessions more, how many threads, after how many milliseconds sessions are put away.
+/// The process that serves: its data, how many sessions more, how many threads, after how many milliseconds
+/// sessions are put away.
 pub(crate) fn serve(args: &[String]) {
     let data = Path::new(&args[0]);
     let sessions: usize = args[1].parse().expect("a number");

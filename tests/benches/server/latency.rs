@@ -1,5 +1,6 @@
-//! How late an event is at 100 mirrors: from the sequencer's clock in the event, which is read before the commit, to the moment
-//! at which a mirror has the frame. So the figure has the commit in it, and what was waited to commit several together.
+//! How late an event is at 100 mirrors: from the sequencer's clock in the event, which is read before the
+//! commit, to the moment at which a mirror has the frame. So the figure has the commit in it, and what was
+//! waited to commit several together.
 
 use std::time::Duration;
 

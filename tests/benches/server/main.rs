@@ -1,9 +1,11 @@
-//! Measures the server as its clients see it: how much it delivers beside a bare broadcast, how late, to how many, and what
-//! sessions and connections cost it. It prints figures and asserts nothing. Everything is on the loopback interface.
+//! Measures the server as its clients see it: how much it delivers beside a bare broadcast, how late, to how
+//! many, and what sessions and connections cost it. It prints figures and asserts nothing. Everything is on
+//! the loopback interface.
 //!
 //! `cargo bench -p agentx-tests --bench server [-- fanout latency …]`
 //!
-//! The server, what it is measured beside, and all readers are processes of their own; readers do nothing but count.
+//! The server, what it is measured beside, and all readers are processes of their own; readers do nothing but
+//! count.
 #![allow(
     clippy::panic,
     clippy::unwrap_used,

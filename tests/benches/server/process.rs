@@ -1,4 +1,5 @@
-//! Processes of the benchmark: each is this program in another role, is spoken to by lines, and is gone with its value.
+//! Processes of the benchmark: each is this program in another role, is spoken to by lines, and is gone with
+//! its value.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -75,7 +76,8 @@ impl Role {
     }
 }
 
-/// What the server is run under, to look into it: a profiler, say. Its memory and CPU are those of that program then.
+/// What the server is run under, to look into it: a profiler, say. Its memory and CPU are those of that
+/// program then.
 fn wrapping(name: &str) -> Vec<String> {
     let wanted = std::env::var("AGENTX_BENCH_WRAP").ok().filter(|_| name == "host");
     let words = wanted.iter().flat_map(|text| text.split_whitespace());
@@ -89,7 +91,7 @@ impl Drop for Role {
     }
 }
 
-/// What the parent says to this process, line by line. Where the parent is gone, so is this process.
+/// What the parent says to this process, line by line. If the parent is gone, so is this process.
 pub(crate) fn orders() -> mpsc::Receiver<String> {
     let (sender, receiver) = mpsc::channel(16);
     std::thread::spawn(move || {

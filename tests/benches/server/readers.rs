@@ -1,5 +1,5 @@
-//! The process of the readers: many mirrors that follow sessions over WebSockets, count what comes and how late it is, check
-//! that nothing is missing or double, and come back by `seq` where they are cut off.
+//! The process of the readers: many mirrors that follow sessions over WebSockets, count what comes and how
+//! late it is, check that nothing is missing or double, and come back by `seq` where they are cut off.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -204,7 +204,7 @@ struct Mirror {
     behind: usize,
 }
 
-/// Something that is no event.
+/// Something that is not an event.
 enum Notice {
     Said(Value),
     Ping,
@@ -358,7 +358,7 @@ impl Mirror {
     }
 }
 
-/// `seq` and time of an event; `None` where it is none.
+/// `seq` and time of an event; `None` if it is none.
 fn event(frame: &[u8]) -> Option<(u64, u64)> {
     let (seq, rest) = digits(frame.strip_prefix(b"{\"seq\":")?);
     let rest = match rest.strip_prefix(b",\"index\":") {

@@ -1,5 +1,6 @@
-//! A WebSocket client that costs next to nothing: what is measured shares two cores with it. It reads what is there in one
-//! go, finds the frames in place and copies only one that is not whole yet. It trusts the server to frame correctly.
+//! A WebSocket client that costs next to nothing: what is measured shares two cores with it. It reads what is
+//! there in one go, finds the frames in place and copies only one that is not whole yet. It trusts the server
+//! to frame correctly.
 
 use std::io;
 use std::net::SocketAddr;
@@ -27,7 +28,8 @@ pub(crate) struct Socket {
 }
 
 impl Socket {
-    /// Connects and asks for a WebSocket. A small `receive_buffer` is for a reader that is to be felt soon once it stops.
+    /// Connects and asks for a WebSocket. A small `receive_buffer` is for a reader that is to be felt soon
+    /// once it stops.
     pub(crate) async fn connect(
         address: SocketAddr,
         path: &str,

@@ -1,10 +1,10 @@
-//! Measures what many sessions cost: the picker over 10,000 of them, and a search over 1 GB of what was said. It prints figures and
-//! asserts nothing.
+//! Measures what many sessions cost: the picker over 10,000 of them, and a search over 1 GB of what was said.
+//! It prints figures and asserts nothing.
 //!
 //! `cargo build --release -p agentx-cli && cargo bench -p agentx-tests --bench sessions`
 //!
-//! Making them takes some minutes and 3 GB. `AGENTX_BENCH_DATA` names a directory where they are kept for the next time;
-//! `AGENTX_BENCH_MIB` how much is said in them (1000), `AGENTX_BIN` another binary.
+//! Making them takes some minutes and 3 GB. `AGENTX_BENCH_DATA` names a directory where they are kept for the
+//! next time; `AGENTX_BENCH_MIB` how much is said in them (1000), `AGENTX_BIN` another binary.
 #![allow(
     clippy::panic,
     clippy::unwrap_used,
@@ -69,7 +69,7 @@ fn main() {
     }
 }
 
-/// Where it all is, and whether it stays.
+/// Returns the data folder of the benchmark, and whether it is kept.
 fn home() -> (PathBuf, bool) {
     let kept = std::env::var_os("AGENTX_BENCH_DATA").map(PathBuf::from);
     let is_kept = kept.is_some();
@@ -124,7 +124,8 @@ async fn list(home: &Path) {
     }
 }
 
-/// What is searched for: from what is in most messages to what is in few, several words, 中文, beginnings, words in a row.
+/// What is searched for: from what is in most messages to what is in few, several words, 中文, beginnings,
+/// words in a row.
 fn wanted(words: &Words) -> Vec<(&'static str, String)> {
     let word = |rank: usize| words.of_rank(rank).to_owned();
     let in_a_row = |ranks: &[usize]| ranks.iter().map(|rank| word(*rank)).collect::<Vec<_>>().join("-");

@@ -1,4 +1,5 @@
-//! Texts as people and models write them, as far as an index can tell: few words often, many words seldom, some of them 中文.
+//! Texts as people and models write them, as far as an index can tell: few words often, many words seldom,
+//! some of them 中文.
 
 /// How many words there are.
 const WORDS: usize = 60_000;

@@ -1,8 +1,9 @@
-//! What must hold for any bytes that somebody else wrote: one module for each reader, each with a function `check` that panics
-//! where it does not hold.
+//! What must hold for any bytes that somebody else wrote: one module for each reader, each with a function
+//! `check` that panics where it does not hold.
 //!
-//! libFuzzer calls them with bytes that reach new code (`tests/fuzz/run.sh`), and `tests/fuzz/replay.rs` with the corpus
-//! that is kept, as an ordinary test. An input that made a check fail is mended, and stays in the corpus.
+//! libFuzzer calls them with bytes that reach new code (`tests/fuzz/run.sh`), and `tests/fuzz/replay.rs` with
+//! the corpus that is kept, as an ordinary test. An input that made a check fail is mended, and stays in the
+//! corpus.
 
 pub mod files;
 pub mod frames;

@@ -1,8 +1,9 @@
-//! The reader of command lines, with bash as the judge: what a rule allows runs nothing but what the rule names, and what runs
-//! without a question runs nothing that a rule denies.
+//! The reader of command lines, with bash as the judge: what a rule allows runs nothing but what the rule
+//! names, and what runs without a question runs nothing that a rule denies.
 //!
-//! Bytes choose words and signs from a table, so that no line can do harm: the only programs in it do not exist, and bash
-//! tells the name of each one that it looks for. Lines of any other bytes are read too, but not run.
+//! Bytes choose words and signs from a table, so that no line can do harm: the only programs in it do not
+//! exist, and bash tells the name of each one that it looks for. Lines of any other bytes are read too, but
+//! not run.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -33,7 +34,8 @@ const PARTS: &[&str] = &[
 ];
 const MOST_PARTS: usize = 32;
 
-/// Tells the line's number and the name of each program that is looked for, and the number and `.` at the end of the line.
+/// Tells the line's number and the name of each program that is looked for, and the number and `.` at the end
+/// of the line.
 const SCRIPT: &str = r#"
 exec 9>&1 >/dev/null 2>/dev/null
 PATH=/nowhere FUNCNEST=4
@@ -145,7 +147,7 @@ struct Bash {
     number: u64,
 }
 
-/// The names of the programs that bash looks for when it runs the line; `None` where there is no bash.
+/// The names of the programs that bash looks for when it runs the line; `None` if there is no bash.
 fn ran(line: &str) -> Option<Vec<String>> {
     static BASH: OnceLock<Option<Mutex<Bash>>> = OnceLock::new();
     let bash = BASH.get_or_init(|| Bash::start().map(Mutex::new)).as_ref()?;

@@ -1,5 +1,5 @@
-//! Streams of models: the reader of server-sent events and the decoders of the vendors' answers on top of it. However the
-//! bytes are cut the result is the same, and it is bounded by what came.
+//! Streams of models: the reader of server-sent events and the decoders of the vendors' answers on top of it.
+//! However the bytes are cut the result is the same, and it is bounded by what came.
 
 use agentx_llm::sse::{SseDecoder, SseError, SseLimits};
 use agentx_llm::{StreamContext, StreamDecoder, StreamError, decode_body, decode_error};

@@ -1,4 +1,5 @@
-//! What can be done once, or needs something of its own: decisions, deletions, new sessions, agents of files, blobs, late drivers.
+//! What can be done once, or needs something of its own: decisions, deletions, new sessions, agents of files,
+//! blobs, late drivers.
 
 use agentx_tests::remote::Answered;
 use serde_json::{Value, json};
@@ -70,7 +71,8 @@ async fn decisions_deletions_and_new_sessions() {
     }
 }
 
-/// Files of the server's disk are seen and put back by who may decide and drive; so are inputs that wait and what the model reads.
+/// Files of the server's disk are seen and put back by who may decide and drive; so are inputs that wait and
+/// what the model reads.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn files_and_what_waits_are_for_those_who_drive() {
     let stage = Stage::new(true).await;
@@ -180,8 +182,8 @@ async fn agents_of_files_are_for_members() {
     assert_eq!(config["limits"]["max_iterations"], 3, "{config}");
 }
 
-/// A session that comes from elsewhere brings its agent and rules along: it is for who runs the server. What was spent is told to
-/// whoever spent it.
+/// A session that comes from elsewhere brings its agent and rules along: it is for who runs the server. What
+/// was spent is told to whoever spent it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sessions_from_elsewhere_are_for_operators() {
     let stage = Stage::new(false).await;

@@ -116,7 +116,7 @@ fn of_the_wheel() -> Vec<Frame> {
     ]
 }
 
-/// The code of the answer: nothing where it is accepted.
+/// The code of the answer: nothing if it is accepted.
 fn expected(actor: Actor, kind: &str, needs: Needs, else_wrong: &'static str) -> &'static str {
     let may = match actor {
         Actor::Owner => true,
@@ -233,7 +233,7 @@ async fn a_socket_is_opened_by_those_who_may() {
     }
 }
 
-/// Who may see a session no more is told so once, and gets nothing of it from then on.
+/// Who may see a session no more is notified once, and gets nothing of it from then on.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_loses_their_role_sees_no_more() {
     let stage = Stage::new(false).await;

@@ -28,7 +28,7 @@ enum For {
     Own,
 }
 
-/// One route. Where it does something, it is asked for by the owner last.
+/// One route. If it does something, it is asked for by the owner last.
 struct Route {
     method: &'static str,
     /// As the description has it.
@@ -61,7 +61,7 @@ impl Route {
         }
     }
 
-    /// The code of the answer: nothing where it is done.
+    /// The code of the answer: nothing if it is done.
     fn answer(&self, actor: Actor, visitors: bool) -> &'static str {
         use Actor::{Driver, Elsewhere, Nobody, Operator, Owner, Stale, Watcher};
         match (self.whom, actor) {

@@ -1,4 +1,5 @@
-//! Whom the operator trusts no more: what they hold counts for nothing from then on, and nothing that happens later reaches them.
+//! Whom the operator trusts no more: what they hold counts for nothing from then on, and nothing that happens
+//! later reaches them.
 
 use agentx_tests::BOUND;
 use serde_json::json;

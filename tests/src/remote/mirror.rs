@@ -1,4 +1,5 @@
-//! Readers of a session that come back by themselves, one for each way to follow it; what they are shown is kept.
+//! Readers of a session that come back by themselves, one for each way to follow it; what they are shown is
+//! kept.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use tokio::task::JoinHandle;
 use crate::BOUND;
 use crate::remote::{Lost, Seen, Socket, Web, Who};
 
-/// So often may a reader be told that it cannot go on; else it would come back for ever.
+/// So often may a reader be told that it cannot continue; else it would come back for ever.
 const PATIENCE: usize = 10_000;
 
 /// The `seq` and index of an event.
@@ -115,8 +116,8 @@ async fn one_stream(
     }
 }
 
-/// Follows a session over a WebSocket by what the protocol says alone: it subscribes after the last event that is whole, and
-/// throws away what it has seen of the next one.
+/// Follows a session over a WebSocket by what the protocol says alone: it subscribes after the last event
+/// that is complete, and throws away what it has seen of the next one.
 pub fn socket(
     address: SocketAddr,
     who: &Who,
@@ -160,7 +161,8 @@ async fn one_socket(
     }
 }
 
-/// The last event of which nothing is missing: what follows from one may be cut in the middle, and comes again.
+/// The last event of which nothing is missing: what follows from one may be cut in the middle, and comes
+/// again.
 fn whole((seq, index): Place) -> u64 {
     if index.is_some() { seq - 1 } else { seq }
 }

@@ -1,4 +1,5 @@
-//! A server as a process of its own, and clients that know nothing but the protocol: HTTP, a WebSocket, an event stream.
+//! A server as a process of its own, and clients that know nothing but the protocol: HTTP, a WebSocket, an
+//! event stream.
 
 pub mod mirror;
 pub mod raw;

@@ -20,7 +20,8 @@ pub const CLOSE: u8 = 8;
 /// A sign of life that is asked for.
 pub const PING: u8 = 9;
 
-/// The header of a frame of a client that has `length` bytes, masked with zeros: the payload is sent as it is.
+/// The header of a frame of a client that has `length` bytes, masked with zeros: the payload is sent as it
+/// is.
 pub fn header(opcode: u8, is_last: bool, length: u64) -> Vec<u8> {
     let first = opcode | if is_last { 0x80 } else { 0 };
     let mut header = vec![first];
@@ -183,7 +184,8 @@ impl Raw {
         }
     }
 
-    /// Where the first frame begins and ends, where it is whole. What a server sends is not masked.
+    /// Returns the start and the end of the first frame, if it is complete. What a server sends is not
+    /// masked.
     fn whole(&self) -> Option<(u8, usize, usize)> {
         let opcode = self.rest.first()? & 0x0f;
         let short = usize::from(*self.rest.get(1)? & 0x7f);

@@ -70,7 +70,7 @@ impl Seen {
     /// Waits until it was shown so many lines.
     ///
     /// # Panics
-    /// Where it never is, or something went wrong.
+    /// If it never is, or something went wrong.
     pub async fn comes_to(&self, count: usize) {
         assert!(
             self.comes_within(count, BOUND).await,
@@ -102,7 +102,7 @@ impl Seen {
     /// Waits until it was shown a line with this text.
     ///
     /// # Panics
-    /// Where it never is, or something went wrong.
+    /// If it never is, or something went wrong.
     pub async fn has(&self, text: &str) {
         let mut state = self.state.subscribe();
         let mut looked = 0;
@@ -140,7 +140,7 @@ impl Seen {
     /// Fails the test unless it was shown this, whatever came after.
     ///
     /// # Panics
-    /// Where it was shown something else, or less.
+    /// If it was shown something else, or less.
     #[track_caller]
     pub fn is_shown_first(&self, log: &[String]) {
         let lines = self.lock();

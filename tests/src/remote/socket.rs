@@ -120,7 +120,7 @@ impl Socket {
     /// The next frame.
     ///
     /// # Errors
-    /// Where the connection is lost, or nothing comes for too long.
+    /// If the connection is lost, or nothing comes for too long.
     pub async fn try_next(&mut self) -> Result<Value, Lost> {
         match self.aside.pop_front() {
             Some(frame) => Ok(frame),
@@ -144,7 +144,7 @@ impl Socket {
         }
     }
 
-    /// Sends a frame and waits for its answer: what came of it, or the problem. What else comes is kept for later.
+    /// Sends a frame and waits for its answer: its result, or the problem. What else comes is kept for later.
     ///
     /// # Errors
     /// Where the connection is lost before.
@@ -172,7 +172,7 @@ impl Socket {
     /// Asks for something that is done.
     ///
     /// # Panics
-    /// Where it is refused, or the connection is lost.
+    /// If it is refused, or the connection is lost.
     pub async fn ask(&mut self, kind: &str, payload: Value) -> Value {
         let what = format!("{kind} {payload}");
         let answer = self.try_ask(kind, payload).await.expect("the connection lasts");
@@ -182,7 +182,7 @@ impl Socket {
     /// Asks for something that is refused; returns the code.
     ///
     /// # Panics
-    /// Where it is done, or the connection is lost.
+    /// If it is done, or the connection is lost.
     pub async fn refused(&mut self, kind: &str, payload: Value) -> String {
         let what = format!("{kind} {payload}");
         let answer = self.try_ask(kind, payload).await.expect("the connection lasts");

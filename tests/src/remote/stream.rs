@@ -8,7 +8,7 @@ use crate::remote::Lost;
 /// One event of a stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
-    /// Its id, where it has one.
+    /// Its id, if it has one.
     pub id: Option<String>,
     /// Its name.
     pub event: String,
@@ -38,7 +38,7 @@ impl Stream {
     /// The next event, a heartbeat too; an event that is not whole is none.
     ///
     /// # Errors
-    /// Where the connection is lost, ends, or nothing comes for `silence`.
+    /// If the connection is lost, ends, or nothing comes for `silence`.
     pub async fn next(&mut self, silence: Duration) -> Result<Sent, Lost> {
         loop {
             if let Some(sent) = self.whole.pop_front() {

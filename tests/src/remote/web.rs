@@ -112,7 +112,7 @@ impl Web {
     /// Asks for one thing; nothing is tried twice.
     ///
     /// # Errors
-    /// Where there is no answer, or not a whole one.
+    /// If there is no answer, or not a whole one.
     pub async fn try_ask(
         &self,
         method: &str,
@@ -127,7 +127,7 @@ impl Web {
     /// The same with any body.
     ///
     /// # Errors
-    /// Where there is no answer, or not a whole one.
+    /// If there is no answer, or not a whole one.
     pub async fn try_raw(
         &self,
         method: &str,
@@ -200,7 +200,7 @@ impl Web {
     /// Says who it is: from now on all that it asks is asked with a token. Nothing for a visitor.
     ///
     /// # Errors
-    /// Where it is not let in, or there is no answer.
+    /// If it is not let in, or there is no answer.
     pub async fn try_sign_in(&self) -> Result<(), Lost> {
         if self.who.key().is_none() {
             return Ok(());
@@ -304,7 +304,7 @@ impl Web {
     /// Follows a session as an event stream from after what was seen last.
     ///
     /// # Errors
-    /// Where there is no answer, or it is no stream.
+    /// If there is no answer, or it is not a stream.
     pub async fn follow(&self, session: &str, view: &str, last: Option<&str>) -> Result<Stream, Lost> {
         let path = format!("/v1/sessions/{session}/events?view={view}");
         let mut headers = vec![("accept", "text/event-stream")];

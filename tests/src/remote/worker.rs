@@ -1,5 +1,6 @@
-//! A model that works: for a prompt `work <marker> turns=T words=W calls=C lines=L pace=MS` it speaks, wants commands run that each
-//! write their own id into a file and say L lines, and ends after T answers. How often it was asked for each marker is kept.
+//! A model that works: for a prompt `work <marker> turns=T words=W calls=C lines=L pace=MS` it speaks, wants
+//! commands run that each write their own id into a file and say L lines, and ends after T answers. How often
+//! it was asked for each marker is kept.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,5 +1,6 @@
-//! A model server for the examples: it speaks the protocols of two providers on a real socket, its answers follow from what it is
-//! asked and from nothing else, it keeps every request, and it can stop in the middle of an answer and say so.
+//! A model server for the examples: it speaks the protocols of two providers on a real socket, its answers
+//! follow from what it is asked and from nothing else, it keeps every request, and it can stop in the middle
+//! of an answer and say so.
 
 mod asked;
 mod said;
@@ -117,12 +118,13 @@ impl Teller {
             .env_remove(format!("{other}_API_KEY"));
     }
 
-    /// From now on: stops for good after so many more bytes of answers, and tells so. What waits then is over when its client is.
+    /// From now on: stops for good after so many more bytes of answers, and tells so. What waits then is over
+    /// when its client is.
     pub fn stop_after(&self, bytes: usize, told: Sender<()>) {
         lock(&self.book).trap = Some(Trap { left: bytes, told });
     }
 
-    /// Goes on as before.
+    /// Continues as before.
     pub fn go_on(&self) {
         lock(&self.book).trap = None;
     }

@@ -63,7 +63,8 @@ pub(crate) enum ToolsCommand {
         arguments: String,
         /// Answer yes where a call that the tool makes would be asked about
         ///
-        /// Rules that deny still hold. Without it such a call is refused: nobody can be asked outside of a session
+        /// Rules that deny still hold. Without it such a call is refused: nobody can be asked outside of a
+        /// session
         #[arg(short, long)]
         yes: bool,
     },

@@ -3,7 +3,7 @@
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::time::Duration;
 
-/// What [`count`] and its neighbours say about anything else.
+/// The message of [`count`] and its neighbours about any other input.
 const WANTED: &str = "expected a whole number from 1";
 
 /// Reads a whole number from 1.

@@ -147,7 +147,8 @@ impl std::str::FromStr for MirrorStart {
 pub(crate) struct ShareArgs {
     /// Session id, or a prefix of it
     pub(crate) id: String,
-    /// A key (ed25519:…), an id (own_…), the name of a person you trust, or `anyone`; without it, list all roles
+    /// A key (ed25519:…), an id (own_…), the name of a person you trust, or `anyone`; without it, list all
+    /// roles
     #[arg(requires = "role")]
     pub(crate) person: Option<String>,
     /// The role they get

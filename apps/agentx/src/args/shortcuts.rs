@@ -1,14 +1,16 @@
-//! Command lines without a command, as people know them from other programs: `agentx "PROMPT"`, `agentx -p "PROMPT"`, `agentx -c`.
+//! Command lines without a command, as people know them from other programs: `agentx "PROMPT"`, `agentx -p
+//! "PROMPT"`, `agentx -c`.
 
 use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-/// Index of the inserted command: behind the name of the program. In front of a word it could separate a flag from its value, or
-/// from the words before it.
+/// Index of the inserted command: behind the name of the program. In front of a word it could separate a flag
+/// from its value, or from the words before it.
 const COMMAND_INDEX: usize = 1;
 
-/// The words with the command that a flag in front of any command stands for: `-p` for `run`, `-c` for a chat that continues.
+/// The words with the command that a flag in front of any command stands for: `-p` for `run`, `-c` for a chat
+/// that continues.
 pub(super) fn with_command(words: &[OsString], is_command: impl Fn(&str) -> bool) -> Option<Vec<OsString>> {
     let is = |word: &OsString, flags: [&str; 2]| word.to_str().is_some_and(|word| flags.contains(&word));
     let is_print = |word: &OsString| is(word, ["-p", "--print"]);

@@ -101,7 +101,7 @@ async fn list(
     Ok(Exit::Ok)
 }
 
-/// Says that files have mistakes, where they do.
+/// Says that files have mistakes, if they do.
 pub(crate) fn warn_of_mistakes(mistakes: &[DefinitionMistake], console: &mut Console) {
     if !mistakes.is_empty() {
         console.say(&format!(
@@ -192,7 +192,8 @@ async fn notes(place: &CommandTarget, library: &Library, console: &mut Console) 
         }
     }
     let wrong: BTreeSet<&Path> = place.mistakes().iter().map(|one| one.file.as_path()).collect();
-    // What one machine has another may lack: a model, a variable. Of what mistakes keep from being used they say why.
+    // What one machine has another may lack: a model, a variable. Of what mistakes keep from being used they
+    // say why.
     let whole = |name: &str| library.files_of(name).is_disjoint(&wrong);
     for (name, loaded) in library.agents().iter().filter(|(name, _)| whole(name)) {
         if let Err(RuntimeError::BadAgent { what, .. }) =

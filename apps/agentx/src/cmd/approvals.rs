@@ -1,4 +1,5 @@
-//! `agentx approvals`: which rules there are, what they would decide, and what another one would have decided.
+//! `agentx approvals`: which rules there are, what they would decide, and what another one would have
+//! decided.
 
 use agentx::config::{
     Loaded, SettingOrigin, WrittenRule, add_rule, nearest, parse_effect, parse_rule, show_rule,
@@ -125,7 +126,8 @@ pub(crate) fn holding_nowhere(loaded: &Loaded) -> String {
         .collect()
 }
 
-/// The number by which `remove` knows a rule: its place in the configuration, which a rule of a session has not.
+/// The number by which `remove` knows a rule: its place in the configuration, which a rule of a session has
+/// not.
 fn number_of(loaded: &Loaded, rule: &Rule) -> Option<usize> {
     configured_rule(loaded, rule).map(|(index, _)| index + 1)
 }
@@ -201,7 +203,7 @@ fn add(
     Ok(())
 }
 
-/// What a person should know of a rule that allows whatever a tool is called with: the pattern may have been forgotten.
+/// Returns the warning about a rule that allows all arguments of a tool: the pattern may have been forgotten.
 fn note_of_everything(tool: &str, here: bool) -> String {
     let place = if here { "in this folder" } else { "in every folder" };
     let (calls, pattern) = match tool {
@@ -222,7 +224,7 @@ fn note_of_everything(tool: &str, here: bool) -> String {
     )
 }
 
-/// What may have been meant by a name that no tool has.
+/// Returns suggestions for a name that no tool has.
 fn near_tools(name: &str, tools: &[ToolSpec]) -> String {
     let near = nearest(name, tools.iter().map(|tool| tool.name.as_str()), 3);
     if near.is_empty() {

@@ -1,4 +1,5 @@
-//! `agentx chat`, `agentx resume` and `agentx` alone: a conversation in a terminal, or in lines where there is none.
+//! `agentx chat`, `agentx resume` and `agentx` alone: a conversation in a terminal, or in lines where there
+//! is none.
 
 use agentx::config::Settings;
 use tokio::sync::mpsc;

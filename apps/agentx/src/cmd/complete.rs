@@ -82,7 +82,7 @@ async fn candidates(what: CompleteArg, place: &CommandTarget) -> Result<Vec<(Str
     })
 }
 
-/// What the program knows by itself.
+/// Returns the completions that need no session or configuration.
 fn known(what: CompleteArg) -> Vec<(String, String)> {
     match what {
         CompleteArg::Settings => {

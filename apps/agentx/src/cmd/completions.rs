@@ -1,5 +1,5 @@
-//! `agentx completions`: what shells are told, made from the command line itself. Bash, zsh and fish ask `agentx complete` for ids of
-//! sessions, agents and models while one types.
+//! `agentx completions`: what shells are told, made from the command line itself. Bash, zsh and fish ask
+//! `agentx complete` for ids of sessions, agents and models while one types.
 
 use clap::{Arg, Command, CommandFactory as _, ValueHint};
 use clap_complete::Shell;
@@ -41,7 +41,7 @@ struct CompletionSite {
     path: Vec<String>,
     /// The flag before it, if it stands behind one.
     flag: Option<String>,
-    /// What stands there: a kind that `agentx complete` knows.
+    /// The kind of the argument, as `agentx complete` knows it.
     kind: &'static str,
 }
 
@@ -71,7 +71,7 @@ fn places_of(command: &Command, path: &mut Vec<String>, found: &mut Vec<Completi
     }
 }
 
-/// What an argument stands for, by its name; a name of an agent only below `agents`.
+/// Returns the kind of an argument by its name; a name of an agent counts only below `agents`.
 fn kind_of(arg: &Arg, path: &[String]) -> Option<&'static str> {
     if path.first().is_some_and(|first| first == "mirror") {
         // A session of another machine.
@@ -89,7 +89,7 @@ fn kind_of(arg: &Arg, path: &[String]) -> Option<&'static str> {
     }
 }
 
-/// What stands behind a command that has none below it, beside ids and flags.
+/// The words that may follow a command without subcommands, besides ids and flags.
 struct OperandWords {
     /// The commands, without the program: `sessions import`.
     path: String,
@@ -255,7 +255,7 @@ fn zsh(script: &str) -> String {
         } else if is_about(&["'*::command ", "'*::topic "]) {
             line.replace(":_default'", ":_agentx_commands'")
         } else {
-            // Words of one's own: there is nothing to offer, and what zsh offers by default are commands of the system.
+            // Free text: there is nothing to offer, and zsh would offer system commands by default.
             line.replace(":_default'", ": '")
         };
         out.push_str(&line);
@@ -308,7 +308,7 @@ fn fish(script: &str) -> String {
     out
 }
 
-/// What fish asks to know whether it is behind these commands.
+/// Returns fish's condition for a position behind these commands.
 fn behind(path: &str) -> String {
     let mut words = path.split(' ');
     let mut when = format!(

@@ -1,4 +1,5 @@
-//! `agentx config`: what is set, where it comes from, whether it is right, and whether a workspace is trusted.
+//! `agentx config`: what is set, where it comes from, whether it is right, and whether a workspace is
+//! trusted.
 
 mod change;
 

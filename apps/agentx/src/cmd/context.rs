@@ -20,7 +20,8 @@ pub(crate) async fn run(
     let view = match runtime.context(&id, args.at).await {
         Ok(view) => view,
         Err(error) => {
-            // The last request says how far one may go back at all; a session without one has nothing to show.
+            // The last request says how far one may go back at all; a session without one has nothing to
+            // show.
             let last = runtime.context(&id, None).await.map(|view| view.seq);
             let hint = match last {
                 Ok(seq) => {
@@ -56,7 +57,7 @@ pub(crate) async fn run(
     Ok(Exit::Ok)
 }
 
-/// What fills the window, by what it is.
+/// Prints the parts of the window by kind.
 fn parts(view: &ContextView, model: &str, console: &mut Console) -> Result<Exit, ChatError> {
     let Some(fill) = &view.fill else {
         return Err(ChatError::usage(
@@ -72,7 +73,7 @@ fn parts(view: &ContextView, model: &str, console: &mut Console) -> Result<Exit,
     Ok(Exit::Ok)
 }
 
-/// One summary alone.
+/// Prints a single summary.
 fn summary(view: &ContextView, number: usize, json: bool, console: &mut Console) -> Result<Exit, ChatError> {
     let Some(condensed) = number.checked_sub(1).and_then(|at| view.condensed.get(at)) else {
         let hint = match view.condensed.len() {

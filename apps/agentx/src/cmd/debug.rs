@@ -15,7 +15,6 @@ use crate::exit::Exit;
 /// The largest body that is read.
 const MAX_BYTES: u64 = 256 << 20;
 
-/// Runs one of the commands.
 pub(crate) fn run(command: &DebugCommand, console: &mut Console) -> Result<Exit, ChatError> {
     let DebugCommand::Decode { api, file } = command;
     let api = match api {
@@ -47,7 +46,8 @@ fn read(file: &Path) -> Result<Vec<u8>, ChatError> {
     Ok(bytes)
 }
 
-/// Prints the events, a line each, and the message that they make; of a broken stream, what came of it, if an answer began.
+/// Prints the events, a line each, and the message that they make; of a broken stream, its result, if an
+/// answer began.
 fn decode(api: Api, bytes: &[u8], console: &mut Console) -> Result<Exit, ChatError> {
     let mut events = Vec::new();
     let decoded = events_of(api, bytes, &mut events);

@@ -166,7 +166,7 @@ fn settings(width: usize) -> String {
     )
 }
 
-/// Each key with what it takes, and below it what it means, where a table has no room.
+/// Each key with what it takes, and below it what it means, if a table has no room.
 fn in_rows(rows: &[Vec<String>], width: usize) -> String {
     let mut text = String::new();
     for row in rows.iter().skip(1) {
@@ -220,8 +220,8 @@ mod tests {
         assert!(long.is_empty(), "longer than a screen: {long:?}");
     }
 
-    /// Commands below this one whose short help has more rows than a terminal of 80 columns and 24 rows shows with the line that is
-    /// typed next.
+    /// Commands below this one whose short help has more rows than a terminal of 80 columns and 24 rows shows
+    /// with the line that is typed next.
     fn rows_of(command: &mut clap::Command, long: &mut Vec<String>) {
         for sub in command.get_subcommands_mut() {
             let rows = sub

@@ -20,11 +20,11 @@ use crate::render::clean::visible;
 use crate::render::table::table;
 use crate::start;
 
-/// What an exported key is called, where OpenSSH wants a comment.
+/// The comment of an exported key in OpenSSH's format.
 const COMMENT: &str = "agentx";
-/// How much of a file is read for a key; `ssh-keygen` writes less than 4 KiB.
+/// The number of bytes of a file that are read for a key; `ssh-keygen` writes less than 4 KiB.
 const MAX_KEY_BYTES: u64 = 1 << 20;
-/// How long a name may be.
+/// The maximum length of a name, in characters.
 const NAME_CHARS: usize = 64;
 
 /// Runs one of the commands.
@@ -178,7 +178,7 @@ fn export(key: &SecretKey, secret: bool, console: &mut Console) -> Result<(), Ch
     console.out(&format!("{}\n", key.public_key().to_openssh(COMMENT)))
 }
 
-/// What is said about somebody who is to have access.
+/// A request to give a person access.
 struct TrustRequest {
     name: Option<String>,
     role: Option<TrustArg>,
@@ -194,7 +194,7 @@ a member has their own sessions. In them:
 of your sessions they see only those that you share: `agentx sessions share ID PERSON --as ROLE`
 ";
 
-/// What somebody may do who decides in the operator's place.
+/// The rights of somebody who decides in the operator's place.
 const OF_APPROVERS: &str = "\
 an approver is a member who also decides about calls of other members:
   sessions of other members                               they see them
@@ -202,7 +202,7 @@ an approver is a member who also decides about calls of other members:
   calls of their own sessions, and your rules             as for any member
 ";
 
-/// What an operator may do.
+/// The rights of an operator.
 const OF_OPERATORS: &str = "\
 warning: an operator has the same rights as you on servers of this directory: access to all of your sessions, and commands that they allow run on this machine
 ";

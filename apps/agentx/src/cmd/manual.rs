@@ -34,7 +34,7 @@ fn explained(command: Command) -> Command {
     command.mut_args(shown)
 }
 
-/// What holds for every command: how it ends, what it looks at.
+/// Returns the sections that hold for every command: exit codes, environment and files.
 fn about_all() -> String {
     let mut text = ".SH \"EXIT STATUS\"\n".to_owned();
     for (_, code, meaning) in TABLE {

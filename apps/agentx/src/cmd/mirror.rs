@@ -1,4 +1,4 @@
-//! `agentx mirror`: a session of a server as it happens, to look at; and to keep, where that is wanted.
+//! `agentx mirror`: a session of a server as it happens, to look at; and to keep, if that is wanted.
 
 use agentx::config::Settings;
 use agentx::remote::{MirrorTask, ServerEndpoint};
@@ -64,7 +64,8 @@ async fn mirror(settings: &Settings, args: &MirrorArgs, console: &mut Console) -
     end
 }
 
-/// What is under way is committed before it ends, and the server is asked for the last of its bytes.
+/// Stops keeping the copy and reports it. Facts that are in progress are committed before it ends, and the
+/// server is asked for the last of its bytes.
 async fn say_kept(
     keeping: MirrorTask,
     settings: &Settings,

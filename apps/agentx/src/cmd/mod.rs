@@ -199,11 +199,11 @@ pub(crate) fn with_runtime(
     })
 }
 
-/// How long threads that cannot be stopped are waited for in the end: they may write to a file.
+/// The time to wait at the end for threads that cannot be stopped: they may write to a file.
 const THREADS: Duration = Duration::from_secs(2);
 
-/// Runs a future on this thread; what it spawned is dropped with it. A thread that the system holds, as in a read that never ends, does not
-/// hold the end of the program.
+/// Runs a future on this thread; what it spawned is dropped with it. A thread that the system holds, as in a
+/// read that never ends, does not hold the end of the program.
 pub(crate) fn block_on<T>(future: impl Future<Output = Result<T, ChatError>>) -> Result<T, ChatError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| ChatError::File {
@@ -215,7 +215,7 @@ pub(crate) fn block_on<T>(future: impl Future<Output = Result<T, ChatError>>) ->
     end
 }
 
-/// Says that a command is about this machine, where a server is named for it.
+/// Says that a command is about this machine, if a server is named for it.
 pub(crate) fn only_here(command: &str, global: &Global) -> Result<(), ChatError> {
     match global.connect.as_deref() {
         None | Some("local") => Ok(()),

@@ -1,19 +1,21 @@
-//! The passphrase of a key, as the terminal is asked for it: hidden from the first moment on, and up to three times.
+//! The passphrase of a key, as the terminal is asked for it: hidden from the first moment on, and up to three
+//! times.
 
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Read, Write};
 
 use agentx::identity::{KeyError, SecretKey};
 
-/// How often a passphrase may be wrong.
+/// The number of attempts for a passphrase.
 const TRIES: usize = 3;
-/// What a terminal in raw mode sends for Ctrl-C.
+/// The byte that a terminal in raw mode sends for Ctrl-C.
 const CTRL_C: u8 = 3;
 
 /// Reads an OpenSSH key that has a passphrase, and asks for the passphrase with `prompt`.
 ///
 /// # Errors
-/// Returns an error, in words, if nobody is there to be asked, if the passphrase was wrong each time, or if the key is not taken.
+/// Returns an error, in words, if nobody is there to be asked, if the passphrase was wrong each time, or if
+/// the key is not taken.
 pub(crate) fn read_encrypted(file: &[u8], prompt: &str) -> Result<SecretKey, String> {
     if !io::stdin().is_terminal() {
         let what = "the key has a passphrase; run this command on a terminal, where AgentX can ask for it";
@@ -41,12 +43,14 @@ pub(crate) fn read_encrypted(file: &[u8], prompt: &str) -> Result<SecretKey, Str
 struct HiddenInput;
 
 impl HiddenInput {
-    /// Hides what is typed from now on, before anything is asked: people begin to type when they see the question.
+    /// Hides what is typed from now on, before anything is asked: people begin to type when they see the
+    /// question.
     fn begin() -> io::Result<Self> {
         crossterm::terminal::enable_raw_mode().map(|()| Self)
     }
 
-    /// Asks, and reads a line. Ctrl-C ends the question, and the terminal is put back before the program ends.
+    /// Asks, and reads a line. Ctrl-C ends the question, and the terminal is put back before the program
+    /// ends.
     fn ask(&self, prompt: &str) -> io::Result<String> {
         let input = Typed(File::open("/dev/tty")?);
         let config = rpassword::ConfigBuilder::new()
@@ -71,7 +75,8 @@ impl Drop for HiddenInput {
     }
 }
 
-/// What is typed, up to Ctrl-C: the library would end the program with it and leave the terminal as it is.
+/// The typed text, up to Ctrl-C: the library would end the program with it and leave the terminal in raw
+/// mode.
 struct Typed(File);
 
 impl Read for Typed {

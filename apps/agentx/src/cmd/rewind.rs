@@ -15,7 +15,7 @@ use crate::exit::Exit;
 use crate::render::style::Paint;
 use crate::render::{conversation, rewind};
 
-/// What goes back.
+/// The parts that are rewound.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct RewindScope {
     conversation: bool,
@@ -68,7 +68,7 @@ pub(crate) async fn run(
     going.go(place, args, as_json, console).await
 }
 
-/// What was said, for people or programs.
+/// Lists the messages, for people or programs.
 fn list(
     id: &SessionId,
     history: &SessionHistory,

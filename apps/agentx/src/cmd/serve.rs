@@ -1,4 +1,5 @@
-//! `agentx serve`: the sessions of this data directory for other terminals, machines and people, until it is told to end.
+//! `agentx serve`: the sessions of this data directory for other terminals, machines and people, until it is
+//! asked to end.
 
 use std::num::NonZero;
 use std::path::PathBuf;
@@ -22,7 +23,7 @@ use crate::render::units;
 use crate::signals::Signals;
 use crate::start;
 
-/// How long threads that cannot be stopped are waited for in the end.
+/// The time to wait at the end for threads that cannot be stopped.
 const THREADS: Duration = Duration::from_millis(200);
 
 /// Answers requests until the process receives Ctrl-C or SIGTERM.
@@ -62,7 +63,7 @@ async fn serve(
     until_told(server, signals, console).await
 }
 
-/// Reads the settings again where one of their files has changed.
+/// Reads the settings again if one of their files has changed.
 fn changed_settings(global: &Global, loaded: &Loaded) -> Reload {
     let files: Vec<PathBuf> = loaded.files.iter().map(|file| file.path.clone()).collect();
     let global = global.clone();
@@ -121,7 +122,7 @@ fn options(args: &ServeArgs) -> ServerOptions {
     }
 }
 
-/// What is not given stays as it is built in.
+/// Returns the limits from the arguments, with the built-in value for each that is absent.
 fn limits(args: &LimitArgs) -> ServerLimits {
     let default = ServerLimits::default();
     let or = |given: Option<NonZero<usize>>, default: usize| given.map_or(default, NonZero::get);
@@ -140,7 +141,7 @@ fn limits(args: &LimitArgs) -> ServerLimits {
     }
 }
 
-/// What to type elsewhere.
+/// Returns the instructions for connecting to the server.
 fn greeting(settings: &Settings, args: &ServeArgs, server: &Server) -> String {
     let url = args
         .origin

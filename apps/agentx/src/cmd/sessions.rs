@@ -1,4 +1,4 @@
-//! `agentx sessions`: what there is, what was said, whether it is whole.
+//! `agentx sessions`: what there is, what was said, whether it is complete.
 
 mod export;
 mod share;
@@ -201,7 +201,7 @@ async fn delete(
     }
 }
 
-/// What a person should know of a session that has spent something before it is deleted: no sum has it any more.
+/// Returns the warning before a session with costs is deleted: no total will contain them any more.
 fn usage_warning(info: &SessionInfo) -> Option<String> {
     let (tokens, cost) = (info.usage.context_tokens(), units::cost(info.cost, &info.usage));
     (tokens > 0).then(|| {

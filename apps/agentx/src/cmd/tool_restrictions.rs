@@ -18,7 +18,7 @@ pub(super) fn refuse(command: Option<&Command>) -> Result<(), ChatError> {
     ))
 }
 
-/// What only a person does; `None` for all other commands.
+/// Returns the name of a command that only a person may run; `None` for all other commands.
 fn restricted_command(command: Option<&Command>) -> Option<&'static str> {
     const SETTINGS: &str = "changes the settings of AgentX";
     const RULES: &str = "changes approval rules";

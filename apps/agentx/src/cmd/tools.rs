@@ -140,7 +140,8 @@ fn find_here<'a>(
     })
 }
 
-/// What a script says while it runs, on standard error: what it emits as it is, what it logs on lines of its own.
+/// The output of a script while it runs, on standard error: events as they are, log messages on lines of
+/// their own.
 struct ScriptOutput<'a> {
     console: &'a mut Console,
     cleaner: Cleaner,
@@ -210,7 +211,7 @@ fn arguments_of(tool: &ToolSpec, words: &str) -> Result<Value, ChatError> {
     }
 }
 
-/// What came of a tool: its words on standard output, a failure by the exit code too.
+/// Prints the outcome of a tool: its output on standard output, a failure in the exit code too.
 fn report(outcome: &ToolOutcome, json: bool, console: &mut Console) -> Result<Exit, ChatError> {
     if json {
         console.out_pretty(&json!({

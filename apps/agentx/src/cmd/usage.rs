@@ -16,7 +16,7 @@ use crate::render::wrapped_text::wrap_lines;
 pub(crate) fn answer(error: &clap::Error, console: &mut Console) -> Exit {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         let text = error.render().to_string();
-        // Where a terminal is narrower than what is written there by hand, it is broken between words.
+        // If a terminal is narrower than what is written there by hand, it is broken between words.
         let text = if console.terminal.output {
             wrap_lines(&text, console.terminal.width)
         } else {
@@ -63,7 +63,7 @@ fn as_usage(error: &clap::Error, typed: &[String]) -> ChatError {
     }
     if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) {
         let command = Cli::command();
-        // The mistake is in a command of a command, where the usage names one.
+        // The mistake is in a command of a command, if the usage names one.
         let usage = text
             .lines()
             .find_map(|line| line.trim().strip_prefix("Usage: agentx "));
@@ -105,8 +105,8 @@ fn as_usage(error: &clap::Error, typed: &[String]) -> ChatError {
     ChatError::usage(message.join("\n"), hints.join("; "))
 }
 
-/// The flag of the command that was typed that is called nearly as one that it does not have: a swap of letters is one step, which the
-/// parser's own measure does not see.
+/// The flag of the command that was typed that is called nearly as one that it does not have: a swap of
+/// letters is one step, which the parser's own measure does not see.
 fn near_flag(error: &clap::Error, typed: &[String]) -> Option<String> {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) else {
         return None;

@@ -1,4 +1,5 @@
-//! `agentx watch`: a session that somebody else drives, as it happens, to look at. Nothing is ever written to it.
+//! `agentx watch`: a session that somebody else drives, as it happens, to look at. Nothing is ever written to
+//! it.
 
 use agentx::config::ThinkingDisplay;
 use agentx::runtime::{Delivery, SessionInfo, SessionQuery, View};
@@ -46,7 +47,7 @@ pub(crate) async fn run(
         Some(MirrorStart::After(seq)) => (None, follow(seq).await?, None),
         Some(MirrorStart::Live) => (None, follow(info.last_seq).await?, None),
         None if has_events => (None, follow(0).await?, None),
-        // Of a long session only the end is shown, as where one goes on with it.
+        // Of a long session only the end is shown, as where one continues with it.
         None => tokio::select! {
             past = PastTurns::read(follow, info.last_seq) => {
                 let (past, events, came) = past?;
@@ -121,9 +122,9 @@ struct Watch<'a> {
     spectator: Spectator,
     place: &'a CommandTarget,
     id: SessionId,
-    /// Who drives, as it was said last.
+    /// The driver that was reported last.
     driver: Option<String>,
-    /// How often nobody was found who drives, one after the other.
+    /// The number of consecutive checks that found no driver.
     absent: u32,
 }
 
@@ -272,7 +273,7 @@ fn looks() -> Interval {
     looks
 }
 
-/// What is typed next; for ever, where nobody can type. Safe to drop while it waits.
+/// Returns the next input, or waits forever if nobody can type. Safe to drop while it waits.
 async fn typed(inputs: &mut Option<mpsc::Receiver<TerminalInput>>) -> TerminalInput {
     match inputs {
         Some(inputs) => inputs.recv().await.unwrap_or(TerminalInput::End),

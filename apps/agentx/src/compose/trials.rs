@@ -1,4 +1,5 @@
-//! Tools that a person tries outside of any session (`agentx tools run`), and what of them outlived its program.
+//! Tools that a person tries outside of any session (`agentx tools run`), and what of them outlived its
+//! program.
 
 use agentx::runtime::ToolOutcome;
 use agentx::types::{AgentConfig, EnvironmentEvent};
@@ -13,8 +14,8 @@ use crate::render::conversation::ended_commands_notice;
 use crate::signals::Signals;
 
 impl CommandTarget {
-    /// Runs a tool of this machine outside of any session. What it says meanwhile goes to `hears`. A signal stops it, with all that it
-    /// has started.
+    /// Runs a tool of this machine outside of any session. What it says meanwhile goes to `hears`. A signal
+    /// stops it, with all that it has started.
     pub(crate) async fn try_tool(
         &self,
         name: &str,

@@ -1,5 +1,5 @@
-//! A home, a workspace and an environment of their own for the program under test, and its output with everything left
-//! out that differs from time to time.
+//! A home, a workspace and an environment of their own for the program under test, and its output with
+//! everything left out that differs from time to time.
 #![allow(
     dead_code,
     clippy::unwrap_used,
@@ -49,13 +49,13 @@ impl Sandbox {
         self
     }
 
-    /// Where nothing says which model is asked, `run` names none either.
+    /// If nothing says which model is asked, `run` names none either.
     pub(crate) fn without_model(mut self) -> Self {
         self.names_demo = false;
         self
     }
 
-    /// Whether this is a run that nothing gives a model: `run` lets the demo answer only where it is named.
+    /// Whether this is a run that nothing gives a model: `run` lets the demo answer only if it is named.
     fn lacks_model(&self, args: &[&str]) -> bool {
         let is_run = args.contains(&"run") && !args.contains(&"tools");
         let names = |arg: &&str| ["--model", "--connect", "-m"].contains(arg);
@@ -199,7 +199,8 @@ fn words(text: &str, replace: impl Fn(&str) -> Option<String>) -> String {
     out
 }
 
-/// One space where a table has several: how wide it is depends on the length of the temporary directory's name.
+/// Replaces runs of spaces in a table by one: their width depends on the length of the temporary directory's
+/// name.
 pub(crate) fn squeezed(text: impl std::fmt::Display) -> String {
     let text = text.to_string();
     let lines = text
@@ -208,7 +209,7 @@ pub(crate) fn squeezed(text: impl std::fmt::Display) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// How a run of the program ended.
+/// The end of a run of the program.
 pub(crate) struct Ran {
     pub(crate) line: String,
     pub(crate) code: Option<i32>,

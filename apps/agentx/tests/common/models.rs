@@ -14,7 +14,8 @@ pub(crate) fn answering(status: &'static str, body: impl Into<String>) -> String
     })
 }
 
-/// Answers every request with these events of a stream; returns the address, and the bodies that were sent there, as they come.
+/// Answers every request with these events of a stream; returns the address, and the bodies that were sent
+/// there, as they come.
 pub(crate) fn recording(answer: &'static str) -> (String, Arc<Mutex<Vec<String>>>) {
     let bodies = Arc::new(Mutex::new(Vec::new()));
     let kept = bodies.clone();
@@ -26,8 +27,8 @@ pub(crate) fn recording(answer: &'static str) -> (String, Arc<Mutex<Vec<String>>
     (address, bodies)
 }
 
-/// Answers with these events of a stream, one text to each request, the last one to all that follow. A text that does not end with
-/// `[DONE]` breaks off.
+/// Answers with these events of a stream, one text to each request, the last one to all that follow. A text
+/// that does not end with `[DONE]` breaks off.
 pub(crate) fn streaming(answers: &[&str]) -> String {
     let mut answers: Vec<String> = answers.iter().map(|answer| (*answer).to_owned()).collect();
     serving(move |stream| {

@@ -107,7 +107,7 @@ impl Pty {
         }
     }
 
-    /// How the terminal was told to work, in order.
+    /// Returns the modes that were set in the terminal, in order.
     pub(crate) fn modes(&self) -> &[String] {
         self.screen.modes()
     }
@@ -158,7 +158,7 @@ impl Pty {
         self.screen.lines()
     }
 
-    /// What was put into the terminal's clipboard last, in base64.
+    /// Returns the latest text of the terminal's clipboard, in base64.
     pub(crate) fn clipboard(&self) -> Option<&str> {
         self.screen.clipboard()
     }

@@ -1,4 +1,5 @@
-//! `agentx serve` and other programs that run until they are told to end; what they say is waited for, within a bound.
+//! `agentx serve` and other programs that run until they are asked to end; what they say is waited for,
+//! within a bound.
 
 use std::io::{BufRead as _, BufReader, Read};
 use std::process::{Child, Command, ExitStatus};
@@ -20,7 +21,7 @@ pub(crate) struct Running {
     err: Lines,
 }
 
-/// What a stream has said.
+/// The lines of a stream.
 struct Lines {
     source: Receiver<String>,
     said: Vec<String>,
@@ -138,7 +139,7 @@ impl Serving {
         Self { running, url }
     }
 
-    /// Its address without the scheme.
+    /// Returns the address without the scheme.
     pub(crate) fn address(&self) -> String {
         self.url.trim_start_matches("http://").to_owned()
     }

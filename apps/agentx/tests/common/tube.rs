@@ -22,8 +22,8 @@ pub(crate) struct Tube {
 }
 
 impl Tube {
-    /// Starts the program in a session of its own, so that no other terminal is found. Its own variables win over `defaults`, and
-    /// `variables` over those.
+    /// Starts the program in a session of its own, so that no other terminal is found. Its own variables win
+    /// over `defaults`, and `variables` over those.
     pub(crate) fn open(
         inner: &Command,
         (columns, rows): (u16, u16),
@@ -119,7 +119,7 @@ impl Tube {
         kill(program, signal).unwrap();
     }
 
-    /// Its exit code, once it has ended.
+    /// Returns the exit code, once the program has ended.
     pub(crate) fn code(&mut self) -> Option<i32> {
         self.child.wait().unwrap().code()
     }

@@ -1,4 +1,5 @@
-//! Trust belongs to a folder: another one that comes to lie at its path has neither the trust, nor the rules, nor the values.
+//! Trust belongs to a folder: another one that comes to lie at its path has neither the trust, nor the rules,
+//! nor the values.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
@@ -41,13 +42,14 @@ fn kept(sandbox: &Sandbox) -> String {
     ran.stdout
 }
 
-/// What is decided about the line that the rule is about.
+/// Returns the decision about the line of the rule.
 fn decided(sandbox: &Sandbox) -> String {
     let tested = sandbox.run(&["approvals", "test", "bash", "echo hello"]);
     tested.stdout.split(':').next().unwrap_or_default().to_owned()
 }
 
-/// Puts another folder with the same files in the place of the first one, which is still there: no inode is used again.
+/// Puts another folder with the same files in the place of the first one, which is still there: no inode is
+/// used again.
 pub(crate) fn replace(sandbox: &Sandbox, what: &str) {
     let (path, old) = (sandbox.path(what), sandbox.path("old"));
     std::fs::rename(&path, &old).unwrap();

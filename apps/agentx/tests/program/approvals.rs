@@ -221,7 +221,8 @@ fn a_tool_that_is_tried_does_not_wait_for_an_answer_that_nobody_gives() {
     );
 }
 
-/// The settings, keys and sessions are not reached by way of a folder around them either, whatever rules allow.
+/// The settings, keys and sessions are not reached by way of a folder around them either, whatever rules
+/// allow.
 #[test]
 fn no_everyday_rule_reaches_the_programs_own_files_by_a_folder_around_them() {
     let sandbox = Sandbox::new();

@@ -1,5 +1,5 @@
-//! A headless run whose agent has another one at work in the background: it is over when that one's answer was answered, and a
-//! person's Ctrl-C stops both.
+//! A headless run whose agent has another one at work in the background: it is over when that one's answer
+//! was answered, and a person's Ctrl-C stops both.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
@@ -8,7 +8,7 @@ use std::process::Stdio;
 use crate::common::Sandbox;
 use crate::serving::Running;
 
-/// Who looks does so for a while, and not for ever where a test that killed its program is over and the folder gone.
+/// Polls for a limited time, so that it ends after a test that killed its program and removed the folder.
 const SCRIPT: &str = r#"
 - { system: "You look.*", result: "*", say: The hill is empty. }
 - { system: "You look.*", call: { tool: bash, input: { command: "n=0; until [ -e seen ] || [ $((n += 1)) -gt 6000 ]; do sleep 0.01; done" } } }
@@ -18,7 +18,8 @@ const SCRIPT: &str = r#"
 - { system: "You ask.*", call: { tool: delegate, input: { agent: scout, input: look, background: true } } }
 "#;
 
-/// A run of an agent that has sent another one off, and whose own words are over; the other waits for the file `ws/seen`.
+/// A run of an agent that has sent another one off, and whose own words are over; the other waits for the
+/// file `ws/seen`.
 fn sent_off(sandbox: &Sandbox) -> Running {
     sent_off_by(sandbox, SCRIPT)
 }

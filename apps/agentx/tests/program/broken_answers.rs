@@ -1,4 +1,4 @@
-//! What a run prints of answers that break off: standard output is data, and a half answer is none.
+//! The output of a run whose answers break off: standard output is data, and half an answer is not an answer.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot start fails")]
 

@@ -1,5 +1,5 @@
-//! Agents and tools whose files have mistakes, as a person meets them: each mistake with its place, even if the thing is used;
-//! and arguments that a tool does not take.
+//! Agents and tools whose files have mistakes, as a person meets them: each mistake with its place, even if
+//! the thing is used; and arguments that a tool does not take.
 #![allow(clippy::panic, reason = "a test that cannot start fails")]
 
 use crate::common::Sandbox;

@@ -1,4 +1,5 @@
-//! A session continues from another directory than its own with the tools of its own; what is gone there is said.
+//! A session continues from another directory than its own with the tools of its own; what is gone there is
+//! said.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
 use crate::common::{Ran, Sandbox};
@@ -15,7 +16,7 @@ lua: |
   end
 ";
 
-/// How often the tool was called and gave what it gives.
+/// Returns the number of calls of the tool with its result.
 fn greetings(ran: &Ran) -> usize {
     let events = ran
         .stdout

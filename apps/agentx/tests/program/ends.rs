@@ -1,5 +1,6 @@
-//! How the program ends: every exit code by a run, and what becomes of a session when the world around it goes away: a pipe
-//! that nobody reads, a terminal that is closed, a disk that is full, a home that cannot be written.
+//! How the program ends: every exit code by a run, and what becomes of a session when the world around it
+//! goes away: a pipe that nobody reads, a terminal that is closed, a disk that is full, a home that cannot be
+//! written.
 #![cfg(unix)]
 #![allow(
     clippy::unwrap_used,
@@ -231,7 +232,8 @@ pub(crate) fn runs(argument: &str) -> bool {
     process_with(argument).is_some()
 }
 
-/// Whether the process with this among its arguments ends soon: a process that was killed may be listed for a moment.
+/// Whether the process with this among its arguments ends soon: a process that was killed may be listed for a
+/// moment.
 pub(crate) fn ends(argument: &str) -> bool {
     let until = Instant::now() + PATIENCE;
     while runs(argument) && Instant::now() < until {
@@ -240,7 +242,8 @@ pub(crate) fn ends(argument: &str) -> bool {
     !runs(argument)
 }
 
-/// Waits until a program runs with this among its arguments. That a chat shows the call says less: its program may be yet to start.
+/// Waits until a program runs with this among its arguments. That a chat shows the call says less: its
+/// program may be yet to start.
 pub(crate) fn wait_until_it_runs(argument: &str) {
     let until = Instant::now() + PATIENCE;
     while !runs(argument) {
@@ -266,7 +269,7 @@ fn latest(sandbox: &Sandbox) -> String {
     list[0]["session_id"].as_str().unwrap().to_owned()
 }
 
-/// The session can be checked, replayed and gone on with.
+/// The session can be checked, replayed and continued.
 fn is_whole(sandbox: &Sandbox, id: &str) {
     for args in [&["sessions", "verify", id][..], &["replay", id]] {
         let ran = sandbox.run(args);
@@ -313,7 +316,7 @@ fn a_terminal_that_is_closed_while_a_tool_runs_takes_the_tool_with_it() {
 struct Bystander(Child);
 
 impl Bystander {
-    /// One that carries this mark.
+    /// Starts a process with this mark.
     fn marked(mark: &str, seconds: &str) -> Self {
         let mut sleep = Command::new("sleep");
         Self(sleep.arg(seconds).env("AGENTX_CALL", mark).spawn().unwrap())
@@ -327,8 +330,8 @@ impl Drop for Bystander {
     }
 }
 
-/// The command of a call, and one that it started in the background and in a session of its own, outlive a killed program. Whoever
-/// continues with the session ends them, and nothing else.
+/// The command of a call, and one that it started in the background and in a session of its own, outlive a
+/// killed program. Whoever continues with the session ends them, and nothing else.
 #[test]
 fn what_a_killed_program_left_running_is_ended_by_the_next_one_and_told() {
     let sandbox = Sandbox::new();
@@ -453,7 +456,8 @@ fn a_copy_says_what_a_killed_program_left_running_and_a_deletion_ends_it() {
     assert!(ends(&long), "{ran}");
 }
 
-/// Files of at most so many blocks of 512 bytes: what is more cannot be written, as on a full disk, without being root.
+/// Files of at most so many blocks of 512 bytes: what is more cannot be written, as on a full disk, without
+/// being root.
 fn with_small_files(sandbox: &Sandbox, blocks: u32, args: &[&str]) -> std::process::Output {
     let inner = sandbox.command(args);
     let mut shell = Command::new("bash");

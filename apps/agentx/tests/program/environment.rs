@@ -1,4 +1,4 @@
-//! What programs see of the environment: the agent's commands, the person's own, and the command of the status row.
+//! The environment of programs: the agent's commands, the user's own, and the command of the status row.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 

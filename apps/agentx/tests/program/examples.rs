@@ -1,5 +1,5 @@
-//! The examples as a person runs them, with no key: they print what docs/AGENTS.md says, and a flow that is killed goes on where
-//! it was.
+//! The examples as a person runs them, with no key: they print what docs/AGENTS.md says, and a flow that is
+//! killed continues where it was.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -9,7 +9,7 @@ use crate::common::Sandbox;
 use serde_json::Value;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
-/// How many times a story is killed.
+/// The number of times that a story is killed.
 const KILLS: u64 = 10;
 
 fn folder(example: &str) -> String {
@@ -33,7 +33,7 @@ fn of_page(example: &str) -> Vec<String> {
         .collect()
 }
 
-/// How long a call took differs.
+/// Removes the time of a call, which differs between runs.
 fn without_time(line: &str) -> &str {
     line.split_once("✓ ").map_or(line, |(before, _)| before)
 }
@@ -81,7 +81,7 @@ fn a_router_sends_inputs_to_its_agents() {
             ],
         ],
     );
-    // Where the router's own model was asked, what it said is words to nobody, but it is not nothing.
+    // If the router's own model was asked, what it said is words to nobody, but it is not nothing.
     let asked = [
         "run",
         "--cwd",
@@ -179,7 +179,7 @@ fn the_files_of_the_examples_have_no_mistake() {
     }
 }
 
-/// What the story's script emitted, and how many times a model was asked.
+/// Returns the events of the story's script, and the number of model requests.
 fn story(sandbox: &Sandbox, session: &str) -> (String, usize) {
     let ran = sandbox.run(&["sessions", "show", session, "--json"]);
     let (mut text, mut asked) = (String::new(), 0);

@@ -1,5 +1,5 @@
-//! What people run into in their first hour who come from other programs: who decides about calls, what is left out of the environment,
-//! what runs in the background, and lines that were meant for the chat.
+//! What people run into in their first hour who come from other programs: who decides about calls, what is
+//! left out of the environment, what runs in the background, and lines that were meant for the chat.
 #![cfg(unix)]
 
 use crate::common::Sandbox;

@@ -1,5 +1,5 @@
-//! A disk that is full, and a database that another program locks: nothing typed is lost, the error comes once, what could not be
-//! saved on leaving is said, and when there is space again the chat continues.
+//! A disk that is full, and a database that another program locks: nothing typed is lost, the error comes
+//! once, what could not be saved on leaving is said, and when there is space again the chat continues.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
@@ -16,7 +16,7 @@ struct Disk {
 }
 
 impl Disk {
-    /// `None` where this machine does not let us have one.
+    /// `None` if this machine does not let us have one.
     fn mount() -> Option<Self> {
         let place = tempfile::tempdir().unwrap();
         let mounted = Command::new("mount")

@@ -5,7 +5,7 @@ use crate::common::Sandbox;
 use crate::pty::Pty;
 use crate::serving::Serving;
 
-/// As on a full disk: what could not be taken is not typed again.
+/// Behaves as on a full disk: words that the queue did not take are not typed again.
 #[test]
 fn words_that_a_full_queue_did_not_take_are_in_the_input_again() {
     let sandbox = Sandbox::new();

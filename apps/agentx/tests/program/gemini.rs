@@ -1,5 +1,5 @@
-//! Gemini through the program: tools, signatures that are sent back in a later run, and a session that moves between
-//! protocols.
+//! Gemini through the program: tools, signatures that are sent back in a later run, and a session that moves
+//! between protocols.
 
 use agentx_testing::StrictServer;
 use agentx_testing::vendors::{

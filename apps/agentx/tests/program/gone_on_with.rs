@@ -30,7 +30,7 @@ fn allowed() -> Sandbox {
     sandbox
 }
 
-/// Goes on with the latest session, and whether its command ran.
+/// Continues with the latest session, and whether its command ran.
 fn runs(sandbox: &Sandbox, flags: &[&str]) -> (bool, Ran) {
     let made = sandbox.path("ws/made");
     let _ = std::fs::remove_file(&made);
@@ -47,7 +47,8 @@ fn latest(sandbox: &Sandbox) -> String {
 
 const NOTE: &str = "`allow` rules of this session no longer apply";
 
-/// The command does not run, which is said once and for this reason; nor does it run after the folder is trusted again.
+/// The command does not run, which is said once and for this reason; nor does it run after the folder is
+/// trusted again.
 fn holds_no_more(sandbox: &Sandbox, why: &str) {
     let (ran, told) = runs(sandbox, &[]);
     assert!(!ran && told.stderr.contains(&format!("{NOTE}: {why}")), "{told}");

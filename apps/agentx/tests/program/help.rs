@@ -1,4 +1,4 @@
-//! What the program says about itself.
+//! The program's help.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
 use crate::common::Sandbox;

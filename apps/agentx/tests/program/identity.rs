@@ -123,7 +123,8 @@ fn files_that_are_not_in_order() {
     insta::assert_snapshot!("files", told.join("\n\n"));
 }
 
-/// A private key with the passphrase `sesame`, made by `ssh-keygen` for this test, and its public half. It is nobody's.
+/// A private key with the passphrase `sesame`, made by `ssh-keygen` for this test, and its public half. It is
+/// nobody's.
 const LOCKED: &str = "\
 -----BEGIN OPENSSH PRIVATE KEY-----
 b3BlbnNzaC1rZXktdjEAAAAACmFlczI1Ni1jdHIAAAAGYmNyeXB0AAAAGAAAABCxtpoaxI

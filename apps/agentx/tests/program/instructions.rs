@@ -1,4 +1,5 @@
-//! What a model is told beside the prompt: where it works, the person's own instructions, and those of folders in which it comes to work.
+//! The model's context besides the prompt: where it works, the user's own instructions, and those of folders
+//! in which it works.
 #![allow(clippy::unwrap_used, reason = "a test that cannot start fails")]
 
 use std::fs;

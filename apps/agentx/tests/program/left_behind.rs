@@ -1,4 +1,5 @@
-//! What is left when a program ends: a server continues with what a killed server was at, and with nothing else; jobs at a server stay.
+//! The remains of an ended program: a server continues the work of a killed server, and nothing else; jobs at
+//! a server stay.
 #![cfg(unix)]
 #![allow(
     clippy::unwrap_used,
@@ -104,8 +105,9 @@ fn seconds(own: u64) -> String {
     format!("{}", 5_000_000 + 10 * u64::from(std::process::id()) + own)
 }
 
-/// Waits until the program has written down that its command runs. It does so in the moment after the start of the command, and a kill
-/// between the two leaves nothing to find a command by that cleared its environment.
+/// Waits until the program has written down that its command runs. It does so in the moment after the start
+/// of the command, and a kill between the two leaves nothing to find a command by that cleared its
+/// environment.
 fn wait_until_it_is_on_record(sandbox: &Sandbox) {
     let until = Instant::now() + PATIENCE;
     let records = sandbox.path("home/.local/share/agentx/commands");

@@ -1,5 +1,5 @@
-//! Messages that are queued when somebody leaves, however they leave: what runs is stopped, nothing of the queue begins, and it is shown on
-//! return.
+//! Messages that are queued when somebody leaves, however they leave: what runs is stopped, nothing of the
+//! queue begins, and it is shown on return.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 struct World {
     sandbox: Sandbox,
     asked: Arc<Mutex<Vec<String>>>,
-    /// How long the command sleeps, as no other process does.
+    /// The time that the command sleeps, which no other process uses.
     long: String,
 }
 
@@ -53,8 +53,8 @@ impl World {
         chat
     }
 
-    /// Waits until a message is in the database or its write-ahead log, where texts are plain: the terminal paints a row before that, and
-    /// then only the sign in it.
+    /// Waits until a message is in the database or its write-ahead log, where texts are plain: the terminal
+    /// paints a row before that, and then only the sign in it.
     fn has_recorded(&self, text: &str) {
         let data = self.sandbox.path("home/.local/share/agentx");
         let holds = |name: &str| {

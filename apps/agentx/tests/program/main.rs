@@ -1,4 +1,5 @@
-//! The program as its users start it: commands, chats in a terminal, servers. One binary, because each one links the whole runtime.
+//! The program as its users start it: commands, chats in a terminal, servers. One binary, because each one
+//! links the whole runtime.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
 mod another_folder;

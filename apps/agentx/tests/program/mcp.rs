@@ -32,7 +32,7 @@ fn configure(sandbox: &Sandbox, how: &str, more: &str) {
     ));
 }
 
-/// What the server wrote down.
+/// Returns the server's record.
 fn ledger(sandbox: &Sandbox) -> String {
     std::fs::read_to_string(sandbox.path("home/ledger")).unwrap_or_default()
 }
@@ -465,7 +465,8 @@ fn what_is_served_is_known_called_and_refused_by_the_rules() {
     let sandbox = Sandbox::new();
     sandbox.write("ws/a.txt", "made up\n");
     let agentx = env!("CARGO_BIN_EXE_agentx");
-    // Started by a program that knows nothing of AgentX; `a_server_cannot_change_who_serves` has the other case.
+    // Started by a program that knows nothing of AgentX; `a_server_cannot_change_who_serves` has the other
+    // case.
     let answers = "- nth: 1\n  call: {tool: self__read, input: {path: a.txt}}\n- result: '*nobody can be asked here*'\n  say: done\n- result: '*made up*'\n  call: {tool: self__bash, input: {command: echo x}}\n";
     sandbox.write("home/answers.yaml", answers);
     sandbox.config(&format!(
@@ -484,6 +485,7 @@ fn what_is_served_is_known_called_and_refused_by_the_rules() {
         "{tried}"
     );
     let ran = ask(&sandbox, &["--yes"]);
-    // The script says so only after the refusal: the person's `--yes` is not that of the server, which can ask nobody.
+    // The script says so only after the refusal: the person's `--yes` is not that of the server, which can
+    // ask nobody.
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "done\n"), "{ran}");
 }

@@ -1,4 +1,4 @@
-//! What commands say that make no sense of what they are given although the line can be read: each once, with what to do.
+//! The errors of commands whose arguments can be read but make no sense: each once, with what to do.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
 use crate::common::{Ran, Sandbox, squeezed};

@@ -1,4 +1,5 @@
-//! `agentx models refresh` and `agentx models show`: newer figures of models, from a list that a person names.
+//! `agentx models refresh` and `agentx models show`: newer figures of models, from a list that a person
+//! names.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
 use serde_json::{Value, json};

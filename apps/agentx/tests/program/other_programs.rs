@@ -1,4 +1,4 @@
-//! What people type who come from other programs: it works, or the error names what does the same here.
+//! Habits from other programs: what people type works, or the error names the equivalent.
 
 use crate::common::Sandbox;
 
@@ -29,7 +29,7 @@ const LINES: &[(&[&str], &str)] = &[
     (&["run", "--yse", "x"], "--yes"),
 ];
 
-/// What is typed in a chat, and what the answer names.
+/// Commands typed in a chat, and the equivalent that the answer names.
 const SLASH: &[(&str, &str)] = &[
     ("/reset", "/new"),
     ("/memory", "/init"),

@@ -1,4 +1,5 @@
-//! A session belongs to the server that it was asked at: what was said there goes to no other one before a person says so.
+//! A session belongs to the server that it was asked at: what was said there goes to no other one before a
+//! person says so.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot start fails")]
 

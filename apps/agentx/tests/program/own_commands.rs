@@ -1,4 +1,5 @@
-//! Commands of the person's own in a chat: shown while they run, stopped with all that they started, and in nobody's way.
+//! Commands of the user in a chat: shown while they run, stopped with all that they started, and in nobody's
+//! way.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
@@ -218,7 +219,7 @@ fn a_question_that_comes_meanwhile_is_answered_at_once() {
     chat.wait_for("bash runs");
     chat.keys("!until [ -e three ]; do sleep 0.05; done\r");
     chat.wait_for("! running until [ -e three ]");
-    // Sent before anybody asked: it is no answer.
+    // Sent before anybody asked: it is not an answer.
     chat.keys("y\r");
     chat.wait_for("  … y · sent when it has ended");
     sandbox.write("ws/one", "");

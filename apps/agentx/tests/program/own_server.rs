@@ -1,4 +1,5 @@
-//! A server of one's own, and a provider that cannot be asked: what is listed, and that nothing passes for an answer of a model.
+//! The user's own model server, and a provider that cannot be asked: what is listed, and that nothing passes
+//! for an answer of a model.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot start fails")]
 

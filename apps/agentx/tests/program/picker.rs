@@ -52,7 +52,7 @@ fn who_leaves_has_changed_nothing_and_has_the_terminal_back() {
     for keys in ["\u{1b}", "\u{3}", "zzz\t?\u{1b}\u{1b}"] {
         let mut picker = Pty::start(&sandbox, &["resume"], 40, 10);
         picker.wait_for("Enter resumes");
-        // A lone Esc is told from a sequence by nothing following it.
+        // A lone Esc is distinguished from a sequence by nothing following it.
         for key in keys.chars() {
             picker.keys(&key.to_string());
             if key == '\t' {

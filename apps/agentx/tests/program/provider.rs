@@ -1,4 +1,4 @@
-//! What a run says when the model's server says no, against a server on this machine.
+//! The output of a run when the model's server refuses, against a server on this machine.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
 use crate::common::Sandbox;
@@ -339,7 +339,7 @@ fn limits_hold_with_a_server_that_reports_no_usage() {
     }
 }
 
-/// Asks for a tool until a conversation was condensed and went on.
+/// Asks for a tool until a conversation was condensed and continued.
 fn works_until_condensed(request: &Value) -> ModelAnswer {
     let text = request.to_string();
     let results = text.matches("\"role\":\"tool\"").count();

@@ -1,5 +1,5 @@
-//! Reading in a real terminal: tools side by side, reasoning that folds, what was cut printed whole, the row that says how things
-//! stand, the terminal's background, and a chat for who listens.
+//! Reading in a real terminal: tools side by side, reasoning that folds, what was cut printed in full, the
+//! row that says how things stand, the terminal's background, and a chat for who listens.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 

@@ -1,4 +1,5 @@
-//! A server and those who use it, each a process of its own: the same commands with the same answers as on the machine itself.
+//! A server and those who use it, each a process of its own: the same commands with the same answers as on
+//! the machine itself.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
@@ -331,7 +332,7 @@ fn a_mirror_goes_on_when_the_server_was_killed_and_is_there_again() {
         &sandbox,
         &["--json", "--connect", &server.url, "sessions", "show", &id],
     );
-    // What was said after the last words may not have come any more when it was told to end.
+    // What was said after the last words may not have come any more when it was asked to end.
     let whole = out.lines().count();
     assert!(shown.lines().count() - whole < 30, "{whole}");
     assert_eq!(

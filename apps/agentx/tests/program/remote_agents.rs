@@ -1,5 +1,5 @@
-//! Agents that a server's files describe, used from elsewhere: what is printed is what the same command prints on the server's
-//! machine, and a story goes on where it was when its server is killed.
+//! Agents that a server's files describe, used from elsewhere: what is printed is what the same command
+//! prints on the server's machine, and a story continues where it was when its server is killed.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
@@ -185,7 +185,7 @@ fn limits_of_a_servers_agent_are_what_flags_name_and_none_is_none() {
     server.stop();
 }
 
-/// What the story's script emitted.
+/// Returns the events of the story's script.
 fn story(sandbox: &Sandbox, server: &Serving, session: &str) -> String {
     let shown = there(sandbox, server, &["sessions", "show", session, "--json"]).output();
     let mut text = String::new();
@@ -198,7 +198,8 @@ fn story(sandbox: &Sandbox, server: &Serving, session: &str) -> String {
     text
 }
 
-/// Has a story told, and kills the server after so many events; the session, and the server that is there in the end.
+/// Has a story told, and kills the server after so many events; the session, and the server that is there in
+/// the end.
 fn told(sandbox: &Sandbox, server: Serving, events: Option<usize>) -> (String, Serving) {
     let words = [
         "run",

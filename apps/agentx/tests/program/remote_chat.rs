@@ -1,4 +1,5 @@
-//! Chats at one session of a server, each in a terminal of its own: who drives, who answers, and a server that is killed.
+//! Chats at one session of a server, each in a terminal of its own: who drives, who answers, and a server
+//! that is killed.
 #![cfg(unix)]
 #![allow(
     clippy::unwrap_used,
@@ -186,7 +187,8 @@ fn a_question_shows_the_change_and_files_go_back_where_the_server_is() {
     let server = Serving::start(&sandbox);
     let notes = || std::fs::read_to_string(sandbox.path("ws/notes.txt")).unwrap();
     let mut desk = chat(&sandbox, &server);
-    // What is said while the answer comes is heard after it; going back to before it would cut that answer off.
+    // What is said while the answer comes is heard after it; going back to before it would cut that answer
+    // off.
     desk.wait_for("163 in, 80 out");
     desk.keys("replace hello with bye in notes.txt\r");
     desk.wait_for_last("allow? y once · s session · a always · n no · Alt+letter at once ›");
@@ -234,7 +236,7 @@ fn a_copy_of_the_middle_of_an_answer_is_at_rest_at_once() {
     assert_eq!(desk.end(), Some(0));
 }
 
-/// What a killed server left running is ended by the next one, and `--yes` ended with it: both are said.
+/// The next server ends what a killed server left running, and `--yes` ended with it: both are reported.
 #[test]
 fn a_server_that_was_killed_says_what_it_ended_and_that_calls_are_asked_about() {
     let sandbox = Sandbox::new();
@@ -289,7 +291,7 @@ fn a_member_keeps_the_question_until_an_answer_counts() {
     }
 }
 
-/// A chat of the operator, in a session of their own, is told of a member's call, once, and what to type.
+/// A chat of the operator, in a session of their own, is notified of a member's call, once, and what to type.
 #[test]
 fn a_chat_of_the_operator_is_told_of_a_members_call() {
     let sandbox = Sandbox::new();
@@ -307,7 +309,7 @@ fn a_chat_of_the_operator_is_told_of_a_members_call() {
     fresh.wait_for("· ada: bash waits for your decision");
 }
 
-/// Limits that a chat was given as flags end with it, where nothing is at work.
+/// Limits that a chat was given as flags end with it, if nothing is at work.
 #[test]
 fn limits_of_a_chat_end_when_it_leaves() {
     let sandbox = Sandbox::new();
@@ -334,7 +336,8 @@ fn limits_of_a_chat_end_when_it_leaves() {
     assert_eq!(limits, [7, 50], "{export}");
 }
 
-/// A run of a member waits for the operator, for as long as it says, and is gone on with when they have answered.
+/// A run of a member waits for the operator, for as long as it says, and is continued when they have
+/// answered.
 #[test]
 fn a_run_of_a_member_waits_for_the_operator() {
     let sandbox = Sandbox::new();
@@ -379,7 +382,8 @@ fn a_run_of_a_member_waits_for_the_operator() {
     assert_eq!(waiting.stdout, "no call waits for a decision\n");
 }
 
-/// A server reads its settings again when their file changes; a file with mistakes changes nothing, and is named.
+/// A server reads its settings again when their file changes; a file with mistakes changes nothing, and is
+/// named.
 #[test]
 fn a_server_reads_changed_settings_and_says_so() {
     let sandbox = Sandbox::new();
@@ -402,7 +406,7 @@ fn a_server_reads_changed_settings_and_says_so() {
     is_denied();
 }
 
-/// Where visitors are let in, somebody whose key is unknown is told that they are one.
+/// If visitors are allowed, somebody with an unknown key learns that they are a visitor.
 #[test]
 fn somebody_unknown_is_told_that_they_are_a_visitor() {
     let sandbox = Sandbox::new();

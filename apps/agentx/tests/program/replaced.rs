@@ -1,5 +1,5 @@
-//! A trusted folder that takes the names of the person's own tools, scripts and models: what the person allowed for theirs does not hold for
-//! the folder's.
+//! A trusted folder that takes the names of the user's own tools, scripts and models: what the person allowed
+//! for theirs does not hold for the folder's.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 

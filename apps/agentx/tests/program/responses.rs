@@ -1,5 +1,5 @@
-//! OpenAI's Responses through the program: tools, reasoning that is sent back in a later run, and an organization that is
-//! refused summaries.
+//! OpenAI's Responses through the program: tools, reasoning that is sent back in a later run, and an
+//! organization that is refused summaries.
 
 use agentx_testing::StrictServer;
 use agentx_testing::vendors::{AnswerPart, ModelAnswer, ResponsesServer};

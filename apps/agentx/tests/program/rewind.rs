@@ -105,7 +105,8 @@ fn files_alone_conversation_alone_and_what_others_changed() {
     assert_eq!(wrong.code, Some(2), "{wrong}");
 }
 
-/// Takes the end of the latest restore out of the database and one file back, as if the program had been killed before them.
+/// Takes the end of the latest restore out of the database and one file back, as if the program had been
+/// killed before them.
 fn cut_off(sandbox: &Sandbox, file: &str, was: &str) {
     let database = rusqlite::Connection::open(sandbox.path("home/.local/share/agentx/sessions.db")).unwrap();
     database

@@ -1,4 +1,5 @@
-//! Another session in the same chat: what it is opened with, what holds in it, and what becomes of the one before.
+//! Another session in the same chat: what it is opened with, what holds in it, and what becomes of the one
+//! before.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 

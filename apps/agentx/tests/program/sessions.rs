@@ -1,4 +1,4 @@
-//! What can be done with sessions that there are: named, counted, written down, taken in elsewhere, cleaned up after.
+//! Operations on existing sessions: naming, counting, exporting, importing, cleaning up.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
 use std::io::BufRead as _;
@@ -206,7 +206,8 @@ fn a_session_is_written_down_to_read() {
     ok(sandbox.run(&["sessions", "export", &id, "-o", "page.html", "--force"]));
 }
 
-/// What clears a screen, sets a title, or turns the direction of a text around, as a person and a model may say it.
+/// Text that clears a screen, sets a title, or changes the direction of text, as a person and a model may
+/// write it.
 const ACTS: &str = "a\u{1b}[2J b\u{9b}2J c\u{1b}]0;title\u{7} d\u{7f} e\u{202e} f\u{2066}";
 
 #[test]

@@ -1,12 +1,12 @@
-//! A limit of a run holds for all agents that are made in it, however they are made: the program asks no model beyond it, ends with 6
-//! and says which limit it was.
+//! A limit of a run holds for all agents that are made in it, however they are made: the program asks no
+//! model beyond it, ends with 6 and says which limit it was.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
 use crate::common::Sandbox;
 use serde_json::Value;
 
-/// Who looks goes on looking for ever; each answer of the scripted environment costs some 25 tokens.
+/// A watcher polls forever; each answer of the scripted environment costs some 25 tokens.
 const SCRIPT: &str = r#"
 - { system: "You look.*", result: "*", call: { tool: bash, input: { command: "true" } } }
 - { system: "You look.*", call: { tool: bash, input: { command: "true" } } }

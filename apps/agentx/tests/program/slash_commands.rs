@@ -295,7 +295,7 @@ fn shift_tab_changes_who_decides_and_records_it() {
     let again = sandbox.run_with_input(&["resume"], "/approve-mode\n");
     // What let calls run is said, and does not hold for the session that is continued.
     says(&again, &["calls ran without asking in this session"]);
-    // Where nothing may be changed or run, no mode changes that.
+    // If nothing may be changed or run, no mode changes that.
     let guarded = Sandbox::new().of_a_stranger();
     guarded.run(&["config", "trust", "--read-only"]);
     let mut chat = Pty::start(&guarded, &[], 80, 24);
@@ -352,7 +352,7 @@ fn a_list_below_the_line_is_chosen_from_by_keys() {
     chat.keys("\r");
     chat.wait_for("there is no command /mod; did you mean /model?");
     chat.wait_for_last("›");
-    // What comes from the history opens none: ↑ goes on to the line before.
+    // What comes from the history opens none: ↑ continues to the line before.
     chat.keys("\u{1b}[A\u{1b}[A");
     chat.wait_for_last("› /title A talk");
     chat.keys("\u{15}see @pars");

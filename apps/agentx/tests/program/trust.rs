@@ -1,4 +1,5 @@
-//! Folders of strangers: what they bring is not loaded until a person says so, and only as it was when they said so.
+//! Folders of strangers: what they bring is not loaded until a person says so, and only as it was when they
+//! said so.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
@@ -411,7 +412,7 @@ fn a_flag_for_one_run_ends_with_it() {
     let yes = sandbox.run(&["run", "--last", "--yes", "run touch two"]);
     assert!(yes.code == Some(0) && sandbox.path("ws/two").exists(), "{yes}");
 
-    // A chat does not take it back itself: who goes on with its session is told.
+    // A chat does not take it back itself: who continues with its session is told.
     let chat = sandbox.run_with_input(&["--yes"], "run touch three\n");
     assert!(sandbox.path("ws/three").exists(), "{chat}");
     let copy = sandbox.run(&["run", "--last", "--fork", "run touch four"]);

@@ -1,4 +1,4 @@
-//! What the program says about the machine, the configuration and itself; and how the configuration is changed.
+//! The program's reports about the machine, the configuration and itself; and changes of the configuration.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
 use crate::common::{Ran, Sandbox};
@@ -144,7 +144,7 @@ fn shells_and_man_are_told_every_command() {
     assert_eq!(sandbox.run(&["man", "sesions"]).code, Some(2));
 }
 
-/// What bash offers for the last of these words.
+/// Returns bash's completions for the last of these words.
 fn completed(sandbox: &Sandbox, words: &[&str]) -> String {
     let script = ok(sandbox.run(&["completions", "bash"]));
     sandbox.write("ws/agentx.bash", &script.stdout);

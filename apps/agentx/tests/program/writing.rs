@@ -1,4 +1,5 @@
-//! Writing and steering in a real terminal: what is queued, taken back, heard at once; vi's keys; the person's own editor.
+//! Writing and steering in a real terminal: what is queued, taken back, heard at once; vi's keys; the
+//! person's own editor.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 

@@ -1,4 +1,5 @@
-//! The screens of the documentation, from real runs: `UPDATE_DOCS=1 cargo test -p agentx-cli --test screens docs` draws them anew.
+//! The screens of the documentation, from real runs: `UPDATE_DOCS=1 cargo test -p agentx-cli --test screens
+//! docs` draws them anew.
 
 use std::path::PathBuf;
 
@@ -9,7 +10,7 @@ use crate::model::Part;
 use crate::stage::{Stage, World};
 use crate::svg::svg;
 
-/// How wide these terminals are.
+/// The width of these terminals.
 const COLUMNS: u16 = 84;
 
 /// The picture of what is on the screen now is the one in `docs/screens`.
@@ -202,7 +203,8 @@ fn going_back() {
     chat.leave();
 }
 
-/// A file, and a model that changes it and then talks, waiting twice in its first answer. Its words are made up.
+/// A file, and a model that changes it and then talks, waiting twice in its first answer. Its words are made
+/// up.
 fn world_of_a_change() -> World {
     let old = "    if hour < 12:\n        return \"Good morning\"\n    return \"Good evening\"\n";
     let new = "    if hour < 12:\n        return \"Good morning\"\n    if hour < 18:\n        return \"Good afternoon\"\n    \
@@ -229,8 +231,8 @@ fn world_of_a_change() -> World {
     world
 }
 
-/// The recording at the top of the README: a change is asked about, the program is killed in the middle of an answer and resumed, and
-/// the session is derived again. Only the model's words are made up.
+/// The recording at the top of the README: a change is asked about, the program is killed in the middle of an
+/// answer and resumed, and the session is derived again. Only the model's words are made up.
 #[test]
 fn a_session_that_is_killed_and_resumed() {
     let world = world_of_a_change();

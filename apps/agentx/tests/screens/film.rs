@@ -1,5 +1,5 @@
-//! A recording as a picture that moves: each piece of the screen once, with the times at which it is there, as SVG with CSS keyframes.
-//! A journey says how long each screen is shown; what is on it comes from the run.
+//! A recording as a picture that moves: each piece of the screen once, with the times at which it is there,
+//! as SVG with CSS keyframes. A journey says how long each screen is shown; what is on it comes from the run.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use crate::stage::Stage;
 use crate::svg::{END, begin, cursor_svg, row_svg};
 
-/// How long a typed letter is shown before the next one.
+/// The time for which a typed letter is shown before the next one, in milliseconds.
 const LETTER_MS: u32 = 45;
 
 /// When something is on the screen: from, until, in milliseconds.
@@ -18,7 +18,7 @@ pub(crate) struct Film {
     columns: u16,
     rows: u16,
     now: u32,
-    /// What is on the screen: its rows, then the cursor; each with the time since when.
+    /// The content of the screen: its rows, then the cursor; each with the time since when.
     shown: Vec<(u32, String)>,
     past: BTreeMap<Span, String>,
 }
@@ -34,7 +34,7 @@ impl Film {
         }
     }
 
-    /// What is on the screen now is shown for so long.
+    /// Shows the current screen for this time.
     pub(crate) fn hold(&mut self, stage: &Stage<'_>, milliseconds: u32) {
         let root = stage.root();
         for row in 0..self.rows {

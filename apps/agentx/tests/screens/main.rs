@@ -1,5 +1,6 @@
-//! Journeys in a real terminal, 40, 80 and 200 columns wide: what is on the screen in the end, with all that has scrolled away, as a
-//! person would find it. `screens/journeys` has them; a snapshot holds one journey in every width.
+//! Journeys in a real terminal, 40, 80 and 200 columns wide: what is on the screen in the end, with all that
+//! has scrolled away, as a person would find it. `screens/journeys` has them; a snapshot holds one journey in
+//! every width.
 #![cfg(unix)]
 #![allow(
     clippy::unwrap_used,
@@ -24,7 +25,7 @@ mod tube;
 /// The widths of every journey.
 const WIDTHS: [u16; 3] = [40, 80, 200];
 
-/// So many rows are kept of a screen in the midst of a journey.
+/// The number of rows that are kept of a screen in the middle of a journey.
 const LOWER: usize = 10;
 
 /// Goes a journey in every width at once; its screens, one below the other, are its snapshot.
@@ -43,7 +44,7 @@ fn in_every_width(name: &str, journey: impl Fn(u16) -> Shots + Sync) {
     });
 }
 
-/// What was on the screen at some places of a journey.
+/// The screens at some places of a journey.
 struct Shots {
     columns: u16,
     shots: Vec<(String, Vec<String>)>,

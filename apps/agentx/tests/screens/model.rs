@@ -1,5 +1,6 @@
-//! A model that says what a journey has written down, and waits where the journey wants it to: Anthropic Messages on a socket of
-//! this machine, on threads of its own. A request that Anthropic would refuse is refused, and fails the test at its end.
+//! A model that says what a journey has written down, and waits where the journey wants it to: Anthropic
+//! Messages on a socket of this machine, on threads of its own. A request that Anthropic would refuse is
+//! refused, and fails the test at its end.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -17,13 +18,13 @@ pub(crate) enum Part {
     Think(String),
     /// A call of a tool.
     Call(&'static str, Value),
-    /// Nothing, until the journey goes on.
+    /// Nothing, until the journey continues.
     Hold,
     /// Not an answer, but this status and this body.
     Refuse(&'static str, Value),
 }
 
-/// So many letters are sent at once, as models do.
+/// The number of letters that are sent at once, as models do.
 const PIECE: usize = 7;
 
 /// The holds that may be passed, and a word to those who wait.
@@ -33,7 +34,7 @@ struct Gate {
     changed: Condvar,
 }
 
-/// What is still to be said.
+/// The remaining answers.
 type Answers = std::vec::IntoIter<Vec<Part>>;
 
 /// A model.
@@ -44,7 +45,7 @@ pub(crate) struct Model {
     _fails_on_refusal: FailsOnRefusal,
 }
 
-/// What a model and the threads that answer for it have in common.
+/// The state that a model and its answering threads share.
 #[derive(Debug)]
 struct Shared {
     answers: Mutex<Answers>,
@@ -57,7 +58,7 @@ struct Shared {
 const MODELS: [&str; 2] = ["opal-1", "blind-1"];
 
 impl Model {
-    /// One that gives these answers, one to each request.
+    /// Starts a model that gives these answers, one to each request.
     pub(crate) fn start(answers: Vec<Vec<Part>>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -90,12 +91,12 @@ impl Model {
         self.shared.asked.lock().unwrap()[index].clone()
     }
 
-    /// How many requests have come.
+    /// Returns the number of requests so far.
     pub(crate) fn requests(&self) -> usize {
         self.shared.asked.lock().unwrap().len()
     }
 
-    /// One hold is over.
+    /// Ends one hold.
     pub(crate) fn go_on(&self) {
         *self.shared.gate.open.lock().unwrap() += 1;
         self.shared.gate.changed.notify_all();
@@ -290,7 +291,7 @@ fn pieces(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// One chunk of the body for each event, as servers do that flush each.
+/// Sends one chunk of the body for each event, as servers do that flush each.
 fn event(out: &mut TcpStream, data: &Value) -> std::io::Result<()> {
     let name = data["type"].as_str().unwrap_or_default();
     let text = format!("event: {name}\ndata: {data}\n\n");

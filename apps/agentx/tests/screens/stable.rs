@@ -1,5 +1,5 @@
-//! What differs from run to run, put as if it did not: directories, ids, times, what turns. Each is as long as it was, so that
-//! columns stay columns; but for the home, whose path ends its row wherever it is shown.
+//! What differs from run to run, put as if it did not: directories, ids, times, what turns. Each is as long
+//! as it was, so that columns stay columns; but for the home, whose path ends its row wherever it is shown.
 
 /// The folder of a world has a name of so many letters, so that rows break where they always do.
 pub(crate) const ROOT: usize = "/tmp/ax123456".len();
@@ -17,7 +17,7 @@ pub(crate) fn stable(rows: &[String], root: &str) -> Vec<String> {
     rows
 }
 
-/// One of them.
+/// Replaces the varying parts of one row.
 pub(crate) fn row_of(row: &str, root: &str) -> String {
     assert_eq!(root.len(), ROOT, "{root}");
     let row = row
@@ -42,7 +42,7 @@ fn hashes(row: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// Where the model listens.
+/// Replaces the port of the model's server.
 fn ports(row: &str) -> String {
     const HOST: &str = "127.0.0.1:";
     let Some((before, after)) = row.split_once(HOST) else {
@@ -52,7 +52,7 @@ fn ports(row: &str) -> String {
     format!("{before}{HOST}{}{}", &"40404"[..digits.min(5)], &after[digits..])
 }
 
-/// What the program shows while time goes by.
+/// The characters of the spinner.
 const TURNING: &str = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏";
 
 /// The session of every journey.

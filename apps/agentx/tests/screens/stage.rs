@@ -1,5 +1,5 @@
-//! The program in a terminal of some width, a world of its own around it: keys go in, the screen is waited for, and what stands there
-//! in the end is kept as text.
+//! The program in a terminal of some width, a world of its own around it: keys go in, the screen is waited
+//! for, and what stands there in the end is kept as text.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,13 +12,13 @@ use crate::stable::stable;
 use crate::terminal::Terminal;
 use crate::tube::Tube;
 
-/// How high every terminal is here.
+/// The height of every terminal here.
 pub(crate) const ROWS: u16 = 24;
 /// Longer than anything takes; a journey that waits so long has failed.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// What stands where words are written.
+/// The prompt of the input line.
 pub(crate) const PROMPT: &str = "›";
-/// What stands there while a call is asked about.
+/// The prompt while a call is asked about.
 pub(crate) const QUESTION: &str = "allow? y once · s session · a always · n no · Alt+letter at once ›";
 
 /// A home and a workspace, and perhaps a model.
@@ -28,7 +28,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// Where the offline demo answers.
+    /// Starts a stage with the offline demo.
     pub(crate) fn of_demo() -> Self {
         Self {
             sandbox: Sandbox::within("/tmp"),
@@ -36,12 +36,12 @@ impl World {
         }
     }
 
-    /// Where a model says this, one answer to each request.
+    /// If a model says this, one answer to each request.
     pub(crate) fn of_model(answers: Vec<Vec<Part>>) -> Self {
         Self::configured(answers, "")
     }
 
-    /// Where a model would answer, and no settings say so.
+    /// Returns whether a model would answer although no settings name one.
     pub(crate) fn without_settings(answers: Vec<Vec<Part>>) -> Self {
         Self {
             model: Some(Model::start(answers)),
@@ -57,7 +57,7 @@ impl World {
         }
     }
 
-    /// Where the model listens.
+    /// Returns the address of the model's server.
     pub(crate) fn address(&self) -> String {
         self.model.as_ref().unwrap().url.clone()
     }
@@ -78,12 +78,12 @@ impl World {
         }
     }
 
-    /// The model goes on where it holds.
+    /// The model continues where it holds.
     pub(crate) fn go_on(&self) {
         self.model.as_ref().unwrap().go_on();
     }
 
-    /// How many requests have come to the model.
+    /// Returns the number of requests that have reached the model.
     pub(crate) fn requests(&self) -> usize {
         self.model.as_ref().unwrap().requests()
     }
@@ -143,7 +143,8 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// A shell in this world, in which the program can be called by its name. Its prompt clears what stands behind it.
+    /// A shell in this world, in which the program can be called by its name. Its prompt clears what stands
+    /// behind it.
     pub(crate) fn shell(world: &'a World, (columns, rows): (u16, u16)) -> Self {
         let program = world.sandbox.command(&[]);
         let folder = Path::new(program.get_program()).parent().unwrap();
@@ -229,7 +230,8 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// Waits until a row shows this, on the screen or above it. What the terminal has broken is looked for whole.
+    /// Waits until a row shows this, on the screen or above it. What the terminal has broken is looked for
+    /// whole.
     pub(crate) fn wait_for(&mut self, text: &str) {
         self.wait(&format!("{text:?}"), |terminal| {
             terminal.all().iter().any(|row| row.contains(text))
@@ -274,8 +276,8 @@ impl<'a> Stage<'a> {
         });
     }
 
-    /// Waits until what runs has run longer, by the seconds behind these words on the screen: keys that follow are no longer those of
-    /// who could not have read what is there.
+    /// Waits until what runs has run longer, by the seconds behind these words on the screen: keys that
+    /// follow are no longer those of who could not have read what is there.
     pub(crate) fn wait_for_seconds(&mut self, words: &str) {
         let seconds = |screen: &[String]| {
             let row = screen.iter().rev().find_map(|row| row.split_once(words))?;
@@ -315,7 +317,7 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// What to say when a journey fails.
+    /// Returns the description of a failed journey.
     fn told(&mut self) -> String {
         let (row, column) = self.terminal.cursor();
         format!(
@@ -332,7 +334,7 @@ impl<'a> Stage<'a> {
         stable(&self.terminal.all(), &self.world.root())
     }
 
-    /// What is on the screen now, as it is in every run.
+    /// Returns the current screen, equal in every run.
     pub(crate) fn screen(&self) -> Vec<String> {
         stable(&self.terminal.screen(), &self.world.root())
     }
@@ -351,7 +353,8 @@ impl<'a> Stage<'a> {
         self.world.root()
     }
 
-    /// Each of these is there once, in this order, however it is broken into rows: nothing is lost, nothing is twice.
+    /// Each of these is there once, in this order, however it is broken into rows: nothing is lost, nothing
+    /// is twice.
     pub(crate) fn each_once<'t>(&mut self, texts: impl IntoIterator<Item = &'t str>) {
         let told = self.told();
         let whole = without_blanks(&self.terminal.all().concat());

@@ -18,7 +18,7 @@ const NAMED: [&str; 16] = [
     "#ff8690", "#b5e890", "#ffd68a", "#8ac6ff", "#e29bf5", "#7fdbe6", "#ffffff",
 ];
 
-/// How letters look.
+/// The style of letters.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Look {
     color: Option<String>,
@@ -36,7 +36,7 @@ struct Letter {
     look: Look,
 }
 
-/// What is on the screen now; `root` is where its world lies.
+/// Draws the current screen; `root` is the folder of its world.
 pub(crate) fn svg(terminal: &Terminal, columns: u16, root: &str, title: &str) -> String {
     let used = u16::try_from(terminal.screen().len()).unwrap();
     let mut text = begin(columns, used, title, "");

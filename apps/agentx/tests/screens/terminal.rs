@@ -1,26 +1,26 @@
-//! The screen of a real terminal, with all that has scrolled away: an independent model of one (the `vt100` crate), which also
-//! breaks its rows anew where it gets another width, as today's terminals do.
+//! The screen of a real terminal, with all that has scrolled away: an independent model of one (the `vt100`
+//! crate), which also breaks its rows anew where it gets another width, as today's terminals do.
 
 use std::ops::Range;
 
 /// More than any journey writes.
 const SCROLLBACK: usize = 50_000;
-/// What a terminal is asked, and what this one answers: for the colour of the background, which is dark, and what it is.
+/// The queries to a terminal, and this one's answers: the colour of the background, which is dark, and its
+/// identity.
 const QUESTIONS: [(&[u8], &str); 2] = [
     (b"\x1b]11;?", "\u{1b}]11;rgb:1616/1818/1d1d\u{1b}\\"),
     (b"\x1b[>0q", "\u{1b}P>|model(1)\u{1b}\\"),
 ];
 
-/// A terminal.
 pub(crate) struct Terminal {
     parser: vt100::Parser,
     /// The last bytes, in which a question may have begun.
     tail: Vec<u8>,
-    /// It was resized, and so has broken rows itself.
+    /// Whether the terminal was resized, and so has broken rows itself.
     broken: bool,
 }
 
-/// Where the first question in these bytes ends, and what is answered.
+/// The end of the first question in these bytes, and the answer to it.
 fn first_question(bytes: &[u8]) -> Option<(usize, &'static str)> {
     let found = QUESTIONS.iter().filter_map(|(question, answer)| {
         let at = bytes.windows(question.len()).position(|part| part == *question)?;
@@ -29,7 +29,7 @@ fn first_question(bytes: &[u8]) -> Option<(usize, &'static str)> {
     found.min_by_key(|(end, _)| *end)
 }
 
-/// A row as text, and whether it goes on in the next one because the terminal broke it.
+/// A row as text, and whether it continues in the next one because the terminal broke it.
 struct Line {
     text: String,
     goes_on: bool,
@@ -74,7 +74,7 @@ impl Terminal {
             .collect()
     }
 
-    /// What is on the screen, without what is empty at its end.
+    /// Returns the screen without the empty rows at its end.
     pub(crate) fn screen(&self) -> Vec<String> {
         let (_, columns) = self.parser.screen().size();
         trimmed(self.parser.screen().rows(0, columns).collect())
@@ -91,9 +91,9 @@ impl Terminal {
         joined(&self.lines()).lines().map(str::to_owned).collect()
     }
 
-    /// Rows that the terminal had to break, because the program wrote over their ends. A chat never does, with two exceptions, which
-    /// are one line for whoever copies them: a line of code, which begins with its margin, and the command that the chat leaves
-    /// behind.
+    /// Rows that the terminal had to break, because the program wrote over their ends. A chat never does,
+    /// with two exceptions, which are one line for whoever copies them: a line of code, which begins with its
+    /// margin, and the command that the chat leaves behind.
     pub(crate) fn overlong(&mut self) -> Vec<String> {
         if self.broken {
             return Vec::new();
@@ -136,7 +136,8 @@ impl Terminal {
         .collect()
     }
 
-    /// Another size: lines that do not fit any more are broken, and those that were broken and fit again are made whole.
+    /// Another size: lines that do not fit any more are broken, and those that were broken and fit again are
+    /// made whole.
     pub(crate) fn resize(&mut self, columns: u16, rows: u16) {
         let (at, column) = self.parser.screen().cursor_position();
         let (height, width) = self.parser.screen().size();
@@ -148,7 +149,7 @@ impl Terminal {
         let goes_on = if lines[row].goes_on { "" } else { "\r\n" };
         let rest = format!("{behind}{goes_on}{below}");
         let rest = rest.trim_end();
-        // Where the cursor comes to stand, counted from the end.
+        // The position of the cursor afterwards, counted from the end.
         let mut measure = vt100::Parser::new(2_000, columns, 0);
         measure.process(format!("{above_line}{before}", above_line = broken_start(&lines[..row])).as_bytes());
         let stands = measure.screen().cursor_position();

@@ -26,7 +26,7 @@ pub struct AgentDefinition {
     pub kind: MachineKind,
     /// The name that people see.
     pub name: String,
-    /// Its purpose.
+    /// The agent's purpose.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Standing instructions.
@@ -117,7 +117,7 @@ pub struct Reference {
 /// The model and its parameters.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Generator {
-    /// Its name, if it has a file of its own.
+    /// The agent's name, if it has a file of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// A generator file; keys next to it win.

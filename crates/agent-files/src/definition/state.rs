@@ -7,7 +7,7 @@ use super::MachineKind;
 /// The state of an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SavedState {
-    /// Of what kind of agent.
+    /// The kind of agent.
     pub state_type: MachineKind,
     /// The id of the message.
     pub id: String,
@@ -68,7 +68,7 @@ pub struct SavedMessage {
     /// The name of the called tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_call_name: Option<String>,
-    /// Its arguments, as JSON.
+    /// The arguments, as JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_call_args: Option<String>,
     /// The call that this is the result of.
@@ -79,9 +79,9 @@ pub struct SavedMessage {
 /// A result that the model has not seen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SavedToolResult {
-    /// Of the call.
+    /// The id of the call.
     pub id: String,
-    /// Of the tool.
+    /// The name of the tool.
     #[serde(default)]
     pub name: String,
     /// The result.

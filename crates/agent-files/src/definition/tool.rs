@@ -298,7 +298,7 @@ pub struct Composite {
     pub steps: Vec<CompositeStep>,
 }
 
-/// One step of a composite tool.
+/// A step of a composite tool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CompositeStep {
     /// The name of its output in later steps.

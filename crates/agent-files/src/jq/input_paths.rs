@@ -91,7 +91,7 @@ fn of_path<'s>(head: &Term<&'s str>, path: &Path<Term<&'s str>>, found: &mut dyn
     }
 }
 
-/// Returns a text that is written out whole.
+/// Returns a text that is written out in full.
 fn plain<'s>(term: &Term<&'s str>) -> Option<&'s str> {
     match term {
         Term::Str(None, parts) => match parts[..] {

@@ -1,4 +1,5 @@
-//! A library of files in memory, in the places of a workspace and of a person: more than one test has to have one.
+//! A library of files in memory, in the places of a workspace and of a person: more than one test has to have
+//! one.
 
 use agentx_agent_files::{FileOrigin, Library, LibraryOptions, MemoryFiles, Root};
 

@@ -1,7 +1,7 @@
 //! Decides about a command line that is too large to match against the rules.
 //!
-//! `approval::judge` comes here where `CallSubject::is_too_much_for` says so. Such a line is not taken apart, so
-//! each rule about a part of it counts as one that may be about it; the decision is the stricter of what
+//! `approval::judge` comes here where `CallSubject::is_too_much_for` says so. Such a line is not taken apart,
+//! so each rule about a part of it counts as one that may be about it; the decision is the stricter of what
 //! could be.
 
 use agentx_types::{AgentConfig, ApprovalMode, Rule, RuleEffect};

@@ -14,8 +14,8 @@ impl CallSubject<'_> {
         self.guarded_as(Guarded::Own)
     }
 
-    /// The reason why nothing allows the call: it opens a file of the program, or it would remove the system or
-    /// a home.
+    /// The reason why nothing allows the call: it opens a file of the program, or it would remove the system
+    /// or a home.
     pub(crate) fn never_allowed(&self) -> Option<String> {
         if let Some(path) = self.own_file() {
             let what = "it belongs to AgentX itself (sessions, keys, settings), which no tool opens";

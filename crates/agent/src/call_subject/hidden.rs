@@ -1,7 +1,7 @@
 //! Commands that a line hides, and the rules that may be about them.
 //!
 //! `x=push; git $x` may be what a rule forbids. In such a case the call is asked about, unless somebody
-//! allowed this very line. Where no rule may be about it, nothing is asked because of that: most lines with a
+//! allowed this very line. If no rule may be about it, nothing is asked because of that: most lines with a
 //! variable are harmless.
 
 use agentx_types::{Rule, RuleEffect, since};

@@ -39,7 +39,7 @@ impl CallSubject<'_> {
         near.unwrap_or_else(|| self.default_reason(whose))
     }
 
-    /// The first command of the line that no rule covers, as a sentence, where a rule covers another one or
+    /// The first command of the line that no rule covers, as a sentence, if a rule covers another one or
     /// looks as if it did. `None` if nothing is near.
     fn uncovered(&self, rules: &[Rule]) -> Option<String> {
         if !self.runs_commands() {

@@ -32,7 +32,7 @@ impl CallSubject<'_> {
     }
 }
 
-/// Returns whether a part of a path begins with a dot and goes on with a glob or a variable, so that it may
+/// Returns whether a part of a path begins with a dot and continues with a glob or a variable, so that it may
 /// be any hidden name.
 fn hides_a_dot(path: &str) -> bool {
     path.split('/')

@@ -23,8 +23,8 @@ const GROUP_ENDS: &[&str] = &["}", "done", "fi", "esac"];
 pub(super) struct FedCommands {
     /// Whether each command has input, by its position in the line.
     each: Vec<bool>,
-    /// Whether all commands have input: the line itself has, or a group has whose commands are not told
-    /// apart.
+    /// Whether all commands have input: the line itself has, or a group has whose commands are not
+    /// distinguished.
     all: bool,
 }
 

@@ -85,7 +85,8 @@ impl CommandAnalysis {
             }
             self.fed = fed.inner(inner);
             match inner.kind {
-                // The value of a variable does not name a program here; the line is read again where the variable is used.
+                // The value of a variable does not name a program here; the line is read again where the
+                // variable is used.
                 InnerKind::Parameter if self.expands_twice => {
                     self.line(&format!("echo {}", inner.text), depth);
                 }

@@ -15,7 +15,8 @@ pub(super) const MOST_FOLDERS: usize = 16;
 pub(super) const ANYWHERE: &str = "/\u{1}\u{1}";
 const _: () = assert!(STAR == '\u{1}', "ANYWHERE is made of stars");
 
-/// Letters of options whose value is a folder: of `env`, `tar`, `make`, `git`, `sudo`, `docker`, `unzip`, `wget`, `unshare`.
+/// Letters of options whose value is a folder: of `env`, `tar`, `make`, `git`, `sudo`, `docker`, `unzip`,
+/// `wget`, `unshare`.
 const LETTERS: &[char] = &['C', 'D', 'w', 'd', 'P', 'R', 't', 'r'];
 
 /// Long options whose value is a folder; their beginnings count as well.

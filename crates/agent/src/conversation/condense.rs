@@ -126,8 +126,8 @@ impl Conversation {
     /// Everything but the latest exchanges and what has to stay: the first input, that of the run in
     /// progress, and those that a person wants to stay.
     ///
-    /// `tail` is how many of the latest units stay, as far as [`longest_tail`](Self::longest_tail) goes. `None`
-    /// if no whole unit is left, or where only a summary would be summarised.
+    /// `tail` is how many of the latest units stay, as far as [`longest_tail`](Self::longest_tail) goes.
+    /// `None` if no whole unit is left, or if only a summary would be summarised.
     pub(crate) fn part(
         &mut self,
         config: &AgentConfig,
@@ -296,7 +296,7 @@ impl Conversation {
     }
 
     /// Takes a summary out again, and those on top of it: what they stood for is as it was. Returns the range
-    /// that has come back; `None` where there is no such summary.
+    /// that has come back; `None` if there is no such summary.
     pub(crate) fn restore(&mut self, from_seq: u64, to_seq: u64) -> Option<ContextRange> {
         let is_it =
             |condensed: &Condensed| (condensed.range.from_seq, condensed.range.to_seq) == (from_seq, to_seq);
@@ -337,7 +337,7 @@ impl Conversation {
     }
 
     /// Looks at what a summary has made free: another one is of no use where that was less than a tenth, or
-    /// where the window is full anyway.
+    /// if the window is full anyway.
     pub(crate) fn weigh(&mut self, range: &ContextRange, config: &AgentConfig) {
         let freed = range.tokens.saturating_sub(range.summary_tokens);
         let before = self.size(config).saturating_add(freed);

@@ -1,4 +1,4 @@
-//! The contents of the model's window, told apart by kind.
+//! The contents of the model's window, distinguished by kind.
 //!
 //! For a person who wonders where their window goes (`agentx context`). It is made of what would be sent now,
 //! and changes nothing. Tokens are estimated, so that the shares need not add up to `in_use`, which is what
@@ -58,7 +58,8 @@ fn bytes_of(part: &ContentPart) -> usize {
 }
 
 impl Conversation {
-    /// The contents of the window after the event `seq`, as it was at the last call or as `prepare_window` left it.
+    /// The contents of the window after the event `seq`, as it was at the last call or as `prepare_window`
+    /// left it.
     ///
     /// `left_out` counts messages before the window that are not sent; `answer` is what is kept free for the
     /// answer, in tokens.

@@ -60,12 +60,12 @@ impl Conversation {
             asked,
             signs: 0,
         };
-        // Where the count of the last request is forgotten, something else than an addition has happened since.
+        // If the count of the last request is forgotten, something else than an addition has happened since.
         let before = self.counts.filter(|_| self.counted.is_some());
         let counts = match before {
             Some(before) if counted <= before.most && asked >= before.asked.saturating_add(GROWN) => {
-                // There are servers that count only what they had not cached: that is far less, or about as much as is new
-                // (<https://github.com/ollama/ollama/issues/5370>).
+                // There are servers that count only what they had not cached: that is far less, or about as
+                // much as is new (<https://github.com/ollama/ollama/issues/5370>).
                 let new = self.corrected(asked.saturating_sub(before.asked));
                 let signs = match counted {
                     new_alone

@@ -1,6 +1,6 @@
-//! The number of pictures that a server takes in one request. A server that refuses more says nothing against any
-//! single picture, so the oldest are left out and the newest, which the conversation is about, stay. The limit
-//! holds for later requests of the same model too: each new picture takes the place of the oldest one.
+//! The number of pictures that a server takes in one request. A server that refuses more says nothing against
+//! any single picture, so the oldest are left out and the newest, which the conversation is about, stay. The
+//! limit holds for later requests of the same model too: each new picture takes the place of the oldest one.
 //!
 //! From version 9 of the rules on; before that the newest picture was left out.
 
@@ -12,8 +12,8 @@ use super::refusable_parts::has_media;
 use super::{Conversation, Entry};
 
 impl Conversation {
-    /// Limits the pictures of requests to the number that the provider names, where it refuses more. `false` if it
-    /// is about something else, or if no more than that were sent.
+    /// Limits the pictures of requests to the number that the provider names, if it refuses more. `false` if
+    /// it is about something else, or if no more than that were sent.
     pub(super) fn limit_media(&mut self, refused: RequestPart, most: Option<u64>) -> bool {
         let most = most.filter(|_| refused == RequestPart::Media);
         let Some(most) = most.and_then(|most| u32::try_from(most).ok()) else {

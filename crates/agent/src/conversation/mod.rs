@@ -98,7 +98,7 @@ pub(crate) struct Conversation {
     /// The state from before a guess of the window that no answer has confirmed yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     before_guess: Option<Box<BeforeGuess>>,
-    /// The provider's counts of earlier requests, where that may show that it cuts them.
+    /// The provider's counts of earlier requests, if that may show that it cuts them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     counts: Option<ServerCounts>,
     /// The summaries and the messages that they stand for, the latest last.
@@ -196,7 +196,8 @@ impl Conversation {
         if changes_requests {
             self.beginning_changed(config);
         }
-        // Each start of the program says anew who decides about calls: no request shows that, and what was counted still holds.
+        // Each start of the program says anew who decides about calls: no request shows that, and what was
+        // counted still holds.
         if changes_requests || is_other || config.rules_version < since::COUNTS_OUTLIVE_CHANGES {
             self.counted = None;
         }
@@ -217,8 +218,8 @@ impl Conversation {
         }
     }
 
-    /// Learns from what the provider counted in the last request. Returns the window to assume from now on, where the count shows that
-    /// the server cut the request.
+    /// Learns from what the provider counted in the last request. Returns the window to assume from now on,
+    /// if the count shows that the server cut the request.
     pub(crate) fn calibrate(&mut self, usage: &Usage, config: &AgentConfig) -> Option<u64> {
         let counted = usage.read_tokens();
         if counted > 0 {
@@ -364,8 +365,8 @@ impl Conversation {
         calls_in(&self.entries[unit.0].message).count() == unit.1 - unit.0 - 1
     }
 
-    /// The ranges that must not be split, from `start` on: a message, or an answer with calls and all that follows until
-    /// their results are in.
+    /// The ranges that must not be split, from `start` on: a message, or an answer with calls and all that
+    /// follows until their results are in.
     fn units(&self, start: usize) -> Vec<(usize, usize)> {
         let mut units: Vec<(usize, usize)> = Vec::new();
         for index in start..self.entries.len() {
@@ -378,7 +379,6 @@ impl Conversation {
     }
 }
 
-/// The ids of the calls in a message.
 fn calls_in(message: &Message) -> impl Iterator<Item = ToolCallId> {
     message.content.iter().filter_map(|part| match part {
         ContentPart::ToolCall(call) => Some(call.tool_call_id.clone()),

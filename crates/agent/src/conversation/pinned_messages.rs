@@ -1,9 +1,9 @@
 //! The messages that requests keep although the window has moved past them.
 //!
 //! What a model is asked to do must not slide out of what it reads, nor what was asked first, what a person
-//! wants to stay, and summaries of what went before. `prepare_window` asks for the list whenever the window has
-//! moved; the messages are sent before the window, in their order. Agents without condensing keep the input
-//! of the run alone.
+//! wants to stay, and summaries of what went before. `prepare_window` asks for the list whenever the window
+//! has moved; the messages are sent before the window, in their order. Agents without condensing keep the
+//! input of the run alone.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,7 +17,7 @@ use super::{Conversation, Entry};
 /// The maximum share of these messages in the budget, in percent; the current task stays at any size.
 const STAY_PERCENT: u64 = 20;
 
-/// The reasons for which a message stays, the weightiest first. Where there is not room for all, what comes
+/// The reasons for which a message stays, the weightiest first. If there is not room for all, what comes
 /// later in this order goes first, and within one reason the older.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum StayReason {
@@ -97,7 +97,7 @@ impl Conversation {
             let to_do = to_do.max().map(|at| (left_out[at].message.clone(), 0));
             return to_do.into_iter().collect();
         }
-        // Where there are several reasons for one, the weightiest counts.
+        // If there are several reasons for one, the weightiest counts.
         let mut reasons: BTreeMap<usize, StayReason> = BTreeMap::new();
         let mut note = |at: usize, reason| {
             reasons.entry(at).or_insert(reason);

@@ -2,8 +2,8 @@
 //!
 //! `repair` decides which kind is left out up to which event; the predicates here say what belongs to a kind,
 //! and the functions behind them say what a model reads instead. Thinking and opaque blocks are dropped
-//! without a word; media and calls are told in brackets, because the conversation would make no sense without
-//! them.
+//! without a word; media and calls are written in brackets, because the conversation would make no sense
+//! without them.
 
 use agentx_types::{ContentPart, MediaPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart};
 use serde_json::Value;
@@ -15,7 +15,7 @@ const SIGNS_THINKING: &str = "anthropic";
 const REASONS: [&str; 2] = ["openai-chat", "openai-responses"];
 /// The APIs that sign texts, thinking and calls, and look at the signatures again.
 const SIGNS_PARTS: [&str; 2] = ["gemini", "gemini-interactions"];
-/// Characters of a call's arguments where it is told in plain text.
+/// Characters of a call's arguments where it is written in plain text.
 const INPUT_CHARS: usize = 2_000;
 
 /// Returns whether the part is thinking that its provider signs, even if it has been redacted.
@@ -86,8 +86,8 @@ pub(super) fn without_signature(mut part: ContentPart) -> Option<ContentPart> {
     Some(part)
 }
 
-/// Returns whether the part is reasoning as OpenAI's APIs are sent it back: its words, what comes with them in
-/// `reasoning_details`, or encrypted.
+/// Returns whether the part is reasoning as OpenAI's APIs are sent it back: its words, what comes with them
+/// in `reasoning_details`, or encrypted.
 pub(super) fn is_reasoning(part: &ContentPart) -> bool {
     match part {
         ContentPart::Thinking(part) => {

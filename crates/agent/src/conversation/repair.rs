@@ -8,7 +8,7 @@
 //!
 //! A refusal that names a part has that part left out; one that names nothing has the parts tried in turn:
 //! thinking, blocks, extras, roles, media, calls. `before_repairs` keeps what held before the first of them
-//! until a model has answered (`note_accepted`); where all are in vain, it is put back.
+//! until a model has answered (`note_accepted`); if all are in vain, it is put back.
 
 use agentx_types::{AgentConfig, Api, ContentPart, ModelRequest, RequestPart, since};
 
@@ -44,8 +44,8 @@ impl Conversation {
         self.begins_anew |= keeps;
     }
 
-    /// Leaves out all thinking so far, where what stands before it has changed. Called when a model is asked;
-    /// it holds whatever is put back later.
+    /// Leaves out all thinking so far, if what stands before it has changed. Called when a model is asked; it
+    /// holds whatever is put back later.
     pub(super) fn begin_anew(&mut self, config: &AgentConfig) {
         if std::mem::take(&mut self.begins_anew) {
             self.repairs.thinking = self.latest();
@@ -58,14 +58,14 @@ impl Conversation {
     }
 
     /// The provider refuses the form of the last request: makes the next one plainer, and says what it is
-    /// without. `None` where nothing is left that could be changed: then what was changed in vain is as it
-    /// was.
+    /// without. `None` if nothing is left that could be changed: then what was changed in vain is as it was.
     ///
-    /// Where a refusal names nothing, the request is sent once more as it was, before anything changes for
-    /// good: gateways answer 400 to what passes, with a page or without a word.
+    /// If a refusal names nothing, the request is sent once more as it was, before anything changes for good:
+    /// gateways answer 400 to what passes, with a page or without a word.
     ///
     /// Each part is left out once. What comes after that is sent as it is, so this ends. `most` is how many
-    /// tokens the provider lets an answer have, or how many pictures a request, where it refuses more and says so.
+    /// tokens the provider lets an answer have, or how many pictures a request, if it refuses more and says
+    /// so.
     pub(crate) fn repair(
         &mut self,
         refused: RequestPart,
@@ -84,7 +84,8 @@ impl Conversation {
             self.leave_out(part, refused, most, config);
             part
         };
-        // Told in words or by other roles, the same may weigh more; what has parts left out weighs less than was counted.
+        // Told in words or by other roles, the same may weigh more; what has parts left out weighs less than
+        // was counted.
         let may_be_more = matches!(part, None | Some(RequestPart::ToolCalls | RequestPart::Roles));
         if may_be_more || config.rules_version < since::COUNTS_OUTLIVE_REPAIRS {
             self.counted = None;
@@ -95,7 +96,8 @@ impl Conversation {
         part
     }
 
-    /// Returns the first part that can still be left out or changed: the refused one, else one that goes with it.
+    /// Returns the first part that can still be left out or changed: the refused one, else one that goes with
+    /// it.
     fn repairable_part(
         &self,
         refused: RequestPart,
@@ -183,7 +185,7 @@ impl Conversation {
         }
     }
 
-    /// Has the request sent once more as it was, where it was refused without a word about why for the first
+    /// Has the request sent once more as it was, if it was refused without a word about why for the first
     /// time since a model has answered (from version 7 of the rules on). `false` if it has to change.
     fn ask_unchanged(&mut self, refused: RequestPart, config: &AgentConfig) -> bool {
         let is_first = refused == RequestPart::Unknown && self.before_repairs.is_none();
@@ -227,7 +229,7 @@ impl Conversation {
             })
     }
 
-    /// The event of the last message with pictures or other media, where one before it has some too: what was
+    /// The event of the last message with pictures or other media, if one before it has some too: what was
     /// refused is most likely what is new. From version 6 of the rules on.
     fn newest_media(&self, config: &AgentConfig) -> Option<u64> {
         let sent = |entry: &&Entry| {
@@ -242,7 +244,7 @@ impl Conversation {
     }
 
     /// Returns whether leaving out `part` would change the next request. Some parts are only tried where the
-    /// refusal names them, or where the API knows them.
+    /// refusal names them, or if the API knows them.
     fn can_leave_out(&self, part: RequestPart, refused: RequestPart, config: &AgentConfig) -> bool {
         match part {
             RequestPart::Thinking => {

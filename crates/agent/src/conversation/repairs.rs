@@ -1,5 +1,5 @@
-//! The parts that requests leave out after refusals, and a message as it is sent without them. `repair` decides
-//! which parts these are.
+//! The parts that requests leave out after refusals, and a message as it is sent without them. `repair`
+//! decides which parts these are.
 
 use std::sync::Arc;
 
@@ -32,8 +32,8 @@ pub(super) struct Repairs {
     /// The pictures that other models of the session refused: see [`super::model_switch`].
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) media_of_others: Vec<MediaOf>,
-    /// Calls and results as such: they are told in plain words. [`ALL`] for a template that knows no role for
-    /// tools.
+    /// Calls and results as such: they are written in plain words. [`ALL`] for a template that knows no role
+    /// for tools.
     pub(super) tool_calls: u64,
     /// Whether settings are left out that a server of the same API may not know.
     pub(super) plain: bool,
@@ -68,7 +68,7 @@ fn is_zero(number: &u64) -> bool {
 }
 
 impl Repairs {
-    /// Returns whether requests are sent whole.
+    /// Returns whether requests are sent in full.
     pub(super) fn is_nothing(&self) -> bool {
         *self == Self::default()
     }

@@ -1,5 +1,5 @@
-//! What requests begin with: standing instructions and tools. Providers cache it, and what models thought hangs
-//! on it, so it changes only if it must, and at its end.
+//! The beginning of requests: standing instructions and tools. Providers cache it, and what models thought
+//! hangs on it, so it changes only if it must, and at its end.
 
 use std::sync::Arc;
 

@@ -20,7 +20,7 @@ use crate::summary::cut;
 const LEAST: u64 = 64;
 
 impl Conversation {
-    /// Shortens the results that came last, where the next request would not fit: they get half of the room
+    /// Shortens the results that came last, if the next request would not fit: they get half of the room
     /// together, and what is older may be condensed.
     pub(crate) fn shorten_new_results(&mut self, config: &AgentConfig) {
         let budget = self.budget(config);

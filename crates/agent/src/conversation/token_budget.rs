@@ -5,8 +5,8 @@
 //!          └────────────── room ─────┘
 //! ```
 //!
-//! `in_use` is what a request holds, and `size` is the same by estimate alone. All are tokens; what is compared with the window is
-//! corrected to how the provider counts.
+//! `in_use` is what a request holds, and `size` is the same by estimate alone. All are tokens; what is
+//! compared with the window is corrected to how the provider counts.
 
 use agentx_types::{AgentConfig, Api, ModelParams, since};
 
@@ -66,9 +66,9 @@ impl Conversation {
         self.room(config).saturating_sub(prefix)
     }
 
-    /// The most tokens that the latest units may keep: a quarter of the window, and a third of what instructions
-    /// and tools leave of it. In a small window that they fill by half, a quarter would be most of what is left,
-    /// and every few exchanges would be condensed.
+    /// The most tokens that the latest units may keep: a quarter of the window, and a third of what
+    /// instructions and tools leave of it. In a small window that they fill by half, a quarter would be most
+    /// of what is left, and every few exchanges would be condensed.
     pub(super) fn longest_tail(&mut self, config: &AgentConfig) -> u64 {
         let quarter = config.model.context_window / 4;
         if config.rules_version < since::TAILS_LEAVE_ROOM {

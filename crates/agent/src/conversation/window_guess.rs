@@ -6,7 +6,7 @@
 //! that.
 //!
 //! ```text
-//! refused, no size ──▶ remember_before_guess ──▶ shorter ─┬─ answered ──▶ was_taken: the guess stays
+//! refused, no size ──▶ remember_before_guess ──▶ shorter ─┬─ answered ──▶ note_accepted: the guess stays
 //!                                                         └─ run ends ──▶ take_guess_back: all as before
 //! ```
 
@@ -32,9 +32,8 @@ const SMALL_TOKENS: u64 = 8_192;
 pub(super) struct BeforeGuess {
     /// The window of the model in the configuration, in tokens.
     context_window: u64,
-    /// Its longest answer in the configuration, in tokens.
+    /// The longest answer in the configuration, in tokens.
     max_output_tokens: u64,
-    /// The start of the window.
     window_start: usize,
     /// The messages that were sent although the window had moved past them.
     stays: Vec<(Arc<Message>, u64)>,
@@ -46,7 +45,7 @@ pub(super) struct BeforeGuess {
     extra_percent: u64,
     /// Up to where thinking was left out.
     thinking: u64,
-    /// The number of summaries: where one came meanwhile, indexes mean other messages.
+    /// The number of summaries: if one came meanwhile, indexes mean other messages.
     condensed: usize,
     /// Messages with results of tools as they were before they were shortened, each with its event. All
     /// results of a round share one event.
@@ -78,8 +77,8 @@ impl Conversation {
     /// Takes back what was guessed in the run that ends and did not help. Returns the model with the window
     /// that it had, if there was a guess.
     ///
-    /// A guess that an answer has confirmed stays: [`note_accepted`](Conversation::was_taken) has dropped
-    /// what was remembered.
+    /// A guess that an answer has confirmed stays: [`Conversation::note_accepted`] has dropped what was
+    /// remembered.
     pub(crate) fn take_guess_back(&mut self, model: &ModelSpec) -> Option<ModelSpec> {
         let before = self.before_guess.take()?;
         let model = ModelSpec {
@@ -91,7 +90,8 @@ impl Conversation {
         self.assumed_window = before.assumed_window;
         self.extra_percent = before.extra_percent;
         self.repairs.thinking = before.thinking;
-        // Where a summary was put in meanwhile, places are other ones, and what it stands for is not sent anyway.
+        // If a summary was put in meanwhile, places are other ones, and what it stands for is not sent
+        // anyway.
         if self.condensed.len() == before.condensed {
             self.window_start = before.window_start;
             self.stays = before.stays;

@@ -22,9 +22,9 @@ use super::{Conversation, MAX_EXTRA_PERCENT};
 
 /// No window is taken for smaller than this.
 const LEAST_WINDOW: u64 = 1_024;
-/// The estimate was too low by this many percent, at least, where a request is refused that should have
-/// fitted. What a server says of its size may be less than it is: vLLM counts no further than to what does
-/// not fit ("at least 4193 input tokens").
+/// The estimate was too low by this many percent, at least, if a request is refused that should have fitted.
+/// What a server says of its size may be less than it is: vLLM counts no further than to what does not fit
+/// ("at least 4193 input tokens").
 const TOO_LOW_PERCENT: u64 = 15;
 
 impl Conversation {
@@ -49,9 +49,11 @@ impl Conversation {
             }
         }
         let room = self.room(config);
-        // A request that was nearly as large as it might be says nothing about the window: the estimate was too low.
+        // A request that was nearly as large as it might be says nothing about the window: the estimate was
+        // too low.
         let too_large = (size.saturating_mul(4) < room.saturating_mul(3)).then_some(size);
-        // What the server says is all of its window, and what was refused is at most the room beside the answer.
+        // What the server says is all of its window, and what was refused is at most the room beside the
+        // answer.
         let assumed = match overflow.window {
             Some(_) if config.rules_version >= since::WINDOWS_ARE_COMPARED_WHOLE => {
                 config.model.context_window
@@ -83,7 +85,7 @@ impl Conversation {
     /// conversation does not fit anyway: the latest exchanges are always sent. If these alone were refused,
     /// to a quarter of their size.
     ///
-    /// `false` where that was done before, or the session is older than version 4 of the rules.
+    /// `false` if that was done before, or the session is older than version 4 of the rules.
     pub(crate) fn shorten_results(&mut self, config: &AgentConfig) -> bool {
         let mut longest = config.model.context_window / 4;
         if config.rules_version >= since::GUESSES_CONTINUE && self.units(self.window_start).len() <= 2 {
@@ -102,8 +104,8 @@ impl Conversation {
     /// Asks for no longer answer than fits beside what is read: vLLM and others refuse a request whose
     /// longest answer does not.
     ///
-    /// `false` if no limit is sent, or too little is left; with `most`, where that is less than half of
-    /// the answer that is wanted.
+    /// `false` if no limit is sent, or too little is left; with `most`, if that is less than half of the
+    /// answer that is wanted.
     pub(crate) fn shorten_answer(&mut self, config: &AgentConfig, most: bool) -> bool {
         if config.rules_version >= since::ANSWERS_FIT {
             // Each refusal has raised the estimate, so this ends.

@@ -12,7 +12,6 @@ use super::intent::Intent;
 /// The places of the variables in a text, from and to, in bytes.
 pub(super) type Spans = Vec<(usize, usize)>;
 
-/// A reading of an input.
 pub(super) struct InputReading {
     /// The meaning of the input in this reading.
     pub(super) intent: Intent,
@@ -43,7 +42,7 @@ impl InputReading {
 }
 
 /// The reading that counts: what all of them say, or one that is narrower than all that say otherwise. `None`
-/// where a model has to decide, or there is no reading.
+/// if a model has to decide, or there is no reading.
 pub(super) fn decide(readings: Vec<InputReading>) -> Option<InputReading> {
     let wins = |one: &InputReading| {
         let loses = |other: &InputReading| other.intent == one.intent || one.is_narrower(other);

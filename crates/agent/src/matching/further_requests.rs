@@ -1,9 +1,9 @@
 //! Finds places in the words of a variable at which something else may be asked for.
 //!
-//! `tell me a story about cats and play something by Satie` does not ask for a story about all of that. The fast path takes
-//! the words of a variable apart at each place where a request may begin, and looks whether a pattern fits
-//! from there on; if one does, a model has to decide. The words of a title that only look like a request cost
-//! a question and cause no mistake.
+//! `tell me a story about cats and play something by Satie` does not ask for a story about all of that. The
+//! fast path takes the words of a variable apart at each place where a request may begin, and looks whether a
+//! pattern fits from there on; if one does, a model has to decide. The words of a title that only look like a
+//! request cost a question and cause no mistake.
 
 use super::text::{is_punctuation, needs_no_blank};
 

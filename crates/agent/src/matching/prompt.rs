@@ -119,7 +119,7 @@ fn add_example(rule: &IntentRule, example: &IntentExample, out: &mut String) {
     }
 }
 
-/// The output that a rule states, where it states one.
+/// The output that a rule states, if it states one.
 fn written(output: Option<&str>) -> Option<&str> {
     output.map(str::trim).filter(|output| !output.is_empty())
 }

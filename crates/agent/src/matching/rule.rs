@@ -1,8 +1,8 @@
 //! Mistakes in rules: names that an answer cannot hold, variables that are not declared, words that are
 //! empty.
 //!
-//! A reader of rule files calls [`mistakes`] and adds where in the file each one is. All mistakes are told at
-//! once.
+//! A reader of rule files calls [`mistakes`] and adds where in the file each one is. All mistakes are
+//! reported at once.
 //!
 //! | part | must not |
 //! | --- | --- |
@@ -54,7 +54,7 @@ impl fmt::Display for RuleMistake {
     }
 }
 
-/// The mistakes in `rules`, in their order; nothing where they can be used.
+/// The mistakes in `rules`, in their order; nothing if they can be used.
 pub fn mistakes(rules: &[IntentRule]) -> Vec<RuleMistake> {
     let mut found = Vec::new();
     for (at, rule) in rules.iter().enumerate() {

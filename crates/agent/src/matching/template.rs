@@ -16,7 +16,7 @@ use agentx_types::IntentRule;
 pub(crate) enum TemplatePiece<'a> {
     /// Words as they stand.
     Words(&'a str),
-    /// `[name]`, where the rule has such a variable.
+    /// `[name]`, if the rule has such a variable.
     Var(&'a str),
     /// `[name]`, if it has none but the name could be one.
     Undeclared(&'a str),
@@ -52,7 +52,7 @@ pub(crate) fn pieces<'a>(rule: &IntentRule, pattern: &'a str) -> Vec<TemplatePie
 }
 
 /// The next `[…]` from `from` on: the places of both brackets. Closing brackets that nothing opened are
-/// passed over.
+/// ignored.
 fn next_bracket(pattern: &str, mut from: usize) -> Option<(usize, usize)> {
     loop {
         let close = from + pattern.get(from..)?.find(']')?;

@@ -14,7 +14,6 @@ use agentx_types::since;
 
 /// A text as it is compared, and where each of its characters comes from.
 pub(crate) struct Plain {
-    /// The text.
     pub(crate) text: String,
     /// The origin of each character: its position in `text`, and the bytes that it stands for in the
     /// original.
@@ -24,7 +23,7 @@ pub(crate) struct Plain {
 /// The origin of one character of the compared text, in bytes.
 #[derive(Clone, Copy)]
 struct CharOrigin {
-    /// Its start in the compared text.
+    /// The start in the compared text.
     at: usize,
     /// The start of its original.
     start: usize,

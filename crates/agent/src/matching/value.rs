@@ -1,4 +1,4 @@
-//! The values that words of a variable come to, by its kind.
+//! The values of a variable's words, by its kind.
 //!
 //! | kind | words | value |
 //! | --- | --- | --- |
@@ -15,7 +15,7 @@ use serde_json::{Number, Value};
 
 use super::text::folded;
 
-/// The value of `words`; `None` where they are none of that kind.
+/// The value of `words`; `None` if they are none of that kind.
 pub(crate) fn typed(kind: VarKind, words: &str) -> Option<Value> {
     if kind == VarKind::String {
         return Some(Value::String(words.to_owned()));

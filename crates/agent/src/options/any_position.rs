@@ -1,5 +1,6 @@
-//! Options of a rule wherever they stand in a command: `git reset HEAD~1 --hard` is what a rule about `git reset --hard *` means, and
-//! `find . -delete -print` one about `find * -delete`. For rules that deny or ask, never to allow more.
+//! Options of a rule wherever they stand in a command: `git reset HEAD~1 --hard` is what a rule about `git
+//! reset --hard *` means, and `find . -delete -print` one about `find * -delete`. For rules that deny or ask,
+//! never to allow more.
 
 use super::{ShortOptions, expand_long_options, split_options};
 use crate::command_analysis::{ANYTHING, BLANK, may_fit};

@@ -1,4 +1,4 @@
-//! Handles an answer of the model once it is whole.
+//! Handles an answer of the model once it is complete.
 //!
 //! | it ended with | and has calls | then |
 //! | --- | --- | --- |
@@ -32,7 +32,7 @@ const PAUSES: u32 = 8;
 const DECLINED: &str = "the model declined to answer";
 
 impl ReactAgent {
-    /// Takes up an answer that is whole and paid for, when no model call is in progress any more.
+    /// Takes up an answer that is complete and paid for, when no model call is in progress any more.
     ///
     /// `reason` is why it ended, `word` the provider's own for that. The message joins the conversation
     /// first, whatever follows: a call without the message that asked for it could not be sent back.
@@ -92,7 +92,8 @@ impl ReactAgent {
         }
     }
 
-    /// Counts the pauses in a row of a model, and drops the text of the answer before unless this one continues it.
+    /// Counts the pauses in a row of a model, and drops the text of the answer before unless this one
+    /// continues it.
     fn count_pauses(&mut self, reason: StopReason, has_no_calls: bool) {
         let Some(run) = self.lifecycle.active() else {
             return;
@@ -214,8 +215,8 @@ impl ReactAgent {
 
     /// Decides about each call, in the order in which the model asked.
     ///
-    /// All of them run at once, if they may. Where a limit is reached none does and all are answered, because
-    /// a provider refuses a conversation with a call that has no result.
+    /// All of them run at once, if they may. If a limit is reached none does and all are answered, because a
+    /// provider refuses a conversation with a call that has no result.
     fn take_up(&mut self, calls: Vec<RequestedCall>, step: &mut RunStep<'_>) {
         let limits = self.config.limits;
         let Some(run) = self.lifecycle.active() else {
@@ -255,7 +256,7 @@ impl ReactAgent {
     }
 
     /// Stops agents in the background with a run that a limit or a refusal ends. Before version 9 of the
-    /// rules they went on.
+    /// rules they continued.
     fn interrupt_background(&mut self, why: &str, step: &mut RunStep<'_>) {
         if self.config.rules_version >= since::BACKGROUND_STOPS {
             self.interrupt_children(why, step);

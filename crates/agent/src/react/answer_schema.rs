@@ -1,9 +1,10 @@
 //! An answer that has to fit a schema: the run ends only with one that does.
 //!
 //! This machine does not validate. It requests a verdict with `CheckAnswer`, and the verdict is a fact
-//! (`answer_checked`), so a replay ends in the same way even if a later validator judges otherwise. If an answer
-//! does not fit, the model gets a message with the validator's words and is asked again, at most as often as the
-//! schema allows and within the limits of the run. Tool calls before the last answer are not checked.
+//! (`answer_checked`), so a replay ends in the same way even if a later validator judges otherwise. If an
+//! answer does not fit, the model gets a message with the validator's words and is asked again, at most as
+//! often as the schema allows and within the limits of the run. Tool calls before the last answer are not
+//! checked.
 //!
 //! ```text
 //! last answer ─▶ CheckAnswer ─▶ answer_checked ─┬─ fits ─────────▶ the run ends
@@ -23,7 +24,7 @@ use crate::run_lifecycle::{PendingCheck, RunStep, StopCause};
 
 impl ReactAgent {
     /// Ends the run with the last answer, after a check where the run has a schema. `reason` says why the
-    /// answer may not be whole.
+    /// answer may not be complete.
     pub(super) fn end_with_answer(&mut self, reason: Option<String>, step: &mut RunStep<'_>) {
         let Some(schema) = self.answer_schema() else {
             return self.finish_run(RunStatus::Completed, reason, step);

@@ -1,6 +1,7 @@
 //! Handles the model's calls: approval, running, results.
 //!
-//! A call goes from decided to resolved ([`CallStage`]) and has exactly one result, whatever dies (invariant 8).
+//! A call goes from decided to resolved ([`CallStage`]) and has exactly one result, whatever dies (invariant
+//! 8).
 
 use std::sync::Arc;
 
@@ -119,8 +120,7 @@ impl ReactAgent {
         }
     }
 
-    /// Answers the open call at `index` without running anything.
-    /// Nothing happens where no run is in progress.
+    /// Answers the open call at `index` without running anything. Nothing happens if no run is in progress.
     pub(super) fn answer_open(
         &mut self,
         index: usize,
@@ -191,7 +191,7 @@ impl ReactAgent {
         });
     }
 
-    /// Takes a result. One that is not of an open call, by the action that performs it, is passed over: an
+    /// Takes a result. One that is not of an open call, by the action that performs it, is ignored: an
     /// effector that speaks twice, or after its call was settled otherwise, changes nothing. When the last
     /// open call has its result, the round is closed and the model is asked again.
     pub(super) fn on_tool_result(

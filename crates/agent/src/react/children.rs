@@ -30,13 +30,12 @@ const MAX_AT_WORK: usize = 16;
 pub(super) struct ReactChild {
     id: AgentStateId,
     name: String,
-    /// The call that waits for it; `None` where it works in the background.
+    /// The call that waits for it; `None` if it works in the background.
     call: Option<ToolCallId>,
     /// The final status of its run; `None` while it is at work.
     ended: Option<RunStatus>,
-    /// Its last answer.
     text: String,
-    /// Whether it was told to stop.
+    /// Whether it was asked to stop.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     stopping: bool,
 }
@@ -49,8 +48,8 @@ struct Order {
 }
 
 impl ReactAgent {
-    /// Does a call that this machine performs itself; `None` where the call is for a tool. An `Err` is what
-    /// the model is told about wrong arguments.
+    /// Does a call that this machine performs itself; `None` if the call is for a tool. An `Err` is what the
+    /// model is told about wrong arguments.
     pub(super) fn own_call(
         &mut self,
         call: &RequestedCall,

@@ -2,8 +2,8 @@
 //! requests it, and once after a model has reported that its window is full.
 //!
 //! While a summary is awaited, the run waits for it as for a model's answer. Whatever becomes of it the run
-//! continues; a conversation that could not be condensed stays whole, and its window moves on. What a summary
-//! stands for is decided in `crate::conversation`, what it is made of in `crate::summary`.
+//! continues; a conversation that could not be condensed stays complete, and its window moves on. What a
+//! summary stands for is decided in `crate::conversation`, what it is made of in `crate::summary`.
 //!
 //! ```text
 //! call_model ── due ──▶ condense (action) ──▶ context_condensed ──▶ call_model
@@ -93,8 +93,8 @@ pub(super) enum Why {
     Full,
     /// A person wants it.
     Wanted(SummaryWish),
-    /// A model said that the window is full; the run ends with this cause where the summary comes to nothing
-    /// and less cannot be sent.
+    /// A model said that the window is full; the run ends with this cause where the summary fails and less
+    /// cannot be sent.
     Overflow(StopCause),
 }
 
@@ -144,10 +144,10 @@ impl ReactAgent {
         rests
     }
 
-    /// Asks for the summary that a person wants, if one is wanted and none is in progress. `false` where
-    /// nothing was asked.
+    /// Asks for the summary that a person wants, if one is wanted and none is in progress. `false` if nothing
+    /// was asked.
     ///
-    /// Where nothing can be condensed, that is said, and the wish is over.
+    /// If nothing can be condensed, that is said, and the wish is over.
     pub(super) fn condense_as_wanted(&mut self, step: &mut RunStep<'_>) -> bool {
         if self.condenser.under_way.is_some() {
             return false;
@@ -191,7 +191,7 @@ impl ReactAgent {
     /// Asks for a summary of this part.
     ///
     /// `brief`, in the action, says that its model is not worth waiting for: the conversation fits without a
-    /// summary, or the last one came to nothing. A summary that a person wants is never brief.
+    /// summary, or the last one failed. A summary that a person wants is never brief.
     pub(super) fn ask_for_summary(&mut self, part: &Part, why: Why, step: &mut RunStep<'_>) {
         let wish = match &why {
             Why::Wanted(wish) => wish
@@ -257,7 +257,7 @@ impl ReactAgent {
         }
     }
 
-    /// Notes that no summary came: the conversation stays whole, and it is not tried again until much has
+    /// Notes that no summary came: the conversation stays complete, and it is not tried again until much has
     /// come to it.
     ///
     /// After an overflow the run may still continue with less (from version 6 of the rules on); else it ends.
@@ -304,7 +304,7 @@ impl ReactAgent {
             .take_if(|under_way| under_way.action_id == *cause)
     }
 
-    /// Goes on with the run that waited: to its end where it is being stopped or has used up what it may,
+    /// Continues with the run that waited: to its end where it is being stopped or has used up what it may,
     /// else to the model.
     fn go_on_after_condensing(&mut self, step: &mut RunStep<'_>) {
         let Some(run) = self.lifecycle.active() else {
@@ -318,7 +318,7 @@ impl ReactAgent {
         self.call_model(step);
     }
 
-    /// Takes a summary out again. One that is not there (any more) is passed over.
+    /// Takes a summary out again. One that is not there (any more) is ignored.
     pub(super) fn on_restored(&mut self, restored: &ContextRestored, step: &mut RunStep<'_>) {
         if let Some(range) = self.conversation.restore(restored.from_seq, restored.to_seq) {
             self.conversation.beginning_changed(&self.config);
@@ -361,7 +361,7 @@ impl ReactAgent {
     }
 }
 
-/// Says that a summary came to nothing, and why.
+/// Says that a summary failed, and why.
 fn failed(code: &str, message: &str, step: &mut RunStep<'_>) {
     let change = ContextChange::Failed {
         code: code.to_owned(),

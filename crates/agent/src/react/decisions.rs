@@ -196,7 +196,7 @@ impl ReactAgent {
         }
     }
 
-    /// The tool that a waiting call names, where it is on offer: from version 9 of the rules on the machine's
+    /// The tool that a waiting call names, if it is on offer: from version 9 of the rules on the machine's
     /// own, too.
     fn tool_of(&self, call: &RequestedCall) -> Option<Cow<'_, ToolSpec>> {
         let own = || self.own_tool(&call.name).map(Cow::Owned);

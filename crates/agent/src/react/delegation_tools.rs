@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 pub const DELEGATE: &str = "delegate";
 /// The tool by which an agent looks after those in the background.
 pub const AGENTS: &str = "agents";
-/// The tools by which an agent makes those in `agents` work for it. Empty where there are none. They are
+/// The tools by which an agent makes those in `agents` work for it. Empty if there are none. They are
 /// answered by the machine itself; no effector knows them.
 ///
 /// ```

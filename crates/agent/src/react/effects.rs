@@ -4,7 +4,7 @@
 //! A step (*effect*) is something that a script does to the world: a request, a call of a tool, a question to
 //! a model. It has two facts, `effect_started` before it is done and `effect_ended` behind it. The steps
 //! themselves are kept by the session's fold, not by the agent: a call is given them when it is run again.
-//! Steps of a call that does not run (any more) are passed over.
+//! Steps of a call that does not run (any more) are ignored.
 
 use agentx_types::{EffectEnded, EffectStarted, Envelope, EnvironmentEvent, StreamOutput};
 
@@ -13,7 +13,7 @@ use crate::run_lifecycle::RunStep;
 
 impl ReactAgent {
     /// Stops the run where a tool is about to ask a model and a limit forbids it. The tool asks once this
-    /// fact is recorded, and by then it was told to stop.
+    /// fact is recorded, and by then it was asked to stop.
     pub(super) fn on_effect_started(
         &mut self,
         fact: &Envelope<EnvironmentEvent>,

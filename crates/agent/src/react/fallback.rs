@@ -11,7 +11,7 @@
 //! error, refusal, second failed attempt ─▶ Report(Fallback) ─▶ fallback_asked ─▶ call_model
 //! ```
 //!
-//! Invariant: the switch is a fact before the other model is asked, and is told (`context_changed`).
+//! Invariant: the switch is a fact before the other model is asked, and is reported (`context_changed`).
 
 use std::sync::Arc;
 
@@ -24,8 +24,8 @@ use serde::{Deserialize, Serialize};
 use super::ReactAgent;
 use crate::run_lifecycle::RunStep;
 
-/// Number of failed attempts after which a model that is down or limited is left for a fallback. Without one it
-/// is retried for as long as `calls.retry_for` allows.
+/// Number of failed attempts after which a model that is down or limited is left for a fallback. Without one
+/// it is retried for as long as `calls.retry_for` allows.
 const ATTEMPTS: u32 = 2;
 /// Longest pause, in milliseconds, that a server may ask for before the first fallback is asked instead.
 const LONGEST_PAUSE_MS: u64 = 10_000;
@@ -92,7 +92,7 @@ impl ReactAgent {
     }
 
     /// Leaves a model that is down or limited after its second failed attempt, or at once if it wants a long
-    /// pause, where a fallback is there. The call is given up: what comes of it later is passed over.
+    /// pause, if a fallback is there. The call is given up: what comes of it later is ignored.
     pub(super) fn leave_unavailable_model(&mut self, failed: &AttemptFailed, step: &mut RunStep<'_>) {
         let Some(pause) = failed.retry_in_ms else {
             return;

@@ -12,9 +12,8 @@
 //! | [`stop`], [`recover`] | interrupts, limits and errors; what another process left open |
 //!
 //! A run goes in rounds. `call_model` asks; the stream is put together by the assembler; [`answer`] takes the
-//! calls into the ledger, where each is run, asked about or answered; `prepare_window` looks after each change
-//! whether anything is open, and when nothing is, it closes the round and calls the model again, or ends the
-//! run.
+//! calls into the ledger, if each is run, asked about or answered. After each change, `proceed` checks
+//! whether any call is open; if none is, it closes the round and calls the model again, or ends the run.
 //!
 //! ```text
 //! start_run ─▶ call_model ─▶ stream ─▶ on_answer ─┬─ no calls ─────────▶ finish_run
@@ -22,8 +21,8 @@
 //!                  └─── proceed ◀── close_round ◀── every call resolved ┘
 //! ```
 //!
-//! Invariant: everything goes by two places. `call_model` is the only one that asks the agent's model (limits
-//! are looked at there), and `prepare_window` the only one that ends a round.
+//! Invariant: `call_model` is the only function that requests a model call (it checks the limits), and
+//! `proceed` the only one that ends a round.
 //!
 //! What changes the behaviour of this machine hangs on `config.rules_version`, which is logged: an old
 //! session is replayed to the same bytes (`since` in agentx-types names each behaviour that came later).
@@ -73,7 +72,7 @@ use crate::run_lifecycle::{
 pub struct ReactAgent {
     id: AgentStateId,
     config: Arc<AgentConfig>,
-    /// Its runs, and what waits for the next one.
+    /// The runs, and the inputs that wait for the next one.
     lifecycle: RunLifecycle,
     /// The conversation, and the part of it that a model receives.
     conversation: Conversation,
@@ -109,12 +108,12 @@ impl ReactAgent {
         }
     }
 
-    /// Its id.
+    /// Returns the id of the agent.
     pub fn id(&self) -> &AgentStateId {
         &self.id
     }
 
-    /// Its configuration as it is now.
+    /// Returns the current configuration.
     pub fn config(&self) -> &Arc<AgentConfig> {
         &self.config
     }
@@ -124,7 +123,7 @@ impl ReactAgent {
         self.lifecycle.run.as_ref()
     }
 
-    /// Its calls without a result.
+    /// Returns the calls without a result.
     pub fn ledger(&self) -> &ToolLedger {
         &self.ledger
     }
@@ -365,8 +364,8 @@ impl ReactAgent {
 
     /// Applies a change of the configuration, and adjusts the counts and caches of requests.
     ///
-    /// Calls that wait for a decision go on waiting, whatever changes, until another writer takes over: the
-    /// change may be written before that one, and must not start what it then finds started.
+    /// Calls that wait for a decision continue waiting, whatever changes, until another writer takes over:
+    /// the change may be written before that one, and must not start what it then finds started.
     fn on_config_changed(&mut self, change: &ConfigChange, step: &mut RunStep<'_>) {
         let before = self.config.clone();
         self.lifecycle

@@ -23,7 +23,7 @@ use crate::run_lifecycle::{RunStep, StopCause};
 impl ReactAgent {
     /// The window was full before the answer was complete: the tokens read and written are all that fit.
     ///
-    /// Where half an answer came, the run ends with it and later requests are shorter; else this one is asked
+    /// If half an answer came, the run ends with it and later requests are shorter; else this one is asked
     /// again with less. From version 6 of the rules on the window is learned from the count, if the provider
     /// counted.
     pub(super) fn on_full_window(&mut self, said_something: bool, usage: Usage, step: &mut RunStep<'_>) {

@@ -12,8 +12,8 @@ use crate::tool_search::FIND_TOOLS;
 use crate::{ask_user, recall, tool_search};
 
 impl ReactAgent {
-    /// The machine's own tool of this name, where that is on offer: `recall` only once something was
-    /// condensed, `find_tools` only where the tools of servers take too much room.
+    /// The machine's own tool of this name, if that is on offer: `recall` only once something was condensed,
+    /// `find_tools` only if the tools of servers take too much room.
     pub(super) fn own_tool(&self, name: &str) -> Option<ToolSpec> {
         let offered = match name {
             RECALL => recall::offered(&self.config, self.conversation.is_condensed()),

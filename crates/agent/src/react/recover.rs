@@ -1,7 +1,7 @@
 //! Settles the work that another process left open.
 //!
-//! `writer_attached` is the first fact that a new process commits, and a replay goes through it as the live session did. Actions of the old
-//! process have no answer to come; what is settled is settled by new actions.
+//! `writer_attached` is the first fact that a new process commits, and a replay goes through it as the live
+//! session did. Actions of the old process have no answer to come; what is settled is settled by new actions.
 //!
 //! | what was open | what becomes of it |
 //! | --- | --- |
@@ -117,8 +117,8 @@ impl ReactAgent {
         }
     }
 
-    /// Has the model told, with its next call, which of its commands in the background are gone. Those that
-    /// belong to a call are told with the call's result.
+    /// Tells the model, with its next call, which of its background commands are gone. Those that belong to a
+    /// call are reported with the call's result.
     fn note_jobs(&mut self, ended: &[LeftRunning], step: &mut RunStep<'_>) {
         let jobs: Vec<String> = ended
             .iter()
@@ -135,7 +135,7 @@ impl ReactAgent {
         self.note_for_model(text, step);
     }
 
-    /// Has the model told that a command in the background has ended by itself, and how.
+    /// Tells the model that a background command has ended by itself, and how.
     pub(super) fn on_job_ended(&mut self, ended: &JobEnded, step: &mut RunStep<'_>) {
         let JobEnded { job, command, how } = ended;
         self.note_for_model(
@@ -144,8 +144,8 @@ impl ReactAgent {
         );
     }
 
-    /// Has the model told what a person ran on their own, and what came of it. The command of another person
-    /// than the session's owner is marked with that person's name.
+    /// Tells the model what a person ran on their own, and the result. The command of another person than the
+    /// session's owner is marked with that person's name.
     pub(super) fn on_command_ran(&mut self, ran: &CommandRan, step: &mut RunStep<'_>) {
         let text = match &ran.by {
             None => other_authors::ran_by_owner(ran),

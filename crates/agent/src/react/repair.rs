@@ -4,8 +4,8 @@
 //! the refused part from known messages of providers and puts it into `attempt_failed`; `crate::conversation`
 //! has what each form leaves out. A replay derives the repairs again from those facts.
 //!
-//! Invariant: a repair is told (`context_changed`), asks exactly once more, and is taken back where all was
-//! in vain. Each form is tried once between two answers, so the attempts end.
+//! Invariant: a repair is reported (`context_changed`), asks exactly once more, and is taken back where all
+//! was in vain. Each form is tried once between two answers, so the attempts end.
 
 use std::sync::Arc;
 
@@ -32,7 +32,8 @@ impl ReactAgent {
             return false;
         }
         if is_it && self.config.rules_version >= since::BYTES_TEACH_THE_WINDOW {
-            // The number of bytes that fit is not said. What was refused is too much, and so is any request as large.
+            // The number of bytes that fit is not said. What was refused is too much, and so is any request
+            // as large.
             self.learn_of_overflow(&Overflow::default());
         }
         is_it
@@ -45,8 +46,8 @@ impl ReactAgent {
         }
     }
 
-    /// Returns whether the call in progress asks a model that is no longer the chosen one: what it refuses says nothing
-    /// about its successor. From version 9 of the rules on.
+    /// Returns whether the call in progress asks a model that is no longer the chosen one: what it refuses
+    /// says nothing about its successor. From version 9 of the rules on.
     pub(super) fn refused_by_other_model(&self) -> bool {
         self.config.rules_version >= since::REFUSALS_OF_OTHERS_CHANGE_NOTHING
             && self.lifecycle.asks_other_than(&self.config.model)
@@ -69,7 +70,7 @@ impl ReactAgent {
         true
     }
 
-    /// Asks again after a model call has ended with an error, where its form was refused and can be changed.
+    /// Asks again after a model call has ended with an error, if its form was refused and can be changed.
     /// `false` if the run has to end.
     ///
     /// Nothing is asked while the run is being stopped, a summary is awaited or calls are open.
@@ -98,8 +99,8 @@ impl ReactAgent {
         true
     }
 
-    /// Asks at once for a shorter answer, where the conversation and the longest answer do not fit together
-    /// and at least half of that answer would. Nothing is shortened for it; from version 8 of the rules on.
+    /// Asks at once for a shorter answer, if the conversation and the longest answer do not fit together and
+    /// at least half of that answer would. Nothing is shortened for it; from version 8 of the rules on.
     pub(super) fn ask_within_what_is_left(&mut self, step: &mut RunStep<'_>) -> bool {
         let goes_on =
             self.config.rules_version >= since::ANSWERS_FIT && self.ask_for_shorter_answer(true, step);
@@ -109,7 +110,7 @@ impl ReactAgent {
         goes_on
     }
 
-    /// Asks for a shorter answer, where the conversation and the longest one do not fit together and the
+    /// Asks for a shorter answer, if the conversation and the longest one do not fit together and the
     /// conversation cannot become shorter.
     ///
     /// With `most` only where at least half of the answer that is wanted is left: see `shorten_answer` in

@@ -2,8 +2,8 @@
 //!
 //! A stop has three parts: what runs is cancelled and what waits is answered
 //! ([`begin_stop`](ReactAgent::begin_stop)); everything that runs says how it ended; and when nothing is
-//! open, the stop is recorded (`Report`) and the run ends ([`proceed`](ReactAgent::proceed)). Between the first
-//! and the last the status is `stopping`, and nothing new begins.
+//! open, the stop is recorded (`Report`) and the run ends ([`proceed`](ReactAgent::proceed)). Between the
+//! first and the last the status is `stopping`, and nothing new begins.
 
 use agentx_types::{
     ActionBody, AttemptFailed, Cancel, Envelope, EnvironmentEvent, ErrorOccurred, RequestPart, RunStatus,
@@ -26,8 +26,8 @@ const BY_PARENT: &str = "the agent that made it was stopped";
 impl ReactAgent {
     /// Takes a failed attempt of the model call in progress: notes what its server refused.
     ///
-    /// Where another attempt is to follow, looks whether the run may still pay for it: an answer that broke
-    /// off is paid for like a whole one (from version 5 of the rules on).
+    /// If another attempt is to follow, looks whether the run may still pay for it: an answer that broke off
+    /// is paid for like a whole one (from version 5 of the rules on).
     pub(super) fn on_attempt_failed(
         &mut self,
         fact: &Envelope<EnvironmentEvent>,
@@ -67,7 +67,8 @@ impl ReactAgent {
     /// that it names.
     ///
     /// Before an error of the model ends the run, what may help is tried, once each: a shorter answer within
-    /// what is left of the window, a summary, less of the conversation, another form of the request, another model.
+    /// what is left of the window, a summary, less of the conversation, another form of the request, another
+    /// model.
     pub(super) fn on_error(
         &mut self,
         fact: &Envelope<EnvironmentEvent>,
@@ -121,7 +122,7 @@ impl ReactAgent {
     /// has no effect.
     ///
     /// Calls that wait for a person are answered as interrupted; calls that run, the model call and the
-    /// summary are cancelled, and say themselves how they ended. Where no run is in progress, agents in the
+    /// summary are cancelled, and say themselves how they ended. If no run is in progress, agents in the
     /// background and a summary are stopped anyway.
     pub(super) fn begin_stop(&mut self, cause: StopCause, step: &mut RunStep<'_>) {
         if self.lifecycle.active().is_none() {

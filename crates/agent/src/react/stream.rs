@@ -2,8 +2,8 @@
 //!
 //! A model call has one action and perhaps several streams: an attempt that breaks off (`stream_end` with
 //! `broken`) is followed by another `stream_start` under the same action, by an `error`, or by a new writer.
-//! What an attempt came to is set aside (`pending.partial`) until one of these says whether it counts; tokens
-//! are paid for in any case.
+//! The partial answer of an attempt is set aside (`pending.partial`) until one of these says whether it
+//! counts; tokens are paid for in any case.
 //!
 //! ```text
 //! stream_start ─ pieces ─ stream_end(broken) ─┬─ stream_start …      the partial is dropped
@@ -11,7 +11,7 @@
 //! stream_start ─ pieces ─ stream_end(reason) ─── on_answer
 //! ```
 //!
-//! Facts that answer another action than the one in progress are passed over.
+//! Facts that answer another action than the one in progress are ignored.
 
 use std::sync::Arc;
 
@@ -118,8 +118,8 @@ impl ReactAgent {
         }
     }
 
-    /// Drops the thinking of what an earlier attempt came to, because messages join the conversation that it did not
-    /// follow: kept behind them, its vendor would no longer take it.
+    /// Drops the thinking of an earlier attempt's partial answer, because messages join the conversation that
+    /// it did not follow: kept behind them, its vendor would no longer take it.
     pub(super) fn unbind_partial(&mut self) {
         if self.config.rules_version < since::PARTIAL_THINKING_IS_UNBOUND {
             return;
@@ -136,9 +136,9 @@ impl ReactAgent {
         }
     }
 
-    /// Sets aside what the open stream has come to, until another attempt begins, and pays for it.
+    /// Sets aside the open stream's partial answer, until another attempt begins, and pays for it.
     ///
-    /// An attempt that came to nothing leaves what an earlier one came to.
+    /// An attempt that failed leaves the partial answer of an earlier one.
     pub(super) fn set_aside(&mut self, step: &mut RunStep<'_>) {
         self.unsign_behind_blanks();
         let answer = self.lifecycle.assembler.finish_partial();
@@ -151,7 +151,7 @@ impl ReactAgent {
         }
     }
 
-    /// Ends the model call in progress without an answer, and keeps what it came to.
+    /// Ends the model call in progress without an answer, and keeps its partial answer.
     ///
     /// The conversation keeps it as a partial answer, without its calls, which would get no result.
     pub(super) fn cut_off(&mut self, step: &mut RunStep<'_>) {

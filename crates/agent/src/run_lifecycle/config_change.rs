@@ -41,8 +41,8 @@ impl RunLifecycle {
 
 /// The limits of an agent below one whose limits change from `before` to `after`.
 ///
-/// Each of the four limits is looked at by itself: where the agent below had the value `before`, it gets the
-/// value `after`; where it had a value of its own, it keeps that. So a file that gives a child a limit of its
+/// Each of the four limits is looked at by itself: if the agent below had the value `before`, it gets the
+/// value `after`; if it had a value of its own, it keeps that. So a file that gives a child a limit of its
 /// own is not overruled when a person raises the limit of the parent.
 pub(crate) fn followed(own: Limits, before: Limits, after: Limits) -> Limits {
     fn follow<T: PartialEq>(own: T, before: &T, after: T) -> T {
@@ -149,8 +149,8 @@ pub(crate) fn made_by(maker: &AgentConfig, config: &AgentConfig) -> AgentConfig 
 }
 
 /// Moves every model of the named provider to the server that a person named with `named`: the agent's own,
-/// that of its summaries, its fallbacks, and those of the agents that it may make. A person who names a model means its
-/// server for all that is asked of the same provider.
+/// that of its summaries, its fallbacks, and those of the agents that it may make. A person who names a model
+/// means its server for all that is asked of the same provider.
 fn ask_at(config: &mut AgentConfig, named: &ModelSpec) {
     let summaries = config
         .condensing

@@ -8,10 +8,11 @@
 //!
 //! Nothing that a person said is lost: a steering input that no model call came for opens the next run.
 //!
-//! The machine calls `RunLifecycle::take` for each `user_message` and `RunLifecycle::revise` for each `input_revised`;
-//! both answer with a `InputDecision`, which the machine carries out. A queue can be in two special states: *held*,
-//! while the session is closed and nobody spoke since, and *closed*, once the agent is gone. An input that
-//! comes in a held queue sets the others free; an input that comes in a closed queue waits for ever.
+//! The machine calls `RunLifecycle::take` for each `user_message` and `RunLifecycle::revise` for each
+//! `input_revised`; both answer with a `InputDecision`, which the machine carries out. A queue can be in two
+//! special states: *held*, while the session is closed and nobody spoke since, and *closed*, once the agent
+//! is gone. An input that comes in a held queue sets the others free; an input that comes in a closed queue
+//! waits for ever.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -24,7 +25,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{RunLifecycle, RunStep};
 
-/// An input that waits, or opens a run: what a person said, or what an agent in the background came to.
+/// An input that waits, or opens a run: what a person said, or the result of a background agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunInput {
     /// The id of the run that it opens, if it opens one. The id follows from `seq`, so it exists before the
@@ -91,7 +92,7 @@ impl RunLifecycle {
     /// A person says something: says what becomes of it, by its mode and by whether a run is in progress (the
     /// table above).
     ///
-    /// Where nothing runs, the input opens a run. One exception keeps the order: a `queue` input goes behind
+    /// If nothing runs, the input opens a run. One exception keeps the order: a `queue` input goes behind
     /// those that were held back, and the first of these opens the run instead. Says `input_queued` with the
     /// place in the queue where it waits.
     pub(crate) fn take(&mut self, said: &UserMessage, step: &mut RunStep<'_>) -> InputDecision {
@@ -104,7 +105,8 @@ impl RunLifecycle {
         let mut input = RunInput::new(message, step);
         input.answer_schema.clone_from(&said.answer_schema);
         if self.is_free() {
-            // What is said sets free what was held back. It keeps its place behind that, unless it is wanted sooner.
+            // What is said sets free what was held back. It keeps its place behind that, unless it is wanted
+            // sooner.
             self.inputs.held = false;
             if said.mode != InputMode::Queue || self.inputs.waiting.is_empty() {
                 return InputDecision::Opens(input);
@@ -185,7 +187,7 @@ fn bytes_of(part: &ContentPart) -> usize {
     PART_BYTES + texts
 }
 
-/// Bytes of a provider's data as JSON; 0 where they cannot be written.
+/// Bytes of a provider's data as JSON; 0 if they cannot be written.
 fn written(provider: &ProviderData) -> usize {
     serde_json::to_vec(provider).map_or(0, |json| json.len())
 }
@@ -198,8 +200,8 @@ fn written(provider: &ProviderData) -> usize {
 pub(crate) struct InputQueue {
     /// Inputs that open a run each, in the order in which they came.
     waiting: VecDeque<RunInput>,
-    /// Inputs that join the run in progress before its next model call. Where no such call comes, they open
-    /// the next run.
+    /// Inputs that join the run in progress before its next model call. If no such call comes, they open the
+    /// next run.
     steering: Vec<RunInput>,
     /// Notes that the next model call is to know, and that open no run: commands that ended in the
     /// background, answers of agents that were stopped.
@@ -268,7 +270,7 @@ impl InputQueue {
 
     /// The next input that opens a run; `None` while inputs are on hold, or if none waits.
     ///
-    /// Steering inputs come first, where the run that they were to join ended before its next model call: a
+    /// Steering inputs come first, if the run that they were to join ended before its next model call: a
     /// person's words are never lost. The run that the first of them opens takes the others along.
     pub(crate) fn next(&mut self) -> Option<RunInput> {
         if self.held {
@@ -291,7 +293,7 @@ impl InputQueue {
         self.held
     }
 
-    /// Opens no run from here on. `false` where that was so before; the reason of then stays.
+    /// Opens no run from here on. `false` if that was so before; the reason of then stays.
     pub(crate) fn close(&mut self, reason: &str) -> bool {
         let news = self.closed.is_none();
         self.closed.get_or_insert_with(|| reason.to_owned());

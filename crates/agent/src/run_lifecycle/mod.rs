@@ -93,7 +93,8 @@ impl RunLifecycle {
         cause.is_some() && self.run.as_ref().and_then(|run| run.pending.model_call.as_ref()) == cause
     }
 
-    /// Returns whether the call in progress asks another model than this one: a person has chosen this one since.
+    /// Returns whether the call in progress asks another model than this one: a person has chosen this one
+    /// since.
     pub(crate) fn asks_other_than(&self, model: &ModelSpec) -> bool {
         let asked = self.run.as_ref().and_then(|run| run.pending.model.as_ref());
         let key = |model: &ModelSpec| (model.id.clone(), model.provider.clone(), model.api);
@@ -119,7 +120,7 @@ impl RunLifecycle {
     ///
     /// No run may be in progress. Says `run_started`, and the request of the turn where anybody listens.
     /// `max_wall_ms` is the limit of the run in milliseconds; without one there is no timer. An input of an
-    /// agent in the background makes the new run go on for the last one.
+    /// agent in the background makes the new run continue for the last one.
     pub(crate) fn open(
         &mut self,
         input: RunInput,
@@ -201,7 +202,7 @@ impl RunLifecycle {
 
     /// Ends the current run, and cancels its timer. `false` if no run is.
     ///
-    /// Says the turn's response with the bill, then `run_finished`. `reason` is for people, where there is
+    /// Says the turn's response with the bill, then `run_finished`. `reason` is for people, if there is
     /// something to say. The machine begins what comes next.
     pub(crate) fn finish(
         &mut self,

@@ -1,9 +1,10 @@
 //! The state of a run ([`Run`]), and the step that an agent takes with one fact (`RunStep`).
 //!
-//! A `Run` is state: it lives from an input to its last answer and is written down with its agent. A `RunStep`
-//! lives for one fact: the machines hand it down through all their functions, which put into it what follows,
-//! and read from it what the session says (`StepContext`). Ids of actions are made here alone: `act_` + the `seq`
-//! of the fact + the place among the actions of that fact. So a replay gives each action the id that it had.
+//! A `Run` is state: it lives from an input to its last answer and is written down with its agent. A
+//! `RunStep` lives for one fact: the machines hand it down through all their functions, which put into it
+//! what follows, and read from it what the session says (`StepContext`). Ids of actions are made here alone:
+//! `act_` + the `seq` of the fact + the place among the actions of that fact. So a replay gives each action
+//! the id that it had.
 
 use std::sync::Arc;
 
@@ -28,7 +29,7 @@ pub struct Run {
     pub id: RunId,
     /// The input that opened it.
     pub input_id: MessageId,
-    /// Its status; final once it has ended.
+    /// The status; final once the run has ended.
     pub status: RunStatus,
     /// The number of rounds so far: answers with tool results, and pauses of the model. `max_iterations`
     /// bounds it.
@@ -39,15 +40,15 @@ pub struct Run {
     pub seen_at: Timestamp,
     /// Milliseconds in which no program was there to continue with it: they count against no limit.
     pub away_ms: u64,
-    /// Its cost, with that of its tools and of the agents that it made.
+    /// The cost, with that of the run's tools and of the agents that it made.
     pub bill: RunCost,
-    /// Spending that counts against its limits and is on no bill of its own: what the runs before it spent
-    /// that it continues for, and what agents in the background spend once it is over.
+    /// Spending that counts against this run's limits but is billed elsewhere: earlier runs that this one
+    /// continues, and background agents after its end.
     #[serde(default, skip_serializing_if = "RunCost::is_nothing")]
     pub beside: RunCost,
     /// The action that it waits for, and the way in which it is to end.
     pub pending: PendingRun,
-    /// The schema that its answer has to fit, where its input has one of its own.
+    /// The schema that its answer has to match, if its input has its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer_schema: Option<Arc<AnswerSchema>>,
     /// The number of answers that were held against a schema.
@@ -60,7 +61,7 @@ pub struct Run {
 /// The cost of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunCost {
-    /// Tokens of all its model calls, as the providers counted them or, where they did not, as estimated.
+    /// Tokens of all its model calls, as the providers counted them or, if they did not, as estimated.
     pub usage: Usage,
     /// Money of all its model calls, in nano-dollars.
     pub cost: NanoUsd,
@@ -82,15 +83,15 @@ pub struct PendingRun {
     pub model_call: Option<ActionId>,
     /// The model of the call. Its own prices count, even if a person chooses another model meanwhile.
     pub model: Option<ModelSpec>,
-    /// The message that a broken stream came to. It joins the conversation unless another attempt begins.
+    /// The partial message of a broken stream. It joins the conversation unless another attempt begins.
     pub partial: Option<Message>,
-    /// The timer of the wall time limit, where there is such a limit.
+    /// The timer of the wall time limit, if there is one.
     pub timer: Option<ActionId>,
     /// The cause of its stop, while it stops.
     pub stop: Option<StopCause>,
     /// Whether a tool that ends the run has succeeded.
     pub quit: bool,
-    /// The limit of iterations that the model was warned of, so that it is told once for each limit.
+    /// The limit of iterations that the model was warned of, so that it is reported once for each limit.
     pub warned_of: Option<u32>,
     /// The refusal of the last request for its form, between the failed attempt that tells it and the error
     /// that ends the call: then the request is repaired by it.
@@ -117,7 +118,7 @@ pub struct PendingRun {
 pub struct PendingCheck {
     /// The action.
     pub action_id: ActionId,
-    /// Why the answer may not be whole, which the end of the run repeats.
+    /// Why the answer may not be complete, which the end of the run repeats.
     pub reason: Option<String>,
 }
 
@@ -332,7 +333,7 @@ impl<'a> RunStep<'a> {
         self.say(AgentOutput::State(output));
     }
 
-    /// Says that a message is whole and in the conversation.
+    /// Says that a message is complete and in the conversation.
     pub(crate) fn message(&mut self, output: MessageOutput) {
         self.say(AgentOutput::Message(output));
     }
@@ -342,7 +343,7 @@ impl<'a> RunStep<'a> {
         self.say(AgentOutput::Turn(output));
     }
 
-    /// Adds an output to what follows, where anybody hears it.
+    /// Adds an output to what follows, if anybody hears it.
     fn say(&mut self, output: AgentOutput) {
         if self.speaks() {
             self.follows.outputs.push(output);

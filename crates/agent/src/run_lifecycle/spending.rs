@@ -1,6 +1,6 @@
 //! The cost of model calls: the run's bill, and the agent's totals.
 //!
-//! Each call is paid once, where its usage is known: at the end of a stream, or when an attempt is set aside.
+//! Each call is paid once, if its usage is known: at the end of a stream, or when an attempt is set aside.
 //! Prices are those of the model that was asked, in nano-dollars for each token; a model without prices costs
 //! nothing.
 //!

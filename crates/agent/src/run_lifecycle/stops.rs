@@ -44,9 +44,9 @@ impl RunLifecycle {
     /// The consequence of an interrupt, a timer, or the end of the agent. `max_wall_ms` is the limit of a run
     /// in milliseconds.
     ///
-    /// An interrupt with `hold` also holds back what waits, because the session is being closed. Where an
-    /// agent above interrupts this one for a limit that both share, the run ends as `timed_out` with that
-    /// limit, and not as interrupted.
+    /// An interrupt with `hold` also holds back what waits, because the session is being closed. If an agent
+    /// above interrupts this one for a limit that both share, the run ends as `timed_out` with that limit,
+    /// and not as interrupted.
     pub(crate) fn hear_of_a_stop(
         &mut self,
         fact: &Envelope<EnvironmentEvent>,
@@ -59,7 +59,7 @@ impl RunLifecycle {
                 if request.hold {
                     self.inputs.hold();
                 }
-                // An agent stops another one: where a limit that both share is why, that is how the run ends.
+                // An agent stops another one: if a limit that both share is why, that is how the run ends.
                 let limit = step.stops_above().filter(|_| fact.source == Source::Agent);
                 StopConsequence::Stop(limit.unwrap_or_else(|| StopCause::interrupt(reason)))
             }
@@ -95,7 +95,7 @@ impl RunLifecycle {
     /// An error ends the run that it belongs to: the one whose model call failed (`from_model`), or the one
     /// that the fact names.
     ///
-    /// Where the run is being stopped already, an error is the report that was asked for, and the first cause
+    /// If the run is being stopped already, an error is the report that was asked for, and the first cause
     /// stays.
     pub(crate) fn failed(
         &mut self,

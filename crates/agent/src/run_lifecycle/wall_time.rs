@@ -30,8 +30,8 @@ impl Run {
         }
     }
 
-    /// The timer that `action` started is due. Returns why the run has to stop, where that was its timer and
-    /// its time is used up.
+    /// The timer that `action` started is due. Returns why the run has to stop, if that was its timer and its
+    /// time is used up.
     ///
     /// A timer of an earlier run, or one that was replaced, means nothing.
     pub(super) fn timer_fired(

@@ -318,7 +318,7 @@ fn calls_of_a_declined_answer_in_an_older_log_are_run_as_they_were() {
     assert_eq!(session.running_ids(), ["c1"]);
 }
 
-/// What was sent with the last request, and how the runs ended.
+/// Returns the last request, and the ends of the runs.
 fn goes_on_after_refusal(
     version: u32,
     before: impl FnOnce(&mut Session),

@@ -1,4 +1,4 @@
-//! What people decide about calls.
+//! Decisions of people about calls.
 
 use std::sync::Arc;
 
@@ -98,8 +98,8 @@ fn the_rule_that_a_person_writes_is_the_one_that_is_kept() {
     assert!(session.sent()[3].starts_with("tool: c2 = Not allowed: the rule \"deny bash: pwd\""));
 }
 
-/// A rule of the session or of its server, written while the question waits, holds when it is answered. Logs of older rules are read as
-/// they were written.
+/// A rule of the session or of its server, written while the question waits, holds when it is answered. Logs
+/// of older rules are read as they were written.
 #[test]
 fn nobody_allows_what_a_rule_denies_by_now() {
     let of_session = ConfigChange::RuleAdded(rule("deny bash: uname*"));
@@ -167,7 +167,8 @@ fn a_call_of_recall_that_waits_is_decided_about_anew() {
         assert_eq!(session.status() == RunStatus::AwaitingApproval, !is_denied);
         session.check_replay();
 
-        // The server's settings do not ask about it, so whoever may decide about the session may decide about it.
+        // The server's settings do not ask about it, so whoever may decide about the session may decide about
+        // it.
         let mut agent = waiting(version).agent;
         agent.bind_by(Some(&Arc::new(ServerRules::default())));
         let (_, question) = agent.questions().next().unwrap();
@@ -300,7 +301,8 @@ fn a_decision_about_a_call_of_an_earlier_round_with_the_same_name_decides_nothin
     assert_eq!(session.status(), RunStatus::AwaitingApproval);
 }
 
-/// A session that asks about every call, whose tools are checked, or not, as in a log from before there was such a thing.
+/// A session that asks about every call, whose tools are checked, or not, as in a log from before there was
+/// such a thing.
 fn asking_of(checked: bool) -> Session {
     let mut config = config(ApprovalMode::Ask, &[]);
     let schema = json!({

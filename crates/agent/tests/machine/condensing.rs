@@ -1,4 +1,5 @@
-//! Condensing: when it is asked for, what stays, what becomes of a summary, of none, and of one that is taken out again.
+//! Condensing: when it is asked for, what stays, what becomes of a summary, of none, and of one that is taken
+//! out again.
 
 use agentx_types::*;
 use serde_json::json;
@@ -50,7 +51,7 @@ impl Session {
         self.fact(Some(&action.action_id), action.run_id, condensed);
     }
 
-    /// The summary that is asked for comes to nothing.
+    /// The summary that is asked for fails.
     pub(crate) fn no_summary(&mut self, code: &str) {
         let (action, _) = self.condense().expect("a summary is asked for");
         self.open.retain(|open| open.action_id != action.action_id);
@@ -98,7 +99,7 @@ impl Session {
         true
     }
 
-    /// What was said of the context, by its kind.
+    /// Returns the kinds of the reported context changes.
     pub(crate) fn changes(&self) -> Vec<&'static str> {
         let kind = |state: &StateOutput| match state {
             StateOutput::Context { change } => Some(match change {
@@ -458,7 +459,7 @@ fn recall_finds_what_a_summary_stands_for() {
     session.check_replay();
 }
 
-/// How many rounds pass until a summary is asked for again after one failed.
+/// Returns the number of rounds until a summary is requested again after a failure.
 fn rounds_after_a_failure(version: u32) -> usize {
     let mut session = Session::started(|config| {
         small(config);

@@ -1,5 +1,6 @@
-//! Random long sessions that are condensed: exchanges stay whole (the harness checks each request), goals and pins stay, nothing
-//! is tried again and again, and what is taken out leaves the context as if it had never been there, to the byte.
+//! Random long sessions that are condensed: exchanges stay complete (the harness checks each request), goals
+//! and pins stay, nothing is tried again and again, and what is taken out leaves the context as if it had
+//! never been there, to the byte.
 
 use agentx_types::*;
 use proptest::prelude::*;
@@ -8,7 +9,7 @@ use serde_json::json;
 
 use crate::harness::*;
 
-/// One thing that happens: what, and two choices about it.
+/// An event of a history: its kind, and two choices about it.
 type Op = (u8, u8, u8);
 
 /// A session in which the same is said and done whether it is condensed or not.
@@ -132,7 +133,7 @@ impl Long {
     }
 }
 
-/// What a provider would be sent next, without any settings about condensing.
+/// Returns the next request without any settings about condensing.
 fn context(long: &mut Long) -> String {
     long.session.change(ConfigChange::Condensing(None));
     long.session.round("last", 1);

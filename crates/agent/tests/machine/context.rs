@@ -1,4 +1,4 @@
-//! What the model is sent: the same beginning each time, whole exchanges, the question always.
+//! The context of the model: the same beginning each time, whole exchanges, always the question.
 
 use std::sync::Arc;
 

@@ -1,12 +1,12 @@
-//! A server that drops the beginning of what is sent to it and refuses nothing, as Ollama does: its counts show it. The servers are made
-//! up.
+//! A server that drops the beginning of what is sent to it and refuses nothing, as Ollama does: its counts
+//! show it. The servers are made up.
 
 use agentx_types::*;
 use serde_json::json;
 
 use crate::harness::*;
 
-/// What a server reads of so many tokens.
+/// The number of tokens that a server reads of those sent.
 type Reads = fn(u64) -> u64;
 
 const WINDOW: u64 = 4_096;
@@ -21,7 +21,7 @@ fn half(sent: u64) -> u64 {
     if sent > WINDOW { WINDOW / 2 + 2 } else { sent }
 }
 
-/// It drops whole messages, so that what is left differs from request to request.
+/// Drops whole messages, so that the rest differs from request to request.
 fn whole_messages(sent: u64) -> u64 {
     if sent > WINDOW {
         WINDOW - sent % 1_500
@@ -48,7 +48,7 @@ fn local(config: &mut AgentConfig) {
     config.rules_version = RULES_VERSION;
 }
 
-/// So many rounds of a tool; returns how many requests were cut.
+/// Runs this number of tool rounds; returns the number of cut requests.
 fn work(session: &mut Session, rounds: usize, reads: Reads) -> usize {
     let (mut round, mut cut) = (0, 0);
     session.say("go");
@@ -144,8 +144,8 @@ fn a_server_that_counts_only_what_it_had_not_cached_does_not_cut() {
     assert_eq!(cuts(&session), []);
 }
 
-/// Counts what is new since the last request, as Ollama did (<https://github.com/ollama/ollama/issues/5370>): each round is as long
-/// as the one before, so the counts are alike.
+/// Counts what is new since the last request, as Ollama did (<https://github.com/ollama/ollama/issues/5370>):
+/// each round is as long as the one before, so the counts are alike.
 #[test]
 fn a_server_that_counts_what_is_new_does_not_cut() {
     for (version, noticed) in [(RULES_VERSION, 0), (5, 1)] {

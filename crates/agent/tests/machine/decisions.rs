@@ -1,5 +1,5 @@
-//! What is decided about commands and paths, and which rule makes it so: one line each. The rules are those of a careful
-//! person, and the same for all lines.
+//! What is decided about commands and paths, and which rule makes it so: one line each. The rules are those
+//! of a careful person, and the same for all lines.
 
 use agentx_agent::approval::{Verdict, describe, judge};
 use agentx_types::{ApprovalMode, ToolSpec};

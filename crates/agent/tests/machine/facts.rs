@@ -99,8 +99,9 @@ pub(crate) fn line(message: &Message) -> String {
     format!("{role}: {}", parts.join(" "))
 }
 
-/// What every provider wants of a request: it begins with a person, each call has its own id and an object for arguments,
-/// and exactly one result right after the answer that it is in; no result stands anywhere else.
+/// What every provider wants of a request: it begins with a person, each call has its own id and an object
+/// for arguments, and exactly one result right after the answer that it is in; no result stands anywhere
+/// else.
 pub(crate) fn check_request(request: &ModelRequest) {
     let shown = || {
         request

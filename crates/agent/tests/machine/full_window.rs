@@ -1,12 +1,13 @@
-//! A window that is full before the answer is whole, a summary that comes to nothing when one is needed, and an input that never
-//! fits: the session continues after each of them.
+//! A window that is full before the answer is complete, a summary that fails when one is needed, and an input
+//! that never fits: the session continues after each of them.
 
 use agentx_types::*;
 
 use crate::harness::*;
 use crate::overflow::too_long;
 
-/// What both APIs call `model_context_window_exceeded`: the model was stopped because its window was full.
+/// The event that both APIs call `model_context_window_exceeded`: the model was stopped because its window
+/// was full.
 fn full(read: u64, written: u64, text: Option<&str>) -> Vec<Event> {
     let said = text.map(words);
     stream(
@@ -64,7 +65,8 @@ fn a_window_that_was_full_before_a_word_is_learned_and_the_run_goes_on() {
     session.check_replay();
 }
 
-/// The estimate of a conversation may be a fraction of what the model counts, in a language or for data that its tokens are bad at.
+/// The estimate of a conversation may be a fraction of what the model counts, in a language or for data that
+/// its tokens are bad at.
 #[test]
 fn a_window_that_was_full_is_condensed_however_small_the_estimate_is() {
     for (read, written) in [(120_000, 8_000), (0, 0)] {

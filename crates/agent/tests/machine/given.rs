@@ -1,4 +1,4 @@
-//! What an agent is given with a step stands in the actions that follow from it: nobody adds to them afterwards.
+//! The inputs of a step are in the actions that follow from it: nobody adds to them afterwards.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! What is guessed from a refusal holds only where it helped: a conversation is not forgotten because one request was refused.
+//! A guess from a refusal holds only if it helped: a conversation is not forgotten because one request was
+//! refused.
 
 use agentx_types::*;
 use serde_json::json;

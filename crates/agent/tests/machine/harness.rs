@@ -1,5 +1,6 @@
-//! A session in memory: it mints `seq`, keeps the log, and turns what the agent wants done into the facts that effectors
-//! would answer with. Every step is taken twice: by the agent, and by a copy of it that was written down and read back.
+//! A session in memory: it mints `seq`, keeps the log, and turns what the agent wants done into the facts
+//! that effectors would answer with. Every step is taken twice: by the agent, and by a copy of it that was
+//! written down and read back.
 
 use std::collections::BTreeSet;
 
@@ -9,10 +10,11 @@ use serde_json::{Value, json};
 
 pub(crate) use crate::facts::*;
 
-/// The rules of the oldest logs, and those of a session that is opened today. [`fixtures::config`] has the oldest ones.
+/// The rules of the oldest logs, and those of a session that is opened today. [`fixtures::config`] has the
+/// oldest ones.
 pub(crate) const OLDEST_AND_NEWEST: [u32; 2] = [0, RULES_VERSION];
 
-/// What the world is asked to do and has not answered.
+/// The actions that are requested and not answered yet.
 pub(crate) struct Session {
     pub(crate) agent: Agent,
     pub(crate) first: Agent,
@@ -150,7 +152,7 @@ impl Session {
         transition
     }
 
-    /// What a driver puts on record for an action at once.
+    /// Records the immediate fact of an action, as a driver does.
     fn begin(&mut self, action: Action) {
         let started = |tool_call_id| ActionStarted {
             kind: action.body.kind(),
@@ -281,12 +283,12 @@ impl Session {
         }
     }
 
-    /// A whole answer of words.
+    /// A complete answer of words.
     pub(crate) fn answer(&mut self, text: &str) {
         self.model(stream([words(text)], StopReason::EndTurn));
     }
 
-    /// A whole answer of calls.
+    /// A complete answer of calls.
     pub(crate) fn calls(&mut self, calls: &[(&str, &str, Value)]) {
         let calls = calls
             .iter()
@@ -402,7 +404,7 @@ impl Session {
         })
     }
 
-    /// How the runs ended, in order, with the reason.
+    /// Returns the ends of the runs, in order, with the reason.
     pub(crate) fn ends_of_runs(&self) -> Vec<(RunStatus, Option<String>)> {
         let end = |state: &StateOutput| match state {
             StateOutput::RunFinished { status, reason, .. } => Some((*status, reason.clone())),
@@ -416,7 +418,7 @@ impl Session {
         self.react().messages().map(|message| line(message)).collect()
     }
 
-    /// What the open model call sends, a line each.
+    /// Returns the messages of the open model call, a line each.
     pub(crate) fn sent(&self) -> Vec<String> {
         self.request()
             .messages
@@ -425,7 +427,7 @@ impl Session {
             .collect()
     }
 
-    /// What is on record of reports and errors.
+    /// Returns the recorded reports and errors.
     pub(crate) fn reports(&self) -> Vec<&str> {
         let tags = self.log.iter().map(|fact| fact.event.tag());
         tags.filter(|tag| matches!(*tag, "interrupted" | "error"))
@@ -449,7 +451,7 @@ impl Session {
     }
 }
 
-/// What is left of a step that nobody outside of the session's agents hears.
+/// Checks the rest of a step that nobody outside of the session's agents observes.
 fn check_unheard(unheard: &Transition, whole: &Transition, heard_by: HeardBy) {
     let is_said = |output: &&AgentOutput| match heard_by {
         HeardBy::Everybody => true,

@@ -49,7 +49,8 @@ fn wrapped(command: &str, way: &str) -> String {
     }
 }
 
-/// Ways whose words end the command that they run, so that a command of several would not stand in them whole.
+/// Ways whose words end the command that they run, so that a command of several would not stand in them
+/// whole.
 fn takes_one_command(way: &str) -> bool {
     way.starts_with("sudo")
         || way.starts_with("env")

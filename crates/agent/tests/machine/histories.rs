@@ -1,5 +1,6 @@
-//! Random histories: plausible and absurd facts in any order. The harness compares each step with that of a copy that was
-//! written down and read back, and checks each request; here the world is driven, and what must hold at the end is checked.
+//! Random histories: plausible and absurd facts in any order. The harness compares each step with that of a
+//! copy that was written down and read back, and checks each request; here the world is driven, and what must
+//! hold at the end is checked.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::harness::*;
 
-/// One thing that happens: what, and three choices about it.
+/// An event of a history: its kind, and three choices about it.
 type Op = (u8, u8, u8, u8);
 
 fn pick<T: Clone>(from: &[T], choice: u8) -> T {
@@ -399,7 +400,7 @@ fn check_runs(session: &Session) {
     assert_eq!(begun, ended);
 }
 
-/// What people said is in the conversation, once, or still waits in an agent that is closed.
+/// Checks that each message is in the conversation once, or still waits in an agent that is closed.
 fn check_inputs(session: &Session) {
     let said = session.log.iter().filter_map(|fact| match &fact.event {
         Event::UserMessage(message) => Some(message.message_id.clone()),

@@ -218,7 +218,7 @@ fn less_time_is_given_while_it_runs() {
     assert_eq!(session.status(), RunStatus::Stopping);
 }
 
-/// What is on record of an attempt that broke off with so many tokens, where another one is to follow.
+/// Returns the events of an attempt that broke off with this number of tokens and is followed by another one.
 fn broken(tokens: u64) -> Vec<EnvironmentEvent> {
     let mut said = stream([words("half"), usage(tokens, 0)], StopReason::Broken);
     let failed = AttemptFailed {

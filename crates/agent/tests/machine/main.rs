@@ -1,4 +1,5 @@
-//! The agent machine from outside: facts in, outputs and actions out, through one harness that plays the rest of the world.
+//! The agent machine from outside: facts in, outputs and actions out, through one harness that plays the rest
+//! of the world.
 
 #[cfg(test)]
 mod answers;

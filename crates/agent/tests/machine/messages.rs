@@ -1,4 +1,4 @@
-//! What a person says while something runs: queue, steer, interrupt, in each state; never lost, in order.
+//! Messages of a person while something runs: queue, steer, interrupt, in each state; never lost, in order.
 
 use agentx_types::*;
 use serde_json::json;
@@ -246,7 +246,8 @@ fn a_program_that_dies_while_it_closes_a_session_holds_the_queue_back_too() {
     });
 }
 
-/// What was queued in the session that was copied is queued there, too: in the copy it begins nothing by itself.
+/// Inputs that were queued in the copied session are queued in the copy, too: they begin nothing by
+/// themselves.
 #[test]
 fn what_is_queued_is_held_back_in_a_fork() {
     for version in OLDEST_AND_NEWEST {

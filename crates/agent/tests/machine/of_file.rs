@@ -1,4 +1,5 @@
-//! Tools that a folder's file describes: a rule for another tool of the same name does not allow them, and what is kept ends with the file.
+//! Tools that a folder's file describes: a rule for another tool of the same name does not allow them, and
+//! what is kept ends with the file.
 
 use agentx_agent::approval::{Verdict, decide, judge, judge_inner, suggested};
 use agentx_types::*;

@@ -1,5 +1,5 @@
-//! Tools of MCP servers in rules: a rule names the server and its tool, and none but one of the very description allows a tool that
-//! changed.
+//! Tools of MCP servers in rules: a rule names the server and its tool, and none but one of the very
+//! description allows a tool that changed.
 
 use agentx_agent::approval::{Verdict, decide, judge, judge_inner, suggested};
 use agentx_types::*;

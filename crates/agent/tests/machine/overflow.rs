@@ -1,18 +1,19 @@
-//! A server whose window is smaller than everybody thinks: what it refuses is learned from, and no run after that fails for it.
+//! A server whose window is smaller than everybody thinks: what it refuses is learned from, and no run after
+//! that fails for it.
 
 use agentx_types::*;
 use serde_json::json;
 
 use crate::harness::*;
 
-/// What a server does that was started with a small window. It is made up: how it counts is not how we estimate.
+/// A server that was started with a small window. It is made up: how it counts is not how we estimate.
 #[derive(Clone, Copy, Debug)]
 struct Server {
     /// Tokens that really fit.
     window: u64,
     /// Whether it says so where it refuses, and how much was asked with.
     says: bool,
-    /// How many bytes it takes for one token.
+    /// The number of bytes per token.
     bytes: usize,
 }
 
@@ -48,7 +49,7 @@ impl Server {
         vec![failed.into(), error_event("context_window", "too long")]
     }
 
-    /// One input with three rounds of tools; returns how often the server refused.
+    /// Runs one input with three tool rounds; returns the number of refusals.
     fn run(&self, session: &mut Session, n: usize, words: usize) -> u32 {
         session.say(&format!("task {n}"));
         let (mut rounds, mut refused) = (0, 0);
@@ -275,7 +276,8 @@ pub(crate) fn too_long(window: u64, asked: u64) -> Vec<EnvironmentEvent> {
     vec![failed.into(), error_event("context_window", "too long")]
 }
 
-/// Seed 139 of the histories: half of an assumed window of 6,000 tokens is kept for the answer, and the server has 3,000 in all.
+/// Seed 139 of the histories: half of an assumed window of 6,000 tokens is kept for the answer, and the
+/// server has 3,000 in all.
 #[test]
 fn a_window_as_large_as_the_room_that_was_assumed_is_smaller_all_the_same() {
     for (version, status) in [(RULES_VERSION, RunStatus::Completed), (3, RunStatus::Failed)] {
@@ -298,7 +300,8 @@ fn a_window_as_large_as_the_room_that_was_assumed_is_smaller_all_the_same() {
     }
 }
 
-/// The window is as large as assumed, and one result of a tool is larger: it is shortened, and the run continues.
+/// The window is as large as assumed, and one result of a tool is larger: it is shortened, and the run
+/// continues.
 #[test]
 fn a_result_that_is_larger_than_a_known_window_is_shortened() {
     for (version, status) in [(RULES_VERSION, RunStatus::Completed), (3, RunStatus::Failed)] {
@@ -321,7 +324,8 @@ fn a_result_that_is_larger_than_a_known_window_is_shortened() {
     }
 }
 
-/// How many tokens results of `words` words each take with the first request that holds them, and how many there are for it.
+/// How many tokens results of `words` words each take with the first request that holds them, and how many
+/// there are for it.
 fn results_at_once(version: u32, results: usize, words: usize) -> (u64, u64, Session) {
     let mut session = Session::with(|config| {
         config.model.context_window = 16_384;
@@ -342,7 +346,8 @@ fn results_at_once(version: u32, results: usize, words: usize) -> (u64, u64, Ses
     (asked, 16_384 - 4_096, session)
 }
 
-/// A server that cuts without a word would lose the beginning of the request; another one refuses it, and is asked twice.
+/// A server that cuts without a word would lose the beginning of the request; another one refuses it, and is
+/// asked twice.
 #[test]
 fn results_that_do_not_fit_together_are_shortened_before_they_are_sent() {
     for (results, words) in [(1, 16_000), (3, 5_000), (8, 4_000)] {

@@ -35,7 +35,7 @@ fn no_spelling_of_a_path_leads_around_a_rule_that_denies_it_or_the_guard() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// What names the file to the letter, or by a part of its name, is denied and not only asked about.
+/// A word that names the file exactly, or by a part of its name, is denied and not only asked about.
 #[test]
 fn a_glob_or_brace_that_names_a_denied_path_is_denied() {
     let config = guarded(ApprovalMode::Auto, &["allow bash", "deny * in **/.env"]);
@@ -140,7 +140,7 @@ fn what_names_nothing_of_a_denied_path_is_not_asked_about_beside_it() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// As in logs from before.
+/// Older logs keep the old behaviour.
 #[test]
 fn globs_are_words_in_older_logs() {
     let mut before = guarded(ApprovalMode::Ask, &["allow bash", "deny * in **/.env"]);
@@ -159,7 +159,8 @@ fn globs_are_words_in_older_logs() {
     }
 }
 
-/// What lies in a folder that the line goes to, or that a command is told, is guarded as if it were written in full.
+/// A file in a folder that the line enters, or that a command gets as an option, is guarded as if it were
+/// written in full.
 #[test]
 fn a_folder_that_is_told_elsewhere_hides_no_path() {
     let asking = guarded(ApprovalMode::Ask, &["allow bash", "deny * in secrets/**"]);

@@ -343,9 +343,9 @@ fn a_copy_says_that_a_call_runs_in_the_original_and_a_restart_that_the_program_s
 type Life = &'static [Part];
 
 enum Part {
-    /// So many seconds pass, and then something is said in it.
+    /// This number of seconds passes before the next event.
     Works(i64),
-    /// So many seconds pass without a program.
+    /// This number of seconds passes without a program.
     Gone(i64),
     /// The next program is told this before it takes over: that there are so many seconds.
     Told(u64),

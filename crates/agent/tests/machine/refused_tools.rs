@@ -1,4 +1,5 @@
-//! Tools that a provider refuses as they are described: they are not on offer any more, and the run continues.
+//! Tools that a provider refuses as they are described: they are not on offer any more, and the run
+//! continues.
 
 use agentx_types::*;
 use serde_json::json;

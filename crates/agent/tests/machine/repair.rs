@@ -1,4 +1,5 @@
-//! A request that a provider refuses for its form, or would refuse: what is left out of the next one, and that it ends.
+//! A request that a provider refuses for its form, or would refuse: what is left out of the next one, and
+//! that it ends.
 
 use agentx_types::*;
 use proptest::prelude::*;
@@ -69,7 +70,7 @@ impl Session {
         self.model(vec![failed.into(), error_event(code, "no")]);
     }
 
-    /// What was said of repairs.
+    /// Returns the reported repairs.
     pub(crate) fn repairs(&self) -> Vec<RequestPart> {
         let repaired = |state: &StateOutput| match state {
             StateOutput::Context {
@@ -241,7 +242,7 @@ fn recall_is_on_offer_from_the_start_beside_other_tools() {
     }
 }
 
-/// What has parts left out is no longer than what was counted, so that no longer answer fits beside it.
+/// A request with parts left out is no longer than the counted one, so that no longer answer fits beside it.
 #[test]
 fn a_repaired_request_asks_for_no_longer_answer() {
     for (version, stays) in [(RULES_VERSION, true), (8, false)] {
@@ -328,7 +329,7 @@ fn a_refused_picture_is_replaced_by_words_for_good() {
     }
 }
 
-/// Which of the pictures that were sent one by one are left out of the next request.
+/// Returns which of the pictures are left out of the next request.
 fn left_out(session: &Session) -> Vec<bool> {
     let sent = session.sent();
     let pictures = sent.iter().filter(|message| message.contains("look"));
@@ -605,8 +606,8 @@ fn a_program_that_dies_after_a_refusal_asks_in_the_plainer_form() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever is refused and whenever: each request keeps the rules of every provider (the harness looks at each), there are
-    /// at most five more requests for one that was refused, and the session continues.
+    /// Whatever is refused and whenever: each request keeps the rules of every provider (the harness looks at
+    /// each), there are at most five more requests for one that was refused, and the session continues.
     #[test]
     fn refusals_at_any_time_end_and_leave_a_session_that_goes_on(steps in prop::collection::vec(0u8..10, 1..40), is_new in any::<bool>()) {
         let parts = [RequestPart::Thinking, RequestPart::Extras, RequestPart::Media, RequestPart::ToolCalls, RequestPart::Roles, RequestPart::Unknown];

@@ -1,4 +1,5 @@
-//! Files that may hold secrets, and the program's own: what is asked about, what a rule opens, and what nothing does.
+//! Files that may hold secrets, and the program's own: what is asked about, what a rule opens, and what
+//! nothing does.
 
 use std::sync::Arc;
 
@@ -635,7 +636,7 @@ fn what_acts_on_a_whole_folder_opens_the_guarded_files_in_it() {
             assert_eq!(word(&kept, "bash", call), "allow", "{line}");
         }
     }
-    // Where nobody is asked, `--yes` included, only a line that a person kept acts on AgentX's own files.
+    // If nobody is asked, `--yes` included, only a line that a person kept acts on AgentX's own files.
     let auto = guarded(ApprovalMode::Auto, &[]);
     for line in AROUND_GUARDED {
         let takes_own = *line != "cp -r /etc x";

@@ -149,7 +149,8 @@ fn a_word_for_the_end_that_is_not_known_is_named() {
     session.check_replay();
 }
 
-/// The reasoning that the next request has: the words and the model that they are of, and parts of `reasoning_details`.
+/// The reasoning that the next request has: the words and the model that they are of, and parts of
+/// `reasoning_details`.
 fn reasoning(session: &Session) -> Vec<(String, Option<String>)> {
     let request = session.request();
     let parts = request.messages.iter().flat_map(|message| &message.content);

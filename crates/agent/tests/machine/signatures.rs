@@ -1,5 +1,5 @@
-//! What a model signed: Gemini's signatures go out again until they are refused, and thinking that broke off does not stand
-//! behind what was said since.
+//! What a model signed: Gemini's signatures go out again until they are refused, and thinking that broke off
+//! does not stand behind what was said since.
 
 use agentx_types::*;
 use serde_json::json;
@@ -70,7 +70,8 @@ fn a_signature_that_is_refused_is_left_out_and_later_ones_are_not() {
     session.check_replay();
 }
 
-/// The thinking that is kept of an attempt that broke off, once a person has steered and then stopped the run.
+/// The thinking that is kept of an attempt that broke off, once a person has steered and then stopped the
+/// run.
 fn kept_thinking(version: u32, steers: bool) -> usize {
     let mut session = Session::started_with_rules(version, keeping);
     let start = StreamStart {

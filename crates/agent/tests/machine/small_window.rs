@@ -1,5 +1,5 @@
-//! A server with a small window that counts the answer which is asked for into it, as vLLM does: no run fails for it, whatever longest answer
-//! a person has set.
+//! A server with a small window that counts the answer which is asked for into it, as vLLM does: no run fails
+//! for it, whatever longest answer a person has set.
 
 use agentx_types::*;
 use serde_json::json;
@@ -20,7 +20,7 @@ impl Server {
         agentx_agent::estimate_request(request) * 6 / 5
     }
 
-    /// What is asked for the answer, as it is sent.
+    /// Returns the maximum length of the answer in the request.
     fn answer(request: &ModelRequest) -> u64 {
         let model = &request.model;
         let most = model.max_output_tokens.min(model.context_window / 2);
@@ -30,7 +30,7 @@ impl Server {
             .map_or(0, |wished| wished.min(most))
     }
 
-    /// One input with three rounds of a tool; returns how often the server refused.
+    /// Runs one input with three tool rounds; returns the number of refusals.
     fn run(self, session: &mut Session, n: usize) -> u32 {
         session.say(&format!("task {n}"));
         let (mut rounds, mut refused) = (0, 0);
@@ -63,7 +63,8 @@ impl Server {
     }
 }
 
-/// A session whose instructions and tools take about 2,800 tokens, of a model whose window is known or taken for 128,000.
+/// A session whose instructions and tools take about 2,800 tokens, of a model whose window is known or taken
+/// for 128,000.
 fn session(assumed: u64, longest_answer: u64) -> Session {
     session_of(RULES_VERSION, assumed, longest_answer)
 }

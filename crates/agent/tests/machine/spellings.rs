@@ -1,4 +1,5 @@
-//! Tables of command lines: spellings around a rule that denies, lines near rules that allow, and what "always" keeps.
+//! Tables of command lines: spellings around a rule that denies, lines near rules that allow, and what
+//! "always" keeps.
 
 use agentx_agent::approval::{Verdict, judge, suggested};
 use agentx_agent::pattern::literal;
@@ -229,7 +230,8 @@ fn what_was_kept_holds_in_its_project_alone() {
     }
 }
 
-/// What a part of a line runs lies where the line went before: a `Makefile` of another project.
+/// The files that a part of a line uses are in the folder that the line entered: a `Makefile` of another
+/// project.
 #[test]
 fn what_was_kept_in_a_project_allows_no_part_of_a_line_that_goes_out_of_it() {
     let mut config = now(&["allow bash: cd *", "allow bash: pushd *"]);
@@ -346,7 +348,8 @@ fn config_before() -> AgentConfig {
     config(ApprovalMode::Ask, &["allow change in **"])
 }
 
-/// A star over a program that reads stands for no option by which it writes, deletes, sends or runs, unless the rule names the option.
+/// A star over a program that reads stands for no option by which it writes, deletes, sends or runs, unless
+/// the rule names the option.
 #[test]
 fn no_star_stands_for_an_option_that_writes_sends_or_runs() {
     let programs = [

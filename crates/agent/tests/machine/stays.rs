@@ -1,4 +1,5 @@
-//! What is sent although the window has moved past it: where no summary could be had, or one was taken out.
+//! Messages that are sent although the window has moved past them: if no summary could be made, or one was
+//! taken out.
 
 use agentx_types::*;
 

@@ -1,5 +1,5 @@
-//! Refusals that mean little: a stray 400 of a gateway, and pictures that one model of several cannot see. Nothing of a session changes for
-//! good because of them.
+//! Refusals that mean little: a stray 400 of a gateway, and pictures that one model of several cannot see.
+//! Nothing of a session changes for good because of them.
 
 use agentx_types::*;
 

@@ -1,5 +1,5 @@
-//! Tools of MCP servers that take too much of the window: the model gets `find_tools`, and what it found stays
-//! where it is in each request after that.
+//! Tools of MCP servers that take too much of the window: the model gets `find_tools`, and what it found
+//! stays where it is in each request after that.
 
 use agentx_types::*;
 use serde_json::json;

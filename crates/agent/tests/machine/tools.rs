@@ -120,7 +120,8 @@ fn arguments_that_are_not_json_and_tools_that_do_not_exist_are_answered() {
     assert!(session.running().is_empty());
 }
 
-/// A model that misspelt `recall` finds it among the tools. Logs of older rules are read as they were written.
+/// A model that misspelt `recall` finds it among the tools. Logs of older rules are read as they were
+/// written.
 #[test]
 fn recall_is_among_the_tools_that_are_named() {
     for (version, named) in [(RULES_VERSION, ", recall."), (8, "finish.")] {

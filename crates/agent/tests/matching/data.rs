@@ -1,4 +1,5 @@
-//! Rules that others wrote for the same format: they can be used as they are, and what they say word for word is found.
+//! Rules that others wrote for the same format: they can be used as they are, and what they say word for word
+//! is found.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +7,7 @@ use agentx_agent::matching::{AnswerParser, FastPath, Finding, Intent, mistakes, 
 use agentx_types::{IntentExample, IntentPattern, IntentReference, IntentRule, IntentVar};
 use serde_json::Value;
 
-/// Where the rules are; `None` where they are missing. Panics then where CI runs.
+/// Returns the folder of the rules; `None` if it is missing. Panics then where CI runs.
 fn folder() -> Option<PathBuf> {
     let root = std::env::var_os("AGENTX_TEST_DATA").map_or_else(
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"),
@@ -102,7 +103,7 @@ fn rules(samples: &[Sample]) -> Vec<IntentRule> {
     samples.iter().map(|sample| sample.rule.clone()).collect()
 }
 
-/// What lines mean, where all of them are of these rules and nothing is noted.
+/// Returns the meaning of lines if all of them are of these rules and nothing is noted.
 fn meaning(rules: &[IntentRule], lines: &str) -> Option<Vec<Intent>> {
     let (mut parser, mut found) = (AnswerParser::default(), Vec::new());
     parser.feed(rules, lines, &mut found);

@@ -1,4 +1,4 @@
-//! What needs no model.
+//! Inputs that need no model.
 
 use agentx_agent::matching::{FastPath, Intent};
 use agentx_types::VarKind;

@@ -1,4 +1,4 @@
-//! What happens to agents that call tools and give each other work, and how it came out.
+//! Agents that call tools and delegate to each other, and the results.
 
 use agentx_types::*;
 use serde_json::Value;
@@ -106,7 +106,7 @@ impl Family {
         }
     }
 
-    /// How a call was answered.
+    /// Returns the result of a call.
     pub(crate) fn result(&self, id: &ToolCallId) -> (ToolStatus, String) {
         let result = |fact: &Fact| match &fact.event {
             Event::ToolResult(result) if result.tool_call_id == *id => {

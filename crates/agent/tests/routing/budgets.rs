@@ -1,5 +1,6 @@
-//! What agents spend together: a limit of one holds for all below it, however they were made and whatever they do. The harness
-//! looks at each model call: none is made where a limit is reached. Each answer costs 11 tokens.
+//! What agents spend together: a limit of one holds for all below it, however they were made and whatever
+//! they do. The harness looks at each model call: none is made where a limit is reached. Each answer costs 11
+//! tokens.
 
 use agentx_agent::delegation_tools;
 use agentx_types::*;
@@ -190,7 +191,7 @@ fn one_in_the_background_spends_what_the_run_that_made_it_may() {
     family.say("go");
     family.calls("boss", "delegate", order("worker", true));
     let worker = id_of(&family, "worker");
-    // The run is over, and its budget goes on to count.
+    // The run is over, and its budget continues to count.
     family.answer("boss", "sent off");
     assert_eq!(family.ends(), [(RunStatus::Completed, "sent off".to_owned())]);
     look(&mut family, "worker");
@@ -235,7 +236,7 @@ fn what_comes_from_the_background_after_the_limit_is_known_to_the_next_run() {
         look(&mut family, "worker");
         family.calls("boss", "look", json!({"path": "a"}));
         assert_eq!(family.ends()[0].0, RunStatus::TimedOut);
-        // It has its answer, or wants to go on.
+        // It has its answer, or wants to continue.
         if text == "found" {
             family.answer("worker", text);
             assert_eq!(family.ends_of(&worker)[0].0, RunStatus::Completed);
@@ -373,7 +374,8 @@ fn a_router_shares_the_budget_with_those_below_its_children() {
     family.check_replay();
 }
 
-/// Each attempt that broke off has cost what it has cost: no other one follows where that has used the budget up.
+/// Each attempt that broke off has cost what it has cost: no other one follows where that has used the budget
+/// up.
 #[test]
 fn a_router_looks_at_its_budget_between_two_attempts() {
     let attempt = |version| {

@@ -1,4 +1,5 @@
-//! What a random history chooses from: what is said, what models answer, how answers end, what limits there are.
+//! What a random history chooses from: what is said, what models answer, how answers end, what limits there
+//! are.
 
 use agentx_types::*;
 
@@ -22,7 +23,7 @@ pub(crate) fn said(choice: u8) -> &'static str {
     )
 }
 
-/// What a model says: to a router, and to anybody.
+/// Returns the answer of a model to a router, and to anybody.
 pub(crate) fn answer(choice: u8) -> &'static str {
     pick(
         &[
@@ -65,7 +66,7 @@ pub(crate) fn limits(choice: u8) -> Limits {
     }
 }
 
-/// What becomes of an input that waits; `None` takes it back.
+/// Returns the change of an input that waits; `None` takes it back.
 pub(crate) fn revised(choice: u8) -> Option<InputMode> {
     pick(
         &[

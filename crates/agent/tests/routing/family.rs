@@ -1,5 +1,6 @@
-//! A session with a router in it: it mints `seq`, keeps the log, and turns what agents want of each other into facts at once. Every
-//! step is taken twice: by the agents, and by copies of them that were written down and read back.
+//! A session with a router in it: it mints `seq`, keeps the log, and turns what agents want of each other
+//! into facts at once. Every step is taken twice: by the agents, and by copies of them that were written down
+//! and read back.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -12,7 +13,7 @@ pub(crate) struct Family {
     pub(crate) config: AgentConfig,
     pub(crate) tree: Tree,
     pub(crate) log: Vec<Fact>,
-    /// What was said at each fact.
+    /// The outputs at each fact.
     pub(crate) said: Vec<Said>,
     /// Model calls, tools and timers that are under way.
     pub(crate) open: Vec<Action>,
@@ -135,7 +136,8 @@ impl Family {
         self.check_rest();
     }
 
-    /// A run of a router lasts until all that it gave to children is done, but for what comes to them from the background.
+    /// A run of a router lasts until all that it gave to children is done, but for what comes to them from
+    /// the background.
     fn check_rest(&self) {
         let works = |agent: &Agent| agent.run().is_some_and(|run| !run.status.is_final());
         let is_plain = |agent: &&Agent| agent.config().agents.is_empty() && works(agent);
@@ -222,13 +224,13 @@ impl Family {
 
     // The world.
 
-    /// Who has an open action of this kind, in order.
+    /// Returns the agents with an open action of this kind, in order.
     pub(crate) fn asks(&self, kind: ActionKind) -> Vec<String> {
         let of_kind = self.open.iter().filter(|open| open.body.kind() == kind);
         of_kind.map(|open| self.name(&open.agent_state_id)).collect()
     }
 
-    /// What people call an agent; those that are gone are called so.
+    /// Returns the name of an agent; closed agents are marked.
     pub(crate) fn name(&self, id: &AgentStateId) -> String {
         let agent = self.tree.agents.get(id);
         agent.map_or_else(|| "gone".to_owned(), |agent| agent.config().name.clone())
@@ -347,7 +349,7 @@ impl Family {
         self.said.iter().flatten()
     }
 
-    /// What each agent was sent and took up, a line each: `music: play [..]`.
+    /// Returns the inputs that each agent was sent and took up, a line each: `music: play [..]`.
     pub(crate) fn inputs(&self) -> Vec<String> {
         let spawned = |id: &AgentStateId| {
             self.log.iter().find_map(|fact| match &fact.event {
@@ -367,7 +369,7 @@ impl Family {
         self.heard().filter_map(input).collect()
     }
 
-    /// How the runs of who people talk to ended, with the last answer and the reason.
+    /// Returns the ends of the main agent's runs, with the last answer and the reason.
     pub(crate) fn ends(&self) -> Vec<(RunStatus, String)> {
         self.ends_of(&Self::root())
     }
@@ -391,7 +393,7 @@ impl Family {
         ends
     }
 
-    /// What the router said in whole messages.
+    /// Returns the router's complete messages.
     pub(crate) fn router_said(&self) -> Vec<ContentPart> {
         let parts = |(id, output): &(AgentStateId, AgentOutput)| match output {
             AgentOutput::Message(MessageOutput::Assistant { message, .. }) if *id == Self::root() => {

@@ -1,4 +1,4 @@
-//! Who gets which input.
+//! The routing of inputs.
 
 use agentx_types::*;
 

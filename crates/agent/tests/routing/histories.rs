@@ -1,5 +1,6 @@
-//! Random histories of a router and its children: whatever happens in whatever order, every input has its end, nothing hangs and
-//! nothing is lost. The harness compares each step with that of copies that were written down and read back.
+//! Random histories of a router and its children: whatever happens in whatever order, every input has its
+//! end, nothing hangs and nothing is lost. The harness compares each step with that of copies that were
+//! written down and read back.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +13,7 @@ use crate::budgets::boss;
 use crate::choices::*;
 use crate::family::*;
 
-/// One thing that happens: what, and two choices about it.
+/// An event of a history: its kind, and two choices about it.
 type Op = (u8, u8, u8);
 
 fn of_kind(family: &Family, kind: ActionKind) -> Vec<Action> {
@@ -295,7 +296,7 @@ fn check_runs(family: &Family) {
     assert_eq!(root.at_work(), None);
 }
 
-/// What was said to an agent is taken up by it once, or it is closed.
+/// Checks that an agent takes up each input once, or is closed.
 fn check_inputs(family: &Family) {
     let mut closed: BTreeSet<&AgentStateId> = BTreeSet::new();
     let (mut said, mut taken_back) = (Vec::new(), BTreeSet::new());
@@ -328,7 +329,7 @@ fn check_inputs(family: &Family) {
     }
 }
 
-/// Who gets what no rule fits: nobody special, a router, or one that gives work to others.
+/// Returns the default route: no special agent, a router, or one that delegates.
 fn default(nested: u8) -> AgentConfig {
     let inner = AgentConfig {
         name: "inner".into(),

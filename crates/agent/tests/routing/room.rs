@@ -1,4 +1,4 @@
-//! How many agents there may be, and what becomes of those whose maker stops them or goes.
+//! The limit on the number of agents, and the end of children whose parent stops them or closes.
 
 use agentx_types::*;
 use serde_json::json;
@@ -21,7 +21,8 @@ fn the_one_too_many_is_refused_and_says_what_to_do() {
     family.check_replay();
 }
 
-/// How delegations at once are answered in a session that has so many other agents, and had so many made.
+/// Returns the answers to concurrent delegations in a session that has this number of other agents, and had
+/// this number created.
 fn answers(others: u32, made: u32) -> (Family, Vec<(ToolStatus, String)>) {
     let mut family = office(Limits::default());
     family.say("go");
@@ -78,7 +79,7 @@ fn a_router_makes_no_agent_where_there_is_no_room() {
     family.say("play");
     family.answer("music", "la");
     family.tree.others = 256;
-    // Who is there already goes on.
+    // Who is there already continues.
     family.say("play");
     family.answer("music", "la");
     assert_eq!(

@@ -1,4 +1,4 @@
-//! How runs of a router end before their answer, and what is left where a process dies.
+//! Ends of a router's runs before their answer, and the state after a process dies.
 
 use agentx_types::*;
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) type Event = EnvironmentEvent;
 pub(crate) type Fact = Envelope<Event>;
-/// What agents said, each in its own name.
+/// The outputs of agents, each with the agent's id.
 pub(crate) type Said = Vec<(AgentStateId, AgentOutput)>;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -16,7 +16,7 @@ pub(crate) struct Tree {
     pub(crate) agents: BTreeMap<AgentStateId, Agent>,
     parents: BTreeMap<AgentStateId, AgentStateId>,
     pub(crate) made: u32,
-    /// As many more are there, whom nobody here made.
+    /// The number of further agents, whose parents are not here.
     pub(crate) others: u32,
 }
 

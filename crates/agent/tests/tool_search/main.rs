@@ -1,7 +1,7 @@
 //! Searching the tools of servers: whether the right one is found, and what requests have.
 //!
-//! The 200 tools (`tools.txt`: server, name, description, parameters) and the 50 sentences (`sentences.txt`: the
-//! right tool, and how a person might ask for it) are made up. No sentence copies a description.
+//! The 200 tools (`tools.txt`: server, name, description, parameters) and the 50 sentences (`sentences.txt`:
+//! the right tool, and how a person might ask for it) are made up. No sentence copies a description.
 #![allow(clippy::unwrap_used, reason = "a test that cannot start fails")]
 
 use std::collections::BTreeMap;

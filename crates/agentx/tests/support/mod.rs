@@ -1,4 +1,4 @@
-//! Where cargo puts things, and how programs are run: without a key, in a home of their own.
+//! Paths of cargo's output, and the environment of programs: without a key, in a home of their own.
 
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use tokio::process::Command;
 
-/// The workspace.
 pub(crate) fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .ancestors()
@@ -46,7 +45,7 @@ pub(crate) async fn run(command: &mut Command, bound: Duration) -> Output {
         .unwrap()
 }
 
-/// What a program prints that has to end well.
+/// Returns the output of a program that has to succeed.
 pub(crate) async fn printed(command: &mut Command, bound: Duration) -> String {
     let output = run(command, bound).await;
     assert!(

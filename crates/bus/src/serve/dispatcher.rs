@@ -48,15 +48,16 @@ pub struct Dispatcher<Q: Addressed> {
 }
 
 impl<Q: Addressed> Dispatcher<Q> {
-    /// A dispatcher without responders. It needs a tokio runtime only where responders leave while requests wait.
+    /// A dispatcher without responders. It needs a tokio runtime only where responders leave while requests
+    /// wait.
     pub fn new() -> Self {
         Self {
             shared: Arc::new(DispatcherShared::new()),
         }
     }
 
-    /// Attaches a responder that takes its requests one by one. When this returns, it is the one that gets what it serves most
-    /// specifically.
+    /// Attaches a responder that takes its requests one by one. When this returns, it is the one that gets
+    /// what it serves most specifically.
     pub fn serve(&self, serve: Serve) -> Requests<Q> {
         let (sender, claims) = mpsc::channel(serve.capacity);
         let responder = self.attach(serve, ClaimDelivery::Channel(sender));
@@ -67,8 +68,8 @@ impl<Q: Addressed> Dispatcher<Q> {
         }
     }
 
-    /// Attaches a responder that is called with each request, on the thread of whoever asks or frees a place: it has to be quick, as by
-    /// starting a task. It is dropped when it is detached, or with the dispatcher.
+    /// Attaches a responder that is called with each request, on the thread of whoever asks or frees a place:
+    /// it has to be quick, as by starting a task. It is dropped when it is detached, or with the dispatcher.
     pub fn serve_with(
         &self,
         serve: Serve,
@@ -100,7 +101,8 @@ impl<Q: Addressed> Dispatcher<Q> {
     ///
     /// # Errors
     ///
-    /// Returns [`RequestError`] if nobody serves the request or too many requests wait. Nothing was done then.
+    /// Returns [`RequestError`] if nobody serves the request or too many requests wait. Nothing was done
+    /// then.
     pub fn request(&self, request: impl Into<Arc<Q>>) -> Result<Ticket<Q>, RequestError> {
         let request = request.into();
         let address = Address {

@@ -1,4 +1,5 @@
-//! The shell around the [`Scheduler`]: one lock, the channels to responders, and the timer for what nobody serves any more.
+//! The shell around the [`Scheduler`]: one lock, the channels to responders, and the timer for what nobody
+//! serves any more.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -28,20 +29,24 @@ pub(super) struct DispatcherState<Q: Addressed> {
     pub(super) scheduler: Scheduler,
     pub(super) responders: BTreeMap<ResponderId, ResponderChannel<Q>>,
     pub(super) requests: BTreeMap<RequestId, PendingRequest<Q>>,
-    /// Requests that have ended. They are dropped when the state is free again: what is inside them is the code of others.
+    /// Requests that have ended. They are dropped when the state is free again: what is inside them is the
+    /// code of others.
     ended: Vec<PendingRequest<Q>>,
 }
 
 /// The way to a responder.
 pub(super) struct ResponderChannel<Q: Addressed> {
     pub(super) serve: Serve,
-    /// Has room for as many as the responder may have: what is on its way counts as given. `None` when it takes nothing new.
+    /// Has room for as many as the responder may have: what is on its way counts as given. `None` when it
+    /// takes nothing new.
     pub(super) way: ClaimDelivery<Q>,
 }
 
 /// The delivery of a claim to a responder.
 pub(super) enum ClaimDelivery<Q: Addressed> {
-    /// It takes them one by one. The channel has room for as many as it may have: what is on its way counts as given.
+    /// The responder takes requests one by one. The channel's capacity is the responder's limit: a request in
+    /// the channel counts as delivered. The channel has room for as many as it may have: what is on its way
+    /// counts as given.
     Channel(mpsc::Sender<Claim<Q>>),
     /// A function that gets each request.
     Handler(Handler<Q>),
@@ -180,7 +185,7 @@ impl<Q: Addressed> DispatcherShared<Q> {
     }
 
     /// Abandons a request whose caller is gone: a waiting request is removed, and the responder that has it
-    /// is told to drop it.
+    /// is asked to drop it.
     pub(super) fn abandon(self: &Arc<Self>, id: RequestId) {
         self.cancel(id);
         let abandoned = self

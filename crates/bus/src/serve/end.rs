@@ -24,12 +24,12 @@ pub enum RequestError {
 /// The end of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestEnd {
-    /// Its responder said all that there is to say.
+    /// The responder has emitted the complete outcome.
     Settled,
     /// A responder had it and is gone, or dropped it: whether it was done is not known.
     Lost,
     /// Cancelled before any responder had it: nothing was done.
     Cancelled,
-    /// Its responder left before it had it, and nobody else came who serves it: nothing was done.
+    /// The responder left before it had the request, and no other responder serves it: nothing was done.
     Unserved,
 }

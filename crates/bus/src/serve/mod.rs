@@ -1,8 +1,8 @@
 //! Serving: how a request on a topic finds the one responder that answers it.
 //!
-//! Events go to whoever subscribes; a request goes to exactly one responder, or fails by name. [`Dispatcher::serve`] attaches a
-//! responder, which takes [`Claim`]s from its [`Requests`]; [`Dispatcher::request`] hands in a request and returns a [`Ticket`] that says
-//! how it ended:
+//! Events go to whoever subscribes; a request goes to exactly one responder, or fails by name.
+//! [`Dispatcher::serve`] attaches a responder, which takes [`Claim`]s from its [`Requests`];
+//! [`Dispatcher::request`] hands in a request and returns a [`Ticket`] that says how it ended:
 //!
 //! ```text
 //! request ──▶ waiting ──▶ claimed ──▶ settled

@@ -61,7 +61,7 @@ impl Serve {
 pub enum Grace {
     /// The responder finishes its open requests.
     Finish,
-    /// Its requests are lost.
+    /// The requests are lost.
     Now,
 }
 

@@ -1,8 +1,8 @@
 //! Assigns requests to responders: a pure state machine without channels, tasks or a clock.
 //!
-//! A request belongs to the most specific responder that serves its topic and key; among equals, to the one attached last. While that one
-//! has no place, the request waits, and the sessions that wait take turns. A request is given to one responder, once: what was given
-//! and then lost is never given again.
+//! A request belongs to the most specific responder that serves its topic and key; among equals, to the one
+//! attached last. While that one has no place, the request waits, and the sessions that wait take turns. A
+//! request is given to one responder, once: what was given and then lost is never given again.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -139,7 +139,8 @@ impl Scheduler {
         (id, effects)
     }
 
-    /// A responder takes nothing new from now on, and settles what it has. What waits for it goes to others; `now` is when.
+    /// A responder takes nothing new from now on, and settles what it has. What waits for it goes to others;
+    /// `now` is when.
     pub(crate) fn leave(&mut self, id: ResponderId, now: Duration) -> Vec<SchedulerOutput> {
         let Some(responder) = self.responders.get_mut(&id) else {
             return Vec::new();
@@ -203,7 +204,8 @@ impl Scheduler {
         Cancelled::Removed
     }
 
-    /// A request that was given was settled or lost: its place is free, for the next one that waits. `None` if it had ended already.
+    /// A request that was given was settled or lost: its place is free, for the next one that waits. `None`
+    /// if it had ended already.
     pub(crate) fn ended(&mut self, id: RequestId, settled: bool) -> Option<Vec<SchedulerOutput>> {
         let entry = self.requests.get(&id)?;
         let QueuePlace::Claimed(responder_id) = entry.place else {
@@ -311,7 +313,8 @@ impl Scheduler {
     }
 }
 
-/// Requests in order, where the sessions that wait take turns: a session with a thousand requests delays another by one.
+/// Requests in order, if the sessions that wait take turns: a session with a thousand requests delays another
+/// by one.
 #[derive(Default)]
 struct FairQueue {
     by_session: BTreeMap<Arc<str>, VecDeque<RequestId>>,

@@ -38,7 +38,7 @@ impl Routed for Event {
     }
 }
 
-/// An event that is told from others by its number alone.
+/// An event that is distinguished from others by its number alone.
 pub(crate) fn event(number: u32) -> Event {
     on_topic(number, "notes")
 }
@@ -77,7 +77,7 @@ pub(crate) fn poll<F: Future + ?Sized>(future: Pin<&mut F>) -> (Poll<F::Output>,
     (polled, flag)
 }
 
-/// What is there for a reader by now: `"1 2 [3 lost] 6 | the bus is closed"`.
+/// Returns the deliveries that are ready for a reader: `"1 2 [3 lost] 6 | the bus is closed"`.
 pub(crate) fn read_all(subscription: &mut BusSubscription<Event>) -> String {
     let mut seen = Vec::new();
     loop {

@@ -1,5 +1,5 @@
-//! The search for the files that `@` and a part of a name may mean. It runs on a thread, so that no key waits for a disk, and what it
-//! finds is shown as it comes.
+//! The search for the files that `@` and a part of a name may mean. It runs on a thread, so that no key waits
+//! for a disk, and what it finds is shown as it comes.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -96,7 +96,8 @@ impl FileSearch {
         (self.next, self.latest) = (None, None);
     }
 
-    /// The names that were reported last and still fit what is written: they are shown until the search for it reports.
+    /// The names that were reported last and still fit what is written: they are shown until the search for
+    /// it reports.
     pub(crate) fn known(&self, written: &str) -> Vec<String> {
         let Some(latest) = &self.latest else {
             return Vec::new();

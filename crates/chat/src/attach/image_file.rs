@@ -1,4 +1,5 @@
-//! A file that is named as an image, with `--image`: what is none is refused with its kind, before anything is sent.
+//! A file that is named as an image, with `--image`: what is none is refused with its kind, before anything
+//! is sent.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -15,7 +16,8 @@ const HINT: &str = "name a picture: png, jpeg, gif or webp; other files go along
 /// Refuses a file that is not an image that models accept.
 ///
 /// # Errors
-/// Returns an error if the file does not exist, cannot be read, is of another kind, or is an image whose name does not end like one.
+/// Returns an error if the file does not exist, cannot be read, is of another kind, or is an image whose name
+/// does not end like one.
 pub(super) fn check(file: &Path) -> Result<(), ChatError> {
     let name = visible(&file.to_string_lossy());
     if !file.is_file() {

@@ -1,5 +1,5 @@
-//! A word with `@` that names no file: whether a file was meant, which only a note says, because `@name` is also how people, decorators
-//! and packages are named.
+//! A word with `@` that names no file: whether a file was meant, which only a note says, because `@name` is
+//! also how people, decorators and packages are named.
 
 use std::path::Path;
 
@@ -48,7 +48,8 @@ pub(super) fn is_path(name: &str, workspace: &Path) -> bool {
         || (!top.is_empty() && workspace.join(top).is_dir())
 }
 
-/// A file whose name is nearly that one, beside where it would be, or one of that name elsewhere in the workspace.
+/// A file whose name is nearly that one, beside where it would be, or one of that name elsewhere in the
+/// workspace.
 fn similar(name: &str, workspace: &Path) -> Option<String> {
     let written = &name[..name.rfind('/').map_or(0, |at| at + 1)];
     let last = &name[written.len()..];

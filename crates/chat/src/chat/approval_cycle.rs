@@ -1,4 +1,5 @@
-//! Shift-Tab: changes who decides about calls that no rule covers, one mode per press. What is recorded is what `/approve-mode` records.
+//! Shift-Tab: changes who decides about calls that no rule covers, one mode per press. What is recorded is
+//! what `/approve-mode` records.
 
 use agentx::runtime::RuntimeError;
 use agentx::types::ApprovalMode;
@@ -15,7 +16,8 @@ pub(super) fn is_wanted(key: &KeyEvent) -> bool {
     key.code == KeyCode::BackTab && key.kind != KeyEventKind::Release
 }
 
-/// The modes after this one, in the order in which they are tried. `auto` is the last, so that the first press makes nothing freer.
+/// The modes after this one, in the order in which they are tried. `auto` is the last, so that the first
+/// press makes nothing freer.
 fn after(mode: ApprovalMode) -> [ApprovalMode; 2] {
     match mode {
         ApprovalMode::Ask => [ApprovalMode::Deny, ApprovalMode::Auto],
@@ -34,7 +36,7 @@ fn word(mode: ApprovalMode) -> &'static str {
 }
 
 impl Chat<'_> {
-    /// Takes the next mode. One that the operator of a server does not allow is passed over.
+    /// Takes the next mode. One that the operator of a server does not allow is ignored.
     pub(super) async fn cycle_approval(&mut self) {
         if self.is_read_only() {
             return self.hint(READ_ONLY);

@@ -27,8 +27,8 @@ impl Chat<'_> {
         .await
     }
 
-    /// Prints the question that is open, if it was not open before. Who may not answer sees it all the same. With `--yes` it is
-    /// answered in the person's place.
+    /// Prints the question that is open, if it was not open before. Who may not answer sees it all the same.
+    /// With `--yes` it is answered in the person's place.
     pub(super) async fn ask_if_new(&mut self, before: Option<&ToolCallId>) {
         self.say_yes().await;
         let may_answer = self.question().is_some();
@@ -67,7 +67,8 @@ impl Chat<'_> {
         }
     }
 
-    /// Answers with yes where `--yes` wants it and the session still asks nobody by itself: `/approve-mode` ends that.
+    /// Answers with yes where `--yes` wants it and the session still asks nobody by itself: `/approve-mode`
+    /// ends that.
     async fn say_yes(&mut self) {
         if !self.approvals.auto_approve || self.status.activity.approval() != ApprovalMode::Auto {
             return;
@@ -80,7 +81,8 @@ impl Chat<'_> {
         while let Some(question) = self.status.question().filter(is_about_call) {
             let yes = ApprovalInput::new(question.tool_call_id.clone(), ApprovalDecision::Once);
             let id = yes.tool_call_id.clone();
-            // One that was answered elsewhere is settled too; any other failure leaves the question to the person.
+            // One that was answered elsewhere is settled too; any other failure leaves the question to the
+            // person.
             match session.approve(yes).await {
                 Ok(_) | Err(RuntimeError::Refused(_)) => self.status.settle_question(&id),
                 Err(_) => return,
@@ -161,7 +163,7 @@ impl Chat<'_> {
     }
 
     /// Returns whether a key answers the question that is open, whatever is written. With the keys of vi only
-    /// where nothing is: Esc and a letter, typed fast, look like the letter with Alt.
+    /// if nothing is: Esc and a letter, typed fast, look like the letter with Alt.
     pub(super) fn decides_at_once(&self, key: &KeyEvent) -> bool {
         question_timing::decision(key).is_some()
             && self.display.has_editor()

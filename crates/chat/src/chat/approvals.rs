@@ -19,12 +19,14 @@ pub(crate) struct Approvals {
     pub(super) answers: Answers,
     /// Whether questions are answered with yes, as `--yes` wants it.
     pub(super) auto_approve: bool,
-    /// Whether rules or the approval mode changed while a question was open, so that they may have settled it.
+    /// Whether rules or the approval mode changed while a question was open, so that they may have settled
+    /// it.
     pub(super) rules_changed: bool,
 }
 
 impl Approvals {
-    /// Notes whether rules may settle the questions that are open. `was_asked` if one was open before this event.
+    /// Notes whether rules may settle the questions that are open. `was_asked` if one was open before this
+    /// event.
     pub(super) fn note_rule_changes(&mut self, event: &RuntimeEvent, was_asked: bool) {
         match event {
             RuntimeEvent::ApprovalRequested(_) if !was_asked => self.rules_changed = false,
@@ -43,7 +45,8 @@ impl Approvals {
         self.rules_changed |= matches!(decision, ApprovalDecision::Session | ApprovalDecision::Always);
     }
 
-    /// The notice about the open question `asked`, if this event allows its call although nobody here answered.
+    /// The notice about the open question `asked`, if this event allows its call although nobody here
+    /// answered.
     pub(super) fn why_settled(
         &self,
         event: &RuntimeEvent,

@@ -23,7 +23,7 @@ impl Chat<'_> {
         if !content.iter().any(|part| matches!(part, ContentPart::Image(_))) {
             return Ok(content);
         }
-        // Where that cannot be asked, the session says what is wrong.
+        // If that cannot be asked, the session says what is wrong.
         let Ok(config) = self.agent_config().await else {
             return Ok(content);
         };

@@ -1,7 +1,8 @@
-//! A chat whose server is away: commands that need nothing of it are answered at once, and the others say so instead of waiting.
+//! A chat whose server is away: commands that need nothing of it are answered at once, and the others say so
+//! instead of waiting.
 //!
-//! Messages wait for the server, in the order in which they were typed. While one is waited for, what is typed goes into the line as
-//! always, so that a command behind it is answered, too.
+//! Messages wait for the server, in the order in which they were typed. While one is waited for, what is
+//! typed goes into the line as always, so that a command behind it is answered, too.
 
 use crossterm::event::KeyEvent;
 
@@ -21,7 +22,8 @@ use agentx_terminal::EditOutcome;
 const AWAY: &str = "the server is away; try again when it is connected again";
 
 impl Chat<'_> {
-    /// The answer to a command while the server is away: that of a command that needs nothing of it, else that it is away.
+    /// The answer to a command while the server is away: that of a command that needs nothing of it, else
+    /// that it is away.
     pub(super) fn answer_while_away(&mut self, command: &Slash) -> Result<String, ChatError> {
         Ok(match command {
             Slash::Help(about) => slash::help(about.as_deref(), self.display.width()),
@@ -43,7 +45,8 @@ impl Chat<'_> {
         })
     }
 
-    /// Takes a key or text while the server is away and something is waited for there. Returns it if it has to wait.
+    /// Takes a key or text while the server is away and something is waited for there. Returns it if it has
+    /// to wait.
     pub(super) fn typed_while_away(
         &mut self,
         input: TerminalInput,

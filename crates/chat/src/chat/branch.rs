@@ -36,7 +36,7 @@ impl Chat<'_> {
         self.put_the_question(&history, at + 1, None, true).await
     }
 
-    /// Goes on in a copy of the session, whole or up to an event.
+    /// Continues in a copy of the session, complete or up to an event.
     pub(super) async fn go_on_in_a_copy(&mut self, at: Option<u64>) -> Result<String, ChatError> {
         let Some(session) = self.connection.session() else {
             return Ok("there is nothing to fork yet".to_owned());
@@ -58,7 +58,8 @@ impl Chat<'_> {
             match session_opening::leave_if_failed(self.place, opened.as_ref(), joined).await {
                 Ok(joined) => joined,
                 Err(error) => {
-                    // The chat continues in the session that it was in; who is there is known again with the connection.
+                    // The chat continues in the session that it was in; who is there is known again with the
+                    // connection.
                     let _ = self.connection.company.join(&parent).await;
                     return Err(error);
                 }
@@ -94,8 +95,8 @@ impl Chat<'_> {
         &mut self,
         session: &Arc<dyn Session>,
     ) -> Result<(SessionState, AnyFollower), ChatError> {
-        // A server opens a copy when somebody joins it, and ends the run there in whose middle it was cut: only then is it known how
-        // the copy stands.
+        // A server opens a copy when somebody joins it, and ends the run there in whose middle it was cut:
+        // only then is it known how the copy stands.
         self.connection.company.join(session.id()).await?;
         let state = session.state().await?;
         let events = AnyFollower::new(session.clone(), state.last_seq, View::Runtime).await?;

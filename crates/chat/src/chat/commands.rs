@@ -114,8 +114,8 @@ impl Chat<'_> {
         true
     }
 
-    /// Runs `/model` without a name: opens a list to choose from if the terminal has room for one, else prints
-    /// a table.
+    /// Runs `/model` without a name: opens a list to choose from if the terminal has room for one, else
+    /// prints a table.
     async fn choose_model(&mut self) -> Result<String, ChatError> {
         if self.opens_menu("model").await {
             Ok(String::new())
@@ -140,7 +140,8 @@ impl Chat<'_> {
         })
     }
 
-    /// The models that are known, also those of servers of the person's own, and a line for each server that does not say what it has.
+    /// The models that are known, also those of servers of the user, and a line for each server that does not
+    /// say what it has.
     pub(super) async fn known_models_of_place(
         &mut self,
         current: &ModelSpec,
@@ -196,7 +197,8 @@ impl Chat<'_> {
         })
     }
 
-    /// Returns what a person should know where the conversation has pictures, and the model that is asked now takes none.
+    /// Returns what a person should know where the conversation has pictures, and the model that is asked now
+    /// takes none.
     async fn note_of_pictures(&self) -> Result<Option<String>, ChatError> {
         let Some(state) = self.connection.state().await? else {
             return Ok(None);
@@ -340,7 +342,8 @@ impl Chat<'_> {
         self.connection.company.wish(wish).await
     }
 
-    /// Ends a command in the background, or all of them. How one of the agent's ended is told when the session says so.
+    /// Ends a command in the background, or all of them. The end of an agent's command is reported when the
+    /// session says so.
     async fn stop_job(&mut self, wanted: &str) -> Result<String, ChatError> {
         let names = match wanted {
             "all" => self.programs.jobs.names(),

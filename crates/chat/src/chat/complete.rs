@@ -1,4 +1,5 @@
-//! Completion with Tab: commands and their words, models, sessions, and files where a path is written or `@` begins one.
+//! Completion with Tab: commands and their words, models, sessions, and files where a path is written or `@`
+//! begins one.
 
 use std::path::Path;
 use std::time::Duration;
@@ -18,7 +19,8 @@ use crate::session_opening;
 
 /// Maximum number of latest sessions to search.
 const KNOWN_SESSIONS: usize = 200;
-/// Maximum time for which Tab waits for a disk. A search has shorter bounds, but a call of the system may not return.
+/// Maximum time for which Tab waits for a disk. A search has shorter bounds, but a call of the system may not
+/// return.
 const LONGEST: Duration = Duration::from_millis(500);
 /// Maximum number of completions to show beside each other.
 const SHOWN: usize = 24;
@@ -99,7 +101,8 @@ impl Completion {
 type NameDescriptions = Vec<(String, String)>;
 
 impl Chat<'_> {
-    /// Completes what stands before the cursor as far as there is one way, and shows the ways where there are several.
+    /// Completes what stands before the cursor as far as there is one way, and shows the ways where there are
+    /// several.
     pub(super) async fn complete(&mut self) {
         let before = self.composer.editor.text()[..self.composer.editor.cursor()].to_owned();
         let known = self.names_after(&before).await;
@@ -176,7 +179,8 @@ impl Chat<'_> {
         known
     }
 
-    /// The latest sessions of this workspace but this one; those of all workspaces without one, none where they cannot be had now.
+    /// The latest sessions of this workspace but this one; those of all workspaces without one, none if they
+    /// cannot be had now.
     pub(super) async fn known_sessions(&mut self, workspace: Option<String>) -> NameDescriptions {
         let runtime = self.place.shared();
         let own = match &self.connection.site {

@@ -85,7 +85,7 @@ impl Composer {
         }
     }
 
-    /// Says where what was taken back is, where that cannot be seen.
+    /// Says where what was taken back is, if that cannot be seen.
     pub(super) fn location_notice(&self) -> String {
         let hidden = self.editor.is_stashed();
         let words = if hidden {

@@ -34,11 +34,10 @@ pub(crate) struct Display<'a> {
     pub(super) status_row: StatusRow,
     /// The open queries to the terminal about itself.
     pub(super) queries: TerminalQueries,
-    /// The line that has not ended, where only whole ones are printed.
+    /// The line that has not ended, if only complete ones are printed.
     pub(super) spoken: String,
     pub(super) prompt: Prompt,
     pub(super) pace: Pace,
-    /// The title of the terminal.
     pub(super) title: TerminalTitle,
     /// The last answer with words, for `/copy` while the server is away.
     pub(super) last_answer: Option<String>,
@@ -229,7 +228,7 @@ impl<'a> Display<'a> {
         ChatFlow::Continue
     }
 
-    /// Prints what the person said, all of it, where the terminal has not done so.
+    /// Prints what the person said, all of it, if the terminal has not done so.
     pub(super) fn echo(&mut self, text: &str) {
         if matches!(self.face, ChatInterface::Lines { eager: true }) {
             return;

@@ -124,7 +124,7 @@ impl Chat<'_> {
 
     /// Returns the rows about current activities.
     fn beside(&self) -> Vec<String> {
-        // Without a connection nobody knows what goes on.
+        // Without a connection nobody knows what happens.
         let mut beside = if self.status.is_busy() && !self.connection.company.is_cut_off() {
             self.display.transcript.running(units::now())
         } else {

@@ -1,4 +1,5 @@
-//! Decides when the screen is painted: at once after a key, and while an answer streams only as often as a person can see.
+//! Decides when the screen is painted: at once after a key, and while an answer streams only as often as a
+//! person can see.
 
 use tokio::time::{Duration, Instant};
 
@@ -27,7 +28,8 @@ pub(super) struct Pace {
     hurries: bool,
     /// Whether events have come since the latest frame.
     heard: bool,
-    /// Whether events came before the latest frame too: then the next ones are shown with the next frame, and need not be read before.
+    /// Whether events came before the latest frame too: then the next ones are shown with the next frame, and
+    /// need not be read before.
     streams: bool,
 }
 

@@ -1,5 +1,5 @@
-//! Reading again what was folded or cut: reasoning and the output of tools, whole, from the log; nothing is kept in memory for it.
-//! What has scrolled away is never touched: it is printed below.
+//! Prints folded reasoning and shortened tool output in full, from the log; nothing is kept in memory for it.
+//! Lines in the scrollback are never changed: the text is printed below them.
 
 use agentx::runtime::{Delivery, View};
 use agentx::types::{AgentStateId, ContentPart, Envelope, RuntimeEvent, Timestamp, ToolCallId};

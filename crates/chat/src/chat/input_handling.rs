@@ -24,7 +24,8 @@ const TOO_LATE: &str = "  ignored: the question was no longer open";
 const CLEAR: &str = "Ctrl-L clears the screen; /clear begins a new session";
 
 impl Chat<'_> {
-    /// Takes an input, and those that are there already: what was pasted or typed fast is one change of the screen.
+    /// Takes an input, and those that are there already: what was pasted or typed fast is one change of the
+    /// screen.
     pub(super) async fn inputs(&mut self, first: TerminalInput) -> Result<ChatFlow, ChatError> {
         self.display.pace.hurry();
         let mut next = Some(first);
@@ -273,7 +274,7 @@ impl Chat<'_> {
         Ok(ChatFlow::Continue)
     }
 
-    /// Shows an error and goes on.
+    /// Shows an error and continues.
     pub(super) fn complain(&mut self, error: &ChatError) {
         let text = match error {
             // What can be done about it is done here.

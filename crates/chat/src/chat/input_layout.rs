@@ -69,8 +69,8 @@ pub(super) fn layout(line: &InputLine, columns: usize, most: usize) -> Layout {
     }
 }
 
-/// Returns the rows of the prompt. A question that is wider than the terminal is broken between its words, with
-/// room for an answer.
+/// Returns the rows of the prompt. A question that is wider than the terminal is broken between its words,
+/// with room for an answer.
 fn prompt_rows(prompt: &str, columns: usize) -> Vec<String> {
     if prompt.width() < columns {
         return vec![prompt.to_owned()];

@@ -1,5 +1,6 @@
-//! Commands in the background, as a chat tells of them: in its status row, when one ends, and before it leaves, because they end with the
-//! program. The agent's are known from events, and those that the person's own commands left running from their process group.
+//! Commands in the background, as a chat tells of them: in its status row, when one ends, and before it
+//! leaves, because they end with the program. The agent's are known from events, and those that the person's
+//! own commands left running from their process group.
 
 use agentx::tools::LeftInGroup;
 use agentx::types::{JobFinished, RuntimeEvent, Timestamp, ToolCallId};
@@ -33,12 +34,12 @@ struct ShownJob {
     id: String,
     command: String,
     since: Timestamp,
-    /// The processes, where a command of the person's own left them running.
+    /// The processes, if a command of the user left them running.
     left: Option<LeftInGroup>,
 }
 
 impl JobList {
-    /// A command of the person's own left this running. Returns its name.
+    /// A command of the user left this running. Returns its name.
     pub(crate) fn left_running(&mut self, command: &str, left: LeftInGroup, since: Timestamp) -> String {
         self.own += 1;
         self.warned = None;
@@ -52,12 +53,12 @@ impl JobList {
         id
     }
 
-    /// Returns whether a command of the person's own is among them.
+    /// Returns whether a command of the user is among them.
     pub(crate) fn has_own(&self) -> bool {
         self.running.iter().any(|job| job.left.is_some())
     }
 
-    /// Forgets those of the person's own that have ended; says which.
+    /// Forgets those of the user that have ended; says which.
     pub(crate) fn own_that_ended(&mut self) -> Vec<String> {
         let is_over = |job: &mut ShownJob| job.left.as_ref().is_some_and(|left| !left.still_runs());
         self.running
@@ -66,7 +67,7 @@ impl JobList {
             .collect()
     }
 
-    /// Ends one of the person's own; whether it is one.
+    /// Ends a job of the user; returns whether it is one.
     pub(crate) fn stop_own(&mut self, name: &str) -> bool {
         let before = self.running.len();
         self.running.retain(|job| job.id != name || job.left.is_none());
@@ -96,7 +97,8 @@ impl JobList {
         }
     }
 
-    /// Notes that a call has its result. A job that it started may still run, or one that it asked about has ended.
+    /// Notes that a call has its result. A job that it started may still run, or one that it asked about has
+    /// ended.
     fn answered(&mut self, call: &ToolCallId, details: Option<&Value>, since: Timestamp) {
         let at = self.called.iter().position(|(id, _)| id == call);
         let command = at.map(|at| self.called.remove(at).1);
@@ -164,9 +166,9 @@ impl JobList {
         )
     }
 
-    /// Takes note that another process has taken the session over, such as a server that was started again, or
-    /// that the chat has left it. The agent's commands in the background ended with it; those of the person's
-    /// own continue.
+    /// Takes note that another process has taken the session over, such as a server that was started again,
+    /// or that the chat has left it. The agent's commands in the background ended with it; those of the user
+    /// continue.
     pub(crate) fn ended_with_their_program(&mut self) -> Option<String> {
         self.called.clear();
         let (own, agents) = std::mem::take(&mut self.running)
@@ -194,7 +196,8 @@ impl JobList {
         }
     }
 
-    /// The warning, once, before a `command` that ends jobs of which the person may not know. Those of a server go on there.
+    /// The warning, once, before a `command` that ends jobs of which the person may not know. Those of a
+    /// server continue there.
     pub(crate) fn warning(&mut self, command: &str, is_here: bool) -> Option<String> {
         let ends: Vec<&ShownJob> = self.that_end(is_here).collect();
         let warning = self.warning_about(command, &ends)?;
@@ -227,7 +230,8 @@ impl JobList {
         ))
     }
 
-    /// The person goes on with something else than the `command` that they were warned about: before that, they are warned again.
+    /// The person continues with something else than the `command` that they were warned about: before that,
+    /// they are warned again.
     pub(crate) fn warn_again(&mut self, command: Option<&str>) {
         self.warned.take_if(|warned| command != Some(warned));
     }

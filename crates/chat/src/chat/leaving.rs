@@ -55,7 +55,8 @@ impl Chat<'_> {
         }
     }
 
-    /// A person wants to leave. Where that ends commands in the background, they are named first, as a shell does it.
+    /// A person wants to leave. If that ends commands in the background, they are named first, as a shell
+    /// does it.
     pub(super) fn leave(&mut self) -> ChatFlow {
         let (is_here, is_asked) = (
             self.place.remote().is_none(),
@@ -73,7 +74,8 @@ impl Chat<'_> {
         }
     }
 
-    /// The session, where nothing runs in it and nothing waits: a run that goes on at a server keeps what it was given.
+    /// The session, if nothing runs in it and nothing waits: a run that continues at a server keeps what it
+    /// was given.
     pub fn session_at_rest(&self) -> Option<Arc<dyn Session>> {
         let session = self.connection.session()?;
         (!self.works() && self.status.queue.is_empty()).then(|| session.clone())
@@ -100,8 +102,8 @@ impl Chat<'_> {
         Ok(flow)
     }
 
-    /// Handles Ctrl-D, which leaves. If that would stop a run here, it takes a second one soon after; the queue
-    /// stays as it is.
+    /// Handles Ctrl-D, which leaves. If that would stop a run here, it takes a second one soon after; the
+    /// queue stays as it is.
     pub(super) fn leave_by_key(&mut self) -> ChatFlow {
         let ends_a_run = self.works() && self.place.remote().is_none();
         if ends_a_run && !self.approvals.attention.leaves(Instant::now()) {
@@ -114,7 +116,8 @@ impl Chat<'_> {
         self.leave()
     }
 
-    /// Stops what runs; leaves when nothing does and the person asks twice, or when they ask again while it stops.
+    /// Stops what runs; leaves when nothing does and the person asks twice, or when they ask again while it
+    /// stops.
     pub(super) async fn stop(&mut self) -> Result<ChatFlow, ChatError> {
         let is_stopping = self.status.is_busy() && self.status.stopping;
         if is_stopping {
@@ -141,8 +144,8 @@ impl Chat<'_> {
         Ok(ChatFlow::Continue)
     }
 
-    /// Leaves on the second press of the key: what it was meant to stop may have ended before it was pressed. Without a terminal there is
-    /// no second one.
+    /// Leaves on the second press of the key: what it was meant to stop may have ended before it was pressed.
+    /// Without a terminal there is no second one.
     fn leave_if_meant(&mut self) -> ChatFlow {
         let now = Instant::now();
         let has_just_ended = self.approvals.attention.meant_to_stop(now);
@@ -159,7 +162,8 @@ impl Chat<'_> {
         ChatFlow::Continue
     }
 
-    /// Says on leaving what becomes of the calls that nobody has answered. Where nothing can be saved any more they stay asked.
+    /// Says on leaving what becomes of the calls that nobody has answered. Where nothing can be saved any
+    /// more they stay asked.
     pub(super) fn say_what_was_not_answered(&mut self) {
         if self.status.is_busy() && self.connection.lost.is_none() && self.status.question().is_none() {
             let note = format!("· {} stopped", self.status.activity.what_runs());

@@ -1,12 +1,13 @@
-//! A limit of the lines that other people cause in a chat. Somebody who comes and goes in a loop, or does one thing
-//! again and again, does not push the conversation and its questions off the screen; a visitor can do the former.
+//! A limit of the lines that other people cause in a chat. Somebody who comes and goes in a loop, or does one
+//! thing again and again, does not push the conversation and its questions off the screen; a visitor can do
+//! the former.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// So many lines are shown within [`SPAN`].
+/// The number of lines that are shown within [`SPAN`].
 const MOST: usize = 8;
 /// The time in which they are counted.
 const SPAN: Duration = Duration::from_secs(24);
@@ -22,11 +23,11 @@ pub(crate) struct LineLimit {
 /// The place of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LinePlace {
-    /// It is shown.
+    /// The line is shown.
     Shown,
-    /// It is the first that is left out, which is said in its place.
+    /// The line is the first that is left out; a notice replaces it.
     FirstLeftOut,
-    /// It is left out.
+    /// The line is left out.
     LeftOut,
 }
 

@@ -1,5 +1,5 @@
-//! A session that is closed because the disk is full, or because another program locks the database: the chat stays, what was typed
-//! stays in the line, and the next line that is sent opens the session again.
+//! A session that is closed because the disk is full, or because another program locks the database: the chat
+//! stays, what was typed stays in the line, and the next line that is sent opens the session again.
 
 use agentx::runtime::{LogError, OpenRequest, RuntimeError};
 use agentx::types::ContentPart;
@@ -33,7 +33,8 @@ impl StateAtLoss {
 }
 
 impl Chat<'_> {
-    /// Takes an error of what the person wished. Where nothing can be written any more the session is lost with it.
+    /// Takes an error of what the person wished. Where nothing can be written any more the session is lost
+    /// with it.
     ///
     /// # Errors
     /// Returns an error for the same reasons as [`Chat::lose`].
@@ -45,10 +46,12 @@ impl Chat<'_> {
         Ok(())
     }
 
-    /// Takes an error of the session. Where the disk is full or the database locked it says so once, and the chat continues without a session.
+    /// Takes an error of the session. If the disk is full or the database locked it says so once, and the
+    /// chat continues without a session.
     ///
     /// # Errors
-    /// Returns the same error if the chat cannot continue: it is an error of another kind, or nobody is there to help.
+    /// Returns the same error if the chat cannot continue: it is an error of another kind, or nobody is there
+    /// to help.
     pub(super) fn lose(&mut self, error: ChatError) -> Result<(), ChatError> {
         if !is_passing(&error) || matches!(self.display.face, ChatInterface::Lines { eager: false }) {
             return Err(error);
@@ -69,8 +72,9 @@ impl Chat<'_> {
         Ok(())
     }
 
-    /// A line could not be sent. Where it can be sent later as it is (the disk is full, the database locked, the server away or without room
-    /// for more) it is in the input again, with what went along; why is said once.
+    /// A line could not be sent. If it can be sent later as it is (the disk is full, the database locked, the
+    /// server away or without room for more) it is in the input again, with what went along; why is said
+    /// once.
     ///
     /// # Errors
     /// Returns an error for the same reasons as [`Chat::lose`].
@@ -93,7 +97,7 @@ impl Chat<'_> {
         Ok(())
     }
 
-    /// Opens the session again where it was closed.
+    /// Opens the session again if it was closed.
     ///
     /// # Errors
     /// Returns an error if it cannot be opened; then it is as closed as before.

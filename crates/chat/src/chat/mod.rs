@@ -100,7 +100,8 @@ pub enum ChatInterface {
     },
     /// The chat prints lines.
     Lines {
-        /// Whether lines are taken while the agent works, as from a terminal; else each waits until it is wanted.
+        /// Whether lines are taken while the agent works, as from a terminal; else each waits until it is
+        /// wanted.
         eager: bool,
     },
 }
@@ -119,12 +120,11 @@ pub struct Chat<'a> {
     approvals: Approvals,
     /// The session, and who takes part in it.
     connection: ChatConnection,
-    /// The status of the session.
     status: SessionStatus,
     /// The programs that run beside it.
     programs: Programs,
     signals: Signals,
-    /// The chat was told to end while it waited for something.
+    /// The chat was asked to end while it waited for something.
     leaving: Option<Exit>,
 }
 
@@ -297,7 +297,7 @@ impl<'a> Chat<'a> {
         if flow != ChatFlow::Continue || !self.composer.ended {
             return Ok(flow);
         }
-        // Where others are there, one of them may answer.
+        // If others are there, one of them may answer.
         if self.question().is_some() && !self.connection.company.has_others() {
             return self.refuse("nobody can answer any more").await;
         }

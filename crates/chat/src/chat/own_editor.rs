@@ -1,5 +1,6 @@
-//! Ctrl-X Ctrl-E: writing in the person's own editor. The terminal is lent to it, with nobody else reading; what the agent does
-//! meanwhile is shown afterwards. Nothing that was written is lost, whatever becomes of the editor.
+//! Ctrl-X Ctrl-E: writing in the person's own editor. The terminal is lent to it, with nobody else reading;
+//! what the agent does meanwhile is shown afterwards. Nothing that was written is lost, whatever becomes of
+//! the editor.
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -23,7 +24,7 @@ const NO_PROGRAM: [i32; 2] = [127, 126];
 pub(super) enum Visit {
     /// The editor has ended with this status.
     Over(ExitStatus),
-    /// The program is told to leave.
+    /// The program is asked to leave.
     Leaves(Exit),
 }
 
@@ -85,8 +86,8 @@ pub fn wanted_editor(lookup: impl Fn(&str) -> Option<String>) -> String {
     named.next().unwrap_or_else(|| "vi".to_owned())
 }
 
-/// Runs the editor as a shell would: its name may have arguments. It gets no keys: an editor stays open for long, and commands of the agent
-/// could read them from it.
+/// Runs the editor as a shell would: its name may have arguments. It gets no keys: an editor stays open for
+/// long, and commands of the agent could read them from it.
 fn begin(editor: &str, path: &Path, environment: &ProgramEnvironment) -> io::Result<Child> {
     Command::new("sh")
         .args(["-c", &format!("{editor} \"$1\""), "sh"])
@@ -182,7 +183,8 @@ impl Chat<'_> {
         Ok(())
     }
 
-    /// Waits for the program that has the terminal. What happens meanwhile is taken in, and shown when the terminal is back.
+    /// Waits for the program that has the terminal. What happens meanwhile is taken in, and shown when the
+    /// terminal is back.
     pub(super) async fn visit(&mut self, mut child: Child) -> Result<Visit, ChatError> {
         loop {
             tokio::select! {

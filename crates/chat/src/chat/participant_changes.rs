@@ -1,4 +1,4 @@
-//! What changed among the people of a session between two looks, in lines of a chat.
+//! The changes among the people of a session between two checks, as lines of a chat.
 
 use std::collections::BTreeSet;
 

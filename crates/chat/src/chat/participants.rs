@@ -1,5 +1,5 @@
-//! The others at a session of a server, as a chat tells of them: modest lines when they come and go, when the wheel changes
-//! hands or is asked for, and when the connection to all of them is lost.
+//! Other people in a shared session: one line when they join or leave, when the wheel changes hands or is
+//! requested, and when the connection to all of them is lost.
 
 use std::sync::Arc;
 
@@ -42,9 +42,9 @@ pub(crate) struct Participants {
     address: String,
     /// They were not looked at since one joined.
     unseen: bool,
-    /// As they were told last.
+    /// The people as they were last reported.
     told: People,
-    /// How they are called here.
+    /// The names of people for this reader.
     names: PersonNames,
     /// The facts of the session: some acts of others are in no derived event.
     facts: Option<AnyFollower>,
@@ -194,7 +194,7 @@ impl Participants {
         }
     }
 
-    /// What changed about them.
+    /// Returns the lines about the changes since the last check.
     fn look(&mut self) -> Vec<String> {
         let (Some(presence), Some((_, me))) = (&self.presence, &self.server) else {
             return Vec::new();

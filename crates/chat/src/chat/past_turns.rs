@@ -31,8 +31,8 @@ impl PastTurns {
         }
     }
 
-    /// Reads the last turns of a session that stands at `last_seq`. `follow` reads the session after an event.
-    /// Returns the turns, the follower of the later events, and a delivery that came meanwhile.
+    /// Reads the last turns of a session that stands at `last_seq`. `follow` reads the session after an
+    /// event. Returns the turns, the follower of the later events, and a delivery that came meanwhile.
     pub async fn read(
         follow: impl AsyncFn(u64) -> Result<AnyFollower, ChatError>,
         last_seq: u64,
@@ -123,9 +123,9 @@ impl PastTurns {
         }
     }
 
-    /// Returns the events of the last turns; `is_of_another` tells the events of other agents than the one that
-    /// people talk to. They begin with words of a person; if none were found that far back, they begin with an
-    /// answer, so that no answer is shown by half.
+    /// Returns the events of the last turns; `is_of_another` tells the events of other agents than the one
+    /// that people talk to. They begin with words of a person; if none were found that far back, they begin
+    /// with an answer, so that no answer is shown by half.
     pub fn last_turns(
         &self,
         is_of_another: impl Fn(&Envelope<RuntimeEvent>) -> bool,

@@ -1,5 +1,6 @@
-//! Keeps the question about a call right above the line that answers it for as long as it is open. It is printed like everything else;
-//! where something stands below it, such as the end of another call, or where it has left the screen, it is shown once more.
+//! Keeps the question about a call right above the line that answers it for as long as it is open. It is
+//! printed like everything else; if something stands below it, such as the end of another call, or if it has
+//! left the screen, it is shown once more.
 
 use agentx_terminal::{Row, Style};
 
@@ -54,9 +55,9 @@ impl PrintedQuestion {
         }
     }
 
-    /// Returns its rows, if it is open and does not stand whole right above the line: on a screen with so many
-    /// rows, of which `above` are above the line, and `below` from there on. Returns at most `room` rows, the
-    /// first and the last.
+    /// Returns its rows, if it is open and does not stand whole right above the line: on a screen with so
+    /// many rows, of which `above` are above the line, and `below` from there on. Returns at most `room`
+    /// rows, the first and the last.
     pub(super) fn rows(&mut self, (above, below): (usize, usize), screen: usize, room: usize) -> Vec<Row> {
         self.is_gone |= self.printed > self.rows.len() || self.printed + above + below > screen;
         if !(self.is_open && (self.is_gone || above > 0)) {
@@ -65,7 +66,8 @@ impl PrintedQuestion {
         if self.rows.len() <= room || room < LOW {
             return self.rows.iter().take(room).cloned().collect();
         }
-        // What it is about stands at its beginning; why it is asked, and which rule `always` keeps, at its end.
+        // What it is about stands at its beginning; why it is asked, and which rule `always` keeps, at its
+        // end.
         let end = self.rows.len() - (room - 1) / 2;
         let first = room - 1 - (room - 1) / 2;
         let left_out = format!("  … {} more rows above", end - first);

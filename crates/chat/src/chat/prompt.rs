@@ -1,5 +1,5 @@
-//! The prompt where lines are read: it stands on a row of its own while the chat waits for one, and what comes meanwhile begins
-//! below it.
+//! The prompt where lines are read: it stands on a row of its own while the chat waits for one, and what
+//! comes meanwhile begins below it.
 
 use super::{Chat, ChatInterface, PROMPT};
 

@@ -1,8 +1,10 @@
-//! Whose the keys are when a question comes: nobody decides about a call by what they were typing for something else.
+//! Whose the keys are when a question comes: nobody decides about a call by what they were typing for
+//! something else.
 //!
-//! A line that is being written stays until its writer pauses; only then the question takes its place. And the keys that answer at
-//! once do so when the question has been on the screen for a moment, once for each press: a key that is held, or hit
-//! twice, does not answer the next question unseen. What time it is comes in.
+//! A line that is being written stays until its writer pauses; only then the question takes its place. And
+//! the keys that answer at once do so when the question has been on the screen for a moment, once for each
+//! press: a key that is held, or hit twice, does not answer the next question unseen. What time it is comes
+//! in.
 
 use agentx::types::ApprovalDecision;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
@@ -30,7 +32,7 @@ pub(super) struct Attention {
     pressed: Option<Instant>,
     /// The time at which a run ended by itself.
     ended: Option<Instant>,
-    /// The last press of the key that leaves, where it did not.
+    /// The last press of the key that leaves, if it did not.
     wants_to_leave: Option<Instant>,
 }
 
@@ -70,7 +72,8 @@ impl Attention {
         paused
     }
 
-    /// The line was sent: who wrote it has nothing more to say in it. Says whether a question that has waited takes the next one.
+    /// The line was sent: who wrote it has nothing more to say in it. Says whether a question that has waited
+    /// takes the next one.
     pub(super) fn sent(&mut self) -> bool {
         self.typed = None;
         std::mem::take(&mut self.waits)
@@ -87,7 +90,8 @@ impl Attention {
         self.ended.take().is_some_and(|ended| now < ended + BELATED)
     }
 
-    /// The key that stops was pressed and nothing runs; says whether the chat is left, which takes two presses.
+    /// The key that stops was pressed and nothing runs; says whether the chat is left, which takes two
+    /// presses.
     pub(super) fn leaves(&mut self, now: Instant) -> bool {
         let before = self.wants_to_leave.replace(now);
         before.is_some_and(|before| now < before + AGAIN)

@@ -1,5 +1,5 @@
-//! The questions of going back: what was said, what to undo of it, and each file that somebody else changed too. Nothing happens
-//! before the last of them is answered.
+//! The questions of going back: what was said, what to undo of it, and each file that somebody else changed
+//! too. Nothing happens before the last of them is answered.
 
 use std::collections::BTreeSet;
 
@@ -222,7 +222,7 @@ impl Chat<'_> {
         self.display.transcript.aside(&text);
     }
 
-    /// Takes a line as the answer to the open question; `None` where it is none.
+    /// Takes a line as the answer to the open question; `None` if it is none.
     pub(super) async fn answer_back(&mut self, line: &str) -> Option<ChatFlow> {
         let asking = self.composer.asking.take()?;
         let word = line.trim();
@@ -307,7 +307,7 @@ impl Chat<'_> {
         self.next_file(going).await
     }
 
-    /// Asks about the next file that somebody has to be asked about; where there is none, goes back.
+    /// Asks about the next file that somebody has to be asked about; if there is none, goes back.
     async fn next_file(&mut self, going: Box<PendingRewind>) -> Result<String, ChatError> {
         let Some(file) = going.doubted() else {
             return self.go_back(going).await;

@@ -35,7 +35,7 @@ impl Chat<'_> {
         if !keeps {
             return answer;
         }
-        // Where the agent cannot be asked for, that is said with the rule.
+        // If the agent cannot be asked for, that is said with the rule.
         let Ok(config) = self.agent_config().await else {
             return answer;
         };
@@ -48,8 +48,9 @@ impl Chat<'_> {
         answer
     }
 
-    /// The rule that an answer keeps: the one that was shown, or one with the pattern that the person wrote. `None` where that
-    /// one is not about the call, or the agent cannot be asked for; it is said, and nothing is decided.
+    /// The rule that an answer keeps: the one that was shown, or one with the pattern that the person wrote.
+    /// `None` if that one is not about the call, or the agent cannot be asked for; it is said, and nothing is
+    /// decided.
     pub(super) async fn rule_of(
         &mut self,
         question: &ApprovalRequested,

@@ -1,5 +1,5 @@
-//! The screen of a chat: text that flows down and scrolls away for good, and below it what lives: the words that still stream,
-//! how things stand, and the line that is being written.
+//! The screen of a chat: text that flows down and scrolls away for good, and below it what lives: the words
+//! that still stream, how things stand, and the line that is being written.
 //!
 //! What has scrolled away is never touched again, and of what lives only what changed is written.
 
@@ -95,7 +95,8 @@ impl Screen {
         self.asked = Some(PrintedQuestion::new(text, self.done[before..].to_vec(), before));
     }
 
-    /// Says whether the question that was printed last is answered in the line; `None` if there is no question any more.
+    /// Says whether the question that was printed last is answered in the line; `None` if there is no
+    /// question any more.
     pub(crate) fn set_asked(&mut self, is_open: Option<bool>) {
         match (is_open, &mut self.asked) {
             (Some(is_open), Some(asked)) => asked.is_open = is_open,
@@ -104,7 +105,7 @@ impl Screen {
         }
     }
 
-    /// Adds whole lines above what still lives of the answer, which goes on below them.
+    /// Adds whole lines above what still lives of the answer, which continues below them.
     pub(crate) fn print_in_passing(&mut self, text: &str) {
         if let Some(answer) = &mut self.answer {
             self.done.extend(answer.take_done());
@@ -136,7 +137,7 @@ impl Screen {
         answer.push(text);
     }
 
-    /// Replaces yellow and cyan by darker colours on a light background, where they cannot be read.
+    /// Replaces yellow and cyan by darker colours on a light background, if they cannot be read.
     fn readable<'a>(&self, text: &'a str) -> Cow<'a, str> {
         if self.theme.light && text.contains('\u{1b}') {
             Cow::Owned(
@@ -306,7 +307,8 @@ impl Screen {
         std::mem::take(&mut self.bytes)
     }
 
-    /// Takes the bytes that leave the terminal as it should be found: the words, and nothing that lived below them.
+    /// Takes the bytes that leave the terminal as it should be found: the words, and nothing that lived below
+    /// them.
     pub(crate) fn leave(&mut self) -> String {
         self.end_answer();
         if !self.open.is_empty() {

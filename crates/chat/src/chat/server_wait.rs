@@ -1,5 +1,5 @@
-//! Waiting for a server without looking dead: what happens to the connection is shown meanwhile, what is typed is kept, and
-//! Ctrl-C stops the waiting.
+//! Waiting for a server without looking dead: what happens to the connection is shown meanwhile, what is
+//! typed is kept, and Ctrl-C stops the waiting.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -107,7 +107,8 @@ impl Chat<'_> {
     /// Waits for what a session or its runtime answers.
     ///
     /// # Errors
-    /// Returns the error of the session or its runtime, and an error if the person does not want to wait any longer.
+    /// Returns the error of the session or its runtime, and an error if the person does not want to wait any
+    /// longer.
     pub(super) async fn wait_for<T>(
         &mut self,
         work: impl Future<Output = Result<T, RuntimeError>>,
@@ -125,7 +126,8 @@ impl Chat<'_> {
                     self.paint()?;
                 }
                 exit = self.signals.next() => {
-                    // What this machine answers is there in a moment, and then there is something to stop: the agent.
+                    // What this machine answers is there in a moment, and then there is something to stop:
+                    // the agent.
                     if !self.connection.company.is_possible()
                         && let Ok(done) = tokio::time::timeout(MOMENT, &mut work).await
                     {

@@ -1,5 +1,5 @@
-//! `!command`: the person's own command, in a shell here. What it says is on the screen while it runs, and goes to the agent with the
-//! next words. What the agent does meanwhile is shown, too.
+//! Runs `!command` in the user's shell; shows its output and attaches it to the next message. The agent's
+//! events are shown meanwhile, too.
 
 mod interactive;
 mod needs_terminal;
@@ -71,7 +71,7 @@ impl ShellEnd {
 }
 
 impl Chat<'_> {
-    /// Runs what stands behind `!` in a line, where that can do something.
+    /// Runs what stands behind `!` in a line, if that can do something.
     pub(super) async fn own_command(&mut self, line: &str, command: &str) -> Result<ChatFlow, ChatError> {
         self.display.echo(line);
         if let Some(command) = needs_terminal::wanting_terminal(command) {
@@ -103,7 +103,7 @@ impl Chat<'_> {
         let ended = self.while_it_runs(&mut child).await;
         let mut left = None;
         if matches!(ended, Ok(ShellEnd::By(_))) {
-            // What goes on in the background is meant to.
+            // What continues in the background is meant to.
             group.0 = None;
             left = leader.and_then(LeftInGroup::of);
         }
@@ -144,8 +144,8 @@ impl Chat<'_> {
         Ok(ChatFlow::Continue)
     }
 
-    /// The mark of the session for a command: by it the command is found again if this program is killed. The session begins with the
-    /// command, so that its output is on record at once.
+    /// The mark of the session for a command: by it the command is found again if this program is killed. The
+    /// session begins with the command, so that its output is on record at once.
     async fn command_mark(&mut self) -> Option<(&'static str, String)> {
         match self.session().await {
             Ok(session) => Some(own_command_mark(session.id())),
@@ -156,7 +156,7 @@ impl Chat<'_> {
         }
     }
 
-    /// Says, once, which variables a command of the person's own did not get.
+    /// Says, once, which variables a command of the user did not get.
     fn note_withheld_variables(&mut self, command: &str) {
         if let Some(note) = self.programs.withheld.note_own_command(command) {
             let note = self.display.style().dim(&format!("  · {note}"));
@@ -165,7 +165,7 @@ impl Chat<'_> {
     }
 
     /// Records the result of a command, so that the agent reads it with the next message, even if the person
-    /// leaves the chat before. Where no session can begin, or it cannot take it, it goes along with the next
+    /// leaves the chat before. If no session can begin, or it cannot take it, it goes along with the next
     /// words.
     async fn keep_for_agent(&mut self, command: &str, output: String, how: String) {
         let ran = CommandRan {
@@ -255,8 +255,8 @@ impl Chat<'_> {
         self.display.has_editor() && self.composer.inputs.has_room()
     }
 
-    /// Takes input while the command runs: it goes into the line, and answers a question. A message waits until
-    /// the command has ended, because the output of the command goes along.
+    /// Takes input while the command runs: it goes into the line, and answers a question. A message waits
+    /// until the command has ended, because the output of the command goes along.
     async fn meanwhile(&mut self, input: TerminalInput) -> Result<ChatFlow, ChatError> {
         self.display.pace.hurry();
         if matches!(input, TerminalInput::Key(_) | TerminalInput::Paste(_)) {
@@ -297,8 +297,9 @@ impl Chat<'_> {
         Ok(ChatFlow::Continue)
     }
 
-    /// Takes a line that is sent while the command runs: an answer, a wish to leave and a command that only shows something count at
-    /// once, the rest waits. It is in the history already, so that it is not lost where the program ends first.
+    /// Takes a line that is sent while the command runs: an answer, a wish to leave and a command that only
+    /// shows something count at once, the rest waits. It is in the history already, so that it is not lost
+    /// where the program ends first.
     async fn sent_meanwhile(&mut self, line: String) -> Result<ChatFlow, ChatError> {
         if let Some(answer) = self.reply_of(&line).filter(|_| self.asks_in_line()) {
             self.line_was_sent();

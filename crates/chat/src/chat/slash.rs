@@ -52,7 +52,7 @@ pub(crate) enum Slash {
     Steer(String),
     /// Shows the queue, or changes it.
     Queue(QueueWish),
-    /// Continues in a copy of the session, whole or up to an event.
+    /// Continues in a copy of the session, complete or up to an event.
     Fork(Option<u64>),
     /// Goes back to before an input, or lists the inputs.
     Rewind(RewindTarget),

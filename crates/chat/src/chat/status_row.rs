@@ -1,5 +1,6 @@
-//! The row that says how a chat stands: a template, or the first line of what a command of the person's says. The command runs
-//! beside the chat, with a time limit, never more often than was said, and only when something has changed.
+//! The row that says how a chat stands: a template, or the first line of what a command of the person's says.
+//! The command runs beside the chat, with a time limit, never more often than was said, and only when
+//! something has changed.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -19,7 +20,8 @@ const LIMIT: Duration = Duration::from_secs(2);
 /// Maximum number of bytes of its output that are read.
 const MOST_BYTES: u64 = 4096;
 
-/// A template with what it names filled in. Between two parts of which one is empty there is one separator, not two.
+/// A template with what it names filled in. Between two parts of which one is empty there is one separator,
+/// not two.
 fn filled(template: &str, stand: &StatusSummary) -> String {
     let mut text = String::new();
     let mut rest = template;
@@ -54,7 +56,8 @@ pub(crate) struct StatusRow {
 struct StatusScript {
     line: String,
     environment: ProgramEnvironment,
-    /// The files of the folder that the line names, and where the folder is: it runs only while they are as a person trusted them.
+    /// The files of the folder that the line names, and where the folder is: it runs only while they are as a
+    /// person trusted them.
     files: (PathBuf, Vec<NamedFile>),
     every: Duration,
     /// The latest output of the command.
@@ -105,7 +108,8 @@ impl StatusRow {
         }
     }
 
-    /// The row as it is now. Where nobody is asked, or the folder is read-only, it says so, whatever it was made to say.
+    /// The row as it is now. If nobody is asked, or the folder is read-only, it says so, whatever it was made
+    /// to say.
     pub(crate) fn text(&self, stand: &StatusSummary) -> String {
         let said = self.command.as_ref().and_then(|command| command.said.clone());
         let says_it = said.is_none() && self.template.contains("{approval}");
@@ -134,7 +138,8 @@ impl StatusRow {
         Some(format!("chat.status_command: {failure}; showing the default row"))
     }
 
-    /// Waits until the row may be another one: the command has ended or may be run again, or `tick` is over. Safe to drop.
+    /// Waits until the row may be another one: the command has ended or may be run again, or `tick` is over.
+    /// Safe to drop.
     pub(crate) async fn changed(&mut self, tick: Option<Duration>) {
         let ticks = async {
             match tick {

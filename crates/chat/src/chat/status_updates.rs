@@ -18,12 +18,12 @@ use crate::terminal::{self, TerminalInput, reply_filter, tmux};
 /// The time between two notes that the chat is still waiting.
 const ALOUD: Duration = Duration::from_secs(30);
 
-/// The time between two checks whether a job of the person's own has ended, while nothing else happens.
+/// The time between two checks whether a job of the user has ended, while nothing else happens.
 const OWN_JOBS: Duration = Duration::from_secs(1);
 
 impl Chat<'_> {
-    /// Reads at the end of a run how much was spent and whether an input waits. An input that was dropped with
-    /// a stopped run begins no new one.
+    /// Reads at the end of a run how much was spent and whether an input waits. An input that was dropped
+    /// with a stopped run begins no new one.
     pub(super) async fn ask_how_it_stands(&mut self) -> Result<(), ChatError> {
         let Some(session) = self.connection.session() else {
             return Ok(());
@@ -42,7 +42,7 @@ impl Chat<'_> {
         let asked_nobody = self.status.activity.approval() == ApprovalMode::Auto;
         self.status.update(&state);
         if asked_nobody && self.status.activity.approval() != ApprovalMode::Auto {
-            // A server puts it back where it was ended, or where another one drives.
+            // A server puts it back where it was ended, or if another one drives.
             let mode = mode_sentence(self.status.activity.approval());
             let line =
                 format!("· calls no longer run without asking: {mode}; `/approve-mode auto` sets that again");
@@ -109,7 +109,7 @@ impl Chat<'_> {
             // Before anything was said, jobs are all that there is to say.
             style.dim(self.programs.jobs.row().trim_start_matches(" · "))
         } else if self.connection.company.is_cut_off() {
-            // Without a connection nobody knows what goes on.
+            // Without a connection nobody knows what happens.
             style.dim(&format!("no connection · {text}"))
         } else {
             row
@@ -148,7 +148,8 @@ impl Chat<'_> {
         }
     }
 
-    /// Calls for the person where a run took so long that they may be elsewhere, and has ended or asks something.
+    /// Calls for the person where a run took so long that they may be elsewhere, and has ended or asks
+    /// something.
     pub(super) fn call_if_long(&mut self, event: &RuntimeEvent, is_of_another: bool) {
         let what = match event {
             RuntimeEvent::RunFinished(run) if !is_of_another => match run.status {
@@ -171,7 +172,7 @@ impl Chat<'_> {
         }
     }
 
-    /// Asks the terminal what it is, and for its background, where that decides about colours.
+    /// Asks the terminal what it is, and for its background, if that decides about colours.
     pub(super) fn ask_terminal(&mut self) {
         if let ChatInterface::Editor { screen, .. } = &mut self.display.face
             && terminal::may_be_asked()
@@ -206,8 +207,9 @@ impl Chat<'_> {
         }
     }
 
-    /// Waits a moment for what the terminal says about its background: before what was said before is shown, and before the
-    /// terminal is given back, so that neither that answer ends in the shell nor, at the `end`, the one about its name.
+    /// Waits a moment for what the terminal says about its background: before what was said before is shown,
+    /// and before the terminal is given back, so that neither that answer ends in the shell nor, at the
+    /// `end`, the one about its name.
     pub(super) async fn settle_background(&mut self, end: bool) -> Result<(), ChatError> {
         let waited_for = |chat: &Self| {
             chat.display

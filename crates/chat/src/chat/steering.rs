@@ -199,7 +199,7 @@ impl Chat<'_> {
         }
     }
 
-    /// Sends words that join the run. Returns what has to be said about it, where they did not.
+    /// Sends words that join the run. Returns what has to be said about it, if they did not.
     async fn join(&mut self, text: &str) -> Result<Option<String>, ChatError> {
         let Some(session) = self.connection.session() else {
             return Ok(Some(IDLE.to_owned()));

@@ -1,4 +1,5 @@
-//! The title of the terminal: what the session is called, and whether it works or asks. It is restored when the chat gives the terminal back.
+//! The title of the terminal: what the session is called, and whether it works or asks. It is restored when
+//! the chat gives the terminal back.
 
 use agentx::types::{RuntimeEvent, SessionChange};
 
@@ -53,7 +54,8 @@ impl TerminalTitle {
         }
     }
 
-    /// Takes the name that an event gives the session. A session without one is called by its first message, as in lists.
+    /// Takes the name that an event gives the session. A session without one is called by its first message,
+    /// as in lists.
     pub(super) fn event(&mut self, event: &RuntimeEvent) {
         match event {
             RuntimeEvent::SessionUpdated(updated) => {

@@ -56,8 +56,8 @@ impl Chat<'_> {
     }
 }
 
-/// Breaks a text where a row is full, and not between words, where blanks would be lost: the rows together are
-/// the text.
+/// Breaks a text where a row is full, and not between words, where blanks would be lost: the rows together
+/// are the text.
 fn broken(text: &str, columns: usize) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / columns.max(1));
     let mut used = 0;

@@ -1,5 +1,5 @@
-//! Says once what commands do not get of the environment: variables that look like secrets are left out, and a command that needs one
-//! fails without naming the cause.
+//! Says once what commands do not get of the environment: variables that look like secrets are left out, and
+//! a command that needs one fails without naming the cause.
 
 use agentx::config::Settings;
 use agentx::node::program_environment;
@@ -42,7 +42,8 @@ impl WithheldNotice {
         Some(note)
     }
 
-    /// Takes an event. Returns what is said after the first command of the agent that failed, or named such a variable.
+    /// Takes an event. Returns what is said after the first command of the agent that failed, or named such a
+    /// variable.
     pub(super) fn event(&mut self, event: &RuntimeEvent) -> Option<String> {
         let (id, failed) = match event {
             RuntimeEvent::ToolExecuting(call) => {
@@ -112,8 +113,9 @@ fn names(command: &str, variable: &str) -> bool {
 }
 
 impl Chat<'_> {
-    /// Says what the agent's commands go without, where that may be why one failed, which of those in the background have ended, and
-    /// which a server ended that was killed before. A server's commands have the server's environment.
+    /// Says what the agent's commands go without, if that may be why one failed, which of those in the
+    /// background have ended, and which a server ended that was killed before. A server's commands have the
+    /// server's environment.
     pub(super) fn tell_of_commands(&mut self, envelope: &Envelope<RuntimeEvent>) {
         let is_here = self.place.remote().is_none();
         let left_out = self.programs.withheld.event(&envelope.event).filter(|_| is_here);
@@ -129,7 +131,7 @@ impl Chat<'_> {
         }
     }
 
-    /// Says which jobs of the person's own have ended.
+    /// Says which jobs of the user have ended.
     pub(super) fn tell_of_own_jobs(&mut self) {
         for note in self.programs.jobs.own_that_ended() {
             let note = self.display.style().dim(&format!("· {note}"));

@@ -1,5 +1,5 @@
-//! What tools use of this machine: a shell, git, and what could lock a program in. The last is only told: commands run with the
-//! rights of whoever runs this program.
+//! The parts of this machine that tools use: a shell, git, and sandboxing programs. The last are only
+//! reported: commands run with the rights of whoever runs this program.
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,5 @@
-//! Looks for what is wrong with this machine, the configuration and what is stored, and says what to do about it. It changes
-//! nothing, and never shows a secret.
+//! Looks for what is wrong with this machine, the configuration and what is stored, and says what to do about
+//! it. It changes nothing, and never shows a secret.
 
 mod machine;
 mod reach;
@@ -33,7 +33,7 @@ pub enum Level {
     Bad,
 }
 
-/// One finding of the doctor.
+/// A finding of the doctor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DoctorCheck {
     /// The part that was checked.

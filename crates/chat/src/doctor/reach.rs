@@ -1,5 +1,4 @@
-//! Whether the server of the model can be reached: a connection is made and closed, and nothing is said, so that no key leaves
-//! this machine.
+//! Checks that the model's server accepts a connection; sends nothing, so that no key leaves this machine.
 
 use std::time::Duration;
 

@@ -69,8 +69,8 @@ pub(super) fn configuration(loaded: Result<&Loaded, &ChatError>) -> DoctorCheck 
     }
 }
 
-/// The model that a new session would ask, found as `agentx run` finds it: the settings that name it, and who serves it; nobody for the
-/// offline demo. With `offline` no server is asked which models it has.
+/// The model that a new session would ask, found as `agentx run` finds it: the settings that name it, and who
+/// serves it; nobody for the offline demo. With `offline` no server is asked which models it has.
 pub(super) async fn model(
     loaded: &Loaded,
     offline: bool,
@@ -97,7 +97,7 @@ pub(super) async fn model(
     (check, settings, provider)
 }
 
-/// The model that the settings name, or that is asked where they name none.
+/// The model that the settings name, or that is asked if they name none.
 fn named_model(settings: &Settings) -> (DoctorCheck, Option<ProviderSettings>) {
     let name = "model";
     let wanted = settings.model_or_default().value;

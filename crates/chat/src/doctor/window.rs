@@ -1,5 +1,6 @@
-//! How much of a conversation a local Ollama really reads. It cuts what is longer without a word, and what it assumes by default
-//! is small (4,096 tokens with less than 24 GiB of video memory: <https://docs.ollama.com/context-length>, read 2026-11-22).
+//! The part of a conversation that a local Ollama really reads. It cuts what is longer without a word, and
+//! what it assumes by default is small (4,096 tokens with less than 24 GiB of video memory:
+//! <https://docs.ollama.com/context-length>, read 2026-11-22).
 
 use std::time::Duration;
 
@@ -18,8 +19,8 @@ const MOST: u64 = 1 << 20;
 /// The window that Ollama assumes on most machines, in tokens.
 const DEFAULT: u64 = 4_096;
 
-/// Compares the window that Ollama reports for the chosen model with the configured one; `None` for every other
-/// provider.
+/// Compares the window that Ollama reports for the chosen model with the configured one; `None` for every
+/// other provider.
 pub(super) async fn check(settings: &Settings, provider: &ProviderSettings) -> Option<DoctorCheck> {
     if provider.name != "ollama" || !provider.base_url.starts_with("http://") {
         return None;
@@ -77,7 +78,8 @@ fn configured_window(shown: &Value) -> Option<u64> {
     })
 }
 
-/// The JSON that a server answers; `None` where it does not. HTTP/1.0 has no chunks that would have to be put together.
+/// The JSON that a server answers; `None` if it does not. HTTP/1.0 has no chunks that would have to be put
+/// together.
 async fn ask((host, port): &(String, u16), what: &str, body: Option<Value>) -> Option<Value> {
     let body = body.map(|body| body.to_string()).unwrap_or_default();
     let request = format!(

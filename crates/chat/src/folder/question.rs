@@ -1,5 +1,5 @@
-//! The question at the first start in a folder, and where what was accepted has changed. It is asked before anything of the folder
-//! is loaded, in plain lines, so that every terminal can do it.
+//! The question at the first start in a folder, and where what was accepted has changed. It is asked before
+//! anything of the folder is loaded, in plain lines, so that every terminal can do it.
 
 use std::io::BufRead as _;
 
@@ -27,7 +27,8 @@ pub enum FolderDecision {
     Leave,
 }
 
-/// Asks how far the folder is trusted, where nobody said so yet or where it has changed since, and a person is there.
+/// Asks how far the folder is trusted, if nobody said so yet or if it has changed since, and a person is
+/// there.
 pub fn ask(loaded: &Loaded, console: &mut Console) -> Result<FolderDecision, ChatError> {
     let is_there = console.terminal.input && console.terminal.output;
     if !is_there || loaded.settings.connect.is_some() || loaded.settings.folder.trusted_by_env {
@@ -121,7 +122,8 @@ fn first(
     }
 }
 
-/// Shows the instructions of a restricted folder, and asks whether they are given to the model; `None` where the person wants to leave.
+/// Shows the instructions of a restricted folder, and asks whether they are given to the model; `None` if the
+/// person wants to leave.
 fn wants_instructions(
     loaded: &Loaded,
     brings: &FolderContents,

@@ -1,5 +1,5 @@
-//! What a person sees of a folder before they say how far they trust it: which folder it is, and what it would bring. Every word of
-//! the folder is a claim, so it is cleaned of what drives terminals.
+//! The screen about a folder before the user decides how far to trust it: which folder it is, and what it
+//! would add. Every word of the folder is a claim, so it is cleaned of what drives terminals.
 
 use std::path::Path;
 
@@ -12,8 +12,8 @@ use crate::render::diff;
 use crate::render::style::Paint;
 use crate::render::units::counted;
 
-/// Maximum number of lines of one difference. A file is shown whole: a part that is cut off could be the one
-/// that matters.
+/// Maximum number of lines of one difference. A file is shown in full: a part that is cut off could be the
+/// one that matters.
 const MOST_DIFF: usize = 1_000_000;
 
 /// Describes the folder, and what else a person should know about the place.
@@ -116,8 +116,9 @@ fn instructions(file: &FolderFile) -> String {
     )
 }
 
-/// Settings that only make things stricter are one row. Others are shown one by one, because what they say matters: an address, a
-/// command, a rule. They are shown as they are understood: an escape or a lone carriage return could hide one of them as it is written.
+/// Settings that only make things stricter are one row. Others are shown one by one, because what they say
+/// matters: an address, a command, a rule. They are shown as they are understood: an escape or a lone
+/// carriage return could hide one of them as it is written.
 fn settings(loaded: &Loaded, file: &FolderFile) -> Vec<String> {
     let name = file.path.display();
     if let Some(mistake) = loaded.workspace_mistakes.first() {

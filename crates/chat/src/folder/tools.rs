@@ -15,16 +15,16 @@ const RUN_ANYTHING: &[&str] = &["*", "bash", "job", "write", "edit"];
 /// The reach of a tool; smaller values reach farther.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Reach {
-    /// It sends or runs something and gets variables, which may be credentials; or it replaces a tool of the
-    /// person's own.
+    /// The tool sends or runs something and gets variables, which may be credentials; or it replaces a tool
+    /// of the user.
     Credentials,
-    /// It runs programs, changes files, or gets variables.
+    /// The tool runs programs, changes files, or gets variables.
     Programs,
-    /// It sends something.
+    /// The tool sends something.
     Network,
-    /// It calls other tools or agents.
+    /// The tool calls other tools or agents.
     Tools,
-    /// It computes, or asks a model of the person's.
+    /// The tool computes, or calls one of the user's models.
     Nothing,
 }
 
@@ -41,8 +41,8 @@ fn reach_of(tool: &ToolDefinition) -> Reach {
     }
 }
 
-/// A row for each tool, at most `most`, and one that says what all others together reach. `is_key` tells the variables that no file of a
-/// folder gets.
+/// A row for each tool, at most `most`, and one that says what all others together reach. `is_key` tells the
+/// variables that no file of a folder gets.
 pub(super) fn rows(tools: &[FileTool], most: usize, is_key: &dyn Fn(&str) -> bool) -> Vec<String> {
     let mut sorted: Vec<&ToolDefinition> = tools.iter().map(|tool| &tool.definition).collect();
     sorted.sort_by_key(|tool| reach_of(tool));

@@ -105,7 +105,8 @@ impl Approver {
         }
     }
 
-    /// Puts the question that is the next one, unless the person reads it already; with the change that it is about.
+    /// Puts the question that is the next one, unless the person reads it already; with the change that it is
+    /// about.
     pub(crate) async fn put_next(&mut self, session: &Arc<dyn Session>, console: &mut Console) {
         if let Self::Person(questions) = self {
             questions.put_next(session, console).await;
@@ -121,7 +122,7 @@ impl Approver {
         }
     }
 
-    /// The next answer of a person; never, where there is nobody to answer.
+    /// The next answer of a person; never, if there is nobody to answer.
     ///
     /// # Errors
     /// Returns an error if somebody else has not answered in time.

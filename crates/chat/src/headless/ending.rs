@@ -1,4 +1,4 @@
-//! How a run ended, gathered from its events.
+//! The end of a run, collected from its events.
 
 use agentx::runtime::Session;
 use agentx::types::{
@@ -18,8 +18,8 @@ use crate::render::units;
 use crate::render::written_call::{WRITTEN_CALL, is_written_call};
 use crate::run_failure::{CUT_OFF, EMPTY, exit_of};
 
-/// The messages of the agent about a call that it would have asked about; sessions of earlier programs have the
-/// first one.
+/// The messages of the agent about a call that it would have asked about; sessions of earlier programs have
+/// the first one.
 const NOBODY: [&str; 2] = [
     "nobody is there to be asked",
     "in the approval mode `deny` nobody is asked",
@@ -80,13 +80,13 @@ impl RunOutcomeCollector {
         }
     }
 
-    /// Notes that all current work is told to stop.
+    /// Notes that all current work is asked to stop.
     pub(crate) fn stopping(&mut self) {
         self.cut_off = self.finished;
     }
 
-    /// Continues with another run where this one ended: the spending and the refusals of both count, and the answer of
-    /// the other one is the answer. Returns the text of this one.
+    /// Continues with another run where this one ended: the spending and the refusals of both count, and the
+    /// answer of the other one is the answer. Returns the text of this one.
     pub(crate) fn continue_as(&mut self, run_id: RunId) -> String {
         let mut before = std::mem::replace(self, Self::new(run_id));
         self.refused = before.refused;
@@ -150,7 +150,7 @@ impl RunOutcomeCollector {
         }
     }
 
-    /// A call came to nothing in a run that has nobody to ask; whether for that reason, the reason says. A call that a
+    /// A call failed in a run that has nobody to ask; whether for that reason, the reason says. A call that a
     /// rule denies would have been refused anyway.
     pub(crate) fn tool_failed(&mut self, failed: &ToolFailed) {
         if failed.status == ToolStatus::Denied && NOBODY.iter().any(|why| failed.error.contains(why)) {
@@ -164,7 +164,7 @@ impl RunOutcomeCollector {
         }
     }
 
-    /// The result; `signal` is how the program was told to stop, if it was.
+    /// The result; `signal` is how the program was asked to stop, if it was.
     pub(crate) fn into_result(mut self, signal: Option<Exit>) -> RunResult {
         if self.result.text.is_empty() {
             self.result.text = std::mem::take(&mut self.partial);
@@ -187,7 +187,7 @@ impl RunOutcomeCollector {
                 let (calls, allow) = (self.refused, self.allow.clone().unwrap_or_default());
                 ChatError::NobodyAsked { calls, allow }
             }
-            // What went on behind it was stopped.
+            // What continued behind it was stopped.
             (Some(RunStatus::Completed), Some(exit)) if self.cut_off => stopped(exit),
             (Some(RunStatus::Completed), _) => return self.lack(),
             (Some(RunStatus::TimedOut), _) => error(
@@ -210,7 +210,8 @@ impl RunOutcomeCollector {
         })
     }
 
-    /// Returns an error if a completed run has no usable answer: it was cut off, or is empty although no call worked.
+    /// Returns an error if a completed run has no usable answer: it was cut off, or is empty although no call
+    /// worked.
     fn lack(&self) -> Option<ChatError> {
         // A model may have nothing to add after its calls did the work.
         let is_empty = self.partial.trim().is_empty() && !self.worked;
@@ -304,7 +305,8 @@ pub async fn leave(
 /// Maximum time that a server may take to stop the run.
 const STOPPING: std::time::Duration = std::time::Duration::from_secs(2);
 
-/// Says of a run that came to its end that its answer is a call that nobody has read, and that it has spent its limit of money.
+/// Says of a run that came to its end that its answer is a call that nobody has read, and that it has spent
+/// its limit of money.
 pub(super) fn notes(result: &RunResult, max_cost: Option<NanoUsd>, console: &mut Console) {
     if result.status != Some(RunStatus::Completed) {
         return;

@@ -1,5 +1,6 @@
-//! One prompt and one answer, without a person who types: sends the prompt in an open session and follows the events to the end of the run.
-//! What the agent says goes to standard output or, like all that tells how it goes, to standard error.
+//! A single prompt and answer without a person at the terminal: sends the prompt in an open session and
+//! follows the events to the end of the run. What the agent says goes to standard output or, like all that
+//! tells how it goes, to standard error.
 
 mod approver;
 mod ending;
@@ -40,7 +41,7 @@ pub use typed_answer::{held_to, read_schema};
 pub enum Format {
     /// The text of the answer, as it streams.
     Text,
-    /// One object with the answer, its cost, and the error if there was one.
+    /// An object with the answer, its cost, and the error if there was one.
     Json,
     /// Every event as it arrives, one JSON object per line; the last line is the object of `json`.
     StreamJson,
@@ -323,7 +324,7 @@ impl Headless {
             RuntimeEvent::RunStarted(started) if started.run_id == self.run_id && self.signal.is_some() => {
                 self.stop().await?;
             }
-            // It may go on behind the run, and what it comes to begins another one.
+            // It may continue behind the run, and what it comes to begins another one.
             RuntimeEvent::AgentStarted(started) => self.is_onward |= started.parent.is_some(),
             _ => {}
         }

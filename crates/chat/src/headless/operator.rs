@@ -1,4 +1,5 @@
-//! A run of somebody whose calls another person decides about, as those of a server's members: it waits for them, within a bound.
+//! A run of somebody whose calls another person decides about, as those of a server's members: it waits for
+//! them, within a bound.
 
 use std::future::pending;
 use std::time::Duration;
@@ -54,7 +55,7 @@ impl RemoteApprovals {
         }
     }
 
-    /// Waits until the bound is over; never, where no call waits. Safe to drop while it waits.
+    /// Waits until the bound is over; never, if no call waits. Safe to drop while it waits.
     pub(crate) async fn over(&self) -> ChatError {
         match self.until {
             Some(until) => sleep_until(until).await,

@@ -34,8 +34,8 @@ pub struct RunResult {
     pub duration_ms: u64,
     /// Whether every call was done that no rule denies, without a question.
     pub asks_nobody: bool,
-    /// The commands of the run that still run in the background at its end. They end with a program that runs the
-    /// session itself, and continue at a server.
+    /// The commands of the run that still run in the background at its end. They end with a program that runs
+    /// the session itself, and continue at a server.
     pub jobs: Vec<String>,
     /// The reason of the failure.
     pub error: Option<ChatError>,

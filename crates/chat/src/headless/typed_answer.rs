@@ -1,4 +1,5 @@
-//! Answers that have to fit a JSON Schema: the schema of a run from a file, and the one document that the run prints.
+//! Answers that have to fit a JSON Schema: the schema of a run from a file, and the one document that the run
+//! prints.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -63,7 +64,8 @@ pub(super) fn fill(result: &mut RunResult) {
     }
 }
 
-/// Prints the value of the answer as one line of JSON, and nothing where there is none: what did not fit is no output.
+/// Prints the value of the answer as one line of JSON, and nothing if there is none: what did not fit is not
+/// an output.
 pub(super) fn print(result: &RunResult, console: &mut Console) -> Result<(), ChatError> {
     match &result.answer {
         Some(value) => console.out(&format!("{value}\n")),

@@ -1,8 +1,8 @@
-//! The session picker: a list that is filtered while one types, and the last messages of the selected session. Called
-//! where `agentx resume` is told no session.
+//! The session picker: a list that is filtered while one types, and the last messages of the selected
+//! session. Called if `agentx resume` gets no session.
 //!
-//! The first rows are on the screen before the rest of the list is read. Keys are taken at any time; lists, previews and searches
-//! come when they come.
+//! The first rows are on the screen before the rest of the list is read. Keys are taken at any time; lists,
+//! previews and searches come when they come.
 
 mod load;
 mod model;
@@ -52,8 +52,8 @@ pub enum PickerScope {
     Everywhere,
 }
 
-/// Lets a person choose, with an editor's keys where `inputs` are keys, and by number where the terminal can do no more than print
-/// lines.
+/// Lets a person choose, with an editor's keys where `inputs` are keys, and by number where the terminal can
+/// do no more than print lines.
 ///
 /// # Errors
 /// Returns an error if there is no session, the list cannot be read, or the terminal is gone.

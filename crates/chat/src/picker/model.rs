@@ -9,8 +9,8 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 /// Rows that PageUp and PageDown go.
 const PAGE: usize = 10;
-/// Minimum number of letters of a search: fewer letters are in too many messages. A character of a dense script
-/// counts as a word.
+/// Minimum number of letters of a search: fewer letters are in too many messages. A character of a dense
+/// script counts as a word.
 const TELLING: usize = 3;
 
 /// A session of the list, and what a filter is held against.
@@ -118,7 +118,8 @@ impl PickerModel {
         self.entries.len() - before
     }
 
-    /// Takes note that all sessions are known. If this directory has none, those of all directories are shown.
+    /// Takes note that all sessions are known. If this directory has none, those of all directories are
+    /// shown.
     pub(super) fn completed(&mut self) {
         self.complete = true;
         if self.only_here && self.filter.is_empty() && self.shown.is_empty() {
@@ -137,7 +138,7 @@ impl PickerModel {
         self.choose_again();
     }
 
-    /// The words to search for, where that was not done yet.
+    /// The words to search for, if that was not done yet.
     pub(super) fn to_search(&self) -> Option<String> {
         let words = self.filter.trim();
         let dense = words.chars().any(|c| u32::from(c) >= 0x2e80);

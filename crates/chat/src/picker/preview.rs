@@ -1,12 +1,14 @@
-//! The last exchange of a session, from the end of its log: what was said to the agent, and what it answered. Only as much is
-//! read as that takes, so that the preview of a long session costs no more than that of a short one.
+//! The last exchange of a session, from the end of its log: what was said to the agent, and what it answered.
+//! Only as much is read as that takes, so that the preview of a long session costs no more than that of a
+//! short one.
 
 use agentx::runtime::{Delivery, Runtime, SessionInfo, View};
 use agentx::types::{ContentPart, EnvironmentEvent};
 
 use crate::render::clean::clean;
 
-/// The numbers of last events that are read, one after the other, until the beginning of the exchange is found.
+/// The numbers of last events that are read, one after the other, until the beginning of the exchange is
+/// found.
 const LOOK_BACK: [u64; 3] = [256, 2_048, 16_384];
 /// Maximum number of characters of an answer that are shown.
 const MOST: usize = 4_000;

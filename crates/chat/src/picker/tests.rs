@@ -25,7 +25,7 @@ fn session(number: usize, title: &str, workspace: &str) -> SessionInfo {
         .with_messages(4)
 }
 
-/// Of each kind one.
+/// Returns a model with a row of each kind.
 fn model() -> PickerModel {
     let mut model = PickerModel::new("/home/ada/hello".into(), false);
     let mut live = session(1, "count to 100", "/home/ada/hello");

@@ -1,4 +1,5 @@
-//! The picker as rows of a terminal: the list, beside it where there is room what was said last, and what the keys do. Pure.
+//! The picker as rows of a terminal: the list, beside it where there is room what was said last, and what the
+//! keys do. Pure.
 
 use agentx::runtime::SessionInfo;
 use agentx::types::Timestamp;

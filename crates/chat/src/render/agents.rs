@@ -1,5 +1,6 @@
-//! Several agents on one screen. The one that people talk to speaks as if it were alone; what others say stands beside that, line
-//! by line, each under its name in a colour of its own. Where all are to be told apart, so does the first.
+//! Several agents on one screen. The one that people talk to speaks as if it were alone; what others say
+//! stands beside that, line by line, each under its name in a colour of its own. If all are to be
+//! distinguished, so does the first.
 
 use std::collections::HashMap;
 

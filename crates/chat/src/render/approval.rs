@@ -15,7 +15,7 @@ use super::table::cut;
 use super::tool::arguments;
 use super::units;
 
-/// A rule that is longer is not shown whole, where it is a text that stands above.
+/// A rule that is longer is not shown in full, if it is a text that stands above.
 const LONGEST_RULE: usize = 160;
 
 /// The hint at another answer, if a rule is kept.
@@ -110,7 +110,7 @@ fn is_long(lines: &[String]) -> bool {
     lines.len() > DIFF_LINES + 1
 }
 
-/// The file that a call changes, where it changes one.
+/// The file that a call changes, if it changes one.
 pub(crate) fn edited_path(request: &ApprovalRequested) -> Option<&str> {
     let input = &request.input;
     let edits = input.get("old_string").is_some() && input.get("new_string").is_some();
@@ -127,7 +127,7 @@ fn is_doomed(request: &ApprovalRequested, before: Option<&str>) -> bool {
         .is_some_and(|(from, file)| !from.is_empty() && !plain(file).contains(&plain(from)))
 }
 
-/// A change as a diff: of the file, where it is known as it is, else of what is replaced.
+/// A change as a diff: of the file, if it is known as it is, else of what is replaced.
 fn change(request: &ApprovalRequested, before: Option<&str>, style: Paint) -> Option<Vec<String>> {
     edited_path(request)?;
     if is_doomed(request, before) {

@@ -1,4 +1,5 @@
-//! Messages of a session that lies in the past: whole, in order, as `sessions show` and a resumed chat print them.
+//! Messages of a session that lies in the past: whole, in order, as `sessions show` and a resumed chat print
+//! them.
 
 use agentx::history::transcript::act_of_another;
 use agentx::types::{
@@ -27,8 +28,9 @@ const TAIL_LINES: usize = 4;
 /// The longest of them.
 const LONGEST_LINE: usize = 2_000;
 
-/// The message that an event adds to the conversation, as text; `None` for all other events. At the beginning of a row stand signs of the
-/// program alone: words follow a sign on its row, or are indented, so that nobody's words look like somebody else's.
+/// The message that an event adds to the conversation, as text; `None` for all other events. At the beginning
+/// of a row stand signs of the program alone: words follow a sign on its row, or are indented, so that
+/// nobody's words look like somebody else's.
 pub(crate) fn message(
     event: &RuntimeEvent,
     names: &PersonNames,
@@ -61,7 +63,8 @@ pub(crate) fn act(who: &str, what: &str, style: Paint) -> String {
     style.dim(&format!("· {who} {}", visible(what)))
 }
 
-/// The command that continues a session. If it does not fit on the row, it gets its own, so that it can be copied.
+/// The command that continues a session. If it does not fit on the row, it gets its own, so that it can be
+/// copied.
 pub fn go_on_with(command: &str, columns: usize) -> String {
     const WORDS: &str = "continue with:";
     let between = if WORDS.len() + 1 + agentx_terminal::width(command) <= columns {
@@ -80,7 +83,8 @@ pub fn stays_queued(count: usize) -> String {
     }
 }
 
-/// The line on leaving when the stop of a run could not be saved: the run resumes when the session is opened again.
+/// The line on leaving when the stop of a run could not be saved: the run resumes when the session is opened
+/// again.
 pub fn stop_not_saved(queued: usize) -> String {
     let queued = match queued {
         0 => String::new(),
@@ -174,8 +178,8 @@ pub(crate) struct SpokenWords {
 }
 
 impl SpokenWords {
-    /// The words of a message as a chat shows them. Of another person it tells what goes along, too: the model
-    /// reads all of it, and what looks like an attached file may be that person's words.
+    /// The words of a message as a chat shows them. Of another person it tells what goes along, too: the
+    /// model reads all of it, and what looks like an attached file may be that person's words.
     pub(crate) fn of(message: &Message) -> Self {
         let by = SpokenBy::of(message);
         let mut text = own_text(message);
@@ -192,7 +196,8 @@ impl SpokenWords {
     }
 }
 
-/// A command that a person ran beside the conversation, and what it printed: of a long output the beginning and the end.
+/// A command that a person ran beside the conversation, and what it printed: of a long output the beginning
+/// and the end.
 pub(crate) fn ran(ran: &CommandFinished, names: &PersonNames, style: Paint) -> String {
     const ENDS: usize = 10;
     let who = names.speaker(ran.by.as_ref());
@@ -304,7 +309,8 @@ pub(crate) fn shortened_input(said: &SpokenWords, names: &PersonNames, style: Pa
     said_in(&short.join("\n"), speaker, style)
 }
 
-/// Words behind a sign, or behind `you:` where words stand for signs; those of another speaker behind that name.
+/// Words behind a sign, or behind `you:` where words stand for signs; those of another speaker behind that
+/// name.
 fn said_in(text: &str, speaker: Option<&str>, style: Paint) -> String {
     let mut lines = text.lines();
     let before = match speaker {

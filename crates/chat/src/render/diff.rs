@@ -12,8 +12,8 @@ const CONTEXT: usize = 3;
 /// Texts beyond this are not compared; a person would not read that either.
 const MOST_BYTES: usize = 1 << 20;
 
-/// Renders at most `most` lines of a unified diff, and the number of further lines. Texts that take too long to
-/// compare are shown as all removed and all added.
+/// Renders at most `most` lines of a unified diff, and the number of further lines. Texts that take too long
+/// to compare are shown as all removed and all added.
 pub(crate) fn unified(old: &str, new: &str, most: usize, style: Paint) -> Vec<String> {
     if old.len() + new.len() > MOST_BYTES {
         return vec![style.dim(&format!("{} bytes become {}", old.len(), new.len()))];

@@ -1,4 +1,5 @@
-//! From events and data to text: pure functions, so that every line on the screen has a test without a screen.
+//! From events and data to text: pure functions, so that every line on the screen has a test without a
+//! screen.
 
 pub mod agents;
 pub mod answers;

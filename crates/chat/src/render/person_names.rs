@@ -1,4 +1,4 @@
-//! How a reader of a session calls its people. Every screen asks here, so that a person has the same name
+//! The names of a session's people for one reader. Every screen asks here, so that a person has the same name
 //! everywhere: the name that the reader gave them, else their id. Two people are never called the same.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,7 +11,7 @@ use super::clean::visible;
 /// Characters of an id that are shown if they name one person only.
 const SHORT: usize = 12;
 
-/// The number of people whose ids are compared; where there are more, ids are shown whole.
+/// The number of people whose ids are compared; if there are more, ids are shown in full.
 const MOST_MET: usize = 4_096;
 
 /// The names of the people of a session.
@@ -77,8 +77,8 @@ impl PersonNames {
         }
     }
 
-    /// Returns the speaker of words that carry this person: nobody for words of the reader, or of an owner whom
-    /// the words do not name.
+    /// Returns the speaker of words that carry this person: nobody for words of the reader, or of an owner
+    /// whom the words do not name.
     pub fn speaker(&self, by: Option<&OwnerId>) -> Option<String> {
         match (by, &self.guest) {
             (Some(by), Some((reader, _))) if by == reader => None,

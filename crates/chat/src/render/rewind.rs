@@ -1,4 +1,4 @@
-//! Going back, as people read it: what was said, what going back to before it would undo, and what came of it.
+//! Going back, as people read it: what was said, what going back to before it would undo, and its result.
 
 use std::collections::BTreeSet;
 
@@ -202,7 +202,6 @@ pub fn diffs(plan: &RestorePlan, whole: bool, style: Paint, width: usize) -> Str
     text
 }
 
-/// The diff of one file.
 pub(crate) fn diff_of(file: &PlannedFile, most: usize, style: Paint, width: usize) -> String {
     let mut text = format!("{}\n", style.bold(&visible(&file.shown)));
     if file.diff.is_empty() {
@@ -256,7 +255,8 @@ pub fn report(report: &RestoreReport, plan: &RestorePlan) -> String {
 const BEFORE_PATHS: &str = "\n\n<files_put_back>\nThe person put these files back to how they were earlier; read them again before you change them:\n";
 const AFTER_PATHS: &str = "\n</files_put_back>";
 
-/// An agent whose files were put back under it is told so with the next words: once, however often they were put back until then.
+/// An agent whose files were put back under it is notified with the next words: once, however often they were
+/// put back until then.
 pub(crate) fn tell_the_agent(along: &mut Vec<ContentPart>, report: &RestoreReport) {
     if report.restored.is_empty() {
         return;

@@ -54,7 +54,7 @@ fn around(text: &str, words: &str, room: usize) -> String {
         .split_whitespace()
         .filter_map(|word| lower.find(word.trim_matches(['"', '*']).to_lowercase().as_str()))
         .min();
-    // Some letters are longer in the other case; where that moves the place a little, the words are still there.
+    // Some letters are longer in the other case; if that moves the place a little, the words are still there.
     let at = found.map_or(0, |at| lower[..at].chars().count());
     let from = at.saturating_sub(BEFORE.min(room / 3));
     if from == 0 {

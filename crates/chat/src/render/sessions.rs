@@ -17,8 +17,9 @@ const MESSAGES: usize = 3;
 /// The column of the folder, which is there if the sessions are of several folders.
 const FOLDER: usize = 6;
 
-/// The list as `me` reads it, with the names that `me` gave to people at the server, if the sessions are a server's. That a session is
-/// open is worth a word where another process has it, not on a server, which has them all; whose it is, where it is another one's.
+/// The list as `me` reads it, with the names that `me` gave to people at the server, if the sessions are a
+/// server's. That a session is open is worth a word where another process has it, not on a server, which has
+/// them all; whose it is, where it is another one's.
 pub fn render_list(
     sessions: &[SessionInfo],
     me: &OwnerId,

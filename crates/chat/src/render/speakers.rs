@@ -62,7 +62,8 @@ impl PastSpeakers {
     }
 }
 
-/// A name that begins with no sign of the program: a script may call its agents anything, also `› yes` or `you: yes`.
+/// A name that begins with no sign of the program: a script may call its agents anything, also `› yes` or
+/// `you: yes`.
 fn no_sign(name: &str) -> String {
     let name = name.trim_start_matches(|sign: char| !sign.is_alphanumeric());
     name.replace(':', "")

@@ -26,7 +26,8 @@ pub(crate) struct Colours {
 }
 
 impl Colours {
-    /// A name keeps its colour. A new one gets that which fewest others have, so that those who speak together differ.
+    /// A name keeps its colour. A new one gets that which fewest others have, so that those who speak
+    /// together differ.
     pub(crate) fn of(&mut self, name: &str) -> usize {
         if let Some(colour) = self.given.get(name) {
             return *colour;

@@ -1,4 +1,5 @@
-//! Columns that stand under each other, also with wide characters; where the terminal is too narrow for them, records.
+//! Columns that stand under each other, also with wide characters; if the terminal is too narrow for them,
+//! records.
 
 use agentx_terminal::{Line, Row};
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
@@ -7,8 +8,8 @@ use super::clean::one_line;
 
 /// A last column that would have less is not worth having.
 const LAST: usize = 12;
-/// The width from which columns that do not fit stay columns, as they do without a terminal: a program may read
-/// them.
+/// The width from which columns that do not fit stay columns, as they do without a terminal: a program may
+/// read them.
 const ROOMY: usize = 100;
 
 /// Renders lines of cells as columns. The last cell of a line is cut to the rest of `width`. If there is no
@@ -51,7 +52,8 @@ pub(crate) fn whole(rows: &[Vec<String>], width: usize) -> String {
     }
 }
 
-/// Cells may hold names and descriptions of a folder that somebody else made: each is one line, in which nothing drives the terminal.
+/// Cells may hold names and descriptions of a folder that somebody else made: each is one line, in which
+/// nothing drives the terminal.
 fn cleaned(rows: &[Vec<String>]) -> Vec<Vec<String>> {
     let cleaned = |row: &Vec<String>| row.iter().map(|cell| one_line(cell).into_owned()).collect();
     rows.iter().map(cleaned).collect()

@@ -1,4 +1,5 @@
-//! The model's list of what is to be done, as people follow it: whole when it is new, then what changed of it.
+//! The model's list of what is to be done, as people follow it: whole when it is new, then what changed of
+//! it.
 
 use serde_json::Value;
 
@@ -20,7 +21,7 @@ enum TodoProgress {
     Dropped,
 }
 
-/// Reads a list, in the arguments of a call as in its result; `None` where it is none.
+/// Reads a list, in the arguments of a call as in its result; `None` if it is none.
 pub(crate) fn read(list: &Value) -> Option<Vec<TodoEntry>> {
     let item = |value: &Value| {
         let how_far = match value.get("status")?.as_str()? {
@@ -70,7 +71,8 @@ pub(crate) struct TodoView {
 }
 
 impl TodoView {
-    /// Takes the list as it is now; returns the lines that tell of it: all where entries came or went, else those that changed.
+    /// Takes the list as it is now; returns the lines that tell of it: all where entries came or went, else
+    /// those that changed.
     pub(crate) fn take(&mut self, items: Vec<TodoEntry>, style: Paint) -> Vec<String> {
         let same = |(old, new): (&TodoEntry, &TodoEntry)| old.what == new.what;
         let is_same = self.items.len() == items.len() && self.items.iter().zip(&items).all(same);
@@ -84,7 +86,7 @@ impl TodoView {
         lines
     }
 
-    /// The whole list; empty where there is none.
+    /// The whole list; empty if there is none.
     pub(crate) fn all(&self, style: Paint) -> Vec<String> {
         self.items.iter().map(|item| item.line(style)).collect()
     }

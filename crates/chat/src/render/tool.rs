@@ -1,5 +1,5 @@
-//! A tool call on the screen: what is called with what, the first lines of its output as they come, the last ones at
-//! its end, and how it ended.
+//! A tool call on the screen: what is called with what, the first lines of its output as they come, the last
+//! ones at its end, and how it ended.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -179,8 +179,8 @@ impl ToolOutputView {
     }
 }
 
-/// Returns what a terminal shows of a line that was written over: the text after the last carriage return, such as
-/// the state of a progress bar, with backspaces applied.
+/// Returns what a terminal shows of a line that was written over: the text after the last carriage return,
+/// such as the state of a progress bar, with backspaces applied.
 fn overwritten(line: &str) -> Cow<'_, str> {
     let line = last_written(line);
     if !line.contains('\u{8}') {
@@ -218,7 +218,8 @@ pub(crate) struct EmittedView {
 }
 
 impl EmittedView {
-    /// Takes a piece; returns the lines that have ended. One that does not end is broken where it is too long to be kept.
+    /// Takes a piece; returns the lines that have ended. One that does not end is broken where it is too long
+    /// to be kept.
     pub(crate) fn push(&mut self, text: &str) -> Vec<String> {
         self.cleaner.push(text, &mut self.partial);
         let Some(end) = self.partial.rfind('\n') else {

@@ -41,12 +41,13 @@ pub struct TranscriptRenderer {
     style: Paint,
     width: usize,
     calls: HashMap<ToolCallId, CallView>,
-    /// Whether a call is told when it has ended; while it runs it is shown by who asks for [`TranscriptRenderer::running`].
+    /// Whether a call is printed when it has ended; while it runs it is shown by who asks for
+    /// [`TranscriptRenderer::running`].
     holds_calls: bool,
     /// The time of the event that is being rendered.
     at: Timestamp,
-    /// The display of reasoning, if somebody chose one; else reasoning is shown as it comes, if it can be told
-    /// apart.
+    /// The display of reasoning, if somebody chose one; else reasoning is shown as it comes, if it can be
+    /// distinguished.
     thinking: Option<ThinkingDisplay>,
     /// Whether the reader only looks on, and has no commands.
     looks_on: bool,
@@ -64,8 +65,8 @@ pub struct TranscriptRenderer {
     answers: bool,
     /// Whether an answer has begun, and neither words nor calls of it came.
     is_wordless: bool,
-    /// The missing part of an answer that ended. It is reported when the run ends with that answer: a router's
-    /// answer has no words, and its run continues.
+    /// The missing part of an answer that ended. It is reported when the run ends with that answer: a
+    /// router's answer has no words, and its run continues.
     lacks: Option<&'static str>,
     /// Whether it was told in this run that nothing was condensed.
     not_condensed: bool,
@@ -75,7 +76,8 @@ pub struct TranscriptRenderer {
     costs: bool,
     /// Whether calls are refused because there is no person to ask.
     is_alone: bool,
-    /// Whether nobody knows what the model costs, and the most that a run may have spent before its next call.
+    /// Whether nobody knows what the model costs, and the most that a run may have spent before its next
+    /// call.
     pub(crate) has_no_price: bool,
     pub(crate) max_cost: Option<NanoUsd>,
     turn: Option<TurnResponse>,
@@ -144,8 +146,8 @@ impl TranscriptRenderer {
         self.put(TextRegion::Aside, format!("{text}{end}"));
     }
 
-    /// Says what a person wanted to be told, whatever goes on. On a screen an answer that streams goes on below it as what it is: a
-    /// list stays a list.
+    /// Says what a person wanted to be told, whatever goes on. On a screen an answer that streams continues
+    /// below it as what it is: a list stays a list.
     pub(crate) fn print_notice(&mut self, text: &str) {
         if self.holds_calls && self.answers {
             self.put(TextRegion::Passing, format!("{}\n", text.trim_end_matches('\n')))
@@ -240,7 +242,8 @@ impl TranscriptRenderer {
         }
     }
 
-    /// An answer has ended. That it is not all that it would have been is said: nothing else tells it from one that is whole.
+    /// An answer has ended. That it is not all that it would have been is said: nothing else tells it from
+    /// one that is complete.
     fn message_end(&mut self, why: StopReason) {
         // What broke off is told by the error that follows, or else by the answer that is begun again.
         self.answers &= why == StopReason::Broken;
@@ -326,7 +329,7 @@ impl TranscriptRenderer {
         self.attempt = message;
     }
 
-    /// An error after which the run went on.
+    /// An error after which the run continued.
     fn error_in_passing(&mut self) {
         if let Some(failure) = self.failure.take() {
             let line = format!("{} {}", self.style.bad("error:"), failure.message);

@@ -8,8 +8,8 @@ use super::units;
 /// The width of a terminal below which only the totals are shown: no parts, no bytes.
 const NARROW: usize = 56;
 
-/// A line about the whole, then a table: what there is of each kind, how many tokens it takes, and what is free; below it what is
-/// not sent any more.
+/// A line about the whole, then a table: what there is of each kind, how many tokens it takes, and what is
+/// free; below it what is not sent any more.
 pub fn render(fill: &WindowFill, model: &str, width: usize) -> String {
     let mut rows = rows(fill);
     if width < NARROW {

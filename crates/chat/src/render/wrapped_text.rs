@@ -1,5 +1,5 @@
-//! Words on a terminal, those of the program and those of a session: broken between words where the terminal would break inside them, and
-//! behind the column in which they begin.
+//! Words on a terminal, those of the program and those of a session: broken between words where the terminal
+//! would break inside them, and behind the column in which they begin.
 
 use agentx_terminal::{Line, Row, Style};
 
@@ -19,7 +19,8 @@ const HEADS: [&str; 8] = [
     "■ ",
 ];
 
-/// Wraps each line into the rows that it needs. What stands in backquotes stays together where it fits into a row: it is there to be copied.
+/// Wraps each line into the rows that it needs. What stands in backquotes stays together where it fits into a
+/// row: it is there to be copied.
 pub fn wrap_lines(text: &str, width: usize) -> String {
     let mut fitted = String::with_capacity(text.len());
     for line in text.lines() {

@@ -1,5 +1,5 @@
-//! An answer that is a call in the words of a model: its server passes on as text what it should have read. Nothing runs then, and the
-//! answer looks as if the model did not know better.
+//! An answer that is a call in the words of a model: its server passes on as text what it should have read.
+//! Nothing runs then, and the answer looks as if the model did not know better.
 
 use serde_json::Value;
 
@@ -10,8 +10,8 @@ pub const WRITTEN_CALL: &str = "the model wrote a tool call as text, so nothing 
                                        with `--tool-call-parser NAME`, or choose a model that supports tool \
                                        calls";
 
-/// The beginnings of calls in templates of models: Hermes and Qwen, Mistral, Llama, Qwen-Coder, Phi, DeepSeek,
-/// Kimi, gpt-oss, MiniMax.
+/// The beginnings of calls in templates of models: Hermes and Qwen, Mistral, Llama, Qwen-Coder, Phi,
+/// DeepSeek, Kimi, gpt-oss, MiniMax.
 const BEGINNINGS: &[&str] = &[
     "<tool_call>",
     "[TOOL_CALLS]",

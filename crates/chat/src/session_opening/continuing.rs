@@ -1,5 +1,5 @@
-//! Continuing a session in a chat, with all that a person should know before they say anything in it. `agentx resume` and `/resume` both
-//! do it here, so that the same session is the same in both.
+//! Continuing a session in a chat, with all that a person should know before they say anything in it. `agentx
+//! resume` and `/resume` both do it here, so that the same session is the same in both.
 
 use std::sync::Arc;
 

@@ -8,8 +8,8 @@ use crate::error::ChatError;
 use crate::place::Place;
 use crate::session_opening::{CommandLineOverrides, LEAVING};
 
-/// Limits that flags name hold for the program that they were given to: without them, those of the settings hold again. What holds in
-/// the sessions of a server, its settings say.
+/// Limits that flags name hold for the program that they were given to: without them, those of the settings
+/// hold again. What holds in the sessions of a server, its settings say.
 pub(super) async fn limit(
     place: &Place,
     settings: &Settings,
@@ -28,8 +28,8 @@ pub(super) async fn limit(
     Ok(())
 }
 
-/// The limits of an agent of this machine where no flag names any: those of its file, or of the settings. `None` for one that neither
-/// describes.
+/// The limits of an agent of this machine where no flag names any: those of its file, or of the settings.
+/// `None` for one that neither describes.
 async fn usual_limits(place: &Place, settings: &Settings, config: &AgentConfig) -> Option<Limits> {
     let agents = place.runtime().agents().await.ok()?;
     if agents.iter().any(|agent| agent.name == config.name) {
@@ -39,8 +39,8 @@ async fn usual_limits(place: &Place, settings: &Settings, config: &AgentConfig) 
     (config.name == DEFAULT_AGENT_NAME).then_some(settings.limits)
 }
 
-/// Limits that flags name end with the program: in a session of a server those of its agent hold again. On this machine the next opening
-/// sees to that.
+/// Limits that flags name end with the program: in a session of a server those of its agent hold again. On
+/// this machine the next opening sees to that.
 pub async fn limits_again(place: &Place, agent: &CommandLineOverrides, session: &dyn Session) {
     let is_given = agent.max_iterations || agent.max_cost || agent.timeout;
     if !is_given || place.remote().is_none() {

@@ -149,8 +149,8 @@ impl Activity {
         (self.summary.has_no_price(), self.summary.max_cost)
     }
 
-    /// Takes an event, after which a run is under way or not, and a question is open or not. Of other agents than the one that people
-    /// talk to, only what they ask and spend counts.
+    /// Takes an event, after which a run is under way or not, and a question is open or not. Of other agents
+    /// than the one that people talk to, only what they ask and spend counts.
     pub(super) fn event(&mut self, event: &RuntimeEvent, standing: Standing, now: Instant) {
         let is_of_another = standing.is_of_another;
         match event {
@@ -339,8 +339,8 @@ impl Activity {
         self.summary.filled == 0 && self.worked.is_zero()
     }
 
-    /// The row: what is waited for, and beside it, where there is room, how things stand. Empty before anything was said, unless nobody
-    /// is asked about calls.
+    /// The row: what is waited for, and beside it, if there is room, how things stand. Empty before anything
+    /// was said, unless nobody is asked about calls.
     pub(crate) fn row(
         &self,
         now: Instant,

@@ -1,9 +1,10 @@
 //! The status of a session: activity, open questions, queue and spending. One pure fold over the events of a
 //! session and the reports of its runtime; the caller provides the clock.
 //!
-//! Whoever shows a session while it goes on asks here. Two things that look alike answer other questions and stay where they are:
-//! [`crate::render::sessions`] puts into words what a runtime lists of sessions that are not open, without their events; and
-//! [`crate::show`] has the facts of a session, from which the fold of the `session` crate makes its state after any of them.
+//! Whoever shows a session while it continues asks here. Two things that look alike answer other questions
+//! and stay where they are: [`crate::render::sessions`] puts into words what a runtime lists of sessions that
+//! are not open, without their events; and [`crate::show`] has the facts of a session, from which the fold of
+//! the `session` crate makes its state after any of them.
 
 mod activity;
 pub(crate) mod queue;
@@ -56,7 +57,7 @@ pub(crate) struct SessionStatus {
 pub(crate) struct StatusNews {
     /// A text of a person that has to be printed now.
     pub(crate) said: Option<SpokenWords>,
-    /// So many messages that were not answered go along with the one that begins a run.
+    /// The number of unanswered messages that go along with the one that begins a run.
     pub(crate) unanswered: Option<usize>,
 }
 
@@ -108,7 +109,8 @@ impl SessionStatus {
         }
     }
 
-    /// The session was closed, and no event says so: nothing runs, is asked or waits any more. What was spent stays.
+    /// The session was closed, and no event says so: nothing runs, is asked or waits any more. What was spent
+    /// stays.
     pub(crate) fn close(&mut self, now: Instant) {
         let mut activity = self.activity.clone();
         activity.stop(self.running.is_some(), now);
@@ -142,7 +144,8 @@ impl SessionStatus {
         self.activity.is_stale() || self.queue.is_stale()
     }
 
-    /// Takes over what the runtime reports: which inputs wait, whether they are held back, and what was spent.
+    /// Takes over what the runtime reports: which inputs wait, whether they are held back, and what was
+    /// spent.
     pub(crate) fn update(&mut self, state: &SessionState) {
         self.activity.update(state);
         self.queue.update(state);
@@ -193,8 +196,8 @@ impl SessionStatus {
         }
     }
 
-    /// An input that waited was taken back, or waits otherwise: it begins no run of its own any more. Returns it as it was, where
-    /// that is news.
+    /// An input that waited was taken back, or waits otherwise: it begins no run of its own any more. Returns
+    /// it as it was, if that is news.
     pub(crate) fn revise(&mut self, id: &MessageId, mode: Option<InputMode>) -> Option<QueuedInput> {
         let begins = self.is_held() && mode.is_some_and(|mode| mode != InputMode::Queue);
         if begins {
@@ -223,7 +226,8 @@ impl SessionStatus {
         self.running.is_none() && self.waits_for_a_run()
     }
 
-    /// The session says that nothing waits or runs. Of a run that is over already, the events are still to come.
+    /// The session says that nothing waits or runs. Of a run that is over already, the events are still to
+    /// come.
     pub(crate) fn clear_waiting(&mut self, last_run: Option<&RunId>) {
         self.sent
             .retain(|sent| sent.run_id.is_some() && sent.run_id.as_ref() == last_run);
@@ -231,7 +235,7 @@ impl SessionStatus {
         self.queue.clear();
     }
 
-    /// Counts a message that was said before the chat began, where nobody has answered it.
+    /// Counts a message that was said before the chat began, if nobody has answered it.
     pub(crate) fn count_unanswered(&mut self, event: &RuntimeEvent) {
         self.unanswered.event(event);
     }
@@ -258,8 +262,9 @@ impl SessionStatus {
         StatusNews { said, unanswered }
     }
 
-    /// Takes an event; returns a text of the person that has to be printed now. Runs of other agents than the one that people
-    /// talk to are that one's affair, and so is what they are told; but what they ask is asked.
+    /// Takes an event; returns a text of the person that has to be printed now. Runs of other agents than the
+    /// one that people talk to are that one's affair, and so is what they are told; but what they ask is
+    /// asked.
     fn advance(&mut self, envelope: &Envelope<RuntimeEvent>, is_of_another: bool) -> Option<SpokenWords> {
         let joined = self.queue.event(&envelope.event);
         match &envelope.event {
@@ -298,8 +303,8 @@ impl SessionStatus {
         None
     }
 
-    /// Returns what a person said, unless it is on the screen: what this chat did not send, another front end said. `joined` are words that
-    /// waited and join the run now.
+    /// Returns what a person said, unless it is on the screen: what this chat did not send, another front end
+    /// said. `joined` are words that waited and join the run now.
     fn message_added(
         &mut self,
         added: &UserMessageAdded,

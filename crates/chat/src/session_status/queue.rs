@@ -65,7 +65,7 @@ impl QueuedInput {
         }
     }
 
-    /// One that is in the log: its words, and what went along. Files are named in the words.
+    /// Creates a queued message from the log: its words, and its attachments. Files are named in the words.
     fn from_log(id: &MessageId, whole: &str, by: Option<&OwnerId>, joins: bool) -> Self {
         // What looks like an attachment of somebody else may be words of theirs: all of it is shown.
         let ends = ALONG.iter().filter_map(|begin| whole.find(begin));
@@ -102,7 +102,8 @@ impl MessageQueue {
         queue
     }
 
-    /// Takes over what the session says: what waits that was not known here. What is heard is known from the events.
+    /// Takes over what the session says: what waits that was not known here. What is heard is known from the
+    /// events.
     pub(crate) fn update(&mut self, state: &SessionState) {
         self.stale = false;
         for (i, (id, text)) in state.queued.iter().enumerate() {
@@ -179,7 +180,7 @@ impl MessageQueue {
         }
     }
 
-    /// An input was taken back, or waits otherwise. Returns it as it was, where that is news.
+    /// An input was taken back, or waits otherwise. Returns it as it was, if that is news.
     pub(crate) fn revise(&mut self, id: &MessageId, mode: Option<InputMode>) -> Option<QueuedInput> {
         let at = self.find(id)?;
         let joins = mode.is_some_and(|mode| mode != InputMode::Queue);
@@ -248,7 +249,7 @@ impl MessageQueue {
 }
 
 impl QueuedInput {
-    /// Its number, its speaker and its words, folded to a row.
+    /// Returns the number, the author and the words in one row.
     fn row(&self, number: usize, names: &PersonNames, width: usize) -> String {
         let text = self.text.trim();
         let (first, more) = text.split_once('\n').unwrap_or((text, ""));

@@ -1,4 +1,4 @@
-//! What is asked, printed and held back, by the events of a session.
+//! Questions, printed lines and held lines, by the events of a session.
 
 use agentx::types::{
     ApprovalSettled, EventDraft, Message, Role, RunStarted, SessionId, Source, Timestamp, UserMessageAdded,

@@ -1,4 +1,5 @@
-//! Calls that have ended in a run that broke off before the others of the same answer had ended: their results are in no message.
+//! Calls that have ended in a run that broke off before the others of the same answer had ended: their
+//! results are in no message.
 
 use agentx::types::{ContentPart, RuntimeEvent, ToolCallId};
 

@@ -1,5 +1,5 @@
-//! `agentx show`: a session and what was said in it; around one place; or step by step, with the state and the context after
-//! each event.
+//! `agentx show`: a session and what was said in it; around one place; or step by step, with the state and
+//! the context after each event.
 
 mod around_event;
 mod ended;
@@ -90,7 +90,7 @@ async fn events(runtime: &dyn Runtime, id: &SessionId, console: &mut Console) ->
     console.flush()
 }
 
-/// What was said, and what people other than the owner did.
+/// Prints the messages, and the acts of people other than the owner.
 async fn whole(place: &Place, id: &SessionId, console: &mut Console) -> Result<(), ChatError> {
     let runtime = place.runtime();
     let (style, width) = (console.out_style(), console.terminal.width);

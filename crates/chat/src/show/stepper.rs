@@ -157,7 +157,8 @@ impl Stepper {
         self.scrolled = 0;
     }
 
-    /// Goes to the next event whose words or kind have what is wanted; after the last one the first one comes.
+    /// Goes to the next event whose words or kind have what is wanted; after the last one the first one
+    /// comes.
     fn look(&mut self, onward: bool) {
         if self.wanted.is_empty() {
             self.note = Some("`/` needs words to search for".into());

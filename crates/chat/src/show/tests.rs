@@ -1,4 +1,5 @@
-//! Going through a session: what is shown, what keys do, and that a state that is looked up is the state that was.
+//! Going through a session: what is shown, what keys do, and that a state that is looked up is the state that
+//! was.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -191,7 +192,7 @@ fn programs_get_a_step_whole() {
     assert!(value["state"]["last_seq"] == 30 && value["context"]["messages"].is_array());
 }
 
-/// What a newer version wrote is shown as it came, in every pane.
+/// Events of a newer version are shown unchanged, in every pane.
 #[test]
 fn facts_with_new_words_are_shown() {
     let opened = facts(1).remove(0);

@@ -1,5 +1,6 @@
-//! The events of a session, and how it stood after each. A fold that was made is kept here and there, so that going anywhere costs
-//! no more than the events since the last one that was kept, and going on by one costs that one.
+//! The events of a session, and how it stood after each. A fold that was made is kept here and there, so that
+//! going anywhere costs no more than the events since the last one that was kept, and going on by one costs
+//! that one.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -52,7 +53,6 @@ impl Timeline {
         Ok(Self::new(session.clone(), facts))
     }
 
-    /// The id of the session.
     pub(super) fn session(&self) -> &SessionId {
         &self.session
     }
@@ -62,7 +62,7 @@ impl Timeline {
         &self.facts
     }
 
-    /// The place of an event among all; where there is none of this number, the nearest one.
+    /// The place of an event among all; if there is none of this number, the nearest one.
     pub(super) fn place_of(&self, seq: u64) -> usize {
         let at = self.facts.partition_point(|fact| fact.seq < seq);
         at.min(self.facts.len().saturating_sub(1))

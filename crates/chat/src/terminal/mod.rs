@@ -172,7 +172,7 @@ pub fn lines() -> mpsc::Receiver<TerminalInput> {
     inputs
 }
 
-/// The terminal in raw mode, with pastes told apart from keys.
+/// The terminal in raw mode, with pastes distinguished from keys.
 pub struct RawMode;
 
 impl RawMode {
@@ -249,7 +249,7 @@ fn leave() {
     let _ = crossterm::terminal::disable_raw_mode();
 }
 
-/// Makes the terminal itself again, from any thread, where a chat has it.
+/// Makes the terminal itself again, from any thread, if a chat has it.
 pub(crate) fn restore() {
     if crossterm::terminal::is_raw_mode_enabled().unwrap_or(false) {
         leave();
@@ -316,7 +316,7 @@ fn cuts_rows(lookup: &dyn Fn(&str) -> Option<String>) -> bool {
 mod tests {
     use super::*;
 
-    /// The value of a variable, where only these are set.
+    /// The value of a variable, if only these are set.
     fn value(set: &[(&str, &str)], name: &str) -> Option<String> {
         let found = set.iter().find(|(known, _)| *known == name);
         found.map(|(_, value)| (*value).to_owned())

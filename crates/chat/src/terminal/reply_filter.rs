@@ -14,8 +14,8 @@ pub(crate) const ASK_NAME: &str = "\u{1b}[>0q";
 /// Maximum time that a chat waits for the reply before it shows the past messages.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(100);
 
-/// Maximum time between the beginning of the chat and the beginning of an answer; later, only a whole answer is
-/// recognised.
+/// Maximum time between the beginning of the chat and the beginning of an answer; later, only a complete
+/// answer is recognised.
 const SOON: Duration = Duration::from_secs(5);
 /// Maximum time that the sign which begins an answer, and which is also a key, waits for its continuation.
 const SPLIT: Duration = Duration::from_millis(40);
@@ -73,7 +73,7 @@ impl ReplyFilter {
         self.held.drain(..).map(TerminalInput::Key).collect()
     }
 
-    /// Takes a key; returns what it, and what was held, came to.
+    /// Takes a key; returns the keys that it and the held ones result in.
     pub(crate) fn take(&mut self, key: KeyEvent, now: Instant) -> Vec<TerminalInput> {
         if key.kind == KeyEventKind::Release {
             return vec![TerminalInput::Key(key)];
@@ -113,7 +113,7 @@ impl ReplyFilter {
         }
     }
 
-    /// Begins an answer with `ESC ]` or `ESC P`, which come whole as one key or as two.
+    /// Begins an answer with `ESC ]` or `ESC P`, which come complete as one key or as two.
     fn begin(&mut self, key: KeyEvent, now: Instant) -> Vec<TerminalInput> {
         let after_escape = !self.held.is_empty();
         let subject = match key.code {
@@ -138,7 +138,7 @@ impl ReplyFilter {
     }
 }
 
-/// Returns the meaning of a whole answer.
+/// Returns the meaning of a complete answer.
 fn answered(subject: TerminalQuery, text: &str) -> Option<TerminalInput> {
     match subject {
         TerminalQuery::Background => is_light(text).map(|is_light| TerminalInput::Background { is_light }),
@@ -189,7 +189,7 @@ mod tests {
         KeyEvent::new(KeyCode::Char(c), modifiers)
     }
 
-    /// As a terminal's bytes come out of the reader of keys.
+    /// Returns the keys that the reader makes of a terminal's bytes.
     fn keys(text: &str) -> Vec<KeyEvent> {
         let mut keys = Vec::new();
         let mut chars = text.chars().peekable();

@@ -1,8 +1,10 @@
-//! The title of the terminal while a chat has it. There is one terminal, and any thread may have to give it back.
+//! The title of the terminal while a chat has it. There is one terminal, and any thread may have to give it
+//! back.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Keeps the title that the terminal has (XTWINOPS 22, <https://invisible-island.net/xterm/ctlseqs/ctlseqs.html>), and restores it.
+/// Keeps the title that the terminal has (XTWINOPS 22,
+/// <https://invisible-island.net/xterm/ctlseqs/ctlseqs.html>), and restores it.
 const KEEP: &str = "\x1b[22;0t";
 const RESTORE: &str = "\x1b[23;0t";
 

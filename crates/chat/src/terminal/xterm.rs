@@ -3,8 +3,8 @@
 
 use std::sync::OnceLock;
 
-/// The first version of xterm in which a program can choose the form of keys with modifiers (XTFMTKEYS). In the
-/// older form they are read as no key at all, so an older xterm sends Enter for Shift-Enter.
+/// The first version of xterm in which a program can choose the form of keys with modifiers (XTFMTKEYS). In
+/// the older form they are read as no key at all, so an older xterm sends Enter for Shift-Enter.
 const CHOOSES_FORM: u32 = 398;
 
 /// The version of the terminal if it is xterm, by its own answer: over ssh its variables do not come along.

@@ -1,4 +1,4 @@
-//! A small terminal: enough of one to see what the bytes of a screen come to.
+//! A small terminal: enough of one to see the result of a screen's bytes.
 
 #![allow(clippy::panic, reason = "what a screen should not write fails its test")]
 
@@ -50,7 +50,8 @@ impl FakeTerminal {
         self.clipboard.as_deref()
     }
 
-    /// The titles that it was given, in order; `keep` and `restore` stand for what was done to the one before.
+    /// The titles that it was given, in order; `keep` and `restore` stand for what was done to the one
+    /// before.
     #[allow(dead_code, reason = "the test of titles looks at it")]
     pub(crate) fn titles(&self) -> &[String] {
         &self.titles

@@ -1,5 +1,6 @@
-//! Repositories whose history lies elsewhere: commands of Git would show what somebody else keeps there. A `.git` may be a link or a file,
-//! name the directory that it shares (`commondir`), borrow objects (`objects/info/alternates`), or hold links.
+//! Repositories whose history lies elsewhere: commands of Git would show what somebody else keeps there. A
+//! `.git` may be a link or a file, name the directory that it shares (`commondir`), borrow objects
+//! (`objects/info/alternates`), or hold links.
 
 use std::path::{Path, PathBuf};
 
@@ -10,12 +11,12 @@ use crate::trust::digest;
 /// The most places that are named of one repository.
 const MAX_PLACES: usize = 50;
 
-/// What of a repository may be a link to that of another one.
+/// The parts of a repository that may be links to those of another one.
 const PARTS: &[&str] = &["HEAD", "index", "logs", "objects", "packed-refs", "refs"];
 
 impl GitPrograms {
-    /// Notes a repository that lies elsewhere and does not say that this is its working tree, as those of Git's own worktrees and
-    /// submodules do, and one that has its history from elsewhere.
+    /// Notes a repository that lies elsewhere and does not say that this is its working tree, as those of
+    /// Git's own worktrees and submodules do, and one that has its history from elsewhere.
     pub(super) fn look_where(&mut self, top: &Path, git: &Path, common: &Path, place: &str) {
         let link = top.join(".git");
         let is_directory = link.symlink_metadata().is_ok_and(|found| found.is_dir());
@@ -73,7 +74,7 @@ fn is_submodule(git: &Path, top: &Path) -> bool {
         .any(|setting| setting.name == "core.worktree" && is_same(&git.join(&setting.value), top))
 }
 
-/// Where objects are borrowed, and whether nothing is borrowed there in turn.
+/// Returns the object folders that are borrowed, and whether each of them borrows none in turn.
 fn borrowed(common: &Path) -> Vec<(PathBuf, bool)> {
     let objects = common.join("objects");
     let file = objects.join("info/alternates");
@@ -92,7 +93,7 @@ fn borrowed(common: &Path) -> Vec<(PathBuf, bool)> {
         .collect()
 }
 
-/// What parts of a repository and its folders of objects lead to that are links.
+/// Returns the targets of parts of a repository and of its object folders that are links.
 fn linked(git: &Path, common: &Path) -> Vec<(PathBuf, bool)> {
     let parts = PARTS.iter().flat_map(|part| [git.join(part), common.join(part)]);
     let objects = std::fs::read_dir(common.join("objects")).into_iter().flatten();
@@ -192,7 +193,8 @@ mod tests {
         }
     }
 
-    /// A `.git` file that leads to a directory in the folder, which claims to be the worktree of somebody else's repository.
+    /// A `.git` file that leads to a directory in the folder, which claims to be the worktree of somebody
+    /// else's repository.
     #[test]
     fn a_worktree_that_the_shared_repository_does_not_keep_is_said() {
         let dir = tempfile::tempdir().expect("a folder");

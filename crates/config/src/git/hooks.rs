@@ -1,5 +1,5 @@
-//! The hooks of a repository. Git runs the files in its folder of hooks that have the name of one, and no others: what an editor or a merge
-//! left beside them is not asked about, unless a hook may run it.
+//! The hooks of a repository. Git runs the files in its folder of hooks that have the name of one, and no
+//! others: what an editor or a merge left beside them is not asked about, unless a hook may run it.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -73,7 +73,7 @@ fn name_of(file: &Path) -> String {
     name.to_string_lossy().into_owned()
 }
 
-/// Which kind of file that no hook is has this name.
+/// Returns the kind of file that has this name but is not a hook.
 fn kind_of(name: &str) -> Option<&'static str> {
     let is_of = |kind: &str| match kind {
         BUFFER => (name.starts_with('#') && name.ends_with('#')) || name.starts_with(".#"),

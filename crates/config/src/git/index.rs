@@ -1,5 +1,5 @@
-//! Which folders of a working tree the index of a repository calls repositories of their own: `git status` starts Git in each.
-//! The format is that of <https://git-scm.com/docs/index-format>.
+//! The folders of a working tree that the index of a repository lists as repositories of their own: `git
+//! status` starts Git in each. The format is that of <https://git-scm.com/docs/index-format>.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,8 @@ const MAX_BYTES: u64 = 256 << 20;
 const STAT: usize = 40;
 /// The offset of the mode in it.
 const MODE: usize = 24;
-/// The kind of an entry that stands for a folder whose files are not in the index: what is in it is not known.
+/// The kind of an entry that stands for a folder whose files are not in the index: what is in it is not
+/// known.
 const FOLDER: u32 = 0o040_000;
 /// The kind of an entry that is a repository.
 const REPOSITORY: u32 = 0o160_000;
@@ -20,7 +21,8 @@ const KIND: u32 = 0o170_000;
 /// The flag that says that two more bytes of flags follow.
 const IS_EXTENDED: u16 = 0x4000;
 
-/// The paths of all repositories in the index, relative to the top of the working tree; none where there is no index.
+/// The paths of all repositories in the index, relative to the top of the working tree; none if there is no
+/// index.
 ///
 /// # Errors
 /// Returns the reason why it cannot be read.

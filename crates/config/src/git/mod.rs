@@ -1,9 +1,10 @@
-//! What Git runs because a repository says so: a folder may come with a `.git` of its own, as an archive does, and then a harmless
-//! `git status` runs its filters and `git commit` its hooks.
+//! The programs that Git runs because a repository configures them: a folder may come with its own `.git`, as
+//! an archive does, and then a harmless `git status` runs its filters and `git commit` its hooks.
 //!
-//! Git's manual says of such a folder that it is not safe to run Git in it (<https://git-scm.com/docs/git#_security>). `core.fsmonitor` and
-//! pagers are left out: commands run with the one switched off, and without a terminal. Files are read as Git reads them, and what cannot
-//! be read counts as if it named a program.
+//! Git's manual says of such a folder that it is not safe to run Git in it
+//! (<https://git-scm.com/docs/git#_security>). `core.fsmonitor` and pagers are left out: commands run with
+//! the one switched off, and without a terminal. Files are read as Git reads them, and what cannot be read
+//! counts as if it named a program.
 
 mod external_repository;
 mod hooks;
@@ -28,23 +29,24 @@ const MAX_BYTES: u64 = 1 << 20;
 const MAX_REPOSITORIES: usize = 200;
 const MAX_DEPTH: usize = 8;
 
-/// What Git runs because the repository around the workspace says so, in order; empty where there is none or it names nothing.
+/// The programs that Git runs because the repository around the workspace configures them, in order; empty if
+/// there is no repository or it names none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GitPrograms {
     /// Names, such as `filter.lfs.clean` or `hook pre-commit`, and what stands behind them.
     found: BTreeSet<(String, String)>,
     /// Files of settings with a password in an address, or a header that is sent along.
     with_passwords: BTreeSet<PathBuf>,
-    /// How many repositories within it were looked at.
+    /// The number of nested repositories that were checked.
     repositories: usize,
 }
 
 impl GitPrograms {
-    /// Of the repository that `workspace` is in, and of the repositories in its index.
+    /// Reads the repository of `workspace` and the repositories in its index.
     pub(crate) fn of(workspace: &Path) -> Self {
         let mut found = Self::default();
         for top in workspace.ancestors().filter(|folder| has_git(folder)) {
-            // Git goes on upwards where this is no repository.
+            // Git continues upwards where this is not a repository.
             if found.look(top, "", 0) {
                 break;
             }
@@ -157,7 +159,8 @@ impl GitPrograms {
         names
     }
 
-    /// All of it as a text that a person accepts, a line each: `filter.lfs.clean = git-lfs clean`, `hook pre-commit HASH`.
+    /// All of it as a text that a person accepts, a line each: `filter.lfs.clean = git-lfs clean`, `hook
+    /// pre-commit HASH`.
     pub fn text(&self) -> String {
         self.found
             .iter()
@@ -235,7 +238,7 @@ fn is_repository(git: &Path, common: &Path) -> bool {
         && common.join("refs/.").is_dir()
 }
 
-/// The bytes of a file; `None` where there is none.
+/// The bytes of a file; `None` if there is none.
 ///
 /// # Errors
 /// Returns the reason why they cannot be read.

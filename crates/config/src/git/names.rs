@@ -1,8 +1,10 @@
-//! Which settings of a repository matter: those by which Git, or a program that keeps its settings in Git's files, runs something, shows a
-//! file, or sends a request or what one signs in with to another place than the address that a person sees.
+//! The relevant settings of a repository: those by which Git, or a program that keeps its settings in Git's
+//! files, runs something, shows a file, or sends a request or credentials to another place than the address
+//! that a person sees.
 //!
 //! Git's own settings are those of <https://git-scm.com/docs/git-config>; those of Git LFS are in its
-//! `docs/man/git-lfs-config.adoc`. Settings that Git reads from a person's files alone (`trace2.*`, `safe.*`) are left out.
+//! `docs/man/git-lfs-config.adoc`. Settings that Git reads from a person's files alone (`trace2.*`, `safe.*`)
+//! are left out.
 
 use super::settings::{Setting, UNREADABLE};
 use crate::trust::digest;
@@ -42,7 +44,8 @@ const HARMLESS_ALIASES: &[&str] = &["status", "log", "diff", "show"];
 /// Sections whose `path` is that of a program.
 const TOOLS: &[&str] = &["browser", "difftool", "guitool", "man", "mergetool"];
 
-/// Sections that say where requests go, how a server is trusted, or who signs in, each with the last names that do none of it.
+/// Sections that say where requests go, how a server is trusted, or who signs in, each with the last names
+/// that do none of it.
 const SENDING: &[(&str, &[&str])] = &[
     ("credential", &["usehttppath", "username"]),
     ("git-p4", &[]),
@@ -80,7 +83,8 @@ const SENDING: &[(&str, &[&str])] = &[
     ("url", &[]),
 ];
 
-/// Last names within `remote.*` that send elsewhere than its `url` says, or fetch what is missing while any command works.
+/// Last names within `remote.*` that send elsewhere than its `url` says, or fetch what is missing while any
+/// command works.
 const REMOTES: &[&str] = &[
     "lfspushurl",
     "lfsurl",
@@ -131,7 +135,8 @@ fn runs(setting: &Setting) -> bool {
         // The name of a tool is that of a script that Git reads, so a path leads to another one.
         || (matches!(last, "tool" | "guitool") && value.contains('/'))
         || (section == "submodule" && value.starts_with('!'))
-        // An alias may have options that run something, or stand for a command that changes or sends what its name does not say.
+        // An alias may have options that run something, or stand for a command that changes or sends what its
+        // name does not say.
         || (section == "alias" && !HARMLESS_ALIASES.contains(&value))
         || setting.name.contains("ext::")
         || (matches!(section, "remote" | "submodule" | "svn-remote") && uses_helper(value))
@@ -166,8 +171,8 @@ pub(super) fn holds_password(setting: &Setting) -> bool {
     is_secret(setting) || without_passwords(setting).is_some()
 }
 
-/// The name and the value of a setting as they may be shown and kept. What one signs in with is a hash in the value, so that another one
-/// is another text, and left out of the name.
+/// The name and the value of a setting as they may be shown and kept. What one signs in with is a hash in the
+/// value, so that another one is another text, and left out of the name.
 pub(super) fn shown(setting: &Setting) -> (String, String) {
     let (name, value) =
         without_passwords(setting).unwrap_or_else(|| (setting.name.clone(), setting.value.clone()));
@@ -213,8 +218,8 @@ fn without_passwords(setting: &Setting) -> Option<(String, String)> {
     ))
 }
 
-/// A text without what stands before the `@` of its addresses; `None` if there is none. The name of a person at a server of SSH is no
-/// secret.
+/// A text without what stands before the `@` of its addresses; `None` if there is none. The name of a person
+/// at a server of SSH is not a secret.
 fn without_sign_in(text: &str) -> Option<String> {
     let mut pieces = text.split("://");
     let mut before = pieces.next()?;

@@ -1,5 +1,6 @@
-//! Operations of Git that a repository says are under way. `git rebase --continue` runs the `exec` lines of a file in `.git`, and what comes
-//! with a folder may hold such a file: the files and the steps are those of `sequencer.c`, `builtin/am.c` and `builtin/bisect.c` in Git.
+//! Operations of Git that a repository says are under way. `git rebase --continue` runs the `exec` lines of a
+//! file in `.git`, and what comes with a folder may hold such a file: the files and the steps are those of
+//! `sequencer.c`, `builtin/am.c` and `builtin/bisect.c` in Git.
 
 use std::path::Path;
 
@@ -9,12 +10,14 @@ use crate::trust::digest;
 /// Files with the steps that are left.
 const STEPS: &[&str] = &["rebase-merge/git-rebase-todo", "sequencer/todo"];
 
-/// The most `exec` lines that are shown of a file, and the most characters of one. A hash stands for what is cut off.
+/// The most `exec` lines that are shown of a file, and the most characters of one. A hash stands for what is
+/// cut off.
 const MAX_LINES: usize = 50;
 const MAX_CHARS: usize = 200;
 
-/// The commands that what is under way in the repository of the working tree `top` would run: names, and what stands behind them.
-/// An operation without such commands runs nothing that a folder could bring, so somebody's own rebase or merge asks nobody anything.
+/// The commands that what is under way in the repository of the working tree `top` would run: names, and what
+/// stands behind them. An operation without such commands runs nothing that a folder could bring, so
+/// somebody's own rebase or merge asks nobody anything.
 pub(super) fn of(top: &Path, git: &Path) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for file in STEPS {

@@ -1,5 +1,6 @@
-//! Files of the folder that a command in Git's settings names: `sh tools/clean.sh`. The command stays the same when such a file changes, so
-//! the file is a part of what is accepted. What that file runs in turn is not looked at.
+//! Files of the folder that a command in Git's settings names: `sh tools/clean.sh`. The command stays the
+//! same when such a file changes, so the file is a part of what is accepted. What that file runs in turn is
+//! not looked at.
 
 use std::path::Path;
 
@@ -9,8 +10,8 @@ use crate::trust::digest;
 /// The most words of a command that are looked at.
 const MAX_WORDS: usize = 100;
 
-/// The files below `top` that words of a command name, each with a hash of what is in it. Git runs commands of its settings in the top
-/// folder of the working tree.
+/// The files below `top` that words of a command name, each with a hash of what is in it. Git runs commands
+/// of its settings in the top folder of the working tree.
 pub(super) fn named_in(top: &Path, command: &str) -> Vec<(String, String)> {
     let is_between = |c: char| c.is_whitespace() || "\"'`;|&()<>{}=,!".contains(c);
     let words = command.split(is_between);

@@ -1,5 +1,6 @@
-//! Reads a file of Git's settings as Git does, so that nothing that Git sees is overlooked. The grammar is that of
-//! <https://git-scm.com/docs/git-config#_syntax>, in the detail of `git_parse_source` in Git's `config.c`.
+//! Reads a file of Git's settings as Git does, so that nothing that Git sees is overlooked. The grammar is
+//! that of <https://git-scm.com/docs/git-config#_syntax>, in the detail of `git_parse_source` in Git's
+//! `config.c`.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +9,7 @@ use crate::trust::digest;
 
 /// The name of what stands for settings that could not be read: Git may see in them what we do not.
 pub(super) const UNREADABLE: &str = "settings that cannot be read";
-/// How deep files may include others; Git's own limit.
+/// The maximum depth of included files; Git's own limit.
 const MAX_DEPTH: usize = 10;
 
 /// A setting: `section.sub.name`, in lower case but for `sub`, and its value as Git understands it.
@@ -34,15 +35,16 @@ impl Setting {
     }
 }
 
-/// The settings of a file and of those that it includes; none where there is no file.
+/// The settings of a file and of those that it includes; none if there is no file.
 pub(super) fn of_file(file: &Path) -> Vec<Setting> {
     let mut found = Vec::new();
     add(file, 0, &mut found);
     found
 }
 
-/// How many bytes a hash has in this repository. Git reads that before any other setting, from the file of the repository alone: neither
-/// from those that it includes nor from that of a worktree (`read_repository_format` in its `setup.c`).
+/// Returns the length of a hash in this repository, in bytes. Git reads that before any other setting, from
+/// the file of the repository alone: neither from those that it includes nor from that of a worktree
+/// (`read_repository_format` in its `setup.c`).
 pub(super) fn hash_length(config: &Path) -> usize {
     let bytes = readable(config, MAX_BYTES).ok().flatten().unwrap_or_default();
     let settings = parse(&bytes);
@@ -67,7 +69,8 @@ fn add(file: &Path, depth: usize, found: &mut Vec<Setting>) {
         Err(why) => return found.push(unreadable(&why)),
     };
     for setting in parse(&bytes) {
-        // Whether a condition holds is not asked: it may tomorrow. What lies in a home directory is the person's own.
+        // Whether a condition holds is not asked: it may tomorrow. What lies in a home directory is the
+        // person's own.
         let included =
             (setting.is_include() && !setting.value.starts_with('~')).then(|| PathBuf::from(&setting.value));
         found.push(setting);
@@ -88,7 +91,7 @@ fn unreadable(why: &str) -> Setting {
     }
 }
 
-/// The settings of a text. Where Git would stop with an error, or bytes are odd, the last one says so.
+/// The settings of a text. If Git would stop with an error, or bytes are odd, the last one says so.
 pub(super) fn parse(bytes: &[u8]) -> Vec<Setting> {
     let mut settings = Vec::new();
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
@@ -144,7 +147,7 @@ impl Text<'_> {
         Some(())
     }
 
-    /// What stands between `[` and `]`, as `section` or `section.sub`.
+    /// Reads the text between `[` and `]`, as `section` or `section.sub`.
     fn section(&mut self) -> Option<Vec<u8>> {
         let mut name = Vec::new();
         loop {
@@ -241,7 +244,7 @@ impl Text<'_> {
     }
 }
 
-/// What Git takes for a blank.
+/// Returns whether Git treats the byte as a blank.
 fn is_space(c: u8) -> bool {
     matches!(c, b' ' | b'\t' | b'\n' | b'\r')
 }
@@ -250,7 +253,7 @@ fn is_of_name(c: u8) -> bool {
     c.is_ascii_alphanumeric() || c == b'-'
 }
 
-/// As text, so that different bytes are different texts, and none of them moves a cursor.
+/// Returns the bytes as text, so that different bytes are different texts and none of them moves a cursor.
 fn shown(bytes: &[u8]) -> String {
     let mut text = String::new();
     for chunk in bytes.utf8_chunks() {

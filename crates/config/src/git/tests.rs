@@ -112,7 +112,8 @@ fn a_repository_of_somebody_else_is_said() {
     write(&link, format!("gitdir: {}\n", git.display()));
     assert_eq!(names(&folder), [".git elsewhere"]);
     std::fs::remove_file(&link).expect("it is removed");
-    // Git itself leaves no trace in a repository that it makes beside its working tree: a person accepts that.
+    // Git itself leaves no trace in a repository that it makes beside its working tree: a person accepts
+    // that.
     let beside = other.path().join("beside");
     self::git(
         folder.path(),
@@ -308,7 +309,8 @@ fn a_script_that_a_filter_names_is_a_part_of_what_is_accepted() {
     );
 }
 
-/// Sections, and settings in them, that run something, show a file, or send a request or what one signs in with elsewhere.
+/// Sections, and settings in them, that run something, show a file, or send a request or what one signs in
+/// with elsewhere.
 const MATTERING: &[(&str, &str)] = &[
     (
         "http",

@@ -1,10 +1,12 @@
-//! The branch and the unfinished operation that `git status` names in its first lines, read without running Git.
+//! The branch and the unfinished operation that `git status` names in its first lines, read without running
+//! Git.
 
 use std::path::Path;
 
 use super::{MAX_BYTES, directory, has_git, readable};
 
-/// Files and directories of `.git` by which Git knows that an operation is not finished (`wt-status.c`), in the order in which Git looks.
+/// Files and directories of `.git` by which Git knows that an operation is not finished (`wt-status.c`), in
+/// the order in which Git looks.
 const OPERATIONS: &[(&str, &str)] = &[
     ("rebase-merge", "a rebase"),
     ("rebase-apply/applying", "git am"),
@@ -18,13 +20,13 @@ const OPERATIONS: &[(&str, &str)] = &[
 /// The state of a working tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct WorkingTreeState {
-    /// What is checked out; `None` if the files do not say.
+    /// The checked out branch or commit; `None` if the files do not say.
     pub(crate) head: Option<GitHead>,
     /// The operation that is in progress.
     pub(crate) operation: Option<&'static str>,
 }
 
-/// What is checked out.
+/// The checked out branch or commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum GitHead {
     /// This branch.
@@ -33,7 +35,8 @@ pub(crate) enum GitHead {
     Detached,
 }
 
-/// The state of the working tree around `folder`; `None` if there is no `.git` there. Nothing is said of what cannot be read.
+/// The state of the working tree around `folder`; `None` if there is no `.git` there. Nothing is said of what
+/// cannot be read.
 pub(crate) fn working_tree_state(folder: &Path) -> Option<WorkingTreeState> {
     let top = folder.ancestors().find(|folder| has_git(folder))?;
     let Ok(git) = directory(top) else {
@@ -46,8 +49,8 @@ pub(crate) fn working_tree_state(folder: &Path) -> Option<WorkingTreeState> {
     })
 }
 
-/// What `HEAD` says; `None` if that is unknown: it cannot be read, it is a link, as old versions of Git made, or it only stands in for another
-/// format, as the branch `.invalid` does where references are in a table (`reftable`).
+/// Reads `HEAD`; `None` if it is unknown: it cannot be read, it is a link, as old versions of Git made, or it
+/// only stands in for another format, as the branch `.invalid` does if references are in a table (`reftable`)
 fn head(file: &Path) -> Option<GitHead> {
     if file.is_symlink() {
         return None;

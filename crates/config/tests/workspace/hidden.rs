@@ -1,4 +1,4 @@
-//! What a folder hides in its settings and files, and names under which keys and secrets lie.
+//! Secrets in a folder's settings and files, and the names under which keys and secrets are stored.
 
 use std::collections::BTreeMap;
 

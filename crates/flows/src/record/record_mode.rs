@@ -9,16 +9,17 @@ const LONG_SLEEP_MS: u64 = 1_000;
 /// The way to record an effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RecordMode {
-    /// Its end alone, in its place in the order of the steps: it is over as soon as it began.
+    /// Only the end, in its place in the order of the steps: it is over as soon as it began.
     AtOnce,
-    /// Its end alone.
+    /// Only the end.
     Noted,
-    /// Its beginning before it begins, and its end. If only the beginning is recorded, it is repeated.
+    /// The beginning before the step begins, and the end. If only the beginning is recorded, the step is
+    /// repeated.
     Announced,
-    /// Its beginning before it begins, and its end. If only the beginning is recorded, its outcome is
+    /// The beginning before the step begins, and the end. If only the beginning is recorded, the outcome is
     /// unknown.
     Once,
-    /// Its beginning; its performer records its end, which is not an outcome for the script.
+    /// The beginning; the performer records the end, which is not an outcome for the script.
     Stream,
 }
 

@@ -9,7 +9,6 @@ use tokio::task::JoinHandle;
 
 use crate::Secrets;
 
-/// A line of the record.
 enum RecordLine {
     Begins {
         step: u64,

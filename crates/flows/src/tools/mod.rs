@@ -97,7 +97,7 @@ pub struct ToolFactory {
 pub(crate) struct ToolsShared {
     pub(crate) parts: ToolFactoryParts,
     pub(crate) store: Arc<ToolStore>,
-    /// Of scripts of the person: they come from one place.
+    /// The owner of the user's scripts: they come from one place.
     owner: Owner,
     /// The owner of the VM of a folder's scripts, who shares none with the person's.
     folder_owner: Owner,

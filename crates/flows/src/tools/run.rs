@@ -1,4 +1,4 @@
-//! One call of a tool from a file: its effects, its record, and its end.
+//! A call of a tool from a file: its effects, its record, and its end.
 
 use std::sync::Arc;
 
@@ -104,7 +104,7 @@ impl RunningTool {
         }
     }
 
-    /// Ends the call: what it made is ended, and its record is whole.
+    /// Ends the call: what it made is ended, and its record is complete.
     pub(super) async fn end(self, context: &ToolContext, came_to: Result<Value, ToolOutcome>) -> ToolOutcome {
         let cancelled = context.cancel.is_cancelled();
         let checked = match &came_to {

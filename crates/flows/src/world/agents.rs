@@ -33,7 +33,7 @@ struct FlowChild {
     turn: tokio::sync::Mutex<ChildTurn>,
 }
 
-/// One input and its answer.
+/// An input and its answer.
 #[derive(Default)]
 struct ChildTurn {
     /// The `seq` of the input; `None` before the first.
@@ -179,7 +179,7 @@ pub(crate) async fn next(call: &FileToolCall, asked: &Value) -> Outcome {
     }
 }
 
-/// Returns the whole answer of an agent's turn: its last message.
+/// Returns the complete answer of an agent's turn: its last message.
 pub(crate) async fn collect(call: &FileToolCall, asked: &Value) -> Outcome {
     let child = call.children.find(asked)?;
     let mut turn = child.turn.lock().await;

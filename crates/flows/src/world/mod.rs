@@ -38,7 +38,7 @@ pub(crate) struct CallWorld {
     pub(crate) call: Arc<FileToolCall>,
 }
 
-/// One call of a tool from a file.
+/// A call of a tool from a file.
 pub(crate) struct FileToolCall {
     pub(crate) tool: String,
     pub(crate) shared: Arc<ToolsShared>,

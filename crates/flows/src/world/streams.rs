@@ -1,5 +1,5 @@
-//! Answers of models that a script reads while they arrive. The whole answer is recorded when the model has
-//! finished, however much of it the script has read: the model is not asked again after a crash.
+//! Answers of models that a script reads while they arrive. The complete answer is recorded when the model
+//! has finished, however much of it the script has read: the model is not asked again after a crash.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -28,7 +28,7 @@ pub(crate) struct CallStreams {
     open: Mutex<BTreeMap<u64, Arc<AnswerStream>>>,
 }
 
-/// One answer.
+/// A streamed answer.
 pub(crate) struct AnswerStream {
     step: u64,
     asked: Value,
@@ -185,7 +185,7 @@ impl AnswerStream {
     }
 }
 
-/// Asks the model, and records its whole answer.
+/// Asks the model, and records its complete answer.
 async fn run(stream: Arc<AnswerStream>, call: Arc<FileToolCall>, pieces: mpsc::Sender<ModelUpdate>) {
     let (mut paid, asked) = (Usage::default(), request(&call, &stream.asked).map(Arc::new));
     let said = match &asked {

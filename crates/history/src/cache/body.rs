@@ -53,13 +53,14 @@ pub struct FirstDifference {
     pub index: Option<usize>,
     /// The offset of the byte in the body of the request, from 0.
     pub byte: usize,
-    /// What the predecessor has from there on, cut; empty at its end.
+    /// The predecessor's text from this position on, shortened; empty at its end.
     pub before: String,
-    /// What the request has from there on, cut; empty at its end.
+    /// The request's text from this position on, shortened; empty at its end.
     pub after: String,
 }
 
-/// Returns the first difference; `None` if everything that the predecessor had is the beginning of the request.
+/// Returns the first difference; `None` if everything that the predecessor had is the beginning of the
+/// request.
 pub(super) fn first_difference(before: &str, after: &str) -> Option<FirstDifference> {
     let (was, is) = (members(before), members(after));
     let empty = (0..0, 0..0);
@@ -160,7 +161,7 @@ fn members(body: &str) -> Vec<(Range<usize>, Range<usize>)> {
     split.collect()
 }
 
-/// The ranges of what stands between the commas of a list or an object. Strings are passed over as a whole.
+/// The ranges of what stands between the commas of a list or an object. Strings are ignored as a whole.
 fn elements(body: &str, range: &Range<usize>) -> Vec<Range<usize>> {
     let bytes = body.as_bytes();
     let (mut found, mut depth, mut in_string, mut escaped) = (Vec::new(), 0_u32, false, false);

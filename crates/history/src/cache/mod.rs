@@ -17,11 +17,11 @@ use serde::Serialize;
 use body::first_difference;
 pub use body::{CachedPart, FirstDifference};
 
-/// Milliseconds after which vendors forget what nobody reads again: 5 minutes by default at Anthropic, 5 to 10
-/// at OpenAI.
+/// Milliseconds after which vendors forget what nobody reads again: 5 minutes by default at Anthropic, 5 to
+/// 10 at OpenAI.
 const FORGOTTEN_AFTER_MS: u64 = 5 * 60 * 1_000;
 
-/// What happened between two requests of an agent that may change the beginning of the second one.
+/// An event between two requests of an agent that may change the beginning of the second one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CacheCause {
@@ -45,7 +45,8 @@ pub enum CacheCause {
     Repair,
     /// Too much time passed: the provider forgets what nobody reads.
     Clock,
-    /// Nothing in the log: the agent itself sends earlier messages in another form, such as shortened results.
+    /// Nothing in the log: the agent itself sends earlier messages in another form, such as shortened
+    /// results.
     Agent,
     /// The request is as it should be: the provider did not have it in its cache.
     Provider,
@@ -64,13 +65,13 @@ pub struct CacheReport {
     pub predecessor: Option<u64>,
     /// The first byte that differs; `None` if the predecessor is the beginning of this request.
     pub difference: Option<FirstDifference>,
-    /// What changed it, the likeliest first; empty if nothing was lost.
+    /// The causes of the change, the likeliest first; empty if nothing was lost.
     pub causes: Vec<CacheCause>,
     /// Tokens that this request read, as counted.
     pub usage: Usage,
     /// Tokens of the predecessor that were not read from the cache.
     pub lost_tokens: u64,
-    /// What they cost beyond a read from the cache; `None` if the prices are unknown.
+    /// The cost of the lost tokens beyond a read from the cache; `None` if the prices are unknown.
     pub lost_cost: Option<NanoUsd>,
 }
 
@@ -83,7 +84,7 @@ struct AskedCall {
     action: ActionId,
     model: ModelSpec,
     usage: Usage,
-    /// What happened since the call before it of the same agent.
+    /// The possible causes since the previous call of the same agent.
     causes: Vec<CacheCause>,
 }
 
@@ -163,7 +164,7 @@ impl CallTrail {
         earlier.rev().find(|other| other.agent == call.agent)
     }
 
-    /// Tokens that the predecessor read and this request did not read from the cache; 0 where the provider did
+    /// Tokens that the predecessor read and this request did not read from the cache; 0 if the provider did
     /// not count, or never used a cache for either.
     fn lost_tokens(&self, index: usize) -> u64 {
         let (Some(call), Some(before)) = (self.calls.get(index), self.predecessor(index)) else {
@@ -234,7 +235,7 @@ fn causes_of(part: CachedPart, log: &[CacheCause]) -> Vec<CacheCause> {
     }
 }
 
-/// What tokens that were not read from the cache cost beyond that; `None` without prices.
+/// Returns the extra cost of tokens that were not read from the cache; `None` without prices.
 fn extra_cost(lost: u64, usage: &Usage, prices: &Prices) -> Option<NanoUsd> {
     if *prices == Prices::default() {
         return None;
@@ -246,8 +247,8 @@ fn extra_cost(lost: u64, usage: &Usage, prices: &Prices) -> Option<NanoUsd> {
     Some(NanoUsd(nanos))
 }
 
-/// Explains the request at or before `seq`; without it the latest that the provider did not read from its cache
-/// although its predecessor was there, or else the latest of all.
+/// Explains the request at or before `seq`; without it the latest that the provider did not read from its
+/// cache although its predecessor was there, or else the latest of all.
 ///
 /// # Errors
 /// Returns an error if the session cannot be read, or no model was called in it until then.

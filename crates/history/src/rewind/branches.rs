@@ -1,5 +1,5 @@
-//! Two branches of one session beside each other: where they part, what was said on each since, and how the files differ that
-//! each left.
+//! Two branches of one session beside each other: if they part, what was said on each since, and how the
+//! files differ that each left.
 
 use std::collections::BTreeSet;
 
@@ -28,7 +28,6 @@ pub enum BranchTurn {
     Answer {
         /// The event that ends it.
         seq: u64,
-        /// Its words.
         text: String,
         /// The number of tool calls.
         calls: usize,
@@ -130,8 +129,8 @@ impl BranchRead {
         trail.is_some_and(|trail| trail.is_touched_since(part_after + 1))
     }
 
-    /// The events by which files were put back to where the branches part, and by which that was taken back: what this branch
-    /// came to is what was there before them.
+    /// The events by which files were put back to where the branches part, and by which that was taken back:
+    /// what this branch came to is what was there before them.
     fn ways_back(&self, part_after: u64) -> BTreeSet<u64> {
         let mut ways = BTreeSet::new();
         for restoring in self.history.restorings() {

@@ -17,7 +17,7 @@ pub enum FileVersion {
 }
 
 impl FileVersion {
-    /// The bytes that were there, by their hash; `None` where there was no file or it is not known.
+    /// The bytes that were there, by their hash; `None` if there was no file or it is not known.
     pub fn blob(&self) -> Option<&BlobId> {
         match self {
             Self::File(image) => Some(&image.blob),
@@ -62,7 +62,7 @@ pub struct FileTrail {
 }
 
 impl FileTrail {
-    /// Its changes, in order.
+    /// Returns the changes, in order.
     pub fn changes(&self) -> &[FileChange] {
         &self.changes
     }
@@ -106,8 +106,8 @@ impl FileTrail {
         })
     }
 
-    /// The first change since this event that found another file than the one before it had left: somebody else changed it
-    /// in between.
+    /// The first change since this event that found another file than the one before it had left: somebody
+    /// else changed it in between.
     pub fn foreign_since(&self, seq: u64) -> Option<&FileChange> {
         let pairs = self.changes.windows(2);
         pairs

@@ -1,4 +1,5 @@
-//! The fold of a session for going back: what was said, which files were changed, and what else was done that nothing undoes.
+//! The fold of a session for going back: what was said, which files were changed, and what else was done that
+//! nothing undoes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +15,8 @@ use serde_json::Value;
 use super::file_history::{FileChange, FileTrail, FileVersion, change_of};
 use super::restorings::Restoring;
 
-/// The tools whose outcome tells what they made of which file. Names of tools are unique, so no other one can say so.
+/// The tools whose outcome tells what they made of which file. Names of tools are unique, so no other one can
+/// say so.
 const CHANGERS: [&str; 2] = ["write", "edit"];
 
 /// Something that a person said.
@@ -30,7 +32,8 @@ pub struct PastInput {
     pub at: Timestamp,
     /// The texts of the message.
     pub texts: Vec<String>,
-    /// Whether the agent was at work when it was said. To go back to before it leaves of that answer what had come by then.
+    /// Whether the agent was at work when it was said. To go back to before it leaves of that answer what had
+    /// come by then.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub amid: bool,
 }
@@ -301,7 +304,8 @@ impl SessionHistory {
         &self.restorings
     }
 
-    /// The latest time that files were put back, if nothing says that this ended: the process died, or could not write it down.
+    /// The latest time that files were put back, if nothing says that this ended: the process died, or could
+    /// not write it down.
     pub fn unfinished(&self) -> Option<&Restoring> {
         self.restorings.last().filter(|last| last.unfinished)
     }

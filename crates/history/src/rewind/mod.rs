@@ -1,6 +1,6 @@
-//! Going back: what a session did to files and what else it did, from its facts alone; what a rewind would undo; how two
-//! branches differ. Whoever has the files ([`agentx_runtime::Runtime::restore`]) puts them back; everything here is the same wherever
-//! the session is.
+//! Going back: what a session did to files and what else it did, from its facts alone; what a rewind would
+//! undo; how two branches differ. Whoever has the files ([`agentx_runtime::Runtime::restore`]) puts them
+//! back; everything here is the same wherever the session is.
 
 mod branches;
 mod file_history;

@@ -21,7 +21,8 @@ pub struct Restoring {
     /// Whether nothing says that it ended. Any of the files may still be as it was.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unfinished: bool,
-    /// The first of the restores that are taken back together: this one and, directly before it, those that were cut off and that it repeats.
+    /// The first of the restores that are taken back together: this one and, directly before it, those that
+    /// were cut off and that it repeats.
     pub first: u64,
     /// Whether it takes another one back.
     #[serde(skip)]
@@ -29,7 +30,8 @@ pub struct Restoring {
 }
 
 impl Restoring {
-    /// A restore that begins, after these. `changed_since` tells whether a tool changed a file after an event.
+    /// A restore that begins, after these. `changed_since` tells whether a tool changed a file after an
+    /// event.
     pub(super) fn begun(
         fact: &Envelope<EnvironmentEvent>,
         restoring: &FilesRestoring,
@@ -55,8 +57,8 @@ impl Restoring {
         }
     }
 
-    /// The event to before which an undo goes. One that was cut off itself is finished and not taken back: the same command, given
-    /// again, does not go the opposite way.
+    /// The event to before which an undo goes. One that was cut off itself is finished and not taken back:
+    /// the same command, given again, does not go the opposite way.
     pub fn undo_to(&self) -> u64 {
         if self.unfinished && self.is_undo {
             self.to_seq
@@ -66,8 +68,8 @@ impl Restoring {
     }
 }
 
-/// The latest time that files were put back, in this session or, where it was made to go back, in the one that it was forked
-/// from; and in which of them that is recorded.
+/// The latest time that files were put back, in this session or, if it was made to go back, in the one that
+/// it was forked from; and in which of them that is recorded.
 ///
 /// # Errors
 /// Returns an error if the session cannot be read.

@@ -1,5 +1,5 @@
-//! What people other than the owner of a session did in it, besides saying something. Each act is on record with
-//! the person; the words for them are in one place, so that every reader names the same acts.
+//! The acts of people other than the owner of a session, besides messages. Each act is on record with the
+//! person; the words for them are in one place, so that every reader names the same acts.
 
 use std::collections::HashMap;
 
@@ -28,8 +28,8 @@ pub fn act_of_another(event: &RuntimeEvent) -> Option<(&OwnerId, String)> {
     Some((by.as_ref()?, what))
 }
 
-/// Finds the acts of people other than the owner that derived events do not name: decisions about calls, pins,
-/// restored files and messages, retries, changes of queued messages, wishes to condense.
+/// Finds the acts of people other than the owner that derived events do not name: decisions about calls,
+/// pins, restored files and messages, retries, changes of queued messages, wishes to condense.
 #[derive(Clone, Debug, Default)]
 pub struct ActsOfOthers {
     /// The tools of the calls without a result.

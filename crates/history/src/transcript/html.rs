@@ -1,5 +1,5 @@
-//! A transcript as one page that needs nothing else: no script, no font, no picture from elsewhere. Whatever anybody said in the
-//! session is text, and is escaped in one place.
+//! A transcript as one page that needs nothing else: no script, no font, no picture from elsewhere. Whatever
+//! anybody said in the session is text, and is escaped in one place.
 
 use agentx_types::{BlobId, ContentPart, MediaPart, MediaSource, Role, is_control_or_bidi};
 use base64::Engine as _;
@@ -153,7 +153,8 @@ fn named(media: &MediaPart) -> String {
     format!("<p>[{}]</p>\n", escaped(name))
 }
 
-/// Text that nothing in a page can take for anything else. Signs that cannot be seen, but change what is, are shown by their number.
+/// Text that nothing in a page can take for anything else. Signs that cannot be seen, but change what is, are
+/// shown by their number.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

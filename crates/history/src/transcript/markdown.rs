@@ -1,5 +1,6 @@
-//! A transcript as Markdown. Whatever somebody said is quoted or fenced, and no HTML of theirs gets out of that: a heading that is not in a
-//! quotation is the export's own, so nobody's words can be taken for somebody else's.
+//! A transcript as Markdown. Whatever somebody said is quoted or fenced, and no HTML of theirs gets out of
+//! that: a heading that is not in a quotation is the export's own, so nobody's words can be taken for
+//! somebody else's.
 
 use std::ops::Range;
 
@@ -9,8 +10,8 @@ use pulldown_cmark::{Event, Options, Parser};
 use super::page::{arguments, heading, kinds, name_of, summary};
 use super::{Transcript, TranscriptEntry};
 
-/// Writes a session down as Markdown, without signs that would drive a terminal: control characters and those that turn the direction
-/// of text are shown as `␛` or `<U+202E>`.
+/// Writes a session down as Markdown, without signs that would drive a terminal: control characters and those
+/// that turn the direction of text are shown as `␛` or `<U+202E>`.
 pub fn markdown(transcript: &Transcript) -> String {
     let mut text = format!("# {}\n\n", plain(&heading(transcript)));
     for (name, value) in summary(transcript) {
@@ -211,7 +212,8 @@ mod tests {
         }
     }
 
-    /// Whatever is said, by whomever: what a reader takes for a heading is the export's own, and nothing is HTML.
+    /// Whatever is said, by whomever: what a reader takes for a heading is the export's own, and nothing is
+    /// HTML.
     #[test]
     fn nobodys_words_become_a_heading_or_html() {
         let hostile = [

@@ -1,5 +1,5 @@
-//! A session as people read it away from any program: what was said, what was done, when. `markdown` (a feature of
-//! this crate) and [`html`] write it down.
+//! A session as people read it away from any program: what was said, what was done, when. `markdown` (a
+//! feature of this crate) and [`html`] write it down.
 
 mod acts;
 mod html;
@@ -32,7 +32,7 @@ const PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp
 pub struct Transcript {
     /// The session.
     pub session_id: Option<SessionId>,
-    /// Its title.
+    /// The title.
     pub title: String,
     /// The directory that its agent works in.
     pub workspace: String,
@@ -136,7 +136,7 @@ pub async fn each_fact(
     Ok(())
 }
 
-/// What is known of a session while its transcript is read.
+/// The state while a session's transcript is read.
 #[derive(Default)]
 struct TranscriptReading {
     /// The first agent that is spoken to: the one that people talk to.
@@ -212,8 +212,8 @@ fn diff_of(done: &ToolCompleted) -> Option<&str> {
     (!diff.is_empty()).then_some(diff)
 }
 
-/// The person who ran the command that the message reports, if it is not the owner of the session. The machine adds such a message in
-/// its own name and marks the person in its text.
+/// The person who ran the command that the message reports, if it is not the owner of the session. The
+/// machine adds such a message in its own name and marks the person in its text.
 fn ran_by_another(message: &Message) -> Option<OwnerId> {
     let text = message
         .content

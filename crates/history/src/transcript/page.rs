@@ -60,7 +60,7 @@ pub(super) fn name_of(entry: &TranscriptEntry) -> String {
     format!("{who} · {}", time_of(entry.at))
 }
 
-/// The arguments of a call, laid out. Where its diff is told, what that shows is left out.
+/// The arguments of a call, laid out. If its diff is shown, what that shows is left out.
 pub(super) fn arguments(input: &Value, diff: Option<&str>) -> String {
     const SHOWN: [&str; 3] = ["old_string", "new_string", "content"];
     if let (Some(_), Value::Object(all)) = (diff, input) {

@@ -172,7 +172,8 @@ fn two_new_keys_are_two() {
     assert!(one.public_key().verify(b"x", &one.sign(b"x")));
 }
 
-/// For the neutral element, `R` the neutral element and `S` zero satisfy the equation whatever the text is: `ring` takes it.
+/// For the neutral element, `R` the neutral element and `S` zero satisfy the equation whatever the text is:
+/// `ring` takes it.
 #[test]
 fn nobody_signs_with_a_key_of_small_order() {
     let mut neutral = [0; 32];

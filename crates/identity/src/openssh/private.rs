@@ -14,7 +14,8 @@ const BEGIN: &str = "-----BEGIN OPENSSH PRIVATE KEY-----";
 const END: &str = "-----END OPENSSH PRIVATE KEY-----";
 /// The magic bytes of a file's content.
 const MAGIC: &[u8] = b"openssh-key-v1\0";
-/// The most rounds of bcrypt that a passphrase is hashed with, about a minute; `ssh-keygen` writes 16 or 24 unless it is told otherwise.
+/// The most rounds of bcrypt that a passphrase is hashed with, about a minute; `ssh-keygen` writes 16 or 24
+/// unless it is configured otherwise.
 const MAX_ROUNDS: u32 = 10_000;
 
 /// Reads a private key file that has no passphrase.
@@ -27,7 +28,8 @@ pub(crate) fn read(text: &[u8]) -> Result<SecretKey, KeyError> {
     secret_key(&key)
 }
 
-/// Refuses a file that would keep the program busy for hours: it says itself how often a passphrase is hashed.
+/// Refuses a file that would keep the program busy for hours: it says itself how often a passphrase is
+/// hashed.
 fn check_rounds(derivation: &Kdf) -> Result<(), KeyError> {
     match derivation {
         Kdf::Bcrypt { rounds: 0, .. } => Err(KeyError::Damaged {
@@ -82,8 +84,9 @@ fn parse(text: &[u8]) -> Result<PrivateKey, KeyError> {
     Ok(key)
 }
 
-/// Checks the version, the number of keys and the kind of the key, which come before the passphrase: nobody is asked for the passphrase of a
-/// key that is not taken, and the library does not say the name of a kind that it is built without. A file that is too short is left to it.
+/// Checks the version, the number of keys and the kind of the key, which come before the passphrase: nobody
+/// is asked for the passphrase of a key that is not taken, and the library does not say the name of a kind
+/// that it is built without. A file that is too short is left to it.
 fn check_header(blob: &[u8]) -> Result<(), KeyError> {
     let damaged = |what| Err(KeyError::Damaged { what });
     let Some(rest) = blob.strip_prefix(MAGIC) else {
@@ -113,7 +116,8 @@ fn check_header(blob: &[u8]) -> Result<(), KeyError> {
     Ok(())
 }
 
-/// The lines between the first and the last one. The library takes only lines of 70 letters, and other programs write other ones.
+/// The lines between the first and the last one. The library takes only lines of 70 letters, and other
+/// programs write other ones.
 fn letters(text: &[u8]) -> Result<Vec<u8>, KeyError> {
     let mut lines = text
         .split(|byte| *byte == b'\n')

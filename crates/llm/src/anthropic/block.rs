@@ -1,6 +1,6 @@
 //! Content blocks while they stream. Text, thinking and tool calls are said as they come; every other block
-//! is put together here, deltas and all, and said whole, because it must be sent back as if it had never been
-//! in pieces.
+//! is put together here, deltas and all, and said in full, because it must be sent back as if it had never
+//! been in pieces.
 //!
 //! | type of the block | while it streams | when it ends |
 //! | --- | --- | --- |
@@ -130,8 +130,8 @@ impl OpenBlock {
         Self::Words { kind, extra: block }
     }
 
-    /// Takes a delta of a kind that belongs to this kind of block, as it is nearly always. Returns `false`
-    /// where it does not: then [`Self::merge`] takes it whole.
+    /// Takes a delta of a kind that belongs to this kind of block, as it is nearly always. Returns `false` if
+    /// it does not: then [`Self::merge`] takes it whole.
     pub(super) fn delta(
         &mut self,
         delta: &mut BlockDelta<'_>,

@@ -1,4 +1,4 @@
-//! Decodes a whole answer of the Messages API.
+//! Decodes a complete answer of the Messages API.
 
 use agentx_types::EnvironmentEvent;
 
@@ -7,7 +7,8 @@ use super::wire::{BlockDelta, MessageBody, MessageStart};
 use crate::error;
 use crate::stream::{StreamContext, StreamError};
 
-/// Decodes a whole answer that was not streamed, and adds its events to `out`: the same ones as a stream gives.
+/// Decodes a complete answer that was not streamed, and adds its events to `out`: the same ones as a stream
+/// gives.
 ///
 /// The body is the message itself, with the blocks in `content`:
 ///
@@ -16,8 +17,8 @@ use crate::stream::{StreamContext, StreamError};
 /// ```
 ///
 /// # Errors
-/// Returns [`StreamError::Provider`] if the body is an error of the provider, and [`StreamError::Malformed`] if
-/// it is not an answer of this API.
+/// Returns [`StreamError::Provider`] if the body is an error of the provider, and [`StreamError::Malformed`]
+/// if it is not an answer of this API.
 pub fn decode_body(
     context: StreamContext,
     body: &[u8],

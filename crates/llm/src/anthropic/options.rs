@@ -1,4 +1,4 @@
-//! How a model of the Messages API is asked.
+//! The request options of models of the Messages API.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,10 +10,11 @@ pub struct AnthropicOptions {
     pub thinking: ThinkingMode,
     /// Whether the model takes a temperature. The default is `true`.
     pub temperature: bool,
-    /// Whether requests mark the ends of what the provider may cache (`cache_control`). The default is `true`.
+    /// Whether requests mark the ends of what the provider may cache (`cache_control`). The default is
+    /// `true`.
     pub cache: bool,
-    /// Whether the model reasons without being asked. Its reasoning, and what it says between tool calls, come
-    /// as empty blocks unless the request asks for their words. The default is `false`.
+    /// Whether the model reasons without being asked. Its reasoning, and what it says between tool calls,
+    /// come as empty blocks unless the request asks for their words. The default is `false`.
     pub thinks_by_default: bool,
     /// Whether the model refuses its own thinking once anything before it has changed. The request then asks
     /// it to drop that thinking instead. The default is `false`.
@@ -39,8 +40,8 @@ pub enum ThinkingMode {
     /// The request names a budget of tokens. Models up to 4.6 take one.
     #[default]
     Budget,
-    /// The model decides how much it thinks; the requested number of tokens becomes an effort. Models from 4.6
-    /// on take it, and models from 4.7 on take nothing else.
+    /// The model decides how much it thinks; the requested number of tokens becomes an effort. Models from
+    /// 4.6 on take it, and models from 4.7 on take nothing else.
     Adaptive,
     /// The model cannot reason, so the request says nothing about it.
     None,

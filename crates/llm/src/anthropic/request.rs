@@ -130,11 +130,12 @@ fn turns<'a>(
     turns
 }
 
-/// The message that asks a model to continue a paused answer. An answer with a tool of the server is sent back
-/// as it is, and the model continues it
+/// The message that asks a model to continue a paused answer. An answer with a tool of the server is sent
+/// back as it is, and the model continues it
 /// (<https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons>). An answer of plain text
 /// would be a prefill, which models with adaptive thinking (4.6 and later) reject
-/// (<https://github.com/cloudflare/agents/pull/1618>). Later requests keep the message, so that they begin alike.
+/// (<https://github.com/cloudflare/agents/pull/1618>). Later requests keep the message, so that they begin
+/// alike.
 fn go_on_after<'a>(last: Option<&MessageTurn<'_>>, options: &AnthropicOptions) -> Option<MessageTurn<'a>> {
     let last = last.filter(|turn| turn.role == "assistant" && options.thinking == ThinkingMode::Adaptive)?;
     let goes_on = last.has_block("server_tool_use") || last.has_block("tool_use");
@@ -190,8 +191,8 @@ fn without_blanks_at_the_end(turn: &mut MessageTurn<'_>) {
     }
 }
 
-/// The calls of the server's tools that have their results: those may come in a later message, where a turn
-/// was paused.
+/// The calls of the server's tools that have their results: those may come in a later message, if a turn was
+/// paused.
 fn answered_server_calls(conversation: &[Arc<Message>]) -> BTreeSet<&str> {
     let parts = conversation.iter().flat_map(|message| &message.content);
     parts
@@ -306,7 +307,8 @@ fn text_block(text: &str) -> Option<BorrowedJson<'_>> {
 fn tool_result<'a>(part: &'a ToolResultPart, blobs: &dyn BlobSource) -> BorrowedJson<'a> {
     let mut block = object! {"type": "tool_result", "tool_use_id": call_id(part.tool_call_id.as_str())};
     let content: Vec<BorrowedJson<'a>> = if part.is_error {
-        // "all content must be type `text` if `is_error` is true" (github.com/vellum-ai/vellum-assistant/pull/18387).
+        // "all content must be type `text` if `is_error` is true"
+        // (github.com/vellum-ai/vellum-assistant/pull/18387).
         part.content.iter().filter_map(text_only).collect()
     } else {
         user_blocks(&part.content, blobs)

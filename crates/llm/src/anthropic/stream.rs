@@ -16,9 +16,9 @@ use crate::stream::{StreamContext, StreamError};
 
 /// Decodes one Messages stream; see [`StreamDecoder`](crate::StreamDecoder) for the order of calls.
 ///
-/// Events are told apart by the `type` in their data, not by their name, because gateways drop names. Blocks
-/// are told apart by their `index`, as the vendor's SDKs do, and said one after another. Anthropic never has
-/// two of them open; gateways that translate parallel calls of another API have
+/// Events are distinguished by the `type` in their data, not by their name, because gateways drop names.
+/// Blocks are distinguished by their `index`, as the vendor's SDKs do, and said one after another. Anthropic
+/// never has two of them open; gateways that translate parallel calls of another API have
 /// (<https://github.com/langchain-ai/langchain/pull/37025>, <https://github.com/praxis-proxy/ai/pull/273>). A
 /// delta with the index of no block belongs to the open one.
 ///
@@ -57,18 +57,18 @@ impl AnthropicDecoder {
     /// The bytes may be cut anywhere, also inside a character. Bytes after the end of the answer are ignored.
     ///
     /// # Errors
-    /// Returns [`StreamError::Provider`] if the server reports an error, [`StreamError::Malformed`] if an event
-    /// does not have the shape of its type, and [`StreamError::Sse`] or [`StreamError::ArgumentsTooLong`] if a
-    /// limit is exceeded. After an error, `out` has everything that was decoded before it, and the decoder
-    /// ignores further bytes.
+    /// Returns [`StreamError::Provider`] if the server reports an error, [`StreamError::Malformed`] if an
+    /// event does not have the shape of its type, and [`StreamError::Sse`] or
+    /// [`StreamError::ArgumentsTooLong`] if a limit is exceeded. After an error, `out` has everything that
+    /// was decoded before it, and the decoder ignores further bytes.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
         self.0.push(bytes, out)
     }
 
-    /// Ends the stream: the server has closed the connection. An answer that says why it stops is whole: some
-    /// gateways send no `message_stop`
-    /// (<https://github.com/esengine/DeepSeek-Reasonix/pull/8756>), and Anthropic's own SDK asks for a
-    /// `stop_reason` alone (<https://github.com/anthropics/anthropic-sdk-typescript/pull/920>).
+    /// Ends the stream: the server has closed the connection. An answer that says why it stops is complete:
+    /// some gateways send no `message_stop` (<https://github.com/esengine/DeepSeek-Reasonix/pull/8756>), and
+    /// Anthropic's own SDK asks for a `stop_reason` alone
+    /// (<https://github.com/anthropics/anthropic-sdk-typescript/pull/920>).
     ///
     /// # Errors
     /// Returns [`StreamError::Truncated`] if neither `message_stop` nor a reason to stop came, and
@@ -82,8 +82,8 @@ impl AnthropicDecoder {
         self.0.is_done()
     }
 
-    /// Returns whether the answer has said why it stops: what follows is its usage at most, and [`finish`](Self::finish)
-    /// completes it.
+    /// Returns whether the answer has said why it stops: what follows is its usage at most, and
+    /// [`finish`](Self::finish) completes it.
     pub fn has_stop_reason(&self) -> bool {
         self.0.has_stop_reason()
     }
@@ -287,8 +287,8 @@ impl MessageState {
         }
     }
 
-    /// Returns whether this begins another message than the one that is being read: a gateway asked twice, and two
-    /// answers run into one.
+    /// Returns whether this begins another message than the one that is being read: a gateway asked twice,
+    /// and two answers run into one.
     fn is_another(&self, message: &MessageStart<'_>) -> bool {
         let id = message.id.as_deref().unwrap_or_default();
         let given = self.id.as_deref().unwrap_or_default();

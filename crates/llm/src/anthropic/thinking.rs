@@ -63,7 +63,7 @@ pub(super) fn ask(
 }
 
 /// Leaves thinking out of the last message of the assistant: a model that is not to think refuses it there.
-/// It is so near a full window, where no budget fits, in the middle of a turn that began with thinking.
+/// It is so near a full window, if no budget fits, in the middle of a turn that began with thinking.
 pub(super) fn leave_out_of_last(turns: &mut [MessageTurn<'_>]) {
     let last = turns.iter_mut().rfind(|turn| turn.role == "assistant");
     if let Some(turn) = last {

@@ -76,7 +76,7 @@ pub(super) struct OutputDetails {
     pub(super) thinking_tokens: Option<LenientCount>,
 }
 
-/// A whole answer that was not streamed.
+/// A complete answer that was not streamed.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct MessageBody<'a> {

@@ -47,7 +47,8 @@ pub struct ProviderConfig {
     pub needs_key: Option<bool>,
     /// The model to use if none is named.
     pub default_model: Option<String>,
-    /// The assumed context window of models that the catalog does not know, in tokens. The default is 128,000.
+    /// The assumed context window of models that the catalog does not know, in tokens. The default is
+    /// 128,000.
     pub context_window: Option<u64>,
     /// The assumed maximum length of an answer of such a model, in tokens. The default is 8,192.
     pub max_output_tokens: Option<u64>,
@@ -124,8 +125,8 @@ pub struct LongPricesConfig {
     pub cache_write: f64,
 }
 
-/// Returns a price in nano-dollars per token: a dollar per million tokens is a thousand of them. The cast from
-/// a float saturates.
+/// Returns a price in nano-dollars per token: a dollar per million tokens is a thousand of them. The cast
+/// from a float saturates.
 fn per_token(usd: f64) -> u64 {
     (usd * 1_000.0).round() as u64
 }

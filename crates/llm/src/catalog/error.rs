@@ -1,4 +1,4 @@
-//! What the catalog cannot make sense of, with the nearest names.
+//! The mistakes in a catalog, with the nearest names.
 
 /// A name that the catalog does not know, or a configuration that it cannot use.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -7,8 +7,8 @@ use super::{Catalog, ProviderEntry};
 impl ProviderEntry {
     /// Returns the address to which requests are posted: the path of the API below `base_url`, or below the
     /// provider's own address if that is `None`. If the base already ends with the path of the API, it is the
-    /// address. For Anthropic the base may end with `/v1` or not. A query stays at the end. `api` is the API of
-    /// the model that is asked: a session stays with the API that it began with.
+    /// address. For Anthropic the base may end with `/v1` or not. A query stays at the end. `api` is the API
+    /// of the model that is asked: a session stays with the API that it began with.
     ///
     /// ```
     /// use agentx_types::Api;
@@ -50,8 +50,9 @@ impl ProviderEntry {
         format!("{base}{path}{query}")
     }
 
-    /// The address to which the requests of a model are sent: that of its API, and at Gemini the model
-    /// and the method. At Azure's dated API (a base that ends with `/deployments`) the model is the deployment in the path.
+    /// The address to which the requests of a model are sent: that of its API, and at Gemini the model and
+    /// the method. At Azure's dated API (a base that ends with `/deployments`) the model is the deployment in
+    /// the path.
     ///
     /// ```
     /// use agentx_types::Api;
@@ -85,8 +86,8 @@ impl ProviderEntry {
         }
     }
 
-    /// Returns the origin of the server that requests go to, if that is not the provider's own server. `None` for
-    /// a built-in provider at its own address, and if `base_url` is not an address.
+    /// Returns the origin of the server that requests go to, if that is not the provider's own server. `None`
+    /// for a built-in provider at its own address, and if `base_url` is not an address.
     pub fn other_server(&self) -> Option<String> {
         let asked = origin(&self.base_url)?;
         let own = self.own_url.as_deref().and_then(origin);
@@ -94,8 +95,8 @@ impl ProviderEntry {
     }
 }
 
-/// The address of a version of Gemini's API: a base that names a version or a publisher, or is the whole address of a
-/// method, is taken as it is; any other is a server with the version `v1beta`.
+/// The address of a version of Gemini's API: a base that names a version or a publisher, or is the whole
+/// address of a method, is taken as it is; any other is a server with the version `v1beta`.
 fn gemini_version(base: &str) -> String {
     let ends = ["/models", "/interactions", "/openai"];
     let base = ends.iter().find_map(|end| base.strip_suffix(end)).unwrap_or(base);
@@ -154,8 +155,8 @@ pub(super) fn base_url_variable(provider: &str) -> String {
     format!("{}_BASE_URL", provider.to_ascii_uppercase().replace('-', "_"))
 }
 
-/// Returns the origin of an HTTP address: scheme, host and port in lower case, without user, path, query, or the
-/// default port of the scheme. `None` if the text is not an HTTP address.
+/// Returns the origin of an HTTP address: scheme, host and port in lower case, without user, path, query, or
+/// the default port of the scheme. `None` if the text is not an HTTP address.
 ///
 /// ```
 /// use agentx_llm::origin;

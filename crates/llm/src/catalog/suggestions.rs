@@ -29,8 +29,8 @@ pub fn nearest<'n>(wanted: &str, names: impl IntoIterator<Item = &'n str>) -> Ve
         .collect()
 }
 
-/// Maximum number of characters of a word that are compared. A name from a model, a file or a server can have any
-/// length, and a comparison costs the product of both lengths.
+/// Maximum number of characters of a word that are compared. A name from a model, a file or a server can have
+/// any length, and a comparison costs the product of both lengths.
 const LONGEST: usize = 64;
 
 /// The characters of a word that are compared, in lower case.

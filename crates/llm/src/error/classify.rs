@@ -243,8 +243,9 @@ const SIDES: &[CodeRule] = &[
 ];
 
 /// The kind of an error, by the first of these that decides: a context window that is too small, refusals of
-/// a chat template or of pictures, words of `BEFORE_STATUS`, a status with one meaning, words of `AFTER_STATUS`, the class
-/// of the status, words of `SIDES`. An error without any of them is a [`ErrorCode::ServerError`].
+/// a chat template or of pictures, words of `BEFORE_STATUS`, a status with one meaning, words of
+/// `AFTER_STATUS`, the class of the status, words of `SIDES`. An error without any of them is a
+/// [`ErrorCode::ServerError`].
 pub(super) fn classify(status: Option<u16>, extracted: &Extracted) -> ErrorCode {
     let message = extracted.message.to_ascii_lowercase();
     let find = |rules: &[CodeRule]| {
@@ -280,8 +281,8 @@ pub(super) fn classify(status: Option<u16>, extracted: &Extracted) -> ErrorCode 
 
 /// Statuses that mean one thing.
 ///
-/// 425 asks for the same request a little later (RFC 8470). 498 is Groq's for a flex tier without capacity, and
-/// wants to be asked again (<https://console.groq.com/docs/flex-processing>).
+/// 425 asks for the same request a little later (RFC 8470). 498 is Groq's for a flex tier without capacity,
+/// and wants to be asked again (<https://console.groq.com/docs/flex-processing>).
 ///
 /// 501, 505, 506 and 510 say that the server cannot do this at all, so the same request fails again: they
 /// count as an address that is not there. Tabby answers so where it was started without a model

@@ -20,7 +20,7 @@ const REASONING: &[&str] = &[
     "'reasoning'",
 ];
 
-/// The part that the key is in, where the message, in lower case, names one.
+/// The part that the key is in, if the message, in lower case, names one.
 pub(super) fn named(message: &str) -> Option<RequestPart> {
     if message.contains("mismatch type") && message.contains("reasoningdetail") {
         return Some(RequestPart::Thinking);

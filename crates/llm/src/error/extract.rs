@@ -26,7 +26,7 @@ pub(crate) struct Extracted {
     pub(crate) words: Vec<String>,
     /// A status that the body names.
     pub(crate) status: Option<u16>,
-    /// The number of tokens that fit, where the body says so in a field.
+    /// The number of tokens that fit, if the body says so in a field.
     pub(crate) window: Option<u64>,
     /// The number of tokens of the request, from the same source.
     pub(crate) asked: Option<u64>,
@@ -214,7 +214,8 @@ fn strip_tags(text: &str) -> String {
 }
 
 impl Extracted {
-    /// Returns whether a JSON text without anything of an answer in it is an error: it names a message or a detail.
+    /// Returns whether a JSON text without anything of an answer in it is an error: it names a message or a
+    /// detail.
     pub(crate) fn is_error(text: &str) -> bool {
         serde_json::from_str::<Map<String, Value>>(text).is_ok_and(|object| {
             ["error", "message", "detail", "errors"]

@@ -1,5 +1,6 @@
-//! Dates of `retry-after`: the forms that RFC 9110 (§5.6.7) allows, and those in which servers that write their headers by hand differ from it:
-//! `UTC` for `GMT`, a day of one digit, names of days and months in any case.
+//! Dates of `retry-after`: the forms that RFC 9110 (§5.6.7) allows, and those in which servers that write
+//! their headers by hand differ from it: `UTC` for `GMT`, a day of one digit, names of days and months in any
+//! case.
 
 use std::time::UNIX_EPOCH;
 
@@ -13,7 +14,8 @@ pub(super) fn parse(text: &str) -> Option<Timestamp> {
     i64::try_from(micros).ok().map(Timestamp)
 }
 
-/// The date as RFC 9110 writes it: `Sun, 06 Nov 1994 08:49:37 GMT`. The name of the day follows from the date, and is not compared with it.
+/// The date as RFC 9110 writes it: `Sun, 06 Nov 1994 08:49:37 GMT`. The name of the day follows from the
+/// date, and is not compared with it.
 fn usual_form(text: &str) -> Option<String> {
     let mut words = text.split([' ', ',', '-']).filter(|word| !word.is_empty());
     let (_, day, month) = (words.next()?, words.next()?, words.next()?);

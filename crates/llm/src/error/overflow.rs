@@ -18,9 +18,9 @@
 //! the maximum allowed input length of M tokens"), TensorRT-LLM (`max_num_tokens`), TabbyAPI (`max_seq_len`),
 //! GitHub Models (413 `tokens_limit_reached`, "Request body too large for gpt-4o model. Max size: 8000
 //! tokens.", <https://github.com/eslint/tsc-meetings/pull/593>), SambaNova ("the maximum supported sequence
-//! length is just M", <https://github.com/cline/cline/issues/294>), SiliconFlow ("number of input tokens (N) has
-//! exceeded max_prompt_tokens (M) limit", <https://github.com/leookun/cursor-byok/issues/129>), Vertex ("the
-//! input token count is N but model only supports up to M",
+//! length is just M", <https://github.com/cline/cline/issues/294>), SiliconFlow ("number of input tokens (N)
+//! has exceeded max_prompt_tokens (M) limit", <https://github.com/leookun/cursor-byok/issues/129>), Vertex
+//! ("the input token count is N but model only supports up to M",
 //! <https://github.com/NousResearch/hermes-agent/pull/99701>), Atlas ("Prompt too long: N tokens exceeds
 //! max_seq_len M", <https://github.com/0xBakeer/inference-atlas/pull/186>), Together and OpenAI-compatible
 //! servers ("The input (N tokens) is longer than the model's context length (M tokens)", as
@@ -28,15 +28,15 @@
 //! tokens N cannot exceed the total tokens limit M"), of Z.AI ("tokens in request more than max tokens
 //! allowed") and of Chinese gateways ("超过最大长度", "上下文长度") are told by programs that know them.
 //!
-//! Some servers take what is read from the window and find the rest too small for any answer: vLLM "max_tokens
-//! must be at least 1, got -7584" (<https://github.com/vllm-project/vllm/pull/36789>). Nobody asks for a
-//! negative number of tokens, so the window is full.
+//! Some servers take what is read from the window and find the rest too small for any answer: vLLM
+//! "max_tokens must be at least 1, got -7584" (<https://github.com/vllm-project/vllm/pull/36789>). Nobody
+//! asks for a negative number of tokens, so the window is full.
 //!
-//! Two limits are told as limits of a rate, yet no wait helps: Anthropic's of the tokens in a minute, where the
-//! request alone is larger ("This request would exceed your organization's rate limit of 30,000 input tokens per
-//! minute", <https://github.com/moltis-org/moltis/issues/117>, while the headers say that all of it remains), and
-//! that of a subscription without long contexts (429 "Extra usage is required for long context requests.", from
-//! 200,000 tokens on, <https://github.com/NousResearch/hermes-agent/pull/4747>).
+//! Two limits are told as limits of a rate, yet no wait helps: Anthropic's of the tokens in a minute, if the
+//! request alone is larger ("This request would exceed your organization's rate limit of 30,000 input tokens
+//! per minute", <https://github.com/moltis-org/moltis/issues/117>, while the headers say that all of it
+//! remains), and that of a subscription without long contexts (429 "Extra usage is required for long context
+//! requests.", from 200,000 tokens on, <https://github.com/NousResearch/hermes-agent/pull/4747>).
 //!
 //! A conversation may also have too many messages: Azure takes 2,048 ("$.messages is too long. Maximum length
 //! is 2048"), OpenAI says "Invalid 'messages': array too long. Expected an array with maximum length 2048"
@@ -167,7 +167,8 @@ fn leaves_no_room(message: &str) -> bool {
     NAMES.iter().any(|name| message.contains(name)) && message.contains("must be at least 1, got -")
 }
 
-/// Notes a limit of the tokens in a minute that the request alone exceeds: all of it remains, and it is refused.
+/// Notes a limit of the tokens in a minute that the request alone exceeds: all of it remains, and it is
+/// refused.
 pub(super) fn note_headers<'h>(header: impl Fn(&str) -> Option<&'h str>, into: &mut Extracted) {
     let number = |name| header(name)?.parse::<u64>().ok();
     let limit = number("anthropic-ratelimit-input-tokens-limit").filter(|limit| *limit > 0);
@@ -262,9 +263,9 @@ pub(super) fn read(said: &Extracted) -> Overflow {
     }
 }
 
-/// The prompt alone, where what is asked for the answer is counted with it: "However, you requested 4726
-/// tokens (3726 in the messages, 1000 in the completion)" (<https://github.com/vllm-project/vllm/pull/965>),
-/// at OpenAI with "150 in the functions" between them.
+/// The prompt alone, if what is asked for the answer is counted with it: "However, you requested 4726 tokens
+/// (3726 in the messages, 1000 in the completion)" (<https://github.com/vllm-project/vllm/pull/965>), at
+/// OpenAI with "150 in the functions" between them.
 fn parts_of_the_prompt(message: &str) -> Option<u64> {
     let before = |phrase: &str| {
         let (text, _) = message.split_once(phrase)?;

@@ -1,29 +1,29 @@
-//! Recognises that a provider refuses pictures and other media. Many servers call that their own failure (500),
-//! say it within a 200, or name nothing but a code; yet the same request fails for ever.
+//! Recognises that a provider refuses pictures and other media. Many servers call that their own failure
+//! (500), say it within a 200, or name nothing but a code; yet the same request fails for ever.
 //!
 //! Sources of the codes: OpenAI's Responses name them in the `response.failed` of a stream
-//! (<https://openrouter.ai/docs/client-sdks/typescript/models/code>). Sources of the words: llama.cpp answers 500
-//! ("image input is not supported - hint: if this is unexpected, you may need to provide the mmproj",
-//! <https://github.com/ggml-org/llama.cpp/issues/13566>) and, like Ollama, "Failed to load image or audio file"
-//! where it cannot read a picture; Ollama 500 ("missing data required for image input"; "Failed to process
-//! inputs: image: unknown format", <https://github.com/ollama/ollama/issues/11320>); LM Studio ("Vision model is
-//! not loaded. Cannot process images.", <https://github.com/lmstudio-ai/lms/issues/53>; "Model does not support
-//! images", <https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/908>; with MLX, in a 200, "Vision add-on
-//! is not loaded, but images were provided for processing"); OpenRouter 404 ("No endpoints found that support
-//! image input"); vLLM ("… is not a multimodal model").
+//! (<https://openrouter.ai/docs/client-sdks/typescript/models/code>). Sources of the words: llama.cpp answers
+//! 500 ("image input is not supported - hint: if this is unexpected, you may need to provide the mmproj",
+//! <https://github.com/ggml-org/llama.cpp/issues/13566>) and, like Ollama, "Failed to load image or audio
+//! file" where it cannot read a picture; Ollama 500 ("missing data required for image input"; "Failed to
+//! process inputs: image: unknown format", <https://github.com/ollama/ollama/issues/11320>); LM Studio
+//! ("Vision model is not loaded. Cannot process images.", <https://github.com/lmstudio-ai/lms/issues/53>;
+//! "Model does not support images", <https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/908>; with
+//! MLX, in a 200, "Vision add-on is not loaded, but images were provided for processing"); OpenRouter 404
+//! ("No endpoints found that support image input"); vLLM ("… is not a multimodal model").
 //!
-//! Most servers take so many pictures in one request and no more. Then the number is refused and no picture is
-//! at fault: vLLM ("At most 1 image(s) may be provided in one request.",
+//! Most servers take so many pictures in one request and no more. Then the number is refused and no picture
+//! is at fault: vLLM ("At most 1 image(s) may be provided in one request.",
 //! <https://github.com/vllm-project/vllm/issues/13397>), Groq ("Too many images provided. This model supports
 //! up to 5 images"), Azure ("Too many images in request. Max is 10.",
-//! <https://github.com/the-open-agent/openagent/issues/874>), Anthropic ("too many images and documents: 120 +
-//! 0 > 100", "Too much media: 0 document pages + 107 images > 100",
-//! <https://github.com/anthropics/claude-code/issues/24541>), Meta ("request contains 52 images, exceeding the
-//! maximum of 50 allowed per request", <https://github.com/anomalyco/opencode/issues/47721>), Fireworks ("we
-//! currently limit the number of images per conversation to 60"), DeepInfra ("Too many images in request: 11 >
-//! 8"), DashScope ("Exceeded limit on max data-uri per request: 250"; these three
-//! <https://github.com/NousResearch/hermes-agent/pull/104914>), New API (500 "too many images in the message, max
-//! allowed is 16", <https://github.com/QuantumNous/new-api/issues/1233>).
+//! <https://github.com/the-open-agent/openagent/issues/874>), Anthropic ("too many images and documents: 120
+//! + 0 > 100", "Too much media: 0 document pages + 107 images > 100",
+//! <https://github.com/anthropics/claude-code/issues/24541>), Meta ("request contains 52 images, exceeding
+//! the maximum of 50 allowed per request", <https://github.com/anomalyco/opencode/issues/47721>), Fireworks
+//! ("we currently limit the number of images per conversation to 60"), DeepInfra ("Too many images in
+//! request: 11 > 8"), DashScope ("Exceeded limit on max data-uri per request: 250"; these three
+//! <https://github.com/NousResearch/hermes-agent/pull/104914>), New API (500 "too many images in the message,
+//! max allowed is 16", <https://github.com/QuantumNous/new-api/issues/1233>).
 
 use super::Extracted;
 
@@ -89,7 +89,7 @@ fn at_most(message: &str) -> Option<u16> {
         .then_some(number)
 }
 
-/// The most pictures that one request may have, where their number is refused: 1 if it is not said.
+/// The most pictures that one request may have, if their number is refused: 1 if it is not said.
 pub(super) fn most(message: &str) -> Option<u16> {
     const BEFORE: &[&str] = &[
         "at most ",

@@ -25,9 +25,9 @@ use super::{ErrorCode, Extracted, extra_keys, max_tokens, refused_media, refused
 ///   of answers with calls.
 /// - OpenAI's Responses: "Encrypted content is not supported with this model"
 ///   (github.com/pydantic/pydantic-ai/issues/3326); "The encrypted content gAAA…c90= could not be verified"
-///   (github.com/openai/codex/issues/8119), "Item 'rs_…' of type 'reasoning' was provided without its required
-///   following item" (github.com/continuedev/continue/issues/8933); "Invalid 'input[5].call_id': string too long"
-///   (github.com/decolua/9router/issues/393).
+///   (github.com/openai/codex/issues/8119), "Item 'rs_…' of type 'reasoning' was provided without its
+///   required following item" (github.com/continuedev/continue/issues/8933); "Invalid 'input[5].call_id':
+///   string too long" (github.com/decolua/9router/issues/393).
 const NAMES: &[(RequestPart, &[&str])] = &[
     (RequestPart::Thinking, &["different conversation"]),
     (RequestPart::Extras, &[EFFORT_BESIDE_TOOLS]),
@@ -108,8 +108,8 @@ const SETTINGS: &[&str] = &[
     "model:",
 ];
 
-/// What names the definition of a tool: "Invalid schema for function 'now': In context=(), object schema
-/// missing properties" (<https://github.com/spring-projects/spring-ai/issues/4776>), "Invalid
+/// Messages that refer to the definition of a tool: "Invalid schema for function 'now': In context=(), object
+/// schema missing properties" (<https://github.com/spring-projects/spring-ai/issues/4776>), "Invalid
 /// 'tools[3].function.name': string does not match pattern", "Invalid 'tools': array too long. Expected an
 /// array with maximum length 128", and Anthropic's "tools.14.custom.input_schema.properties: Property keys
 /// should match pattern '^[a-zA-Z0-9_.-]{1,64}$'"
@@ -121,8 +121,8 @@ const TOOLS: &[&str] = &[
     "invalid 'tools",
 ];
 
-/// Returns whether it is about the schema of a tool in words of its own. Made up: "Invalid request: tool todo has
-/// unsupported JSON schema keyword: anyOf". The agent looks for the name of a tool in such a message.
+/// Returns whether it is about the schema of a tool in words of its own. Made up: "Invalid request: tool todo
+/// has unsupported JSON schema keyword: anyOf". The agent looks for the name of a tool in such a message.
 fn is_about_a_schema(message: &str) -> bool {
     let mut words = message.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
     message.contains("schema")
@@ -167,10 +167,10 @@ fn unknown_tag(message: &str) -> Option<RequestPart> {
 /// (<https://ai.google.dev/gemini-api/docs/thought-signatures>).
 const UNSIGNED: &str = "missing a thought_signature";
 
-/// Returns whether it refuses a message whose text is empty: "messages: text content blocks must be non-empty", as
-/// gateways that hand a request on to Anthropic's models say of the empty text beside calls of tools
-/// (<https://github.com/requestyai/ai-sdk-requesty/pull/1>, <https://github.com/vercel/ai/pull/13538>), and
-/// Bedrock's "The content field in the Message object at messages.[position] is empty"
+/// Returns whether it refuses a message whose text is empty: "messages: text content blocks must be
+/// non-empty", as gateways that hand a request on to Anthropic's models say of the empty text beside calls of
+/// tools (<https://github.com/requestyai/ai-sdk-requesty/pull/1>, <https://github.com/vercel/ai/pull/13538>),
+/// and Bedrock's "The content field in the Message object at messages.[position] is empty"
 /// (<https://github.com/Portkey-AI/gateway/issues/995>).
 fn is_about_an_empty_text(message: &str) -> bool {
     const EMPTY: &[&str] = &[

@@ -12,13 +12,13 @@
 //! <https://github.com/egoist/chatwise-releases/issues/1325>), Fireworks ("Extra inputs are not permitted,
 //! field: 'stream_options'", <https://github.com/FlowiseAI/Flowise/issues/2866>), OpenAI's Responses
 //! ("Unsupported parameter: 'reasoning.effort' is not supported with this model.",
-//! <https://github.com/OpenHands/software-agent-sdk/issues/3553>; "Your organization must be verified to generate
-//! reasoning summaries.", <https://github.com/OpenHands/software-agent-sdk/issues/987>), Gemini ("Thinking level is not
-//! supported for this model.", <https://github.com/RooCodeInc/Roo-Code/issues/10700>; "The thinking budget (52428) is
-//! invalid.", <https://github.com/RooCodeInc/Roo-Code/issues/4399>; "The model does not support setting thinking_budget to
-//! 0", <https://github.com/earendil-works/pi/issues/3460>; that the model only works in thinking mode,
-//! <https://github.com/vercel/ai/issues/8027>), and whatever is built on
-//! FastAPI (422 `extra_forbidden` with the place `body.stream_options`,
+//! <https://github.com/OpenHands/software-agent-sdk/issues/3553>; "Your organization must be verified to
+//! generate reasoning summaries.", <https://github.com/OpenHands/software-agent-sdk/issues/987>), Gemini
+//! ("Thinking level is not supported for this model.", <https://github.com/RooCodeInc/Roo-Code/issues/10700>;
+//! "The thinking budget (52428) is invalid.", <https://github.com/RooCodeInc/Roo-Code/issues/4399>; "The
+//! model does not support setting thinking_budget to 0", <https://github.com/earendil-works/pi/issues/3460>;
+//! that the model only works in thinking mode, <https://github.com/vercel/ai/issues/8027>), and whatever is
+//! built on FastAPI (422 `extra_forbidden` with the place `body.stream_options`,
 //! <https://github.com/gpustack/gpustack/issues/429>).
 
 use agentx_types::RequestPart;
@@ -60,7 +60,7 @@ pub(super) const UNKNOWN: &[&str] = &[
 /// Words about a value.
 const WRONG_VALUE: &[&str] = &["does not support", "should be", "must be", "may only", "invalid"];
 
-/// The setting that is refused, where the message, in lower case, names one; of several the one that it names
+/// The setting that is refused, if the message, in lower case, names one; of several the one that it names
 /// first. `param` is where the body says so in a field.
 pub(super) fn named(message: &str, param: Option<&str>) -> Option<RequestPart> {
     let has = |pieces: &[&str]| pieces.iter().any(|piece| message.contains(piece));

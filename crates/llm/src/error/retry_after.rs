@@ -1,9 +1,4 @@
-//! How long a provider wants the caller to wait, where it says so in words alone: OpenAI and Groq "Please try
-//! again in 1m0.36s", "in 579ms" (<https://github.com/Pythagora-io/gpt-pilot/pull/608>), Gemini "Please retry
-//! in 34.07s", Azure "Please retry after 26 seconds", GitHub Models "Please wait 62391 seconds before retrying",
-//! Copilot "Please wait 8 hours 24 minutes and try again"
-//! (<https://github.com/microsoft/vscode-copilot-release/issues/3210>), "wait for your limit to reset in 3 hours
-//! 49 minutes" (<https://github.com/github/copilot-cli/issues/3819>).
+//! The wait that a provider asks for in its message alone.
 
 use serde_json::{Map, Value};
 
@@ -48,8 +43,8 @@ pub(super) fn note_fields(object: &Map<String, Value>, into: &mut Extracted) {
     into.resets_at_ms = into.resets_at_ms.or_else(|| seconds("resets_at"));
 }
 
-/// Codes of a limit that holds for hours: ChatGPT's, and Z.AI's of its plans, of five hours, a week or a month
-/// (<https://docs.z.ai/api-reference/api-code>).
+/// Codes of a limit that holds for hours: ChatGPT's, and Z.AI's of its plans, of five hours, a week or a
+/// month (<https://docs.z.ai/api-reference/api-code>).
 const USED_UP: &[&str] = &[
     "usage_limit_reached",
     "1308",
@@ -62,8 +57,8 @@ const USED_UP: &[&str] = &[
     "1321",
 ];
 /// Words for the same, in lower case: Z.AI "Usage limit reached for 5 hour. Your limit will reset at …", Kimi
-/// "You've reached your usage limit for this billing cycle" (made up after its page), Cerebras "Tokens per day limit
-/// exceeded".
+/// "You've reached your usage limit for this billing cycle" (made up after its page), Cerebras "Tokens per
+/// day limit exceeded".
 const USED_UP_WORDS: &[&str] = &[
     "usage limit reached",
     "usage limit has been reached",

@@ -33,10 +33,11 @@ const PHRASES: &[&str] = &[
 /// not support tools", <https://github.com/ollama/ollama/issues/11131>), vLLM ("\"auto\" tool choice requires
 /// --enable-auto-tool-choice and --tool-call-parser to be set",
 /// <https://docs.vllm.ai/en/latest/features/tool_calling/>), OpenRouter ("No endpoints found that support
-/// tool use"), Groq ("`tools` is not supported with this model.", <https://github.com/agno-agi/agno/issues/137>;
-/// "`tool calling` is not supported with this model"), OpenAI ("Unsupported parameter: 'tools' is not supported
-/// with this model."), bitnet.cpp ("Unsupported param: tools",
-/// <https://github.com/microsoft/BitNet/issues/530>). The same without quotes and of functions is made up.
+/// tool use"), Groq ("`tools` is not supported with this model.",
+/// <https://github.com/agno-agi/agno/issues/137>; "`tool calling` is not supported with this model"), OpenAI
+/// ("Unsupported parameter: 'tools' is not supported with this model."), bitnet.cpp ("Unsupported param:
+/// tools", <https://github.com/microsoft/BitNet/issues/530>). The same without quotes and of functions is
+/// made up.
 const NO_TOOLS: &[&str] = &[
     "does not support tools",
     "does not support tool",
@@ -57,8 +58,8 @@ const NO_TOOLS: &[&str] = &[
     "unsupported param: tools",
 ];
 
-/// Words that say that the sentence is about something beside the tools, which can be left out: "Function tools
-/// are not supported with reasoning_effort".
+/// Words that say that the sentence is about something beside the tools, which can be left out: "Function
+/// tools are not supported with reasoning_effort".
 const BESIDE_TOOLS: &[&str] = &["reasoning_effort", "cache_control"];
 
 /// The message of llama.cpp without its templates: it refuses every request with tools until a person starts
@@ -70,14 +71,15 @@ pub(super) fn is_missing(message: &str) -> bool {
     message.contains(NO_TEMPLATES)
 }
 
-/// Returns whether this message, in lower case, says that the model or its server takes no tools: no other form of
-/// the request helps.
+/// Returns whether this message, in lower case, says that the model or its server takes no tools: no other
+/// form of the request helps.
 pub(super) fn takes_no_tools(message: &str) -> bool {
     let is_beside = || BESIDE_TOOLS.iter().any(|word| message.contains(word));
     is_missing(message) || (NO_TOOLS.iter().any(|phrase| message.contains(phrase)) && !is_beside())
 }
 
-/// Returns whether this message, in lower case, is about the roles of a conversation or the template that renders it.
+/// Returns whether this message, in lower case, is about the roles of a conversation or the template that
+/// renders it.
 pub(super) fn is_one(message: &str) -> bool {
     PHRASES.iter().any(|phrase| message.contains(phrase))
 }

@@ -1,4 +1,4 @@
-//! Decodes a whole answer of Gemini.
+//! Decodes a complete answer of Gemini.
 
 use agentx_types::EnvironmentEvent;
 use serde_json::value::RawValue;
@@ -7,7 +7,7 @@ use super::state::GeminiState;
 use crate::error;
 use crate::stream::{StreamContext, StreamError};
 
-/// Decodes a whole answer that was not streamed.
+/// Decodes a complete answer that was not streamed.
 ///
 /// # Errors
 /// Returns an error if the body is an error, or not an answer of this API.

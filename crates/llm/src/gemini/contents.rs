@@ -1,8 +1,8 @@
 //! The conversation as `contents` of a request.
 //!
-//! The API wants the two sides in turns, a person's first and last, and behind a turn with calls one with as many results:
-//! "Please ensure that the number of function response parts is equal to the number of function call parts of the function
-//! call turn" (<https://github.com/google-gemini/gemini-cli/issues/5443>).
+//! The API wants the two sides in turns, a person's first and last, and behind a turn with calls one with as
+//! many results: "Please ensure that the number of function response parts is equal to the number of function
+//! call parts of the function call turn" (<https://github.com/google-gemini/gemini-cli/issues/5443>).
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -94,7 +94,6 @@ fn sign_first_call(turn: &mut Turn<'_>) {
 /// A call of the conversation.
 struct KnownCall<'a> {
     name: Cow<'a, str>,
-    /// Its number among all calls.
     place: usize,
 }
 
@@ -290,8 +289,8 @@ fn is_within(part: &BorrowedJson<'_>) -> bool {
     media_type.is_some_and(|name| name.starts_with("image/") || name == "application/pdf")
 }
 
-/// Adds a text as the server sent it: the part that is signed, and before it what is not. A blank text is sent only if it
-/// is signed.
+/// Adds a text as the server sent it: the part that is signed, and before it what is not. A blank text is
+/// sent only if it is signed.
 fn texts<'a>(text: &'a str, signed: Option<&'a Value>, is_thought: bool, parts: &mut Vec<BorrowedJson<'a>>) {
     let part = |text: &'a str| {
         let mut part = object! {"text": text};

@@ -1,5 +1,5 @@
-//! What the name of a model says about how it is asked. Google's names are open-ended: a newer one counts as the newest
-//! form.
+//! The request form that the name of a Gemini model implies. Google's names are open-ended: a newer one
+//! counts as the newest form.
 //!
 //! | name | reasoning | signatures | media within results |
 //! | --- | --- | --- | --- |
@@ -22,7 +22,8 @@ pub enum GeminiThinking {
     None,
 }
 
-/// The major version in a name: 3 for `gemini-3.1-pro-preview`, 2 for `gemini-2.5-flash`; `None` for names without one.
+/// The major version in a name: 3 for `gemini-3.1-pro-preview`, 2 for `gemini-2.5-flash`; `None` for names
+/// without one.
 fn version(id: &str) -> Option<(u32, u32)> {
     let id = id.to_ascii_lowercase();
     let (_, rest) = id.split_once("gemini-")?;
@@ -38,13 +39,15 @@ fn version(id: &str) -> Option<(u32, u32)> {
     Some((major, minor.unwrap_or(0)))
 }
 
-/// Returns whether a model is of Gemini 3 or later: it wants signatures, and reads media within results of tools.
+/// Returns whether a model is of Gemini 3 or later: it wants signatures, and reads media within results of
+/// tools.
 pub(super) fn is_gemini_3(id: &str) -> bool {
     version(id).is_some_and(|(major, _)| major >= 3)
 }
 
-/// Returns the reasoning options of a model of this name. Aliases without a version (`gemini-flash-latest`) move from model to model, and every
-/// reasoning model still takes the level or decides by itself: nothing but the thoughts is asked of them.
+/// Returns the reasoning options of a model of this name. Aliases without a version (`gemini-flash-latest`)
+/// move from model to model, and every reasoning model still takes the level or decides by itself: nothing
+/// but the thoughts is asked of them.
 pub(super) fn thinking(id: &str) -> GeminiThinking {
     match version(id) {
         Some((3.., _)) => GeminiThinking::Level,

@@ -14,7 +14,8 @@ use serde_json::{Map, Value};
 use super::wire::PartialArg;
 use crate::emitter::MAX_DEPTH;
 
-/// The largest index of a list that a piece may name beyond the list's end: the places between are filled with `null`.
+/// The largest index of a list that a piece may name beyond the list's end: the places between are filled
+/// with `null`.
 const MOST_SKIPPED: usize = 1_024;
 
 /// The arguments so far.

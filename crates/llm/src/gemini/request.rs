@@ -17,7 +17,8 @@ pub struct GeminiOptions {
     /// The way to request reasoning, if it is not the one that the model's name implies.
     pub thinking: Option<GeminiThinking>,
     /// Whether calls and results have ids. Vertex AI refuses them: "Unknown name "id" at
-    /// 'contents\[1\].parts\[0\].function_call': Cannot find field" (<https://github.com/vercel/ai/issues/15664>).
+    /// 'contents\[1\].parts\[0\].function_call': Cannot find field"
+    /// (<https://github.com/vercel/ai/issues/15664>).
     pub call_ids: bool,
 }
 
@@ -32,8 +33,8 @@ impl Default for GeminiOptions {
 
 /// The body of the request. The model is not in it: the address names it.
 ///
-/// Of the options of [`ChatOptions`](crate::openai_chat::ChatOptions), `effort` counts here too, because a person sets
-/// it for a model of any API.
+/// Of the options of [`ChatOptions`](crate::openai_chat::ChatOptions), `effort` counts here too, because a
+/// person sets it for a model of any API.
 pub fn build(request: &ModelRequest, options: &WireOptions, blobs: &dyn BlobSource) -> Vec<u8> {
     let mut body = object! {"contents": contents::contents(request, &options.gemini, blobs)};
     let system = request.system.iter().map(AsRef::as_ref);
@@ -69,8 +70,8 @@ pub fn build(request: &ModelRequest, options: &WireOptions, blobs: &dyn BlobSour
     body.to_bytes()
 }
 
-/// Returns the reasoning settings of the request. A request without optional settings (`plain`) says nothing of it. Nobody reads the
-/// reasoning behind a summary of the conversation.
+/// Returns the reasoning settings of the request. A request without optional settings (`plain`) says nothing
+/// of it. Nobody reads the reasoning behind a summary of the conversation.
 fn thinking_config(request: &ModelRequest, options: &WireOptions) -> Option<BorrowedJson<'static>> {
     let way = thinking_of(request, options);
     if way == GeminiThinking::None || request.plain {
@@ -108,7 +109,8 @@ pub(crate) fn level_of(request: &ModelRequest, options: &WireOptions) -> Option<
     options.chat.effort.map(level).or(wished)
 }
 
-/// The level of an effort. No model of these can do without reasoning, and all take `low`; only some take `minimal`
+/// The level of an effort. No model of these can do without reasoning, and all take `low`; only some take
+/// `minimal`
 /// (<https://docs.cloud.google.com/gemini-enterprise-agent-platform/models/gemini/3-8-flash.md.txt>).
 fn level(effort: Effort) -> &'static str {
     match effort {
@@ -120,8 +122,8 @@ fn level(effort: Effort) -> &'static str {
 }
 
 /// The budget of an effort, as Google's own OpenAI-compatible API translates it
-/// (<https://ai.google.dev/gemini-api/docs/openai>). A Pro model cannot do without reasoning: "The model does not support
-/// setting thinking_budget to 0" (<https://github.com/earendil-works/pi/issues/3460>).
+/// (<https://ai.google.dev/gemini-api/docs/openai>). A Pro model cannot do without reasoning: "The model does
+/// not support setting thinking_budget to 0" (<https://github.com/earendil-works/pi/issues/3460>).
 fn budget(effort: Effort, id: &str) -> u64 {
     match effort {
         Effort::None if id.contains("-pro") => LEAST_OF_PRO,

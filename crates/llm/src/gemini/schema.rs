@@ -1,7 +1,7 @@
 //! Schemas of tools as Gemini takes them: JSON schema (`parametersJsonSchema`), with two rules of its own.
 //!
-//! - Beside `$ref` it takes `description` and `default` alone: "If a schema node has $ref set, then only description and
-//!   default can be set alongside it" (<https://github.com/anomalyco/opencode/issues/12295>).
+//! - Beside `$ref` it takes `description` and `default` alone: "If a schema node has $ref set, then only
+//!   description and default can be set alongside it" (<https://github.com/anomalyco/opencode/issues/12295>).
 //! - The schema must describe an object (`FunctionDeclaration.parameters_json_schema` of
 //!   <https://github.com/googleapis/python-genai/blob/66807187f2123c6676175ac991f4e34eb09200d1/google/genai/types.py>).
 

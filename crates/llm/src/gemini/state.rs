@@ -11,9 +11,9 @@
 //! The words are those of `FinishReason` in
 //! <https://github.com/googleapis/python-genai/blob/66807187f2123c6676175ac991f4e34eb09200d1/google/genai/types.py>.
 //!
-//! A text and its signature may come in different parts: `{"text":"Hel"}`, `{"text":"lo","thoughtSignature":"s"}`. Both
-//! become one part of ours, so that a front end shows one text; the attached data says where the signed part began, so
-//! that both go back as they came.
+//! A text and its signature may come in different parts: `{"text":"Hel"}`,
+//! `{"text":"lo","thoughtSignature":"s"}`. Both become one part of ours, so that a front end shows one text;
+//! the attached data says where the signed part began, so that both go back as they came.
 
 use agentx_types::{EnvironmentEvent, StopReason, ToolCallId, Usage};
 use serde_json::value::RawValue;
@@ -195,8 +195,8 @@ impl GeminiState {
         self.open = None;
     }
 
-    /// A whole call, or a piece of one. A piece without a name continues the call before it, and ends it unless it says
-    /// that more follows.
+    /// A complete call, or a piece of one. A piece without a name continues the call before it, and ends it
+    /// unless it says that more follows.
     fn function_call(
         &mut self,
         call: &FunctionCallWire<'_>,
@@ -266,7 +266,8 @@ impl GeminiState {
     /// Ends the answer, which has a finish reason.
     ///
     /// # Errors
-    /// Returns an error if a limit was broken, or if the model failed to write a call: the same request may succeed.
+    /// Returns an error if a limit was broken, or if the model failed to write a call: the same request may
+    /// succeed.
     pub(super) fn close(&mut self, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
         let Some(finish) = self.finish.take() else {
             return Err(StreamError::Truncated);
@@ -331,8 +332,8 @@ fn blocked(chunk: &GeminiChunk<'_>) -> Option<ModelError> {
     Some(ModelError::of(ErrorCode::ContentFilter, &message))
 }
 
-/// The error of an answer that the model could not complete: the server could not read the call that it wrote. The same
-/// request often passes, so gemini-cli repeats it
+/// The error of an answer that the model could not complete: the server could not read the call that it
+/// wrote. The same request often passes, so gemini-cli repeats it
 /// (<https://github.com/google-gemini/gemini-cli/blob/5411f113cafae26161b4969b0237b8e1e024e2c2/packages/core/src/core/geminiChat.ts>).
 fn failure(finish: &Finish) -> Option<ModelError> {
     let is_failure = matches!(
@@ -347,7 +348,8 @@ fn failure(finish: &Finish) -> Option<ModelError> {
 }
 
 impl UsageMetadata {
-    /// Returns whether tokens are counted: Vertex AI counts only in the last chunk, and says other things before.
+    /// Returns whether tokens are counted: Vertex AI counts only in the last chunk, and says other things
+    /// before.
     fn counts(&self) -> bool {
         self.prompt_token_count.is_some() || self.candidates_token_count.is_some()
     }
@@ -364,9 +366,9 @@ impl UsageMetadata {
 
 /// Tokens in kinds that do not overlap, for both APIs of Gemini.
 ///
-/// `read` has the prompt, the part of it that was read from the cache, and what Google's own tools returned beside it.
-/// `written` has the answer, and the reasoning beside it. Where a count cannot be (1e30, -5), none of its side is taken
-/// from the server: the caller estimates what is 0.
+/// `read` has the prompt, the part of it that was read from the cache, and what Google's own tools returned
+/// beside it. `written` has the answer, and the reasoning beside it. If a count cannot be (1e30, -5), none of
+/// its side is taken from the server: the caller estimates what is 0.
 pub(crate) fn tokens(read: [Option<LenientCount>; 3], written: [Option<LenientCount>; 2]) -> Usage {
     let number = |count: Option<LenientCount>| count.unwrap_or_default().number;
     let mut usage = Usage::default();

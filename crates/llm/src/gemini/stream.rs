@@ -8,7 +8,8 @@ use crate::stream::{StreamContext, StreamError};
 
 /// Decodes one stream of Gemini; see [`StreamDecoder`](crate::StreamDecoder) for the order of calls.
 ///
-/// The answer ends with the bytes, and is whole if a `finishReason` came before: no event says that it is the last.
+/// The answer ends with the bytes, and is complete if a `finishReason` came before: no event says that it is
+/// the last.
 ///
 /// ```
 /// use agentx_llm::StreamContext;
@@ -42,9 +43,10 @@ impl GeminiDecoder {
     /// The bytes may be cut anywhere, also inside a character.
     ///
     /// # Errors
-    /// Returns [`StreamError::Provider`] if the server reports an error or blocked the prompt, [`StreamError::Malformed`] if an
-    /// event is not JSON, and the errors of the limits: the length of a line, of an event and of the arguments of tool
-    /// calls. After an error, `out` has everything that was decoded before it, and the decoder ignores further bytes.
+    /// Returns [`StreamError::Provider`] if the server reports an error or blocked the prompt,
+    /// [`StreamError::Malformed`] if an event is not JSON, and the errors of the limits: the length of a
+    /// line, of an event and of the arguments of tool calls. After an error, `out` has everything that was
+    /// decoded before it, and the decoder ignores further bytes.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
         self.0.push(bytes, out)
     }
@@ -52,8 +54,8 @@ impl GeminiDecoder {
     /// Ends the stream: the server has closed the connection.
     ///
     /// # Errors
-    /// Returns an error if the answer is not complete, with a description of the first bytes if they were no event
-    /// stream, or if the model could not complete a call.
+    /// Returns an error if the answer is not complete, with a description of the first bytes if they were no
+    /// event stream, or if the model could not complete a call.
     pub fn finish(&mut self, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
         self.0.finish(out)
     }
@@ -63,8 +65,8 @@ impl GeminiDecoder {
         self.0.is_done()
     }
 
-    /// Returns whether the answer has said why it stops: what follows is its usage at most, and [`finish`](Self::finish)
-    /// completes it.
+    /// Returns whether the answer has said why it stops: what follows is its usage at most, and
+    /// [`finish`](Self::finish) completes it.
     pub fn has_stop_reason(&self) -> bool {
         self.0.has_stop_reason()
     }

@@ -1,5 +1,5 @@
-//! The chunks of a stream as they are read. Every field may be missing, and unknown ones are ignored: new kinds of parts
-//! come without notice.
+//! The chunks of a stream as they are read. Every field may be missing, and unknown ones are ignored: new
+//! kinds of parts come without notice.
 //!
 //! ```text
 //! {"candidates":[{"index":0,"content":{"role":"model","parts":[
@@ -18,7 +18,7 @@ use serde_json::value::RawValue;
 use crate::lenient_json::{LenientCount, Str};
 use crate::stream::StreamError;
 
-/// One chunk of a stream, or a whole answer.
+/// A chunk of a stream, or a complete answer.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct GeminiChunk<'a> {
@@ -36,7 +36,7 @@ pub(super) struct GeminiChunk<'a> {
     /// The same in all chunks of an answer.
     #[serde(borrow)]
     pub(super) response_id: Option<Str<'a>>,
-    /// Instead of everything else, where the server fails in the middle.
+    /// Instead of everything else, if the server fails in the middle.
     #[serde(borrow)]
     pub(super) error: Option<&'a RawValue>,
 }
@@ -58,7 +58,7 @@ impl<'a> GeminiChunk<'a> {
     }
 }
 
-/// One of several answers. Only one is requested.
+/// One of several answers; a request asks for one only.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct Candidate<'a> {
@@ -97,7 +97,7 @@ pub(super) struct UsageMetadata {
     pub(super) prompt_token_count: Option<LenientCount>,
     /// The part of the prompt that was read from the cache.
     pub(super) cached_content_token_count: Option<LenientCount>,
-    /// What Google's own tools returned to the model; not part of the prompt.
+    /// The tokens that Google's own tools returned to the model; not part of the prompt.
     pub(super) tool_use_prompt_token_count: Option<LenientCount>,
     /// The answer without the reasoning.
     pub(super) candidates_token_count: Option<LenientCount>,
@@ -150,7 +150,7 @@ pub(super) struct FunctionCallWire<'a> {
     /// The complete arguments, an object; absent if there are none.
     #[serde(borrow)]
     pub(super) args: Option<&'a RawValue>,
-    /// Pieces of the arguments, where they are streamed (Vertex AI, on request).
+    /// Pieces of the arguments, if they are streamed (Vertex AI, on request).
     #[serde(borrow)]
     pub(super) partial_args: Option<Vec<PartialArg<'a>>>,
     #[serde(borrow)]

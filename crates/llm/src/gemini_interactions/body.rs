@@ -1,4 +1,4 @@
-//! Decodes a whole answer of the Interactions API.
+//! Decodes a complete answer of the Interactions API.
 
 use agentx_types::EnvironmentEvent;
 
@@ -7,7 +7,7 @@ use super::wire::{InteractionWire, parse};
 use crate::error;
 use crate::stream::{StreamContext, StreamError};
 
-/// Decodes a whole answer that was not streamed.
+/// Decodes a complete answer that was not streamed.
 ///
 /// # Errors
 /// Returns an error if the body is an error, or not an answer of this API.

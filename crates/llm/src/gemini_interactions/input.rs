@@ -11,7 +11,8 @@ use crate::gemini::function_name;
 use crate::json::{BorrowedJson, object};
 use crate::request::{BlobSource, Media, MediaKind, media_kind, placeholder};
 
-/// The steps of a conversation, in its order. A person's comes last: an answer that ends a conversation is continued.
+/// The steps of a conversation, in its order. A person's comes last: an answer that ends a conversation is
+/// continued.
 pub(super) fn steps<'a>(request: &'a ModelRequest, blobs: &dyn BlobSource) -> Vec<BorrowedJson<'a>> {
     let writer = StepWriter {
         model: &request.model.id,
@@ -47,8 +48,8 @@ struct StepWriter<'a, 'b> {
 }
 
 impl<'a> StepWriter<'a, '_> {
-    /// Adds the model's own message: a step for each part. A thought belongs to what follows it: at the end of an answer
-    /// that broke off, it is left out.
+    /// Adds the model's own message: a step for each part. A thought belongs to what follows it: at the end
+    /// of an answer that broke off, it is left out.
     fn answer(&self, message: &'a Message, out: &mut Vec<BorrowedJson<'a>>) {
         let start = out.len();
         for part in &message.content {

@@ -1,4 +1,4 @@
-//! The steps of an answer while they stream, told apart by their index.
+//! The steps of an answer while they stream, distinguished by their index.
 //!
 //! | step | its pieces | what is kept |
 //! | --- | --- | --- |

@@ -9,7 +9,8 @@ use crate::event_stream::{EventAnswer, EventStream};
 use crate::stream::{StreamContext, StreamError};
 use crate::{error, gemini};
 
-/// Decodes one stream of the Interactions API; see [`StreamDecoder`](crate::StreamDecoder) for the order of calls.
+/// Decodes one stream of the Interactions API; see [`StreamDecoder`](crate::StreamDecoder) for the order of
+/// calls.
 ///
 /// The answer has ended when `interaction.completed` came. A stream that ends without it broke off.
 ///
@@ -45,9 +46,10 @@ impl InteractionsDecoder {
     /// The bytes may be cut anywhere, also inside a character. Bytes after the end of the answer are ignored.
     ///
     /// # Errors
-    /// Returns [`StreamError::Provider`] if the server reports an error, [`StreamError::Malformed`] if an event is not JSON, and the
-    /// errors of the limits: the length of a line, of an event and of the arguments of tool calls. After an error, `out` has
-    /// everything that was decoded before it, and the decoder ignores further bytes.
+    /// Returns [`StreamError::Provider`] if the server reports an error, [`StreamError::Malformed`] if an
+    /// event is not JSON, and the errors of the limits: the length of a line, of an event and of the
+    /// arguments of tool calls. After an error, `out` has everything that was decoded before it, and the
+    /// decoder ignores further bytes.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
         self.0.push(bytes, out)
     }
@@ -55,7 +57,8 @@ impl InteractionsDecoder {
     /// Ends the stream: the server has closed the connection.
     ///
     /// # Errors
-    /// Returns an error if the answer is not complete, with a description of the first bytes if they were no event stream.
+    /// Returns an error if the answer is not complete, with a description of the first bytes if they were no
+    /// event stream.
     pub fn finish(&mut self, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
         self.0.finish(out)
     }
@@ -65,8 +68,8 @@ impl InteractionsDecoder {
         self.0.is_done()
     }
 
-    /// Returns whether the answer has said why it stops: what follows is its usage at most, and [`finish`](Self::finish)
-    /// completes it.
+    /// Returns whether the answer has said why it stops: what follows is its usage at most, and
+    /// [`finish`](Self::finish) completes it.
     pub fn has_stop_reason(&self) -> bool {
         self.0.has_stop_reason()
     }
@@ -84,7 +87,8 @@ impl EventAnswer for InteractionState {
         &self.emitter
     }
 
-    // Decodes the data of one server-sent event. Its name is the `event_type` of the data, where the data have none.
+    // Decodes the data of one server-sent event. Its name is the `event_type` of the data, if the data have
+    // none.
     fn event(&mut self, name: &str, data: &str, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
         if self.emitter.ended() || data.is_empty() || data.trim() == "[DONE]" {
             return Ok(());

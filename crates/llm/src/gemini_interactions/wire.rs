@@ -1,5 +1,5 @@
-//! The events of a stream and the interaction itself, as they are read. Every field may be missing, and unknown ones are
-//! ignored.
+//! The events of a stream and the interaction itself, as they are read. Every field may be missing, and
+//! unknown ones are ignored.
 //!
 //! ```text
 //! {"event_type":"step.start","index":1,"step":{"type":"function_call","id":"61nz","name":"read","arguments":{}}}
@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use crate::lenient_json::{LenientCount, Str};
 use crate::stream::StreamError;
 
-/// One event of the stream.
+/// An event of the stream.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct InteractionEvent<'a> {
@@ -48,7 +48,7 @@ pub(super) struct InteractionWire<'a> {
     /// `completed`, `requires_action`, `incomplete`, `failed` or `cancelled`.
     #[serde(borrow)]
     pub(super) status: Option<Str<'a>>,
-    /// All steps of the answer, where it was not streamed.
+    /// All steps of the answer, if it was not streamed.
     #[serde(borrow)]
     pub(super) steps: Option<Vec<&'a RawValue>>,
     pub(super) usage: Option<InteractionUsage>,
@@ -67,7 +67,7 @@ pub(super) struct InteractionUsage {
     pub(super) total_input_tokens: Option<LenientCount>,
     /// The part of the input that was read from the cache.
     pub(super) total_cached_tokens: Option<LenientCount>,
-    /// What Google's own tools returned to the model; not part of the input.
+    /// The tokens that Google's own tools returned to the model; not part of the input.
     pub(super) total_tool_use_tokens: Option<LenientCount>,
     /// The answer without the reasoning.
     pub(super) total_output_tokens: Option<LenientCount>,
@@ -88,7 +88,7 @@ pub(super) struct StepWire<'a> {
     /// The arguments of a call: an object.
     #[serde(borrow)]
     pub(super) arguments: Option<&'a RawValue>,
-    /// Of a thought; of a call it is mostly empty.
+    /// The signature of a thought; that of a call is mostly empty.
     #[serde(borrow)]
     pub(super) signature: Option<Str<'a>>,
     /// The readable summary of a thought.
@@ -108,7 +108,7 @@ pub(super) struct DeltaWire<'a> {
     pub(super) text: Option<Str<'a>>,
     #[serde(borrow)]
     pub(super) signature: Option<Str<'a>>,
-    /// Of a summary.
+    /// The content of a summary.
     #[serde(borrow)]
     pub(super) content: Option<TextWire<'a>>,
     /// A piece of JSON, as a string.

@@ -1,4 +1,4 @@
-//! Decodes a whole answer of Chat Completions.
+//! Decodes a complete answer of Chat Completions.
 
 use agentx_types::EnvironmentEvent;
 
@@ -8,7 +8,8 @@ use crate::error;
 use crate::event_stream::EventAnswer as _;
 use crate::stream::{StreamContext, StreamError};
 
-/// Decodes a whole answer that was not streamed, and adds its events to `out`: the same ones as a stream gives.
+/// Decodes a complete answer that was not streamed, and adds its events to `out`: the same ones as a stream
+/// gives.
 ///
 /// `choices[0].message` has the answer:
 ///
@@ -17,8 +18,8 @@ use crate::stream::{StreamContext, StreamError};
 /// ```
 ///
 /// # Errors
-/// Returns [`StreamError::Provider`] if the body is an error of the provider, and [`StreamError::Malformed`] if
-/// it is not an answer of this API.
+/// Returns [`StreamError::Provider`] if the body is an error of the provider, and [`StreamError::Malformed`]
+/// if it is not an answer of this API.
 pub fn decode_body(
     context: StreamContext,
     body: &[u8],

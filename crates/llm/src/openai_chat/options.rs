@@ -26,12 +26,12 @@ pub struct ChatOptions {
     /// The default is `true`, because chat templates of local models often refuse anything else; vendors that
     /// take any order get the messages as they are.
     pub strict_turns: bool,
-    /// Whether requests to a model of Anthropic have cache breakpoints, which gateways pass on. The default is
-    /// `true`.
+    /// Whether requests to a model of Anthropic have cache breakpoints, which gateways pass on. The default
+    /// is `true`.
     pub cache_control: bool,
-    /// Whether the requests of a conversation have a key of their own, by which OpenAI finds the machine that has
-    /// the beginning of the conversation in its cache. The default is `false`, because other servers refuse
-    /// unknown fields.
+    /// Whether the requests of a conversation have a key of their own, by which OpenAI finds the machine that
+    /// has the beginning of the conversation in its cache. The default is `false`, because other servers
+    /// refuse unknown fields.
     pub prompt_cache_key: bool,
     /// Whether ids of tool calls must be nine letters or digits (Mistral). The default is `false`.
     pub short_call_ids: bool,
@@ -75,9 +75,9 @@ pub enum ReasoningEcho {
     /// No reasoning is sent back.
     #[default]
     None,
-    /// As `reasoning_content` (DeepSeek, Moonshot and Z.AI want it with tool calls).
+    /// The field `reasoning_content` (DeepSeek, Moonshot and Z.AI require it with tool calls)
     ReasoningContent,
-    /// As `reasoning` (OpenRouter, Groq, Ollama).
+    /// The field `reasoning` (OpenRouter, Groq, Ollama)
     Reasoning,
 }
 
@@ -138,9 +138,10 @@ impl Effort {
     }
 }
 
-/// The reasoning effort that is allowed in a request with tools. OpenAI's models from gpt-5.4 on refuse function tools
-/// with reasoning at this API: "Function tools with reasoning_effort are not supported for gpt-5.6 in
-/// /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to 'none'."
+/// The reasoning effort that is allowed in a request with tools. OpenAI's models from gpt-5.4 on refuse
+/// function tools with reasoning at this API: "Function tools with reasoning_effort are not supported for
+/// gpt-5.6 in /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to
+/// 'none'."
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EffortWithTools {

@@ -336,8 +336,8 @@ fn tool_call<'a>(call: &'a ToolCallPart, model: &str, options: &ChatOptions) -> 
     out
 }
 
-/// The words of the reasoning, where they are not another API's or another model's: at Groq models that do
-/// not reason refuse them (<https://github.com/vercel/ai/issues/8056>). Where nobody knows whose they are, in
+/// The words of the reasoning, if they are not another API's or another model's: at Groq models that do not
+/// reason refuse them (<https://github.com/vercel/ai/issues/8056>). If nobody knows whose they are, in
 /// sessions of older versions, they are sent.
 fn reasoning<'a>(message: &'a Message, model: &str) -> Option<Cow<'a, str>> {
     let is_own = |data: &ProviderData| data.api == API && !data.is_of_another(model);

@@ -12,8 +12,8 @@ use crate::json::{BorrowedJson, object};
 /// The word that stands for a signature.
 const UNCHECKED: &str = "skip_thought_signature_validator";
 
-/// Returns whether the model wants signatures: its name says so, or it has refused a request without. OpenRouter has
-/// a form of its own for them.
+/// Returns whether the model wants signatures: its name says so, or it has refused a request without.
+/// OpenRouter has a form of its own for them.
 pub(super) fn are_wanted(request: &ModelRequest, options: &ChatOptions) -> bool {
     let is_named = options.thinking != ThinkingParam::ReasoningObject && is_gemini_3(&request.model.id);
     is_named || request.is_without(RequestPart::ThoughtSignature)
@@ -26,7 +26,7 @@ pub(super) fn of<'a>(call: &'a ToolCallPart, model: &str) -> Option<&'a Value> {
     data.data.get(EXTRA).filter(|_| is_own)
 }
 
-/// Gives the first of these calls a signature, where the model has signed none of them.
+/// Gives the first of these calls a signature, if the model has signed none of them.
 pub(super) fn complete(calls: &mut [BorrowedJson<'_>], is_signed: bool) {
     if let Some(first) = calls.first_mut().filter(|_| !is_signed) {
         first.set(

@@ -19,7 +19,7 @@ use crate::stream::{StreamContext, StreamError};
 ///
 /// The answer has ended when a `finish_reason` came and then `[DONE]` or the end of the bytes: some servers
 /// send no `[DONE]`, and the usage comes after the reason. Tool calls are said at that end, usage after them,
-/// because only then both are known to be whole.
+/// because only then both are known to be complete.
 ///
 /// ```
 /// use agentx_llm::StreamContext;
@@ -51,8 +51,8 @@ impl ChatDecoder {
     /// The bytes may be cut anywhere, also inside a character. Bytes after the end of the answer are ignored.
     ///
     /// # Errors
-    /// Returns [`StreamError::Provider`] if the server reports an error, [`StreamError::Malformed`] if an event
-    /// is not a chunk, [`StreamError::Sse`] if a line or an event is too long, and
+    /// Returns [`StreamError::Provider`] if the server reports an error, [`StreamError::Malformed`] if an
+    /// event is not a chunk, [`StreamError::Sse`] if a line or an event is too long, and
     /// [`StreamError::ArgumentsTooLong`] if the arguments of tool calls are. After an error, `out` has
     /// everything that was decoded before it, and the decoder ignores further bytes.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
@@ -65,8 +65,8 @@ impl ChatDecoder {
     /// bytes cut in two is ignored.
     ///
     /// # Errors
-    /// Returns [`StreamError::Truncated`] if the answer is not complete, and [`StreamError::NotAStream`] with the
-    /// first bytes if they are no event stream.
+    /// Returns [`StreamError::Truncated`] if the answer is not complete, and [`StreamError::NotAStream`] with
+    /// the first bytes if they are no event stream.
     pub fn finish(&mut self, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
         self.0.finish(out)
     }
@@ -76,8 +76,8 @@ impl ChatDecoder {
         self.0.is_done()
     }
 
-    /// Returns whether the answer has said why it stops: what follows is its usage at most, and [`finish`](Self::finish)
-    /// completes it.
+    /// Returns whether the answer has said why it stops: what follows is its usage at most, and
+    /// [`finish`](Self::finish) completes it.
     pub fn has_stop_reason(&self) -> bool {
         self.0.has_stop_reason()
     }

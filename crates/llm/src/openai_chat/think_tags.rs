@@ -3,7 +3,7 @@
 //! without `--reasoning-parser`, llama.cpp with `--reasoning-format none`). litellm and goose read the same
 //! tags. A tag further on in an answer is a word like any other.
 //!
-//! Where the template of the model writes the tag that opens, the answer has only the one that closes
+//! If the template of the model writes the tag that opens, the answer has only the one that closes
 //! (<https://github.com/ggml-org/llama.cpp/issues/11861>, <https://github.com/ml-explore/mlx-lm/issues/877>).
 //! vLLM and SGLang take what stands before it for thinking, too; they know which model they serve, and here
 //! nobody knows before the tag comes. What came until then was handed out as words, so all that can be said
@@ -103,7 +103,7 @@ impl ThinkTags {
         }
     }
 
-    /// Goes on by one place. `false` if more has to come first.
+    /// Continues by one place. `false` if more has to come first.
     fn step(&mut self, out: &mut Vec<ThinkPiece>) -> bool {
         let begins = self.held.trim_start();
         match self.place {

@@ -1,5 +1,6 @@
-//! Tool calls while they stream. Several may stream at once, told apart by index; some servers leave out the
-//! index or the id, repeat id and name in every piece, send a name in pieces, or give all calls the index 0.
+//! Tool calls while they stream. Several may stream at once, distinguished by index; some servers leave out
+//! the index or the id, repeat id and name in every piece, send a name in pieces, or give all calls the index
+//! 0.
 //!
 //! ```text
 //! {"index":0,"id":"call_1","type":"function","function":{"name":"read","arguments":""}}
@@ -8,7 +9,7 @@
 //! ```
 //!
 //! The first piece of a call becomes `tool_call_start`, each piece of arguments a `tool_call_chunk`. The
-//! complete `tool_call` follows at the end of the answer, when its arguments are known to be whole.
+//! complete `tool_call` follows at the end of the answer, when its arguments are known to be complete.
 
 use agentx_types::{EnvironmentEvent, ToolCallId};
 use serde_json::{Value, json};
@@ -83,7 +84,7 @@ impl ToolCallBuffer {
         }
     }
 
-    /// The call that a piece belongs to, or a new one; none if a server says a whole call again.
+    /// The call that a piece belongs to, or a new one; none if a server says a complete call again.
     fn find(
         &mut self,
         index: Option<u64>,
@@ -150,9 +151,9 @@ impl OpenToolCall {
         }
     }
 
-    /// Returns whether a piece with this id and name begins another call under the same index or id: a server that
-    /// numbers all calls 0, or names all of them alike, sends each of them whole
-    /// (<https://github.com/su-kaka/gcli2api/pull/406>). One without arguments is whole too, where the next
+    /// Returns whether a piece with this id and name begins another call under the same index or id: a server
+    /// that numbers all calls 0, or names all of them alike, sends each of them whole
+    /// (<https://github.com/su-kaka/gcli2api/pull/406>). One without arguments is complete too, if the next
     /// one has an id of its own. An id that changes in the middle of a call is none: there are servers that
     /// give each piece another one (<https://github.com/poolsideai/pool/issues/9>).
     fn is_over(&self, given_id: &str, name: &str, arguments: &str) -> bool {
@@ -171,8 +172,8 @@ impl OpenToolCall {
         same && arguments == self.json && self.is_whole()
     }
 
-    /// Returns whether all that came are the empty arguments with which some gateways begin a call of Claude's,
-    /// before the real ones (<https://github.com/BerriAI/litellm/issues/4537>,
+    /// Returns whether all that came are the empty arguments with which some gateways begin a call of
+    /// Claude's, before the real ones (<https://github.com/BerriAI/litellm/issues/4537>,
     /// <https://github.com/openai/openai-agents-js/pull/712>).
     fn is_empty_so_far(&self) -> bool {
         self.json.trim() == "{}"

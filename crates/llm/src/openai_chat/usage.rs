@@ -1,6 +1,6 @@
 //! Decodes the token counts of an answer, in every dialect.
 //!
-//! Our own kinds do not overlap, and servers differ in which of theirs do. `total_tokens` tells, where it is
+//! Our own kinds do not overlap, and servers differ in which of theirs do. `total_tokens` tells, if it is
 //! more than prompt and completion together. What is beyond them is, in this order:
 //!
 //! 1. tokens of the cache, where their number is exactly that: Azure's grok counts cached tokens beside the
@@ -12,8 +12,8 @@
 //!    <https://github.com/vercel/ai/issues/6082>). They are charged as output. Only what Gemini's own tools
 //!    read (`toolUsePromptTokenCount`) would be input, and AgentX asks for none of those tools.
 //!
-//! Where a count cannot be (1e30, -5), none of what was read, or of what was written, is taken from the
-//! server: the caller estimates what is 0.
+//! If a count cannot be (1e30, -5), none of what was read, or of what was written, is taken from the server:
+//! the caller estimates what is 0.
 
 use agentx_types::Usage;
 

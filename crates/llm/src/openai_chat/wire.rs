@@ -9,7 +9,7 @@ use crate::error;
 use crate::lenient_json::{Content, LenientCount, Str};
 use crate::stream::StreamError;
 
-/// A chunk of the stream, or the body of an answer that came whole.
+/// A chunk of the stream, or the body of an answer that came complete.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct CompletionChunk<'a> {

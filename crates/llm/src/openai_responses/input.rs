@@ -17,8 +17,8 @@ use crate::json::{BorrowedJson, object};
 use crate::openai_media::OpenAiMedium;
 use crate::request::{BlobSource, joined, tool_name};
 
-/// The longest id of a call: "Invalid 'input[2].call_id': string too long. Expected a string with maximum length 64"
-/// (<https://github.com/decolua/9router/issues/393>).
+/// The longest id of a call: "Invalid 'input[2].call_id': string too long. Expected a string with maximum
+/// length 64" (<https://github.com/decolua/9router/issues/393>).
 const LONGEST_ID: usize = 64;
 
 /// The items of a conversation, in its order.
@@ -66,7 +66,7 @@ fn user_side<'a>(
     }
 }
 
-/// A medium; sounds are told in words, because the API takes none.
+/// A medium; sounds are written in words, because the API takes none.
 fn medium<'a>(part: &'a MediaPart, blobs: &dyn BlobSource) -> OpenAiMedium<'a> {
     match OpenAiMedium::of(part, blobs) {
         OpenAiMedium::Audio { .. } => {
@@ -138,9 +138,10 @@ fn tool_result<'a>(
 
 /// Adds the model's own message: an item for each part, in their order.
 ///
-/// A reasoning item belongs to the item behind it, and is refused without one ("Item 'rs_…' of type 'reasoning' was
-/// provided without its required following item", <https://github.com/continuedev/continue/issues/8933>): of an answer
-/// that broke off in the middle, it is left out.
+/// A reasoning item belongs to the item behind it, and is refused without one ("Item 'rs_…' of type
+/// 'reasoning' was provided without its required following item",
+/// <https://github.com/continuedev/continue/issues/8933>): of an answer that broke off in the middle, it is
+/// left out.
 fn assistant<'a>(
     message: &'a Message,
     model: &str,

@@ -6,8 +6,9 @@
 //! response.output_item.done    {"output_index":0,"item":{"type":"function_call","arguments":"{\"path\":\"a.md\"}"}}
 //! ```
 //!
-//! The last event of an item has all of it. What came piece by piece is not emitted again; of what no piece came, all is
-//! emitted then. Some servers send no events for items at all: theirs are in the response that ends the stream.
+//! The last event of an item has all of it. What came piece by piece is not emitted again; of what no piece
+//! came, all is emitted then. Some servers send no events for items at all: theirs are in the response that
+//! ends the stream.
 //!
 //! `known_items` says which events are about the same item.
 

@@ -1,7 +1,7 @@
-//! Which events of a stream are about the same item.
+//! The assignment of stream events to items.
 //!
-//! OpenAI numbers the items of an answer by `output_index`, and names them by `id` and calls by `call_id`. Other
-//! servers keep less than that, and a call that is taken for another one runs twice, or never:
+//! OpenAI numbers the items of an answer by `output_index`, and names them by `id` and calls by `call_id`.
+//! Other servers keep less than that, and a call that is taken for another one runs twice, or never:
 //!
 //! | the server | source |
 //! | --- | --- |
@@ -11,14 +11,14 @@
 //! | gives it another `id` in the list at the end | <https://github.com/openclaw/openclaw/issues/122473> |
 //! | ends with an empty list | <https://github.com/BerriAI/litellm/pull/41014> |
 //!
-//! So a call is known by its `call_id`, and any item by its `id`; else it is the latest item of this index that is
-//! open and of its kind. The list at the end is compared kind by kind: its second message is the second one that
-//! streamed.
+//! So a call is known by its `call_id`, and any item by its `id`; else it is the latest item of this index
+//! that is open and of its kind. The list at the end is compared kind by kind: its second message is the
+//! second one that streamed.
 
 use super::wire::OutputItem;
 use crate::emitter::PartKind;
 
-/// What an event says of its item.
+/// The name by which an event refers to its item.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ItemName<'a> {
     /// The place in the output; 0 if nothing is said.
@@ -27,11 +27,12 @@ pub(super) struct ItemName<'a> {
     pub(super) id: &'a str,
 }
 
-/// The items that have begun, in their order. Methods return an index into it; the next free one is a new item.
+/// The items that have begun, in their order. Methods return an index into it; the next free one is a new
+/// item.
 #[derive(Clone, Debug, Default)]
 pub(super) struct KnownItems {
     all: Vec<KnownItem>,
-    /// How many items of each kind the list at the end has named so far.
+    /// The number of items of each kind that the list at the end has named so far.
     named: Vec<(Kind, usize)>,
 }
 
@@ -45,7 +46,7 @@ struct KnownItem {
     ended: bool,
 }
 
-/// The kinds that are told apart.
+/// The kinds that are distinguished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Message,

@@ -12,16 +12,16 @@ use crate::schema;
 
 /// The longest name of a tool: `^[a-zA-Z0-9_-]{1,64}$`.
 pub(super) const LONGEST_NAME: usize = 64;
-/// The smallest `max_output_tokens` that is accepted: "Invalid 'max_output_tokens': integer below minimum value. Expected a
-/// value >= 16" (<https://github.com/vectorize-io/hindsight/issues/58>).
+/// The smallest `max_output_tokens` that is accepted: "Invalid 'max_output_tokens': integer below minimum
+/// value. Expected a value >= 16" (<https://github.com/vectorize-io/hindsight/issues/58>).
 const LEAST_ANSWER: u64 = 16;
 
 /// Returns the body of the request as JSON, with `stream: true` and `store: false`.
 ///
 /// The encrypted reasoning and a summary of it are requested only from models that reason: others refuse both
 /// ("Encrypted content is not supported with this model",
-/// <https://github.com/pydantic/pydantic-ai/issues/3326>; "'reasoning.effort' is not supported with this model",
-/// <https://github.com/OpenHands/software-agent-sdk/issues/3553>).
+/// <https://github.com/pydantic/pydantic-ai/issues/3326>; "'reasoning.effort' is not supported with this
+/// model", <https://github.com/OpenHands/software-agent-sdk/issues/3553>).
 pub fn build(request: &ModelRequest, options: &ChatOptions, blobs: &dyn BlobSource) -> Vec<u8> {
     let mut body = object! {"model": &request.model.id};
     let system = request.system.iter().map(AsRef::as_ref);
@@ -57,8 +57,8 @@ pub fn build(request: &ModelRequest, options: &ChatOptions, blobs: &dyn BlobSour
 
 /// Requests reasoning that can be sent back, with a summary for people. A request without optional settings
 /// (`plain`) requests neither. An organization that has not been verified is refused summaries
-/// (<https://github.com/OpenHands/software-agent-sdk/issues/987>): they are left out then. Nobody reads the reasoning
-/// behind a summary of the conversation.
+/// (<https://github.com/OpenHands/software-agent-sdk/issues/987>): they are left out then. Nobody reads the
+/// reasoning behind a summary of the conversation.
 fn ask_for_reasoning(request: &ModelRequest, options: &ChatOptions, body: &mut BorrowedJson<'_>) {
     let wished = request.params.thinking_tokens.map(effort);
     let effort = options.effort.map(|effort| effort.as_str()).or(wished);

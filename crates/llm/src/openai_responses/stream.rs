@@ -14,8 +14,8 @@ use crate::stream::{StreamContext, StreamError};
 
 /// Decodes one Responses stream; see [`StreamDecoder`](crate::StreamDecoder) for the order of calls.
 ///
-/// The answer is complete after `response.completed` or `response.incomplete`. A stream that ends without one of
-/// them is truncated.
+/// The answer is complete after `response.completed` or `response.incomplete`. A stream that ends without one
+/// of them is truncated.
 ///
 /// ```
 /// use agentx_llm::StreamContext;
@@ -49,10 +49,10 @@ impl ResponsesDecoder {
     /// The bytes may be cut anywhere, also inside a character. Bytes after the end of the answer are ignored.
     ///
     /// # Errors
-    /// Returns [`StreamError::Provider`] if the server reports an error, [`StreamError::Malformed`] if an event is not
-    /// JSON, [`StreamError::Sse`] if a line or an event is too long, and [`StreamError::ArgumentsTooLong`] if the
-    /// arguments of tool calls are. After an error, `out` has everything that was decoded before it, and the decoder
-    /// ignores further bytes.
+    /// Returns [`StreamError::Provider`] if the server reports an error, [`StreamError::Malformed`] if an
+    /// event is not JSON, [`StreamError::Sse`] if a line or an event is too long, and
+    /// [`StreamError::ArgumentsTooLong`] if the arguments of tool calls are. After an error, `out` has
+    /// everything that was decoded before it, and the decoder ignores further bytes.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
         self.0.push(bytes, out)
     }
@@ -60,8 +60,8 @@ impl ResponsesDecoder {
     /// Ends the stream: the server has closed the connection.
     ///
     /// # Errors
-    /// Returns [`StreamError::Truncated`] if the answer is not complete, and [`StreamError::NotAStream`] with the first
-    /// bytes if they are no event stream.
+    /// Returns [`StreamError::Truncated`] if the answer is not complete, and [`StreamError::NotAStream`] with
+    /// the first bytes if they are no event stream.
     pub fn finish(&mut self, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
         self.0.finish(out)
     }
@@ -71,8 +71,8 @@ impl ResponsesDecoder {
         self.0.is_done()
     }
 
-    /// Returns whether the answer has said why it stops: what follows is its usage at most, and [`finish`](Self::finish)
-    /// completes it.
+    /// Returns whether the answer has said why it stops: what follows is its usage at most, and
+    /// [`finish`](Self::finish) completes it.
     pub fn has_stop_reason(&self) -> bool {
         self.0.has_stop_reason()
     }
@@ -90,7 +90,7 @@ impl EventAnswer for ResponseState {
         &self.emitter
     }
 
-    // Decodes the data of one server-sent event. Its name is the `type` of the data, where the data have none.
+    // Decodes the data of one server-sent event. Its name is the `type` of the data, if the data have none.
     fn event(&mut self, name: &str, data: &str, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
         if self.emitter.ended() || data.is_empty() || data.trim() == "[DONE]" {
             return Ok(());

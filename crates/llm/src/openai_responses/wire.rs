@@ -1,5 +1,5 @@
-//! The events of a Responses stream, and the parts of a response, as they are read. Every field may be missing, and unknown
-//! ones are ignored: new kinds of events and items come without notice.
+//! The events of a Responses stream, and the parts of a response, as they are read. Every field may be
+//! missing, and unknown ones are ignored: new kinds of events and items come without notice.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -8,7 +8,7 @@ use crate::lenient_json::{LenientCount, Str};
 use crate::openai_chat::UsageWire;
 use crate::stream::StreamError;
 
-/// One event of the stream.
+/// An event of the stream.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct ResponsesEvent<'a> {

@@ -1,4 +1,5 @@
-//! What a whole answer in a vendor's own JSON says, in the words of our types: the oracle for decoded streams and bodies.
+//! What a complete answer in a vendor's own JSON says, in the words of our types: the oracle for decoded
+//! streams and bodies.
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its part")]
 
 use agentx_llm::Accumulated;
@@ -347,8 +348,8 @@ fn responses(name: &str, answer: &Accumulated, whole: &Value) {
     assert_eq!(answer.model, string(&whole["model"]), "{name}: model");
 }
 
-/// A part of Gemini's as both sides can say it: without what is empty and unsigned, and with neighbouring unsigned texts as
-/// one.
+/// A part of Gemini's as both sides can say it: without what is empty and unsigned, and with neighbouring
+/// unsigned texts as one.
 fn push_gemini_part(parts: &mut Vec<Value>, part: Value) {
     let is_text = part.get("text").is_some();
     if is_text && part["signed"].is_null() && string(&part["text"]).is_empty() {

@@ -1,4 +1,5 @@
-//! Where the recordings are, how they are delivered, and what a golden file says. Shared by the tests of this crate.
+//! If the recordings are, how they are delivered, and what a golden file says. Shared by the tests of this
+//! crate.
 #![allow(
     dead_code,
     unreachable_pub,
@@ -20,7 +21,7 @@ use agentx_llm::{Accumulated, AnswerRecorder, StreamContext, StreamDecoder, Stre
 use agentx_types::{Api, EnvironmentEvent};
 use serde_json::Value;
 
-/// The folder of recordings; `None` where it is missing. Panics then where CI runs.
+/// The folder of recordings; `None` if it is missing. Panics then where CI runs.
 pub fn recordings(cases: &str) -> Option<PathBuf> {
     let root = std::env::var_os("AGENTX_TEST_DATA").map_or_else(
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"),

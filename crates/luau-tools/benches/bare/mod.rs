@@ -1,4 +1,5 @@
-//! The bare call that `invoke` is measured against: a function in a VM, arguments and result, and nothing else.
+//! The bare call that `invoke` is measured against: a function in a VM, arguments and result, and nothing
+//! else.
 
 use std::hint::black_box;
 use std::time::Instant;

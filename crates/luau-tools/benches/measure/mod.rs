@@ -1,4 +1,4 @@
-//! What the system says of this process: memory, processor time, threads that sleep.
+//! The system's figures about this process: memory, processor time, threads that sleep.
 
 use std::time::Duration;
 
@@ -13,7 +13,8 @@ pub(crate) fn status(name: &str) -> f64 {
     number.parse().unwrap_or(0.0)
 }
 
-/// Processor time of the lanes' threads and of this one so far: it tells costs on a machine that does other things too.
+/// Processor time of the lanes' threads and of this one so far: it tells costs on a machine that does other
+/// things too.
 pub(crate) fn processor() -> (Duration, Duration) {
     let read = |path: std::path::PathBuf| {
         let text = std::fs::read_to_string(path).unwrap_or_default();
@@ -24,7 +25,6 @@ pub(crate) fn processor() -> (Duration, Duration) {
     (lanes, read("/proc/thread-self/schedstat".into()))
 }
 
-/// The threads of lanes.
 fn lane_threads() -> impl Iterator<Item = std::path::PathBuf> {
     let tasks = std::fs::read_dir("/proc/self/task")
         .into_iter()

@@ -18,12 +18,12 @@ const MOST: usize = 2;
 /// Number of turns after which the hostile script is assumed to continue for ever.
 const TURNS: usize = 12;
 
-/// What a hostile script comes to.
+/// The ways in which a hostile script may end.
 #[derive(Debug)]
 enum Ends {
-    /// It gives its turn away, each time.
+    /// The script yields its turn each time and never ends.
     Never,
-    /// It comes to if it cannot give its turn away, and the limit `turn` ends it there.
+    /// The limit `turn` ends the script, because it cannot yield its turn.
     ByTurn,
 }
 
@@ -155,7 +155,7 @@ fn a_neighbour_waits_for_two_turns_of_a_hostile_script_at_most() -> Result<(), S
         let (mut turns, mut in_a_row) = (0, 0);
         let mut ended = held.ended();
         while turns < TURNS && ended.is_none() {
-            // From here on the neighbour is ready, also where its last turn was over before it asked for
+            // From here on the neighbour is ready, also if its last turn was over before it asked for
             // something.
             held.answer_the_neighbour();
             if held.lane.next_turn() == Some(NEIGHBOUR) {

@@ -115,7 +115,7 @@ impl Ways {
         }
     }
 
-    /// What a value is outside, or what is wrong with it.
+    /// Returns a value outside of the VM, or its mistake.
     fn out(&self, value: &Luau) -> mlua::Result<Result<Value, String>> {
         let problem: Option<String> = self.gives.call(value)?;
         Ok(problem.map_or_else(|| Ok(vm_exchange::take_value()), Err))
@@ -134,7 +134,7 @@ impl Ways {
         done
     }
 
-    /// That everything works as before.
+    /// Checks that everything works as before.
     fn goes_on(&self) {
         let value = json!({"a": [1, "b", {"c": null}], "d": []});
         assert_eq!(self.out(&self.back(&value).unwrap()).unwrap(), Ok(value));

@@ -1,6 +1,6 @@
 //! The attacks. `A` runs a body inside `invoke`; `S` is a whole script.
 
-/// One attack and how it must end.
+/// An attack and its expected end.
 pub(crate) struct Attack {
     pub(crate) name: &'static str,
     body: &'static str,
@@ -20,7 +20,7 @@ impl Attack {
     }
 }
 
-/// How an attack ends.
+/// The end of an attack.
 pub(crate) enum Ends {
     /// With this value, as JSON: it did no harm.
     With(&'static str),

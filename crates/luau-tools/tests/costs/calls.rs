@@ -1,5 +1,5 @@
-//! How each function is called to see what it costs: with `n`, with a `text`, a `list` and some `bytes` of that size, and as `f`. What stands
-//! before ` | ` is done before it counts.
+//! How each function is called to see what it costs: with `n`, with a `text`, a `list` and some `bytes` of
+//! that size, and as `f`. What stands before ` | ` is done before it counts.
 
 /// Calls that every function is tried with that begins no effect; most of them are errors for most functions.
 pub(crate) const GENERIC: &[&str] = &[

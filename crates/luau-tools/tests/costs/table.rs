@@ -1,16 +1,19 @@
-//! What one call of each function that a script can name may cost, and how a hostile script would use it.
+//! The allowed cost of one call of each function that a script can name, and how a hostile script would use
+//! it.
 
-/// How long one call keeps others on its thread waiting. `src/costs.rs` compares it with what the VM counts during calls of three sizes: bytes,
-/// safepoints, looks at the clock, effects. That a native loop takes no more steps than its size is what no count shows.
+/// How long one call keeps others on its thread waiting. `src/costs.rs` compares it with what the VM counts
+/// during calls of three sizes: bytes, safepoints, looks at the clock, effects. That a native loop takes no
+/// more steps than its size is what no count shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cost {
-    /// A few steps for each argument: no memory, no safepoint and no look at the clock more for an argument that is larger.
+    /// A few steps for each argument: no memory, no safepoint and no look at the clock more for an argument
+    /// that is larger.
     Constant,
-    /// As long as it takes to copy what it reads or makes, which the limit of memory bounds: memory in proportion.
+    /// The time of copying what it reads or makes, which the limit of memory bounds: memory in proportion.
     Copies,
     /// Linear in what it reads, and slower than a copy: where that is much the clock is read afterwards.
     Charged,
-    /// It has safepoints: it gives its turn away, or ends by the limits `turn` and `cpu`.
+    /// The function has safepoints: it yields its turn, or ends by the limits `turn` and `cpu`.
     Watched,
     /// Above a size it is an error.
     Refuses,
@@ -20,7 +23,8 @@ pub(crate) enum Cost {
 
 use Cost::{Charged, Constant, Copies, Effect, Refuses, Watched};
 
-/// Functions of a cost, and bodies that use them to hold up others. Where there is none, a function is called with large arguments.
+/// Functions of a cost, and bodies that use them to hold up others. If there is none, a function is called
+/// with large arguments.
 pub(crate) type Row = (Cost, &'static str, &'static [&'static str]);
 
 /// Every function, by its name; `*` stands for all that begin so and have no line of their own.

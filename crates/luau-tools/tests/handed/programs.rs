@@ -1,15 +1,16 @@
-//! Programs made at random from what a script can do to a value: write to it, give it a metatable, call what it has with others.
+//! Programs made at random from what a script can do to a value: write to it, give it a metatable, call what
+//! it has with others.
 
 /// A seeded source of programs: the same seed gives the same ones.
 pub(crate) struct Programs {
     state: u64,
 }
 
-/// What a program stores once it has all its values, and after its last statement.
+/// The texts that a program stores once it has all its values, and after its last statement.
 pub(crate) const BEGAN: &str = "it began";
 pub(crate) const CAME_THROUGH: &str = "it came through";
 
-/// What the scheduler calls its fields, and what a script may call its own.
+/// The scheduler's field names, which a script may use itself.
 const FIELDS: &[&str] = &[
     "task",
     "co",
@@ -117,7 +118,7 @@ impl Programs {
         of[self.number(of.len())]
     }
 
-    /// One of the values that the program has by then.
+    /// Returns one of the values that the program has by then.
     fn value(&mut self) -> String {
         format!("v[{} % #v + 1]", self.number(1000))
     }

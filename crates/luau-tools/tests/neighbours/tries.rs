@@ -1,9 +1,10 @@
-//! What a script tries against another that shares its VM, and what the other looks at to see whether it came to anything.
+//! Attacks of a script on another that shares its VM, and the checks of the other.
 
-/// What the victim has and nobody else may see.
+/// A value that only the victim may see.
 pub(crate) const SECRET: &str = "the victim's own";
 
-/// Uses what an attacker may have spoilt, and says what it saw; with `hold` it waits with its secret in every place that it has.
+/// Uses what an attacker may have spoilt, and says what it saw; with `hold` it waits with its secret in every
+/// place that it has.
 pub(crate) const VICTIM: &str = r#"
 local lib = require("shared")
 function invoke(ctx, args)
@@ -75,7 +76,7 @@ local function search(secret, ctx)
 end
 "#;
 
-/// What is tried, in the body of `invoke`; how it ends is its own affair.
+/// The attacks, as bodies of `invoke`; their ends do not matter.
 pub(crate) const ATTACKS: &[(&str, &str)] = &[
     ("nothing", ""),
     ("globals", "leak, shared, native, current, victim, util = 1, 2, 3, 4, 5, 6 _G.leak = 7 rawset(_G, 'leak', 8)"),

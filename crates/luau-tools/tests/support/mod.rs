@@ -1,4 +1,5 @@
-//! A host for tests: answers from a function, keeps what it was asked, and can hold answers back or hand recorded ones out.
+//! A host for tests: answers from a function, keeps what it was asked, and can hold answers back or hand
+//! recorded ones out.
 #![allow(
     dead_code,
     clippy::unwrap_used,
@@ -63,7 +64,8 @@ impl Host for Answers {
     }
 }
 
-/// What a small world answers: models echo, `kv` and `cache` are empty, hosts are those of the test.
+/// Returns the outcome of an effect in a small world: models echo, `kv` and `cache` are empty, hosts are
+/// those of the test.
 pub(crate) fn world(effect: &HostEffect) -> Outcome {
     let request = &effect.request;
     let text = |key: &str| request[key].as_str().unwrap_or_default().to_owned();
@@ -115,7 +117,8 @@ pub(crate) async fn run(source: &str, args: Value) -> (Result<Value, ScriptError
     (result, log)
 }
 
-/// Hands out the outcomes of an earlier run, and notes what is asked differently. A step without an outcome never ends.
+/// Hands out the outcomes of an earlier run, and notes what is asked differently. A step without an outcome
+/// never ends.
 pub(crate) struct Replays {
     recorded: BTreeMap<u64, (EffectKind, Value, Outcome)>,
     differs: Mutex<Vec<String>>,

@@ -1,4 +1,4 @@
-//! What a client is answered: the results of the protocol's methods, in the form of the version that the client
+//! The answers to a client: the results of the protocol's methods, in the form of the version that the client
 //! speaks.
 
 use agentx_runtime::ToolOutcome;
@@ -11,7 +11,7 @@ use super::ServedDocument;
 const STATELESS: &str = "2026-07-28";
 /// The versions with a handshake, the newest first.
 const WITH_HANDSHAKE: &[&str] = &["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
-/// What clients may tell their models.
+/// The instructions that clients may pass to their models.
 const INSTRUCTIONS: &str = "The tools of AgentX on this machine. Each call is decided by the rules and the approval mode of its person; what would ask them is refused with the reason. Tools named `agent__…` hand a task to an agent. Resources are sessions of AgentX.";
 
 /// Returns whether a request speaks the version without a handshake. Its results name their kind.

@@ -1,4 +1,4 @@
-//! One client: its requests, in tasks of their own, and what it is sent, one message a line.
+//! A client's connection: its requests, in tasks of their own, and its messages, one per line.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -65,7 +65,7 @@ pub async fn serve(
     ended
 }
 
-/// Reads lines until the end. One that is too long is told as `None`, and passed over.
+/// Reads lines until the end. One that is too long is ignored, and reported as `None`.
 async fn read_lines(mut input: impl AsyncBufRead + Unpin, lines: mpsc::Sender<io::Result<Option<Vec<u8>>>>) {
     let most = u64::try_from(MESSAGE_BYTES).unwrap_or(u64::MAX);
     let mut is_rest = false;
@@ -107,7 +107,7 @@ struct Client {
     parts: Arc<dyn ServedParts>,
     said: mpsc::Sender<Value>,
     running: JoinSet<(String, Value)>,
-    /// How each request that runs is cancelled, by its id as JSON.
+    /// The cancellation of each request that runs, by its id as JSON.
     cancels: BTreeMap<String, CancellationToken>,
 }
 

@@ -32,7 +32,6 @@ pub(super) const RESOURCE_NOT_FOUND: i64 = -32_002;
 pub(super) const BUSY: i64 = -32_000;
 
 impl ClientMessage {
-    /// Reads a line.
     pub(super) fn read(line: &[u8]) -> Self {
         let wrong = |id: Value, code: i64, why: &str| Self::Wrong {
             id,

@@ -15,12 +15,12 @@ use tokio_util::sync::CancellationToken;
 
 pub use connection::serve;
 
-/// What is served.
+/// The tools and resources that are served.
 pub trait ServedParts: Send + Sync + 'static {
     /// Returns the tools, in a fixed order.
     fn tools(&self) -> BoxFuture<'_, Vec<ToolSpec>>;
 
-    /// Calls a tool, where the rules allow it. A refusal is an outcome.
+    /// Calls a tool, if the rules allow it. A refusal is an outcome.
     fn call(&self, call: ServedCall) -> BoxFuture<'_, ToolOutcome>;
 
     /// Lists the documents.
@@ -39,9 +39,9 @@ pub trait ServedParts: Send + Sync + 'static {
 /// A document that clients can read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServedDocument {
-    /// Its address, such as `agentx://sessions/ses_1`.
+    /// The address, such as `agentx://sessions/ses_1`.
     pub address: String,
-    /// Its name.
+    /// The resource's name.
     pub name: String,
     /// The title shown to people.
     pub title: String,
@@ -59,7 +59,7 @@ pub struct ServedCall {
     pub progress: CallProgress,
 }
 
-/// What happens during a call, for a client that wants to hear it. What finds no room is lost.
+/// Progress messages of a call for a client that wants them. Messages that find no room are dropped.
 #[derive(Clone, Debug, Default)]
 pub struct CallProgress {
     heard: Option<(Value, mpsc::Sender<Value>)>,

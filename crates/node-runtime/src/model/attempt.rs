@@ -31,7 +31,7 @@ pub(super) struct Attempt<'a> {
     endpoint: &'a Endpoint,
     number: u32,
     taken: Arc<TakenIds>,
-    /// Those that its own answer gives.
+    /// The ids of the calls in the current answer.
     given: TakenIds,
     counted: TokenEstimate,
     began: Instant,
@@ -41,7 +41,7 @@ pub(super) struct Attempt<'a> {
     ended: bool,
 }
 
-/// Ways to end before the answer is whole.
+/// Ways to end before the answer is complete.
 type Step<T> = Result<T, CallEnd>;
 
 impl<'a> Attempt<'a> {
@@ -76,8 +76,8 @@ impl<'a> Attempt<'a> {
         self.begun
     }
 
-    /// Ends an answer that failed, if it was announced. A refusal before its first word costs what the provider
-    /// says and no more.
+    /// Ends an answer that failed, if it was announced. A refusal before its first word costs what the
+    /// provider says and no more.
     pub(super) fn broken(&self, outcome: &CallEnd) -> Vec<EnvironmentEvent> {
         let is_refusal = matches!(outcome, CallEnd::Failed(failure) if failure.was_said);
         match (self.stream_is_open(), is_refusal && !self.begun) {
@@ -175,7 +175,7 @@ impl<'a> Attempt<'a> {
         };
         let mut events = Vec::new();
         let decoded = body.decoder.finish(&mut events);
-        // An answer that had said why it stops is whole, and paid, though its connection broke.
+        // An answer that had said why it stops is complete, and paid, though its connection broke.
         let whole = decoded.is_ok() && matches!(events.last(), Some(EnvironmentEvent::StreamEnd(_)));
         if let Some(broken) = broken.filter(|_| !whole) {
             return Err(broken);
@@ -349,7 +349,7 @@ impl<'a> Attempt<'a> {
         heard.then_some(()).ok_or(CallEnd::NobodyListens)
     }
 
-    /// Reads the little that follows a whole answer: a connection with unread bytes cannot be used again.
+    /// Reads the little that follows a complete answer: a connection with unread bytes cannot be used again.
     async fn read_to_end(&self, mut incoming: IncomingBody) {
         let until = Instant::now() + REUSE_TIME;
         while let Ok(Some(_)) = self.chunk(&mut incoming, until).await {}

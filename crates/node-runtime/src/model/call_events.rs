@@ -55,7 +55,7 @@ pub(super) fn attempt_failed(
     .into()
 }
 
-/// The call came to nothing.
+/// The call failed.
 pub(super) fn error(failure: &AttemptFailure, remark: Option<String>) -> EnvironmentEvent {
     let message = match remark {
         Some(remark) => format!("{} ({remark})", failure.message),

@@ -42,7 +42,7 @@ const MIN_SECRET_CHARS: usize = 6;
 /// A provider's address and its key.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
-    /// What the catalog knows of the provider: its API, how the key is sent, which variables name key and
+    /// The catalog's entry of the provider: its API, how the key is sent, which variables name key and
     /// address.
     provider: ProviderEntry,
     /// The address that is asked, or what is wrong with it. Said at a call, so that other providers work.

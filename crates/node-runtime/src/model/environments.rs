@@ -47,7 +47,7 @@ pub struct ClaudeEnvironment(Vendor);
 pub struct OpenAiEnvironment(Vendor);
 
 impl ClaudeEnvironment {
-    /// One with this key.
+    /// Creates an environment with this key.
     pub fn new(api_key: impl Into<String>) -> Self {
         Self(Vendor::new("claude", "anthropic", api_key.into()))
     }
@@ -60,14 +60,14 @@ impl ClaudeEnvironment {
 }
 
 impl OpenAiEnvironment {
-    /// One with this key.
+    /// Creates an environment with this key.
     pub fn new(api_key: impl Into<String>) -> Self {
         Self(Vendor::new("openai", "openai", api_key.into()))
     }
 
-    /// Asks at another address, such as that of a proxy, by the protocol of the model that is asked: for OpenAI's own
-    /// models the Responses API (`BASE_URL/responses`). A server that is only compatible has an address in the
-    /// catalog: `Catalog::with_base_url`, or `base_url` of an agent's builder.
+    /// Asks at another address, such as that of a proxy, by the protocol of the model that is asked: for
+    /// OpenAI's own models the Responses API (`BASE_URL/responses`). A server that is only compatible has an
+    /// address in the catalog: `Catalog::with_base_url`, or `base_url` of an agent's builder.
     #[must_use]
     pub fn at(self, base_url: impl Into<String>) -> Self {
         Self(self.0.at(base_url.into()))
@@ -114,7 +114,7 @@ impl Environment for OpenAiEnvironment {
     }
 }
 
-/// What both have in common: which provider they serve, how it is entered, and what ends them.
+/// The common part of both environments: the provider, its settings, and the end of its tasks.
 #[derive(Debug)]
 struct Vendor {
     /// The name of the reactor in lists.

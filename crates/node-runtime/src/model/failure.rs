@@ -65,7 +65,7 @@ pub(super) struct AttemptFailure {
 
 /// The end of an attempt. Only after `Failed` another attempt may follow.
 pub(super) enum CallEnd {
-    /// The answer is whole; its end was said.
+    /// The answer is complete; its end was said.
     Answered,
     /// The call failed.
     Failed(AttemptFailure),
@@ -103,8 +103,8 @@ impl AttemptFailure {
         }
     }
 
-    /// A limit on time ran out: `total`, that of the whole answer, or else that on silence, before or after
-    /// it `started`.
+    /// A limit on time ran out: `total`, that of the complete answer, or else that on silence, before or
+    /// after it `started`.
     pub(super) fn late(total: bool, started: bool, limits: &CallLimits, place: &str) -> Self {
         let (what, setting) = match (total, started) {
             (true, _) => {

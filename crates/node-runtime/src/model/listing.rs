@@ -4,7 +4,7 @@
 //! LM Studio too.
 //!
 //! The answer is trusted for nothing but names: a list is at most 1 MiB, is waited for 5 seconds, and an
-//! entry without an `id` is passed over. Nothing of it is kept; a session records the model that was chosen.
+//! entry without an `id` is ignored. Nothing of it is kept; a session records the model that was chosen.
 
 use std::fmt;
 use std::time::Duration;

@@ -29,16 +29,16 @@
 //! asked for [`RetryPolicy::retries`] times. An answer that a limit of ours cut off is not asked for again.
 //!
 //! An answer that its provider has not counted is estimated: a `usage` before the `stream_end` says so
-//! (`estimated_tokens`). That holds for answers that are cut off, and for whole ones of servers that report
-//! no usage.
+//! (`estimated_tokens`). That holds for answers that are cut off, and for complete ones of servers that
+//! report no usage.
 //!
 //! What fails together is committed together: `stream_end{Broken}`, `attempt_failed` and `error` are one
-//! batch. Where the session is gone (the sink refuses), the call stops without another word.
+//! batch. If the session is gone (the sink refuses), the call stops without another word.
 //!
 //! # What it never says
 //!
 //! Keys, the values of extra headers, and a user name or password inside an address: not in events, errors or
-//! logs, also where a server repeats them (they are replaced by `<hidden>`). Redirects are not followed: a
+//! logs, also if a server repeats them (they are replaced by `<hidden>`). Redirects are not followed: a
 //! header with a key would go along.
 
 mod attempt;

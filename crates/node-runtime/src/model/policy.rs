@@ -113,13 +113,11 @@ pub(super) enum RetryDecision {
 /// A failed attempt, as far as it matters for what follows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FailedAttempt<'a> {
-    /// The failure of the attempt.
     pub(super) failure: &'a AttemptFailure,
     /// Whether a part of an answer came; that one begins, and a failure before its first word, is none.
     pub(super) begun: bool,
     /// The duration of the attempt.
     pub(super) took: Duration,
-    /// The kind of server.
     pub(super) server: ServerKind,
 }
 

@@ -1,6 +1,6 @@
-//! How fast a stream flows, and so how it is said. Pieces that come far apart are said as they come. Where
-//! they come close behind each other some are held back for the next ones and said with them: a commit and a
-//! frame for each would cost more than the pieces do.
+//! Adapts the emission of chunks to the speed of a stream. Chunks that arrive far apart are emitted at once.
+//! If they arrive close together, some are held back and emitted with the next ones: a commit and a frame for
+//! each would cost more than the chunks do.
 //!
 //! Vendors send some tens of pieces a second, and a small model on this machine may send a thousand. At the
 //! first pace every piece is committed and shown as it comes. At the second one, pieces of 3 to 5 ms become
@@ -57,8 +57,8 @@ impl StreamPace {
         self.gathers() && events.len() < AT_ONCE
     }
 
-    /// Until when these events are held back for others; `None` where they are to be said. Where a part of
-    /// the answer has ended the end may be near: that is said at once.
+    /// Until when these events are held back for others; `None` if they are to be said. Where a part of the
+    /// answer has ended the end may be near: that is said at once.
     pub(super) fn holds(self, events: &[EnvironmentEvent], now: Instant) -> Option<Instant> {
         let said = self.said?;
         let holds = self.has_room(events)

@@ -9,7 +9,8 @@ use tokio::time::Instant;
 use super::content_coding::IncomingBody;
 use super::stream_pace::StreamPace;
 
-/// How long the usage and the end of an answer may follow its reason to stop. Some servers keep the connection open.
+/// The time to wait for the usage and the end of an answer after its stop reason. Some servers keep the
+/// connection open.
 const END_TIME: Duration = Duration::from_secs(5);
 
 /// The body of an answer that streams.
@@ -29,8 +30,8 @@ pub(super) struct StreamingBody {
 }
 
 impl StreamingBody {
-    /// Returns a body of which nothing was decoded. `first` was read before, and the next piece has to come by
-    /// `until`.
+    /// Returns a body of which nothing was decoded. `first` was read before, and the next piece has to come
+    /// by `until`.
     pub(super) fn new(
         incoming: IncomingBody,
         decoder: StreamDecoder,
@@ -50,8 +51,8 @@ impl StreamingBody {
         }
     }
 
-    /// Decodes a piece that came at `now` and sets the deadline for the next one: `idle` later, or, after the reason
-    /// to stop, a few seconds after that reason, however much follows it.
+    /// Decodes a piece that came at `now` and sets the deadline for the next one: `idle` later, or, after the
+    /// reason to stop, a few seconds after that reason, however much follows it.
     pub(super) fn decode(
         &mut self,
         piece: &[u8],

@@ -2,7 +2,7 @@
 //!
 //! The answer depends on the whole request, and on nothing else: which input was the last one, how many
 //! answers asked for tools since then, and which results followed. So a run that is interrupted, resumed or
-//! replayed goes on with the step that is next, and a fork answers as its parent did.
+//! replayed continues with the step that is next, and a fork answers as its parent did.
 
 use agentx_types::{ContentPart, Message, ModelRequest, Role, ToolResultPart, ToolSpec};
 use serde_json::{Map, Value};
@@ -13,7 +13,7 @@ use super::{bilingual_text, named_tools, summary};
 
 /// Maximum number of inputs of a transcript that the demo repeats.
 const SAID: usize = 20;
-/// How many characters of each of these inputs are repeated.
+/// The number of characters of each of these inputs that are repeated.
 const SAID_CHARS: usize = 160;
 
 /// An answer of the demo.
@@ -21,7 +21,7 @@ const SAID_CHARS: usize = 160;
 pub(super) struct DemoAnswer {
     /// Shown as reasoning, before the text.
     pub(super) thinking: String,
-    /// What is said, in Markdown: results of tools first, then what comes next.
+    /// The text, in Markdown: results of tools first, then the next steps.
     pub(super) text: String,
     /// The tools that are asked for, with their arguments.
     pub(super) calls: Vec<(String, Value)>,

@@ -1,5 +1,5 @@
-//! What plain words ask for. A table of phrases, not a model: deterministic, and honest about what it does
-//! not know.
+//! The requests that plain words express. They are found by a table of phrases, not by a model: the result is
+//! deterministic, and unknown words are reported as unknown.
 //!
 //! # Reading an input
 //!
@@ -20,7 +20,7 @@ use super::tour;
 /// The highest number that is counted to.
 const MAX_COUNT: u32 = 20_000;
 
-/// What one piece of an input asks for. `Tool` needs a tool of the session; everything else is said.
+/// The request in one piece of an input. `Tool` needs a tool of the session; everything else is said.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum DemoIntent {
     Greet,
@@ -58,7 +58,7 @@ pub(super) enum ToolWish {
     Search { pattern: String, path: Option<String> },
 }
 
-/// Words anywhere in a text, and what it then asks for; the first that fits. ASCII words have to be whole
+/// Words anywhere in a text, and what it then asks for; the first that fits. ASCII words have to be complete
 /// ones.
 const TALK: &[(&[&str], DemoIntent)] = &[
     (
@@ -119,7 +119,7 @@ pub(super) fn plan(input: &str) -> Vec<Vec<DemoIntent>> {
         .unwrap_or_else(|| vec![group(line)])
 }
 
-/// `text` cut at `marks`; `None` where there is nothing to cut.
+/// `text` cut at `marks`; `None` if there is nothing to cut.
 fn pieces<'a>(text: &'a str, marks: &[&str]) -> Option<Vec<&'a str>> {
     let cut = |text: &'a str| {
         marks
@@ -338,7 +338,8 @@ fn replace(text: &str) -> Option<ToolWish> {
     })
 }
 
-/// What needs no tool: `echo x`, `think about x`, `count to 100`, and the words of [`TALK`].
+/// Returns the request that needs no tool: `echo x`, `think about x`, `count to 100`, and the words of
+/// [`TALK`].
 fn talk(text: &str, lower: &str) -> Option<DemoIntent> {
     if let Some(rest) = after_any(
         text,

@@ -2,8 +2,8 @@
 //!
 //! An answer names up to four things that have to fit: `system` and `input` as patterns with `*`, `result` as
 //! a pattern over all results since the input, and `nth`, the number of the answer in the conversation,
-//! counting from one. An answer without `result` fits only where no tool was called since the input, so that
-//! a script that calls a tool does not call it for ever. If none fits the demo answers as usual.
+//! counting from one. An answer without `result` fits only if no tool was called since the input, so that a
+//! script that calls a tool does not call it for ever. If none fits the demo answers as usual.
 
 use std::sync::Arc;
 

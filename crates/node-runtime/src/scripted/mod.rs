@@ -5,8 +5,8 @@
 //! around it (approvals, interrupts, the log, replay) works as with a real model. The same request always
 //! gives the same events. A tool that is not the program's own is asked for where an input names it.
 //!
-//! Where it is given answers (the setting `scripted_answers`), the first that fits is said instead: so an
-//! agent with tools of its own, or a whole flow, runs the same way every time.
+//! If it is given answers (the setting `scripted_answers`), the first that fits is said instead: so an agent
+//! with tools of its own, or a whole flow, runs the same way every time.
 //!
 //! Its token counts are estimates (a quarter of the ASCII characters, each other character whole), and its
 //! model has no price. A call ends with one `stream_end`, as that of a real model does; see [`crate::model`]
@@ -56,7 +56,7 @@ use agentx_types::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// What was said to the model, without the parts around it that say who, where it was not the owner: a script
+/// Returns the words of the message, without the tags that name an author other than the owner: a script
 /// answers the words alone.
 fn said(message: &Message) -> String {
     let texts: Vec<&str> = message.content.iter().filter_map(ContentPart::as_text).collect();

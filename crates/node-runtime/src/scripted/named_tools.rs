@@ -1,5 +1,5 @@
-//! Tools that are not the program's own: where an input names one, it is asked for, with arguments as far as
-//! plain words give them. So an agent of one's own can be tried without a model.
+//! Tools that are not the program's own: if an input names one, it is asked for, with arguments as far as
+//! plain words give them. This lets people try a custom agent without a model.
 //!
 //! Arguments are taken from the first of these that gives any:
 //!
@@ -59,7 +59,7 @@ fn after_name<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     })
 }
 
-/// Arguments as JSON, where there are such; else what the words give to those that have to be there.
+/// Arguments as JSON, if there are such; else what the words give to those that have to be there.
 fn arguments(rest: &str, tool: &ToolSpec) -> Map<String, Value> {
     // Words may follow the object.
     let json = rest.find('{').and_then(|at| {

@@ -147,7 +147,7 @@ fn call_pieces(tool_call_id: ToolCallId, name: &str, input: &Value) -> Vec<Envir
     pieces
 }
 
-/// Pieces of about a word: they end after white space, after two Chinese characters, or where they get long.
+/// Pieces of about a word: they end after white space, after two Chinese characters, or if they get long.
 fn split(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -157,7 +157,7 @@ fn split(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Where the first piece of a text ends. It is never 0 unless the text is empty.
+/// Returns the length of the first chunk of a text. It is never 0 unless the text is empty.
 fn piece_len(text: &str) -> usize {
     let mut han = 0;
     let mut in_space = false;

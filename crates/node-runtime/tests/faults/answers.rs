@@ -1,4 +1,4 @@
-//! What goes right: the request on the wire, whole answers, and how little it takes.
+//! Successful requests: the bytes on the wire, complete answers, and the low cost.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -228,7 +228,8 @@ async fn a_stream_that_calls_itself_json_is_read_as_it_comes() {
     assert_eq!(said.text(), "hello");
 }
 
-/// A made-up answer of the shape that Anthropic's SDK types give a server-side fallback (`server-side-fallback-2026-07-01`).
+/// A made-up answer of the shape that Anthropic's SDK types give a server-side fallback
+/// (`server-side-fallback-2026-07-01`).
 #[tokio::test]
 async fn another_model_that_goes_on_with_the_answer_is_named_with_its_price() {
     let events = [
@@ -270,7 +271,7 @@ async fn another_model_that_goes_on_with_the_answer_is_named_with_its_price() {
     }
 }
 
-/// A gateway may let another model answer and say so only where the answer begins.
+/// A gateway may let another model answer and say so only if the answer begins.
 #[tokio::test]
 async fn another_model_that_answers_is_booked_where_its_price_is_known() {
     let prices = Prices {

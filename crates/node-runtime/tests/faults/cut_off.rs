@@ -1,5 +1,5 @@
-//! What an answer costs that its server did not count, because it was cut off or because the server never counts: an estimate is
-//! booked and marked as one.
+//! What an answer costs that its server did not count, because it was cut off or because the server never
+//! counts: an estimate is booked and marked as one.
 
 use agentx_testing::{Gate, ServerReply, TestServer, fixture, start, wire};
 use agentx_types::{Api, EnvironmentEvent as E, Usage};
@@ -19,7 +19,7 @@ fn uncounted(text: &str) -> String {
     pieces.filter(|piece| !piece.contains("prompt_tokens")).collect()
 }
 
-/// What is booked for a whole answer that comes like this.
+/// Returns the usage that is recorded for a complete answer of this form.
 async fn answered(api: Api, reply: ServerReply) -> Usage {
     let server = TestServer::start([reply]).await;
     let said = Caller::with(&server.url(), api, |_| {}).call().await;
@@ -36,7 +36,7 @@ fn booked(events: &[E]) -> Usage {
     usage.expect("a usage")
 }
 
-/// What is booked for an answer of this API that a person stops in its middle.
+/// Returns the usage that is recorded for an answer of this API that a person stops in its middle.
 async fn stopped(api: Api, begun: String) -> Usage {
     let gate = Gate::closed();
     let server = TestServer::start([ServerReply::stream().then(begun).then_stall(&gate)]).await;

@@ -1,5 +1,5 @@
-//! How the pieces of a stream are said: one by one where they come slowly, together where they flow; none is lost, each is told
-//! apart, and their order stays. Time stands still unless the test moves it.
+//! How the pieces of a stream are said: one by one where they come slowly, together where they flow; none is
+//! lost, each is distinguished, and their order stays. Time stands still unless the test moves it.
 
 use std::sync::mpsc;
 use std::time::Duration;
@@ -14,7 +14,8 @@ const SLOW: Duration = Duration::from_millis(6);
 /// Pieces that come close behind each other before a stream counts as one that flows.
 const FLOWS: usize = 16;
 
-/// Time that does not move on by itself: it would, in a paused runtime that waits for a socket, were nothing at work.
+/// Time that does not move on by itself: it would, in a paused runtime that waits for a socket, were nothing
+/// at work.
 struct StandingStill(
     #[expect(dead_code, reason = "what is at work waits until it is dropped")] mpsc::Sender<()>,
 );

@@ -1,5 +1,6 @@
-//! Calls that take long: a server that is down for a minute, a model that reasons in silence, an answer that streams for most of an
-//! hour. The clock is tokio's, paused, and moved on by hand; the server is real. Each answer is asked for, and so paid, once.
+//! Calls that take long: a server that is down for a minute, a model that reasons in silence, an answer that
+//! streams for most of an hour. The clock is tokio's, paused, and moved on by hand; the server is real. Each
+//! answer is asked for, and so paid, once.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};

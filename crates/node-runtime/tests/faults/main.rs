@@ -1,6 +1,6 @@
-//! Model calls against a real HTTP server that misbehaves, or answers faster than anybody reads. Each case is a list of replies and the exact events that follow.
-//! Nothing sleeps: waits between attempts are recorded, not waited for, and limits are milliseconds where they are the
-//! subject.
+//! Model calls against a real HTTP server that misbehaves, or answers faster than anybody reads. Each case is
+//! a list of replies and the exact events that follow. Nothing sleeps: waits between attempts are recorded,
+//! not waited for, and limits are milliseconds where they are the subject.
 
 #![allow(
     clippy::unwrap_used,
@@ -128,7 +128,7 @@ impl Caller {
         fixture::request(self.api, vec![fixture::user("hello")])
     }
 
-    /// One call to its end; nothing that was said holds the key.
+    /// Performs one call to its end; no event contains the key.
     pub(crate) async fn call(&self) -> EffectorOutput {
         let performed = perform(&self.effector, fixture::call(self.request()));
         let said = tokio::time::timeout(Duration::from_secs(20), performed)
@@ -174,7 +174,7 @@ pub(crate) fn line(event: &E) -> String {
     }
 }
 
-/// The lines of a whole answer `hello` in this attempt.
+/// The lines of a complete answer `hello` in this attempt.
 pub(crate) fn answered(attempt: u32) -> Vec<String> {
     vec![
         format!("stream_start {attempt}"),

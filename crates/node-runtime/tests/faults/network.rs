@@ -1,4 +1,5 @@
-//! A network that fails: refused, reset, stalled, half-closed, endless. The partial answer is kept, and said to be partial.
+//! A network that fails: refused, reset, stalled, half-closed, endless. The partial answer is kept, and said
+//! to be partial.
 
 use std::time::Duration;
 

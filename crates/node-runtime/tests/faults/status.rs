@@ -162,8 +162,8 @@ fn stream_of(events: &[Value]) -> ServerReply {
     )
 }
 
-/// Refusals within a 200: the answer is announced, or not even that, and then refused. What is around the codes is
-/// made up.
+/// Refusals within a 200: the answer is announced, or not even that, and then refused. What is around the
+/// codes is made up.
 fn refusals_within_a_stream() -> Vec<(Api, Vec<Value>, &'static str)> {
     let created = json!({"type": "response.created", "response": {"id": "resp_1", "model": "m"}});
     let failed = |code: &str, words: &str| {

@@ -1,5 +1,6 @@
-//! A whole run whose model is down for a minute, reasons in silence for five and streams for forty, through the runtime: it completes, and
-//! the log books each of its calls once. The clock is tokio's, paused, and moved on by hand; the server is real.
+//! A whole run whose model is down for a minute, reasons in silence for five and streams for forty, through
+//! the runtime: it completes, and the log books each of its calls once. The clock is tokio's, paused, and
+//! moved on by hand; the server is real.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -65,7 +66,8 @@ fn runtime(url: &str, log: Arc<FaultyLog>) -> NodeRuntime {
     })
 }
 
-/// Moves the clock on by each wait between attempts, until the last answer has ended; returns how long these waits were.
+/// Moves the clock on by each wait between attempts, until the last answer has ended; returns how long these
+/// waits were.
 async fn until_it_ends(facts: &mut Subscription) -> Duration {
     let mut waited = Duration::ZERO;
     loop {

@@ -9,8 +9,8 @@ use std::collections::VecDeque;
 use agentx_types::wire::ApprovalWaiting;
 use tokio::sync::watch;
 
-/// The number of calls that are remembered: those who look later get these, and a call among them is not told
-/// again.
+/// The number of calls that are remembered: those who look later get these, and a call among them is not
+/// reported again.
 const KEPT: usize = 64;
 
 /// The reported calls.
@@ -28,7 +28,7 @@ struct ReportedCall {
 }
 
 impl ReportedCalls {
-    /// Notes that a call waits. One that is known already is not told again.
+    /// Notes that a call waits. One that is known already is not reported again.
     pub(super) fn add(&self, call: ApprovalWaiting) {
         let id = |call: &ApprovalWaiting| (call.session_id.clone(), call.tool_call_id.clone());
         self.told.send_if_modified(|told| {

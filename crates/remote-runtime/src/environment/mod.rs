@@ -67,7 +67,6 @@ enum ConnectionRequest {
 struct ConnectionShared {
     /// The feeds of the held sessions.
     feeds: Mutex<HashMap<SessionId, Arc<SessionFeed>>>,
-    /// The state of the connection.
     state: watch::Sender<ConnectionState>,
     /// Calls that wait for a decision.
     calls: ReportedCalls,

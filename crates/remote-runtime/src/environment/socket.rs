@@ -145,7 +145,6 @@ pub(super) struct Socket {
     nonce: String,
 }
 
-/// An event of the socket.
 pub(super) enum SocketEvent {
     Frame(Result<IncomingFrame, String>),
     /// A sign of life.
@@ -155,7 +154,7 @@ pub(super) enum SocketEvent {
 }
 
 impl Socket {
-    /// What the server is to sign.
+    /// Returns the nonce that the server has to sign.
     pub(super) fn nonce(&self) -> &str {
         &self.nonce
     }
@@ -246,12 +245,12 @@ pub(super) enum LinkReport {
 }
 
 impl LinkState {
-    /// Begins to make a connection; it goes on as long as somebody waits for what is next.
+    /// Begins to make a connection; it continues as long as somebody waits for what is next.
     pub(super) fn dial(dialler: &Dialler) -> Self {
         Self::Dialling(Box::pin(dialler.clone().dial()))
     }
 
-    /// What happens next; nothing ever where there is no connection. Safe to drop while it waits.
+    /// Waits for the next report; forever without a connection. Safe to drop while it waits.
     pub(super) async fn next(&mut self) -> LinkReport {
         match self {
             Self::Down => std::future::pending().await,

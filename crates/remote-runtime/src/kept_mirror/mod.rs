@@ -15,7 +15,7 @@
 //! - Blobs come before the facts that name them. One that the server has lost is counted
 //!   ([`MirrorProgress::missing_blobs`]) and does not stop the copy.
 //!
-//! The progress is told by a [`MirrorProgress`] whenever it changes. `seq` says what is safe here; `rows`
+//! The progress is reported by a [`MirrorProgress`] whenever it changes. `seq` says what is safe here; `rows`
 //! follows it at a distance, and reaches it when the session rests.
 
 mod rows;
@@ -108,8 +108,8 @@ impl MirrorTask {
     }
 }
 
-/// Keeps a session of a server in `log`, from what is there on; where `follow` is set, it continues with what
-/// is added. What is kept are the same facts, under the same id, and in the end the same bytes.
+/// Keeps a session of a server in `log`, from what is there on; if `follow` is set, it continues with what is
+/// added. What is kept are the same facts, under the same id, and in the end the same bytes.
 ///
 /// # Errors
 /// Returns an error if the session does not exist, another process keeps it, or the log has a session of this
@@ -199,7 +199,8 @@ impl MirrorKeeper {
         &self.writer.session_id
     }
 
-    /// Takes facts and rows as they come, until the session ends, the server cannot go on, or it is stopped.
+    /// Takes facts and rows as they come, until the session ends, the server cannot continue, or it is
+    /// stopped.
     async fn run(&mut self, mut events: Subscription) -> Result<(), RuntimeError> {
         let mut waiting = Vec::new();
         let mut connection = self.core.connection.state();

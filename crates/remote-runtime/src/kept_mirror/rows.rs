@@ -1,8 +1,8 @@
 //! The rows of the server's log for the copy: when they are asked for, which, and how they come in.
 //!
 //! They are asked for beside the facts, which do not wait for them. An answer may be ahead of the facts; then
-//! it waits until they are here. Where no answer comes, the copy continues with rows of its own, and asks
-//! again after the next reconnect or run.
+//! it waits until they are here. If no answer comes, the copy continues with rows of its own, and asks again
+//! after the next reconnect or run.
 //!
 //! Taking rows over replaces the rows of facts that are here by the server's bytes of the same facts, which
 //! the log checks before it takes them. A copy whose rows other sessions here depend on, as a fork of it
@@ -159,7 +159,7 @@ impl MirrorKeeper {
         }
     }
 
-    /// Takes over rows. Where they need blobs that the facts here do not, those are fetched.
+    /// Takes over rows. If they need blobs that the facts here do not, those are fetched.
     pub(super) async fn adopt(&mut self, Fetched(rows): Fetched) -> Result<(), RuntimeError> {
         let own = rows.parts.last().map_or(0, |own| own.after_seq);
         let adoption = Arc::new(Adoption {
@@ -232,7 +232,7 @@ fn bytes_of(rows: &LogRows) -> usize {
     rows.rows.iter().map(|row| row.data.len()).sum()
 }
 
-/// One page of rows, of about so many bytes.
+/// Requests a page of rows of about this many bytes.
 async fn page(
     core: &RemoteCore,
     session: &SessionId,

@@ -76,8 +76,8 @@ impl MirrorKeeper {
     }
 }
 
-/// Why a copy with this last fact cannot continue: where the server no longer has it, its log went back, and
-/// all that it says now, facts and rows, is of another history.
+/// Why a copy with this last fact cannot continue: if the server no longer has it, its log went back, and all
+/// that it says now, facts and rows, is of another history.
 pub(super) async fn cause(core: &RemoteCore, last: Option<Fact>, error: RuntimeError) -> RuntimeError {
     let Some(last) = last else { return error };
     match fact_at(core, &last.session_id, last.seq).await {

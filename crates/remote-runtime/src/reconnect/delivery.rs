@@ -2,9 +2,9 @@
 //!
 //! # In order and once
 //!
-//! For each session the machine knows up to which fact it has delivered. A fact that is older is passed over,
-//! the next one is delivered, and one that leaves a gap has the subscription begun again behind the last one
-//! that was delivered. After three such gaps in a row the connection is taken for broken.
+//! For each session the machine knows up to which fact it has delivered. A fact that is older is ignored, the
+//! next one is delivered, and one that leaves a gap has the subscription begun again behind the last one that
+//! was delivered. After three such gaps in a row the connection is taken for broken.
 //!
 //! The last fact that ever came is asked for again with each subscription. If the same one comes, the log is
 //! the same; if another one comes in its place, or the log ends before it, the log went back.
@@ -26,8 +26,7 @@ use crate::incoming::IncomingFrame;
 
 /// The prefix of the ids of subscribe frames.
 const SUBSCRIBE: &str = "s";
-/// The id of frames that end a subscription; nobody waits for their answer, and what still comes is passed
-/// over.
+/// The id of frames that end a subscription; nobody waits for their answer, and what still comes is ignored.
 const UNSUBSCRIBE: &str = "unsubscribe";
 /// The code of a problem: there were too many frames.
 const RATE_LIMITED: &str = "rate_limited";

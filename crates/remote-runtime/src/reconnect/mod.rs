@@ -151,7 +151,6 @@ pub enum RequestFailure {
 #[derive(Debug)]
 pub struct ReconnectMachine {
     settings: MachineSettings,
-    /// The phase of the connection.
     phase: ConnectionPhase,
     /// The number of failures in a row.
     failures: u32,

@@ -12,7 +12,7 @@ use super::tests::{accepted, authenticate, fact, hello, notice, subscribed};
 use super::*;
 use crate::incoming::IncomingFrame;
 
-/// What happens to a frame on its way.
+/// The fate of a frame on its way.
 #[derive(Clone, Copy, Debug)]
 enum Fate {
     Arrive,
@@ -25,7 +25,7 @@ enum Fate {
 enum SimulationStep {
     /// The session has so many facts more.
     Append(u8, u8),
-    /// So much time passes.
+    /// This much time passes.
     Pass(u16),
     /// The connection is cut.
     Cut,
@@ -61,7 +61,7 @@ fn steps() -> impl Strategy<Value = Vec<SimulationStep>> {
 struct SimulatedConnection {
     /// Frames on their way, and when they arrive.
     frames: VecDeque<(u64, Result<IncomingFrame, String>)>,
-    /// What was sent of which session.
+    /// The latest sent `seq` of each session.
     subscriptions: BTreeMap<SessionId, u64>,
 }
 

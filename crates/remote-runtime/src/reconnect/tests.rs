@@ -452,7 +452,7 @@ fn back_again() -> ReconnectMachine {
     machine
 }
 
-/// What was delivered, and the code with which the session ended.
+/// Returns the deliveries, and the code with which the session ended.
 fn delivered_until_the_end(machine: &mut ReconnectMachine) -> (Vec<u64>, Option<String>) {
     let (mut seqs, mut code) = (Vec::new(), None);
     for command in commands(machine) {

@@ -1,4 +1,5 @@
-//! A small server that speaks the protocol and does wrong on demand, and a relay that cuts connections at any byte.
+//! A small server that speaks the protocol and does wrong on demand, and a relay that cuts connections at any
+//! byte.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(dead_code, unreachable_pub, reason = "each test uses a part of it")]
 
@@ -20,12 +21,12 @@ use tokio::sync::watch;
 
 pub use relay::Relay;
 
-/// How a server misbehaves.
+/// The faults of a server.
 #[derive(Clone, Debug, Default)]
 pub struct Faults {
     /// The version that it says it speaks.
     pub protocol: Option<u32>,
-    /// What it says that it is called.
+    /// The origin that the server claims.
     pub origin: Option<String>,
     /// Each n-th event is sent twice.
     pub doubles: Option<u64>,
@@ -33,7 +34,7 @@ pub struct Faults {
     pub holes: Option<u64>,
     /// Before each n-th event comes garbage.
     pub garbage: Option<u64>,
-    /// It accepts connections and says nothing.
+    /// Whether the server accepts connections and sends nothing.
     pub mute: bool,
     /// The events of sessions that it sends are of another version than ours.
     pub strange: bool,
@@ -105,7 +106,7 @@ impl Fake {
         self.state().faults = faults;
     }
 
-    /// What it says that it is called.
+    /// Returns the origin that the server claims.
     pub fn origin(&self) -> String {
         let state = self.state();
         let usual = || format!("http://{}", state.address);

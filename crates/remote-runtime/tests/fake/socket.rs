@@ -46,7 +46,7 @@ pub fn take_message(fake: &Fake, session: &SessionId, key: Option<&str>) -> u64 
 struct Connection {
     fake: Fake,
     socket: WebSocket,
-    /// What was sent of each session.
+    /// The latest sent `seq` of each session.
     sent: BTreeMap<SessionId, u64>,
 }
 

@@ -15,7 +15,7 @@ pub struct AgentInfo {
     pub kind: AgentKind,
     /// The owner of its file.
     pub origin: AgentOrigin,
-    /// Its purpose in one line; empty if its file has none.
+    /// The agent's purpose in one line; empty if its file has none.
     #[serde(default)]
     pub description: String,
 }
@@ -31,8 +31,8 @@ pub enum AgentOrigin {
     User,
 }
 
-/// An agent that a file describes, and what whoever opens a session with it says about it. The file's limits and its way to
-/// decide can only be tightened by that.
+/// An agent that a file describes, and what whoever opens a session with it says about it. The file's limits
+/// and its way to decide can only be tightened by that.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct NamedAgent {
     /// The agent.
@@ -64,7 +64,7 @@ impl NamedAgent {
     }
 }
 
-/// Limits of which some are named: `Some(None)`, in JSON `null`, is no limit.
+/// Limits of which some are named: `Some(None)`, in JSON `null`, is not a limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -109,11 +109,11 @@ pub trait Agents: Send + Sync {
     /// All of them, by name.
     fn list(&self) -> Vec<AgentInfo>;
 
-    /// One of them, as a session is opened with it.
+    /// Resolves a named agent to the configuration of a new session.
     ///
     /// # Errors
-    /// Returns [`RuntimeError::UnknownAgent`] if there is no agent of this name, [`RuntimeError::BadAgent`] if its files
-    /// have mistakes, and [`RuntimeError::UnknownModel`] if a wanted model is not known.
+    /// Returns [`RuntimeError::UnknownAgent`] if there is no agent of this name, [`RuntimeError::BadAgent`]
+    /// if its files have mistakes, and [`RuntimeError::UnknownModel`] if a wanted model is not known.
     fn resolve(&self, wanted: &NamedAgent) -> Result<AgentConfig, RuntimeError>;
 }
 

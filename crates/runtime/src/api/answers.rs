@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FileInQuestion {
-    /// The path of the file, as the call names it; absent where the call changes no file.
+    /// The path of the file, as the call names it; absent if the call changes no file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// The real place of the file, if a link on the way leads elsewhere: below the workspace, else from the
     /// root on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leads_to: Option<String>,
-    /// Its content; absent if there is no file or the file is not shown.
+    /// The content; absent if there is no file or the file is not shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// The reason for which it is not shown.

@@ -40,8 +40,8 @@ pub struct SessionExport {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExportedBlob {
-    /// Its id: the hash of its content.
+    /// The id: the hash of the content.
     pub id: BlobId,
-    /// Its bytes, in base64.
+    /// The bytes, in base64.
     pub data: String,
 }

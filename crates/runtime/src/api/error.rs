@@ -50,8 +50,8 @@ pub enum RuntimeError {
         /// The missing part, and where to put it.
         what: String,
     },
-    /// It is not done, for a reason in words for the person: as the session stands, with what was asked, or on this machine. A reason that a program
-    /// has to tell from others has a variant of its own.
+    /// The request was refused, for a reason in words for the person: the state of the session, the request
+    /// itself, or this machine. A reason that a program has to tell from others has a variant of its own.
     #[error("{0}")]
     Refused(String),
     /// The person may not do this: somebody else drives, or they may only look.
@@ -73,13 +73,14 @@ pub enum RuntimeError {
         /// For people.
         detail: String,
     },
-    /// The log of a session went back under whoever follows it: its machine lost power, or an old copy was put in its place.
+    /// The log of a session went back under whoever follows it: its machine lost power, or an old copy was
+    /// put in its place.
     #[error(
         "the log of session {session} went back: its event {seq} differs from the one seen before, or no \
          longer exists. New events do not follow those already shown"
     )]
     WentBack {
-        /// Of which session.
+        /// The session.
         session: SessionId,
         /// The event that is another one now, or missing.
         seq: u64,

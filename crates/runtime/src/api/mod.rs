@@ -42,8 +42,8 @@ pub trait Runtime: Send + Sync {
     /// Opens a session to write it.
     ///
     /// # Errors
-    /// Returns an error if the session does not exist, another process writes it, a newer version of the program wrote
-    /// it, or the agent or its model cannot be used.
+    /// Returns an error if the session does not exist, another process writes it, a newer version of the
+    /// program wrote it, or the agent or its model cannot be used.
     fn open(&self, request: OpenRequest) -> BoxFuture<'_, Result<Arc<dyn Session>, RuntimeError>>;
 
     /// Opens a new session with an agent that a file describes where the runtime is.
@@ -52,7 +52,8 @@ pub trait Runtime: Send + Sync {
     /// Returns an error for the same reasons as [`Runtime::agent`] and [`Runtime::open`].
     fn open_named(&self, agent: NamedAgent) -> BoxFuture<'_, Result<Arc<dyn Session>, RuntimeError>>;
 
-    /// Follows a session without writing it, from after `after_seq`; it ends at the last event unless `follow` is set.
+    /// Follows a session without writing it, from after `after_seq`; it ends at the last event unless
+    /// `follow` is set.
     ///
     /// # Errors
     /// Returns an error if the session does not exist or cannot be read.
@@ -85,15 +86,16 @@ pub trait Runtime: Send + Sync {
     /// A new session that has everything of another up to `at_seq` (default: its last event).
     ///
     /// # Errors
-    /// Returns an error if the session does not exist, `at_seq` is not one of its events, or the copy cannot be written.
+    /// Returns an error if the session does not exist, `at_seq` is not one of its events, or the copy cannot
+    /// be written.
     fn fork(
         &self,
         session: &SessionId,
         at_seq: Option<u64>,
     ) -> BoxFuture<'_, Result<SessionId, RuntimeError>>;
 
-    /// Gives a session a title. By default it opens the session for that, which puts a new writer on record and settles calls that were cut
-    /// off; a runtime that has a log of its own adds the title alone.
+    /// Gives a session a title. By default it opens the session for that, which puts a new writer on record
+    /// and settles calls that were cut off; a runtime that has a log of its own adds the title alone.
     ///
     /// # Errors
     /// Returns an error if there is none, or another process writes it.
@@ -113,8 +115,8 @@ pub trait Runtime: Send + Sync {
     /// Returns an error if the session has no such blob.
     fn blob(&self, session: &SessionId, blob: &BlobId) -> BoxFuture<'_, Result<Vec<u8>, RuntimeError>>;
 
-    /// The file that a call which waits for a decision would change, as it is now: whoever decides has to see what would
-    /// change. `open` is the session where it is open in this program.
+    /// The file that a call which waits for a decision would change, as it is now: whoever decides has to see
+    /// what would change. `open` is the session where it is open in this program.
     ///
     /// # Errors
     /// Returns an error if no decision is awaited for this call.
@@ -141,8 +143,8 @@ pub trait Runtime: Send + Sync {
         Box::pin(ready(Err(RuntimeError::not_offered(NO_FILES))))
     }
 
-    /// Puts files back to how they were before an event, and puts that on record in the session, so that it can be taken back.
-    /// `open` is the session where it is open in this program.
+    /// Puts files back to how they were before an event, and puts that on record in the session, so that it
+    /// can be taken back. `open` is the session where it is open in this program.
     ///
     /// # Errors
     /// Returns an error if another process writes the session, what is replaced cannot be kept, or nothing
@@ -184,8 +186,8 @@ pub trait Runtime: Send + Sync {
         Box::pin(ready(Ok(None)))
     }
 
-    /// Removes what nothing refers to any more. Returns how many bytes that was; where it was nothing, by how much the store became
-    /// smaller anyway.
+    /// Removes what nothing refers to any more. Returns how many bytes that was; if it was nothing, by how
+    /// much the store became smaller anyway.
     ///
     /// # Errors
     /// Returns an error if the store cannot be changed, or the runtime reclaims space by itself.
@@ -193,7 +195,8 @@ pub trait Runtime: Send + Sync {
         Box::pin(ready(Err(RuntimeError::not_offered("reclaims space by itself"))))
     }
 
-    /// Commands of a session that still run although the program that ran them was killed. Whoever opens the session next ends them.
+    /// Commands of a session that still run although the program that ran them was killed. Whoever opens the
+    /// session next ends them.
     ///
     /// # Errors
     /// Returns an error if the session does not exist or cannot be read.
@@ -202,8 +205,8 @@ pub trait Runtime: Send + Sync {
         Box::pin(ready(Ok(Vec::new())))
     }
 
-    /// Ends a command that runs in the background of a session, by its name there (`job_1`), because a person wants it; the session's
-    /// log says how it ended. Returns whether it ran.
+    /// Ends a command that runs in the background of a session, by its name there (`job_1`), because a person
+    /// wants it; the session's log says how it ended. Returns whether it ran.
     ///
     /// # Errors
     /// Returns an error if the session does not exist, or the runtime does not stop single commands.
@@ -223,13 +226,15 @@ pub trait Runtime: Send + Sync {
     /// Checks every stored byte of a session.
     ///
     /// # Errors
-    /// Returns an error if the session does not exist or cannot be read. Damage is a part of the report, not an error.
+    /// Returns an error if the session does not exist or cannot be read. Damage is a part of the report, not
+    /// an error.
     fn verify(&self, session: &SessionId) -> BoxFuture<'_, Result<VerifyReport, RuntimeError>>;
 
     /// Derives everything of a session again, without any model, and compares it with what was live.
     ///
     /// # Errors
-    /// Returns an error if the session does not exist or cannot be read. A difference is a part of the report, not an error.
+    /// Returns an error if the session does not exist or cannot be read. A difference is a part of the
+    /// report, not an error.
     fn replay(&self, session: &SessionId) -> BoxFuture<'_, Result<ReplayReport, RuntimeError>>;
 
     /// The exact request of the last model call at or before `at_seq`, as sent, without any key.
@@ -270,7 +275,7 @@ pub trait Runtime: Send + Sync {
     /// An agent that a file describes, as a session would be opened with it.
     ///
     /// # Errors
-    /// Returns [`RuntimeError::UnknownAgent`] if no file describes the agent, and [`RuntimeError::BadAgent`] if its files
-    /// have mistakes.
+    /// Returns [`RuntimeError::UnknownAgent`] if no file describes the agent, and [`RuntimeError::BadAgent`]
+    /// if its files have mistakes.
     fn agent(&self, wanted: &NamedAgent) -> BoxFuture<'_, Result<AgentConfig, RuntimeError>>;
 }

@@ -110,7 +110,7 @@ impl UserInput {
 pub enum ContextRequest {
     /// Replace all but the latest exchanges with a summary.
     Condense {
-        /// What the summary must contain, in the person's words.
+        /// The required content of the summary, in the person's words.
         #[serde(default)]
         instructions: Option<String>,
     },

@@ -33,7 +33,8 @@ pub trait Session: Send + Sync {
     /// The `seq` of this input, if it came before by its key. A session that is not written here cannot tell.
     ///
     /// # Errors
-    /// Returns the error `key_reused` if another input came with its key, and an error if the session cannot continue.
+    /// Returns the error `key_reused` if another input came with its key, and an error if the session cannot
+    /// continue.
     fn sent_before<'a>(&'a self, input: &'a UserInput) -> BoxFuture<'a, Result<Option<u64>, RuntimeError>> {
         let _ = input;
         Box::pin(ready(Ok(None)))
@@ -70,9 +71,9 @@ pub trait Session: Send + Sync {
     /// Returns an error if it could not be committed.
     fn interrupt(&self, reason: Option<String>) -> BoxFuture<'_, Result<u64, RuntimeError>>;
 
-    /// Tries again at once what pauses between two attempts: an overloaded model, a server that is not there. After a run that ended
-    /// without an answer, begins one that asks again what is there. Does nothing where there is neither. Returns the `seq` of the wish,
-    /// or of the input that begins the run.
+    /// Tries again at once what pauses between two attempts: an overloaded model, a server that is not there.
+    /// After a run that ended without an answer, begins one that asks again what is there. Does nothing if
+    /// there is neither. Returns the `seq` of the wish, or of the input that begins the run.
     ///
     /// # Errors
     /// Returns an error if the wish could not be committed.
@@ -80,8 +81,8 @@ pub trait Session: Send + Sync {
         Box::pin(ready(Err(RuntimeError::not_offered("does not retry on request"))))
     }
 
-    /// Stops what runs, and lets nothing begin that waits: for whoever is about to leave. In a session of a server others may
-    /// wait for theirs, so there it is the same as [`Session::interrupt`].
+    /// Stops what runs, and lets nothing begin that waits: for whoever is about to leave. In a session of a
+    /// server others may wait for theirs, so there it is the same as [`Session::interrupt`].
     ///
     /// # Errors
     /// Returns an error if it could not be committed.
@@ -116,22 +117,24 @@ pub trait Session: Send + Sync {
     /// Everything after `after_seq`, then what happens, without a gap or a double.
     fn subscribe(&self, after_seq: u64, view: View) -> BoxFuture<'_, Result<Subscription, RuntimeError>>;
 
-    /// Stops what runs, commits what is in progress and gives the session back. It can be opened again. Inputs that wait begin nothing:
-    /// they are held back until somebody says something or revises one of them.
+    /// Stops what runs, commits what is in progress and gives the session back. It can be opened again.
+    /// Inputs that wait begin nothing: they are held back until somebody says something or revises one of
+    /// them.
     ///
-    /// If the log accepts no more facts, running work is still stopped, but this is not recorded, and the next process that opens the
-    /// session resumes it. [`Session::failure`] then returns the error.
+    /// If the log accepts no more facts, running work is still stopped, but this is not recorded, and the
+    /// next process that opens the session resumes it. [`Session::failure`] then returns the error.
     fn close(&self) -> BoxFuture<'_, ()>;
 
-    /// The same session as this person has it, who does not own it: all that they cause by it is recorded as theirs, whatever it says
-    /// itself. `None` if the session does not tell persons apart, as one that runs elsewhere: there its server does.
+    /// The same session as this person has it, who does not own it: all that they cause by it is recorded as
+    /// theirs, whatever it says itself. `None` if the session does not tell persons apart, as one that runs
+    /// elsewhere: there its server does.
     fn as_person(&self, person: &OwnerId) -> Option<Arc<dyn Session>> {
         let _ = person;
         None
     }
 
-    /// The error of the log that ended this session; `None` while it is open, where it was closed in order,
-    /// and where it runs elsewhere.
+    /// The error of the log that ended this session; `None` while it is open, if it was closed in order, and
+    /// where it runs elsewhere.
     fn failure(&self) -> Option<LogError> {
         None
     }
@@ -142,14 +145,15 @@ pub trait Session: Send + Sync {
         None
     }
 
-    /// Gives the session back as it stands, as a death of this process would; a question that was asked stays asked.
+    /// Gives the session back as it stands, as a death of this process would; a question that was asked stays
+    /// asked.
     fn suspend(&self) -> BoxFuture<'_, ()> {
         self.close()
     }
 }
 
 impl dyn Session {
-    /// One agent of the session, by itself.
+    /// Returns a view of one agent of the session.
     pub fn agent(&self, agent: &AgentStateId) -> AgentView {
         AgentView {
             bus: self.agent_bus(),
@@ -159,7 +163,7 @@ impl dyn Session {
     }
 }
 
-/// One agent of a session, as what is inside its boundary sees it.
+/// A view of one agent of a session, with what is inside its boundary.
 #[derive(Clone, Debug)]
 pub struct AgentView {
     bus: Option<AgentEventBus>,

@@ -59,7 +59,8 @@ pub struct UsageRow {
     pub usage: Usage,
     /// Their money.
     pub cost: NanoUsd,
-    /// Models that were paid for with tokens and whose money is not in `cost`, because nobody knew their prices.
+    /// Models that were paid for with tokens and whose money is not in `cost`, because nobody knew their
+    /// prices.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub unpriced_models: BTreeSet<String>,
 }

@@ -1,10 +1,10 @@
-//! One turn of the sequencer: mint, fold, commit, publish, perform.
+//! A turn of the sequencer: mint, fold, commit, publish, perform.
 //!
-//! The order is the invariants of the system. A fact has its `seq` and time before it is folded; nothing is
-//! published or performed before the commit (2); and when the commit fails, the turn is dropped and the
-//! session ends, because its fold is ahead of its log (decision 010 in `issues/`). A turn is bounded: about
-//! 512 facts, and one millisecond of waiting for more, never while somebody waits for it or something is to
-//! be done.
+//! This order guarantees invariants 2 and 3 of `docs/ARCHITECTURE.md`. A fact has its `seq` and time before
+//! it is folded; nothing is published or performed before the commit (2); and when the commit fails, the turn
+//! is dropped and the session ends, because its fold is ahead of its log (decision 010 in `issues/`). A turn
+//! is bounded: about 512 facts, and one millisecond of waiting for more, never while somebody waits for it or
+//! something is to be done.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ use tokio::time::Instant;
 pub(super) struct PendingFact {
     /// The event, without a number yet.
     draft: EventDraft<EnvironmentEvent>,
-    /// The front end or effector that is told when it is committed, if any.
+    /// The front end or effector that is notified when it is committed, if any.
     waits: Option<CommitWaiter>,
     /// Whether a responder says it, about an action that it has.
     of_responder: bool,
@@ -48,8 +48,8 @@ enum CommitWaiter {
 }
 
 impl CommitWaiter {
-    /// Tells the one that waits how it went; it need not listen any more. An effector is told nothing where
-    /// the commit failed: its session ends.
+    /// Notifies the waiter, which may be gone. If the commit failed, an effector gets no notice: its session
+    /// ends.
     fn tell(self, committed: Result<u64, &LogError>) {
         // Ignore the error: the receiver is gone.
         match (self, committed) {
@@ -75,7 +75,7 @@ impl PendingFact {
         }
     }
 
-    /// An item for what a front end wants on record; it is told when it is.
+    /// An item for a front end's request; the front end is notified when it is recorded.
     pub(super) fn from_request(draft: EventDraft<EnvironmentEvent>, reply: ReplySender<u64>) -> Self {
         Self {
             waits: Some(CommitWaiter::FrontEnd(reply)),
@@ -83,7 +83,7 @@ impl PendingFact {
         }
     }
 
-    /// Items for what an effector said at once; it is told when the last of them is recorded.
+    /// Items for events that an effector emitted together; it is notified when the last of them is recorded.
     pub(super) fn all(said: FactBatch) -> Vec<Self> {
         let of_responder = |draft| Self {
             of_responder: true,
@@ -116,7 +116,7 @@ struct CommitBatch {
     /// The actions of agents, in order: published after the commit, and then performed if they touch the
     /// environment.
     wanted: Vec<Action>,
-    /// Those who are told when it is committed, each with the `seq` of their fact.
+    /// The waiters to notify after the commit, each with the `seq` of its fact.
     waiting: Vec<(CommitWaiter, u64)>,
     /// Whether a person ends the pause before the next retry.
     retry: bool,
@@ -164,8 +164,8 @@ impl SessionDriver {
             .flatten()
     }
 
-    /// Rejects an event of a responder whose action is over, or that creates an agent beyond the limit, and tells the responder why.
-    /// Returns `false` if the event is accepted.
+    /// Rejects an event of a responder whose action is over, or that creates an agent beyond the limit, and
+    /// tells the responder why. Returns `false` if the event is accepted.
     fn refuse(&self, item: &mut PendingFact) -> bool {
         if item.of_responder
             && item
@@ -307,8 +307,8 @@ impl SessionDriver {
         let _ = self.parts.bus.publish_all(events).await;
     }
 
-    /// Hands an action in on its topic, or does nothing more where the fact behind it is its whole outcome. One that nobody serves has failed: its
-    /// outcome comes in like any other fact.
+    /// Dispatches an action. An action whose fact is the complete effect needs no dispatch. If nobody serves
+    /// the action, its failure arrives as a fact.
     async fn perform(&mut self, action: Action) {
         let performs = is_for_effectors(&action);
         if performs {
@@ -348,7 +348,8 @@ fn is_for_effectors(action: &Action) -> bool {
     }
 }
 
-/// The fact that an action is recorded by: that it begins, or, if nothing outside is touched, its whole outcome.
+/// The fact that an action is recorded by: that it begins, or, if nothing outside is touched, its whole
+/// outcome.
 fn consequence(action: &Action) -> Option<EventDraft<EnvironmentEvent>> {
     let started = |tool_call_id| {
         ActionStarted {

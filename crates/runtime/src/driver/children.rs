@@ -10,8 +10,8 @@ use agentx_types::{
     InterruptRequested, Source,
 };
 
-/// The fact that such an action comes to; `None` for any other action.
-/// It names no run: the agent that it is addressed to has runs of its own.
+/// The fact that such an action results in; `None` for any other action. It names no run: the agent that it
+/// is addressed to has runs of its own.
 pub(super) fn consequence(action: &Action) -> Option<EventDraft<EnvironmentEvent>> {
     let (to, event): (&AgentStateId, EnvironmentEvent) = match &action.body {
         ActionBody::SpawnAgent(spawn) => {

@@ -1,9 +1,9 @@
 //! The actions of a session in progress: one request for each action, cancellable, and never silently gone.
 //!
-//! For each action there is a record here from `start` until `take_ended`, and a task that waits for the end of
-//! its request. The end says whether the responder took it and let go of it; whether it also said its last
-//! word, the fold knows. Where it did not, [`outcome_of`] is what is recorded: so each action is settled
-//! exactly once (decision 034 in `issues/`).
+//! For each action there is a record here from `start` until `take_ended`, and a task that waits for the end
+//! of its request. The end tells whether a responder accepted and finished the request. The fold knows
+//! whether a terminal event was recorded; if not, the result of [`outcome_of`] is recorded. Each action is
+//! therefore settled exactly once (decision 034 in `issues/`).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -26,8 +26,8 @@ use agentx_session::SessionFold;
 /// Time limit for cancelled tasks to end when the session ends.
 const ABANDON_GRACE: Duration = Duration::from_secs(2);
 
-/// Maximum number of lost actions to remember; the latest are kept. [`EventSink`] refuses later events of their
-/// responders. Only events that were already queued arrive here, and the queue has fewer slots.
+/// Maximum number of lost actions to remember; the latest are kept. [`EventSink`] refuses later events of
+/// their responders. Only events that were already queued arrive here, and the queue has fewer slots.
 const MOST_LOST: usize = 256;
 
 /// The actions of a session in progress.
@@ -36,7 +36,7 @@ pub(super) struct RunningActions {
     session_id: SessionId,
     /// The sequencer's queue, by which responders say what happens.
     queue: mpsc::Sender<FactBatch>,
-    /// One task for each request, which waits for its end.
+    /// A task for each request, which waits for its end.
     ends: JoinSet<(ActionId, ActionEnd)>,
     /// The actions that have not ended.
     running: BTreeMap<ActionId, RunningAction>,
@@ -58,7 +58,7 @@ struct RunningAction {
 /// The end of an action, as far as its responder did not report it.
 #[derive(Debug)]
 pub(super) enum ActionEnd {
-    /// Its request was taken by a responder, or waited for one.
+    /// The request was accepted by a responder, or waited for one.
     Request(bus::RequestEnd),
     /// No responder took it, for this reason: nothing was done.
     Refused(RequestError),
@@ -126,7 +126,7 @@ impl RunningActions {
         }
     }
 
-    /// Asks an action to stop; it says itself how it ended. Nothing happens where it has ended already.
+    /// Asks an action to stop; the action emits its own outcome. Does nothing if it has already ended.
     pub(super) fn cancel(&self, id: &ActionId) {
         if let Some(request) = self.running.get(id).and_then(|running| running.request.as_ref()) {
             request.cancel();

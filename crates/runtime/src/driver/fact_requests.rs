@@ -21,7 +21,8 @@ pub(super) enum ResolvedRequest {
 
 /// Resolves a request against the state of the session, as its next fact.
 ///
-/// Called by the driver when the turn of the request has come, so that nothing changes between the answer and the fact. The draft is whole.
+/// Called by the driver when the turn of the request has come, so that nothing changes between the answer and
+/// the fact. The draft is complete.
 ///
 /// # Errors
 /// Returns an error if the request makes no sense in this session, in words for the person.
@@ -87,8 +88,9 @@ pub(super) fn resolve(request: FactRequest, fold: &SessionFold) -> Result<Resolv
 
 /// The fact by which what failed is tried again; `None` if nothing failed.
 ///
-/// There are two, because they are two things to an agent: a run that pauses between two attempts continues as it is, and a run that has ended can
-/// only be followed by another one, which an input begins. That input says nothing, so the model is asked again what is there.
+/// There are two, because they are two things to an agent: a run that pauses between two attempts continues
+/// as it is, and a run that has ended can only be followed by another one, which an input begins. That input
+/// says nothing, so the model is asked again what is there.
 fn retry(fold: &SessionFold, by: Option<OwnerId>) -> Option<EnvironmentEvent> {
     if fold.is_busy() {
         let command = SystemCommand {

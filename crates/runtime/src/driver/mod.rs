@@ -82,9 +82,11 @@ pub struct DriverParts {
     pub agents: Bus<AgentEvent>,
     /// The sessions that are open, where environments say things by themselves.
     pub sessions: OpenSessions,
-    /// The tools that this program has now; a session that was opened with others is told of the change, and so are those that are open.
+    /// The tools that this program has now; a session that was opened with others is notified of the change,
+    /// and so are those that are open.
     pub tools: ToolOffers,
-    /// The files that calls are kept from in every session, whatever a session's own configuration says; `None` leaves it to that.
+    /// The files that calls are kept from in every session, whatever a session's own configuration says;
+    /// `None` leaves it to that.
     pub guard: Option<Arc<Guard>>,
     /// The rules of a server for each call, if this process is one: they bind every session, whatever its own
     /// configuration says. `None` removes the rules that an earlier server left in a session.
@@ -97,7 +99,8 @@ pub struct DriverParts {
     pub standing: Option<Arc<StandingRules>>,
     /// The program and its version, for the log.
     pub program: String,
-    /// Whether this process is a server. Stored in the log, so that the next server resumes its runs after a kill.
+    /// Whether this process is a server. Stored in the log, so that the next server resumes its runs after a
+    /// kill.
     pub serves: bool,
 }
 
@@ -184,7 +187,8 @@ struct SessionDriver {
 struct ToolOfferStatus {
     /// Tells when other tools are offered.
     changes: ToolChanges,
-    /// Set where what is offered has changed since the session was told; the run that was in progress then.
+    /// Set if the tool offers changed since the session last recorded them: the run that was in progress at
+    /// that time.
     stale: Option<Option<RunId>>,
 }
 
@@ -199,7 +203,7 @@ enum Wake {
 impl SessionDriver {
     /// Takes events until the session is closed or cannot continue.
     ///
-    /// Boxed: a future that takes itself by value has room for it twice.
+    /// Boxed, because an `async fn` that takes `self` by value stores it twice.
     pub(crate) async fn run(mut self: Box<Self>) {
         let outcome = self.work().await;
         self.parts.sessions.remove(&self.writer.session_id);
@@ -222,7 +226,7 @@ impl SessionDriver {
         }
     }
 
-    /// Takes what comes until the session is closed; returns who is to be told of that.
+    /// Takes what comes until the session is closed; returns who is to be notified of that.
     ///
     /// # Errors
     /// Returns an error if a commit failed: the session cannot continue.
@@ -254,7 +258,8 @@ impl SessionDriver {
         }
     }
 
-    /// Waits for the next command, event, ended action or change of the tool offers, in this order of priority.
+    /// Waits for the next command, event, ended action or change of the tool offers, in this order of
+    /// priority.
     async fn wake(&mut self) -> Wake {
         tokio::select! {
             biased;
@@ -270,8 +275,8 @@ impl SessionDriver {
         Some(self.fold.root_agent()?.run()?.id.clone())
     }
 
-    /// Records that other tools are offered. The list is a part of each request, and what stands before it is paid again where it
-    /// changes: so it changes between two runs, or where one follows the other at once, in the second one.
+    /// Records that other tools are offered. A changed tool list invalidates the provider's prompt cache, so
+    /// it is recorded between two runs; if one run follows the other at once, it is recorded in the second.
     async fn tell_of_tools(&mut self) -> Result<(), LogError> {
         let Some(run) = &self.offers.stale else {
             return Ok(());
@@ -330,7 +335,8 @@ impl SessionDriver {
         Ok(())
     }
 
-    /// An action has ended. What its responder said last is taken in first; if the agent then still waits, it is told so.
+    /// An action has ended. What its responder said last is taken in first; if the agent then still waits, it
+    /// is notified.
     async fn effect_ended(&mut self, action: &ActionId, end: ActionEnd) -> Result<(), LogError> {
         while let Ok(said) = self.inbound.try_recv() {
             self.take_in(PendingFact::all(said)).await?;
@@ -346,8 +352,8 @@ impl SessionDriver {
         Ok(())
     }
 
-    /// Interrupts what runs and waits, within a bound, until it has ended. Nothing begins any more: what waits is held back, also
-    /// where this process dies on the way.
+    /// Interrupts what runs and waits, within a bound, until it has ended. Nothing begins any more: what
+    /// waits is held back, also if this process dies on the way.
     async fn stop_all(&mut self) -> Result<(), LogError> {
         if self.fold.is_busy() {
             let reason = Some("the session was closed".to_owned());

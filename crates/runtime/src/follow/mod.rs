@@ -1,6 +1,6 @@
-//! Following a session: replay and live as one stream, without a gap or a double. [`SessionReader`] says what is to be done, a [`Follower`]
-//! does it with whatever the session is followed by: an [`EventSource`]. A reader that is too slow loses nothing but time: the
-//! source cuts it off, and it continues from the log, by `seq`.
+//! Following a session: replay and live as one stream, without gaps or duplicates. [`SessionReader`] decides
+//! the next step; [`Follower`] executes it on an [`EventSource`]. A slow reader loses no events: the source
+//! cuts it off, and it continues from the log, by `seq`.
 
 mod on_bus;
 mod pages;
@@ -31,7 +31,8 @@ pub(crate) use pages::Pages;
 pub use subscribed::{StreamSource, SubscriptionSource};
 pub(crate) use subscribed::{watched, written};
 
-/// The number of deliveries that may wait for the reader of a subscription; then its follower waits, and is cut off by its source.
+/// The number of deliveries that may wait for the reader of a subscription; then its follower waits, and is
+/// cut off by its source.
 const READER_CAPACITY: usize = 1024;
 /// The number of deliveries that are handed on at once.
 const AT_ONCE: usize = 256;
@@ -41,8 +42,8 @@ const BUS_CAPACITY: usize = 8192;
 /// The source of the events of a session. Its futures can be dropped while they wait: they are asked again
 /// then.
 pub trait EventSource: Send {
-    /// Begins to bring what comes, or begins again after a cut, so that nothing after [`SessionReader::known`] is missing; as a stream, nothing
-    /// after [`SessionReader::overlap`].
+    /// Begins to bring what comes, or begins again after a cut, so that nothing after
+    /// [`SessionReader::known`] is missing; as a stream, nothing after [`SessionReader::overlap`].
     fn begin(
         &mut self,
         reading: &SessionReader,
@@ -76,7 +77,7 @@ pub enum PastEvents {
 /// The reason for which a session cannot be followed on.
 #[derive(Debug, thiserror::Error)]
 pub enum FollowError {
-    /// Its events cannot be read.
+    /// The events cannot be read.
     #[error(transparent)]
     Runtime(#[from] RuntimeError),
     /// The source was cut off again before anything new came, or some events did not come.
@@ -243,7 +244,6 @@ impl<S: EventSource + 'static> Follower<S> {
 /// The parts that a follower of a session of this process needs.
 #[derive(Clone)]
 pub(crate) struct LiveSource {
-    /// The session.
     pub(crate) session: SessionId,
     /// The log in which its past is read.
     pub(crate) log: Arc<dyn SessionLog>,
@@ -276,7 +276,8 @@ pub(crate) fn live(live: LiveSource, after_seq: u64, view: View) -> Subscription
     ))
 }
 
-/// Reads a session that any process writes, starting after `after_seq`. With `follow`, it keeps reading as facts are added.
+/// Reads a session that any process writes, starting after `after_seq`. With `follow`, it keeps reading as
+/// facts are added.
 pub fn watch_log(
     log: Arc<dyn SessionLog>,
     session: SessionId,

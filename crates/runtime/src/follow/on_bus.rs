@@ -1,8 +1,9 @@
-//! A session of this process: what is committed comes by the bus, with what it means, which was derived where it was committed.
+//! A session of this process: what is committed comes by the bus, with what it means, which was derived where
+//! it was committed.
 //!
 //! It subscribes first and asks for the head of the log afterwards: what is committed in between comes twice
-//! and is passed over, instead of not at all. One that is cut off by the bus, because it was slow, begins
-//! again in the same way.
+//! and is ignored, instead of not at all. One that is cut off by the bus, because it was slow, begins again
+//! in the same way.
 
 use std::collections::VecDeque;
 
@@ -175,7 +176,7 @@ impl EventSource for BusSource {
     }
 }
 
-/// The event as a reading hears it, where its view wants it.
+/// The event as a reading hears it, if its view wants it.
 fn as_heard(event: &SystemEvent, view: View) -> Option<SourceItem> {
     match event {
         SystemEvent::Environment(fact) => Some(SourceItem::Fact(fact.clone())),
@@ -193,7 +194,7 @@ impl FollowedDriver {
     }
 }
 
-/// Waits until the session is closed or cannot continue; for ever, where that is not to be heard.
+/// Waits until the session is closed or cannot continue; for ever, if that is not to be heard.
 async fn ended(status: Option<&mut watch::Receiver<DriverStatus>>) -> Result<bool, FollowError> {
     let Some(status) = status else {
         return std::future::pending().await;

@@ -23,7 +23,7 @@ const POLL: Duration = Duration::from_millis(100);
 pub(crate) struct Pages {
     pub(crate) session: SessionId,
     pub(crate) log: Arc<dyn SessionLog>,
-    /// A fold to begin with, where it is not later than what is wanted.
+    /// A fold to begin with, if it is not later than what is wanted.
     pub(crate) remembered: Option<Arc<SessionFold>>,
 }
 

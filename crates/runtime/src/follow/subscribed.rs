@@ -1,4 +1,5 @@
-//! A session by a subscription, wherever it comes from: one that is cut off is made again, from where the reader is.
+//! A session by a subscription, wherever it comes from: one that is cut off is made again, from where the
+//! reader is.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
-//! A session log in memory: for programs that keep no sessions, and for tests of what stands above a log. It keeps every promise of
-//! [`SessionLog`] but those of a disk: it has no rows to hand out, and it goes with the last handle on it. Nothing bounds it but
-//! memory.
+//! A session log in memory: for programs that keep no sessions, and for tests of what stands above a log. It
+//! keeps every promise of [`SessionLog`] but those of a disk: it has no rows to hand out, and it goes with
+//! the last handle on it. Nothing bounds it but memory.
 
 mod search;
 mod spent;
@@ -66,8 +66,8 @@ impl MemoryLog {
         Self::default()
     }
 
-    /// A log of its own that has what this one has now. Nobody writes its sessions: it is what a disk would have if all writers had
-    /// died.
+    /// A log of its own that has what this one has now. Nobody writes its sessions: it is what a disk would
+    /// have if all writers had died.
     #[must_use]
     pub fn copy(&self) -> Self {
         let mut shared = self.lock().clone();
@@ -80,7 +80,8 @@ impl MemoryLog {
         }
     }
 
-    /// Returns all facts of a session, beginning with those that it shares with its parent. An unknown session has none.
+    /// Returns all facts of a session, beginning with those that it shares with its parent. An unknown
+    /// session has none.
     pub fn facts(&self, session: &SessionId) -> Vec<Fact> {
         let shared = self.lock();
         let stored = shared.sessions.get(session);

@@ -1,5 +1,5 @@
-//! Search in a log in memory: it looks through all messages. Words are found by their beginnings, in any case; a run of Chinese,
-//! Japanese or Korean is found wherever it stands.
+//! Search in a log in memory: it looks through all messages. Words are found by their beginnings, in any
+//! case; a run of Chinese, Japanese or Korean is found wherever it stands.
 //!
 //! It takes time in proportion to all that was said; a session log on disk has an index for that.
 
@@ -11,8 +11,8 @@ use crate::session_lists::SearchHit;
 /// The number of characters that are shown on each side of a hit.
 const AROUND: usize = 60;
 
-/// Messages that have all the words, the latest first. One that several copies of a session have is found once.
-/// Words are separated by whatever is neither a letter nor a digit; without any word nothing is found.
+/// Messages that have all the words, the latest first. One that several copies of a session have is found
+/// once. Words are separated by whatever is neither a letter nor a digit; without any word nothing is found.
 pub(super) fn find<'a>(
     sessions: impl Iterator<Item = &'a StoredSession>,
     words: &str,

@@ -1,7 +1,8 @@
 //! The spending in a log in memory, summed by session, by model or by cause. It has no calendar, so not by
 //! day.
 //!
-//! Sessions stand with the latest spending first; models and causes with the most money first, then the most tokens.
+//! Sessions stand with the latest spending first; models and causes with the most money first, then the most
+//! tokens.
 
 use std::collections::{BTreeMap, BTreeSet};
 

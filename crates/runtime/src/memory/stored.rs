@@ -1,6 +1,7 @@
 //! A session of a log in memory: its facts, and its data for lists.
 //!
-//! It keeps the promises of [`SessionLog`](crate::SessionLog) for one session; the lock is that of the whole log.
+//! It keeps the promises of [`SessionLog`](crate::SessionLog) for one session; the lock is that of the whole
+//! log.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -36,7 +37,7 @@ pub(super) struct StoredSession {
     roles: BTreeMap<OwnerId, SessionRole>,
     /// Counts the writers, from 1.
     epoch: u64,
-    /// Its writer holds a second reference.
+    /// The writer holds a second reference.
     held: Arc<()>,
 }
 
@@ -220,7 +221,8 @@ impl StoredSession {
         Ok(())
     }
 
-    /// Whether these are the next facts: numbers without a gap, of this session, and no derived event among them.
+    /// Whether these are the next facts: numbers without a gap, of this session, and no derived event among
+    /// them.
     fn check_order(&self, facts: &[Fact]) -> Result<(), LogError> {
         for (expected, fact) in (self.info.last_seq + 1..).zip(facts) {
             if fact.seq != expected {
@@ -310,12 +312,12 @@ impl StoredSession {
         self.spent.insert(seq, spent);
     }
 
-    /// Its facts after `after_seq`, as its own.
+    /// Returns the facts after `after_seq` as owned values.
     pub(super) fn after(&self, after_seq: u64) -> Vec<Fact> {
         self.page(after_seq, usize::MAX)
     }
 
-    /// Its facts after `after_seq`, as its own, `limit` of them at most.
+    /// Returns at most `limit` facts after `after_seq` as owned values.
     pub(super) fn page(&self, after_seq: u64, limit: usize) -> Vec<Fact> {
         let shared = self.shared.iter().skip_while(|fact| fact.seq <= after_seq);
         let shared = shared.map(|fact| {

@@ -17,9 +17,9 @@ pub enum Phase {
     #[default]
     #[serde(rename = "")]
     Idle,
-    /// Its model is asked.
+    /// A model call of the agent is in progress.
     Thinking,
-    /// Its tools run, or wait for a person to decide.
+    /// Tools of the agent run, or wait for a person's decision.
     Tool,
     /// The agent waits for agents that it made.
     Agent,
@@ -115,7 +115,7 @@ pub enum StreamBody {
 pub struct StreamChunk {
     /// The medium of the piece. What tools print is of the medium `tool`.
     pub medium: Medium,
-    /// The words; where a script emitted something else, its JSON text.
+    /// The words; if a script emitted something else, its JSON text.
     pub text: String,
     /// The value that a script emitted, if it is more than words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -153,8 +153,8 @@ impl StreamEvent {
         }
     }
 
-    /// The medium that it belongs to: that of a chunk, and `tool` for the life of calls. `None` for what every stream of the
-    /// agent is told: `eof`, `closed`, `interrupted`.
+    /// The medium that it belongs to: that of a chunk, and `tool` for the life of calls. `None` for what
+    /// every stream of the agent is told: `eof`, `closed`, `interrupted`.
     pub fn medium(&self) -> Option<&Medium> {
         match &self.body {
             StreamBody::Chunk(chunk) => Some(&chunk.medium),
@@ -165,7 +165,7 @@ impl StreamEvent {
         }
     }
 
-    /// Its kind, as it is written.
+    /// Returns the kind as it is written.
     pub fn kind(&self) -> &'static str {
         match &self.body {
             StreamBody::Chunk(_) => "chunk",

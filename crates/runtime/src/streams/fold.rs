@@ -1,7 +1,8 @@
 //! A pure fold that turns RuntimeEvents into the words of agents. It knows each agent's name, the agent that
 //! made it and what it is doing.
 //!
-//! One event in, at most one out, with the same `(seq, index)`: so a place in the one is a place in the other.
+//! One event in, at most one out, with the same `(seq, index)`: so a place in the one is a place in the
+//! other.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -68,8 +69,8 @@ struct Voice {
 }
 
 impl StreamFold {
-    /// Takes the next event; what an agent says by it, if one does.
-    /// Events of no agent are passed over. `agent_started` may be a word of the agent that made the new one: its call is in progress.
+    /// Applies the next event and returns the stream event that it results in, if any. Ignores events without
+    /// an agent. `agent_started` may belong to a call of the parent that is in progress.
     pub fn take(&mut self, event: &Envelope<RuntimeEvent>) -> Option<StreamEvent> {
         let id = event.agent_state_id.as_ref()?;
         if let RuntimeEvent::AgentStarted(started) = &event.event {
@@ -105,7 +106,7 @@ impl StreamFold {
         self.agents.get(id).is_some_and(|voice| voice.closed)
     }
 
-    /// An agent comes into being. Where another one gave it work by a call, that call is in progress now.
+    /// An agent comes into being. If another one gave it work by a call, that call is in progress now.
     fn started(
         &mut self,
         event: &Envelope<RuntimeEvent>,
@@ -247,7 +248,7 @@ impl Voice {
         })
     }
 
-    /// Returns the body of a chunk that came at once. The parts of an answer come again when it is whole:
+    /// Returns the body of a chunk that came at once. The parts of an answer come again when it is complete:
     /// parts that were emitted piece by piece are not emitted again.
     fn whole(&self, chunk: &Chunk) -> Option<StreamBody> {
         let is_known = chunk.tool_call_id.is_none()

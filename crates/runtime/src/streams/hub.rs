@@ -1,8 +1,9 @@
-//! The multiplexer itself: one reader of the session, which hands each event to the streams that want it. It never waits for
-//! any of them.
+//! The multiplexer itself: one reader of the session, which hands each event to the streams that want it. It
+//! never waits for any of them.
 //!
-//! Every stream is in one of two states: it takes part here, or its reader reads the log by itself ([`super::reader`]) and joins when it
-//! has all that was said. Both are decided under one lock, so that no event falls between them.
+//! Every stream is in one of two states: it takes part here, or its reader reads the log by itself
+//! ([`super::reader`]) and joins when it has all that was said. Both are decided under one lock, so that no
+//! event falls between them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -39,7 +40,6 @@ pub(super) struct StreamHubState {
     /// The state there, or before, and its place.
     pub(super) at_begin: (StreamFold, EventCursor),
     has_begun: bool,
-    /// Streams of one agent.
     by_agent: HashMap<AgentStateId, Vec<Arc<StreamSlot>>>,
     /// All others.
     others: Vec<Arc<StreamSlot>>,
@@ -92,7 +92,8 @@ impl StreamHubState {
         }
     }
 
-    /// Gives an event to the streams that want it. Those of one agent are found by its id; the others are asked.
+    /// Gives an event to the streams that want it. Those of one agent are found by its id; the others are
+    /// asked.
     fn hand_on(&mut self, event: &Arc<StreamEvent>) {
         let fold = &self.fold;
         if let Some(slots) = self.by_agent.get_mut(&event.agent_state_id) {

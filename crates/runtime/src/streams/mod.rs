@@ -1,9 +1,9 @@
-//! One session as many streams: one for each agent, each medium, or both.
+//! Splits one session into many streams: one for each agent, each medium, or both.
 //!
-//! What agents say ([`StreamEvent`]) follows from RuntimeEvents alone ([`StreamFold`]), so a session that runs elsewhere, one that
-//! is only watched and one that is replayed have the same streams. [`Streams`] reads the session once for all of them. Each
-//! stream has a bound and a [`SlowReaderPolicy`] of its own, can be opened before or after its agent exists, and from any `seq`; a slow
-//! reader holds up nobody.
+//! What agents say ([`StreamEvent`]) follows from RuntimeEvents alone ([`StreamFold`]), so a session that
+//! runs elsewhere, one that is only watched and one that is replayed have the same streams. [`Streams`] reads
+//! the session once for all of them. Each stream has a bound and a [`SlowReaderPolicy`] of its own, can be
+//! opened before or after its agent exists, and from any `seq`; a slow reader holds up nobody.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -58,7 +58,7 @@ use reader::CatchUp;
 /// The reason for which a stream ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StreamEnd {
-    /// Its agent is gone.
+    /// The agent is closed.
     AgentClosed,
     /// The session was closed.
     SessionEnded,
@@ -86,7 +86,8 @@ pub async fn watched_streams(
     Streams::of(watched(runtime, session, View::Runtime), after_seq).await
 }
 
-/// One session as many streams. Clones refer to the same multiplexer; it stops reading when they and all streams are gone.
+/// A multiplexer that splits one session into streams. Clones refer to the same multiplexer; it stops reading
+/// when they and all streams are gone.
 #[derive(Clone)]
 pub struct Streams {
     shared: Arc<StreamsShared>,
@@ -108,8 +109,9 @@ impl StreamsShared {
 }
 
 impl Streams {
-    /// The streams of a session, from after `after_seq`. When it returns, all agents that are there are known. Names and what
-    /// agents are doing come from the beginning of the session, which is read once for that.
+    /// The streams of a session, from after `after_seq`. When it returns, all agents that are there are
+    /// known. Names and what agents are doing come from the beginning of the session, which is read once for
+    /// that.
     ///
     /// # Errors
     /// Returns an error if the session cannot be read.
@@ -142,8 +144,8 @@ impl Streams {
         self.open_from(select, policy, StreamStart::Start)
     }
 
-    /// Opens a stream from anywhere. What is there already is read from the log, for this stream alone, until it is where the
-    /// others are.
+    /// Opens a stream from anywhere. What is there already is read from the log, for this stream alone, until
+    /// it is where the others are.
     pub fn open_from(&self, select: Select, policy: SlowReaderPolicy, from: StreamStart) -> AgentStream {
         let slot = Arc::new(StreamSlot::new(select, policy));
         let mut state = self.shared.hub.lock();

@@ -19,7 +19,6 @@ use agentx_session::EventCursor;
 pub(super) struct StreamSlot {
     /// The selection of events that the stream is of.
     pub(super) select: Select,
-    /// The policy for a slow reader.
     pub(super) policy: SlowReaderPolicy,
     /// Wakes the reader.
     pub(super) news: Notify,
@@ -75,7 +74,8 @@ impl StreamSlot {
         self.lock().skip = place;
     }
 
-    /// Takes in an event. `false`: nothing more is wanted of the multiplexer, as the stream is cut off or over.
+    /// Takes in an event. `false`: nothing more is wanted of the multiplexer, as the stream is cut off or
+    /// over.
     pub(super) fn push(&self, event: &Arc<StreamEvent>, fold: &StreamFold) -> bool {
         let mut queue = self.lock();
         if event.place() <= queue.skip {

@@ -1,7 +1,8 @@
-//! The reader's end of one stream: what waits for it, or, where it is behind, what the log has.
+//! The reader's end of one stream: what waits for it, or, if it is behind, what the log has.
 //!
-//! A reader with [`SlowReaderPolicy::Lossless`] that is further behind than its bound is cut off, continues from the log with a copy of the fold as
-//! it was there, and takes part again when it has caught up. It gets each event once and in order anyway.
+//! A reader with [`SlowReaderPolicy::Lossless`] that is further behind than its bound is cut off, continues
+//! from the log with a copy of the fold as it was there, and takes part again when it has caught up. It gets
+//! each event once and in order anyway.
 
 use std::sync::Arc;
 
@@ -21,7 +22,7 @@ pub struct AgentStream {
     pub(super) slot: Arc<StreamSlot>,
     /// The reader's own way through the log, while it is behind the others.
     pub(super) behind: Option<Box<CatchUp>>,
-    /// The end of the stream, once the reader was told.
+    /// The end of the stream, once the reader was notified.
     pub(super) ended: Option<StreamEnd>,
 }
 
@@ -66,7 +67,8 @@ impl AgentStream {
         }
     }
 
-    /// Moves the next events to the end of `out`: at least one, at most `limit`. Returns how many; 0 at the end.
+    /// Moves the next events to the end of `out`: at least one, at most `limit`. Returns how many; 0 at the
+    /// end.
     pub async fn next_many(&mut self, out: &mut Vec<Arc<StreamEvent>>, limit: usize) -> usize {
         let limit = limit.max(1);
         if self.behind.is_none() {
@@ -87,7 +89,8 @@ impl AgentStream {
         1 + more
     }
 
-    /// The number of events that were dropped because newer ones came: with [`SlowReaderPolicy::Latest`] alone.
+    /// The number of events that were dropped because newer ones came: with [`SlowReaderPolicy::Latest`]
+    /// alone.
     pub fn dropped(&self) -> u64 {
         self.slot.dropped()
     }
@@ -113,7 +116,7 @@ impl AgentStream {
             if self.ended.is_some() || self.join() {
                 return None;
             }
-            // What is new replaces what waits, also where it is read from the log.
+            // What is new replaces what waits, also if it is read from the log.
             let is_latest = matches!(self.slot.policy, SlowReaderPolicy::Latest(_));
             let behind = self.behind.as_mut()?;
             let event = match behind.follower.try_next() {
@@ -191,7 +194,7 @@ impl CatchUp {
         (said.place() > self.from).then(|| Arc::new(said))
     }
 
-    /// The end, where the session gives nothing more to one who reads on its own.
+    /// The end, if the session gives nothing more to one who reads on its own.
     fn over(&self, error: Option<FollowError>, shared: &StreamsShared) -> StreamEnd {
         let known = self.follower.position();
         match error {

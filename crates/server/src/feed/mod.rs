@@ -46,7 +46,7 @@ const TAIL_BYTES: usize = 64 * 1024;
 pub struct Frame {
     /// The place.
     pub place: EventCursor,
-    /// Its JSON.
+    /// The JSON of the event.
     pub text: Utf8Bytes,
     /// The agent that it is of.
     pub agent: Option<AgentStateId>,
@@ -57,7 +57,8 @@ pub struct Frame {
 impl Frame {
     /// Returns the tag of the event, as the text has it.
     pub fn tag(&self) -> &str {
-        // Quotes inside strings are escaped, so this cannot be found in one; and only the payload comes after it.
+        // Quotes inside strings are escaped, so this cannot be found in one; and only the payload comes after
+        // it.
         const BEFORE: &str = ",\"event\":\"";
         let text = self.text.as_str();
         let rest = text.find(BEFORE).map_or("", |at| &text[at + BEFORE.len()..]);

@@ -1,4 +1,4 @@
-//! One reader of one session: first from the log, at its own pace, then from the feed, without gaps or
+//! A reader of one session: first from the log, at its own pace, then from the feed, without gaps or
 //! duplicates.
 
 use std::sync::Arc;

@@ -62,7 +62,7 @@ pub(super) struct Replay {
 
 impl Replay {
     pub(super) fn new(source: Arc<dyn FactSource>, share: ReplayShare, start: &FeedStart) -> Self {
-        // An event of which a part is known is derived again, and what is known of it passed over.
+        // An event of which a part is known is derived again, and what is known of it ignored.
         let known = start.after.whole();
         let mut fold = source.fold(start.view, known);
         fold.skip_to(known);

@@ -1,4 +1,5 @@
-//! Feeds without a server: who joins where, what is kept, and any mix of publishing and reading against the log.
+//! Feeds without a server: who joins where, what is kept, and any mix of publishing and reading against the
+//! log.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

@@ -25,7 +25,7 @@ use super::{ApiError, HandlerState};
 /// The number of bytes that are read at once.
 const PIECE: u64 = 256 << 10;
 
-/// Of which session.
+/// The session.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct BlobQuery {
     /// A session that has the blob and that the caller may see.

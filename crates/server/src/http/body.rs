@@ -41,7 +41,6 @@ struct BodyRead {
     _turn: FairPermit,
 }
 
-/// A body of JSON.
 pub(crate) struct JsonBody<T>(pub(crate) T);
 
 /// A body of JSON that may be left out.

@@ -12,7 +12,6 @@ use super::ApiError;
 pub(crate) struct Cursor {
     /// The time of the last change.
     pub(crate) at: Timestamp,
-    /// The id of the session.
     pub(crate) id: SessionId,
     /// The number of sessions with that time that were already returned.
     pub(crate) tied: usize,

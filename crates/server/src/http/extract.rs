@@ -85,7 +85,7 @@ roles! {
     Owning = Own;
 }
 
-/// The `{id}` of the path, where it names something other than a session.
+/// The `{id}` of the path, if it names something other than a session.
 pub(crate) struct PathId(pub(crate) String);
 
 /// The query of the request.

@@ -49,7 +49,7 @@ pub(crate) struct EventsQuery {
     #[serde(default)]
     #[schemars(with = "Option<String>")]
     agents: CommaList<AgentStateId>,
-    /// Of what agents stream, only these media: names, with commas between them.
+    /// The media of agent streams to include: names, separated by commas.
     #[serde(default)]
     #[schemars(with = "Option<String>")]
     media: CommaList<Medium>,

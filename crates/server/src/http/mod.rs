@@ -84,9 +84,9 @@ pub fn openapi() -> serde_json::Value {
 /// A route as tests see it.
 #[derive(Clone, Debug)]
 pub struct ListedRoute {
-    /// Its method.
+    /// The method.
     pub method: Method,
-    /// Its path.
+    /// The path.
     pub path: &'static str,
     /// Whom it is for.
     pub needs: Needs,

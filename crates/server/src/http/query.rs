@@ -51,7 +51,7 @@ impl<const USUAL: u64, const MOST: u64> JsonSchema for PageLimit<USUAL, MOST> {
     }
 }
 
-/// Values with commas between them; nothing between two of them is no value.
+/// Values with commas between them; nothing between two of them is not a value.
 #[derive(Clone, Debug)]
 pub(crate) struct CommaList<T>(pub(crate) Vec<T>);
 

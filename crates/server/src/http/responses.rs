@@ -12,7 +12,6 @@ use serde_json::{Value, json};
 use super::ApiError;
 use super::describe::{HandlerResponse, Operation};
 
-/// JSON.
 pub(crate) struct JsonResponse<T>(pub(crate) T);
 
 /// JSON about a created resource, with its location.

@@ -1,4 +1,4 @@
-//! One row of the table of routes: its handler as a route of axum, and as a description.
+//! A row of the table of routes: its handler as a route of axum, and as a description.
 
 use axum::handler::Handler;
 use axum::http::Method;

@@ -258,7 +258,6 @@ pub(super) async fn create(
     Ok(state.create_by(caller, config).await?)
 }
 
-/// Deletes a session.
 pub(super) async fn delete<R>(app: &HandlerState, at: &SessionAs<R>) -> Result<(), ApiError> {
     Ok(app.state.delete(&at.caller, &at.session).await?)
 }

@@ -37,7 +37,8 @@ pub(crate) struct SessionPage {
 /// A new session: with `config`, or with `agent` and overrides of its file.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct CreateRequest {
-    /// Its agent, whole. The server puts its own tools in, and the member's workspace is the server's.
+    /// The complete configuration of the agent. The server inserts its own tools, and the member's workspace
+    /// is the server's.
     #[serde(default)]
     config: Option<AgentConfig>,
     /// The name of an agent that the server's files describe.

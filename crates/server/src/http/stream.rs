@@ -101,7 +101,6 @@ fn connection_state(session: &SessionId, visitor: bool) -> String {
     format!("event: {tag}\ndata: {frame}\n\n")
 }
 
-/// Writes the event id of a cursor.
 fn write_id(view: WireView, EventCursor { seq, index }: EventCursor, out: &mut String) {
     use std::fmt::Write as _;
     // Writing to memory has no way to fail.
@@ -274,7 +273,7 @@ impl Drop for LiveStream {
     }
 }
 
-/// Formats a notice, which is no event: it has no id, so no reader resumes from it.
+/// Formats a notice, which is not an event: it has no id, so no reader resumes from it.
 fn notice(notice: &ServerNotice) -> String {
     let json = serde_json::to_string(notice).unwrap_or_default();
     format!("event: {}\ndata: {json}\n\n", notice.tag())

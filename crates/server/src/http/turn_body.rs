@@ -14,7 +14,7 @@ use crate::fair_semaphore::FairPermit;
 
 /// Maximum size of an answer that ends the turn at once.
 const SMALL: u64 = 256 << 10;
-/// The size of a piece. Each piece is copied, so that a queued piece does not keep the whole answer in
+/// The size of a piece. Each piece is copied, so that a queued piece does not keep the complete answer in
 /// memory.
 const PIECE: usize = 64 << 10;
 

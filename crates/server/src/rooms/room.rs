@@ -1,4 +1,4 @@
-//! One session that people share.
+//! A session that people share.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -20,7 +20,7 @@ use crate::wheel::{Patience, Wheel};
 /// The number of folds that are kept for those who come back.
 const LENSES: usize = 4;
 
-/// One session that people share. It stays as long as it is used, and for a while after.
+/// A session that people share. It stays as long as it is used, and for a while after.
 pub struct Room {
     id: SessionId,
     owner: OwnerId,
@@ -53,7 +53,6 @@ struct RunningSession {
     opened: mpsc::Sender<Subscription>,
 }
 
-/// The parts of a room.
 pub(crate) struct RoomParts {
     pub(crate) id: SessionId,
     pub(crate) owner: OwnerId,

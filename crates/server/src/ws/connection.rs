@@ -1,4 +1,4 @@
-//! One WebSocket connection, from `hello` to its end: one task that reads and writes at the same time.
+//! A WebSocket connection, from `hello` to its end: one task that reads and writes at the same time.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -29,9 +29,9 @@ pub(super) struct SocketShared {
     pub(super) outbox: Arc<Outbox<WriterTask>>,
     /// The number of bytes that it may still send.
     pub(super) allowance: Arc<Allowance>,
-    /// Its place among the connections of the server.
+    /// The connection's place in the server's limit.
     pub(super) permit: Option<Permit>,
-    /// Its address, as it is counted.
+    /// The address, as it is counted.
     pub(super) address: String,
     /// The subscriptions. The reading half adds them, the writing half removes those that ended.
     subscriptions: Mutex<HashMap<SessionId, WireView>>,

@@ -76,7 +76,7 @@ pub(super) struct SocketOpening {
     nonce: Option<String>,
     /// The kind of the connection.
     channel: ConnectionChannel,
-    /// Its place among the connections of the server.
+    /// The connection's place in the server's limit.
     permit: Option<Permit>,
     /// The client's address, as it is counted.
     address: String,

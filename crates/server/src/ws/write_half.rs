@@ -34,7 +34,6 @@ pub(super) enum WriterTask {
     Detach(SessionId),
 }
 
-/// A subscription of the client.
 pub(super) struct ClientSubscription {
     pub(super) session: SessionId,
     pub(super) reader: FeedReader,

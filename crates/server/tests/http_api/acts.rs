@@ -219,7 +219,8 @@ async fn who_drives_is_asked_over_http_too() {
         (stale.status, stale.code().as_str()),
         (StatusCode::CONFLICT, "stale_epoch")
     );
-    // Ann drives, but she is not there; Bob may not take that for granted before she has been gone for a while.
+    // Ann drives, but she is not there; Bob may not take that for granted before she has been gone for a
+    // while.
     let other = desk
         .post(&path, &json!({"content": "me"}))
         .by(&desk.bob)

@@ -1,4 +1,5 @@
-//! The description: it has every route, every name in it leads somewhere, and what the server answers is what it says.
+//! The description: it has every route, every name in it leads somewhere, and what the server answers is what
+//! it says.
 
 use agentx_server::http::{openapi, routes};
 use serde_json::{Value, json};

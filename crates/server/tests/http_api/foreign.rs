@@ -1,4 +1,5 @@
-//! Requests of a member about what is not theirs: blobs by their digest, ids by their beginning, words of others, copies.
+//! Requests of a member about what is not theirs: blobs by their digest, ids by their beginning, words of
+//! others, copies.
 
 use axum::http::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -98,7 +99,8 @@ async fn nothing_of_anothers_session_is_had_by_knowing_its_names() {
     }
 }
 
-/// Searches and lists show nothing of others, whatever is searched for, and none of it is too strange to be answered.
+/// Searches and lists show nothing of others, whatever is searched for, and none of it is too strange to be
+/// answered.
 #[tokio::test]
 async fn searches_and_lists_show_nothing_of_others() {
     let desk = Desk::new().await;

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::http_api::desk::{Desk, Reply, wide};
 
-/// One attack: requests before, during and after the agent is told to run a command.
+/// An attack: requests before, during and after the agent runs a command.
 #[derive(Default)]
 struct Attempt {
     name: &'static str,

@@ -1,5 +1,5 @@
-//! The server's HTTP, asked as clients ask it: every route with every kind of caller, lists, tags, ranges, streams, and the
-//! description that is made of the same table.
+//! The server's HTTP, asked as clients ask it: every route with every kind of caller, lists, tags, ranges,
+//! streams, and the description that is made of the same table.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

@@ -143,7 +143,7 @@ fn answer() -> impl Strategy<Value = Value> {
     })
 }
 
-/// What people do to sessions besides saying something and changing the configuration.
+/// Requests of people besides messages and changes of the configuration.
 fn request() -> impl Strategy<Value = What> {
     let role = prop::sample::select(vec!["own", "drive", "approve", "watch"]);
     let person = prop::sample::select(vec!["ann", "bob", "vera", VISITORS, "own_local"]);
@@ -242,7 +242,7 @@ fn all_of(config: &AgentConfig) -> Vec<&AgentConfig> {
     all
 }
 
-/// What became of a sequence.
+/// The outcome of a sequence.
 #[derive(Debug, Default)]
 struct Outcome {
     /// Requests that were taken, by their kind.
@@ -586,8 +586,8 @@ impl Trial {
     }
 }
 
-/// A call that an agent judges more freely than within these bounds. Whoever drives the operator's session may
-/// have people asked where nobody was: there what cannot be read is refused.
+/// A call that an agent judges more freely than within these bounds. Whoever drives the operator's session
+/// may have people asked where nobody was: there what cannot be read is refused.
 fn freer(agent: &AgentConfig, bounds: &AgentConfig, is_own: bool) -> Option<String> {
     let asking = AgentConfig {
         approval: agent.approval,
@@ -641,7 +641,7 @@ fn no_sequence_of_requests_has_a_call_judged_more_freely_than_the_settings_do() 
     assert_eq!(taken.get("import"), Some(&0), "only the operator imports");
 }
 
-/// Which requests of random sequences are taken depends on chance: each kind is taken here.
+/// Checks each kind of request, because chance decides which ones random sequences accept.
 #[tokio::test(flavor = "multi_thread")]
 async fn each_kind_of_request_is_taken_from_who_may_send_it() {
     let mut runner = TestRunner::deterministic();

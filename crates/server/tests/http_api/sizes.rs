@@ -427,7 +427,7 @@ async fn a_message_that_is_sent_again_may_say_another_time() {
     answered(&other, 422, "key_reused");
 }
 
-/// A large answer is held until it is sent, one of each person; others go on.
+/// A large answer is held until it is sent, one of each person; others continue.
 #[tokio::test]
 async fn one_large_state_of_a_person_is_held_at_a_time() {
     let desk = Desk::new().await;

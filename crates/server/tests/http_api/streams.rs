@@ -1,4 +1,4 @@
-//! Events as pages and as streams: the same events either way, and a stream goes on where it broke off.
+//! Events as pages and as streams: the same events either way, and a stream continues where it broke off.
 
 use axum::body::BodyDataStream;
 use axum::http::StatusCode;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::http_api::desk::{Ask, Desk, wide};
 
-/// One event of a stream.
+/// An event of a stream.
 #[derive(Clone, Debug, PartialEq)]
 struct Said {
     id: Option<String>,
@@ -87,7 +87,7 @@ async fn pages(desk: &Desk, session: &str, view: &str, limit: usize) -> Vec<Valu
 async fn a_page_and_a_stream_have_the_same_events() {
     let desk = Desk::new().await;
     let session = desk.session(&desk.ann).await;
-    // So long that later pages go on from earlier ones.
+    // So long that later pages continue from earlier ones.
     for _ in 0..16 {
         desk.say(&desk.ann, &session, json!("hello")).await;
     }

@@ -138,7 +138,7 @@ async fn every_route_asks_who_it_is() {
                 }
                 None => {
                     let may = ![StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN].contains(&reply.status);
-                    // The sample of this one is no signature.
+                    // The sample of this one is not a signature.
                     let is_sample = route.path == "/v1/auth/token";
                     assert!(may || is_sample, "{at}: {} {:?}", reply.status, reply.body);
                 }
@@ -147,7 +147,7 @@ async fn every_route_asks_who_it_is() {
     }
 }
 
-/// A run was cut off: whoever only looks, by whichever route, has nothing go on.
+/// A run was cut off: whoever only looks, by whichever route, has nothing continue.
 #[test]
 fn no_route_goes_on_with_a_run_for_somebody_who_only_looks() {
     let runtime = || tokio::runtime::Runtime::new().unwrap();

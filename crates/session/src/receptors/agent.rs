@@ -1,5 +1,5 @@
-//! AgentReceptor: agents come into being and go. What it says of an agent is said in that agent's name: the fold names the one
-//! that `agent_spawned` and `agent_closed` speak of, whoever they are addressed to.
+//! AgentReceptor: agents come into being and go. What it says of an agent is said in that agent's name: the
+//! fold names the one that `agent_spawned` and `agent_closed` speak of, whoever they are addressed to.
 
 use agentx_types::{
     AgentConfig, AgentDestroyed, AgentReady, AgentStarted, AgentStateId, Envelope, EnvironmentEvent,
@@ -16,7 +16,8 @@ use super::Receptor;
 /// | `agent_spawned` | `agent_started` with its parent, `agent_ready` |
 /// | `agent_closed` | `agent_destroyed` |
 ///
-/// The receptor has no state: if a log spawns an agent twice, it emits `agent_started` twice. The tree keeps the first agent.
+/// The receptor has no state: if a log spawns an agent twice, it emits `agent_started` twice. The tree keeps
+/// the first agent.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AgentReceptor {}
 

@@ -1,4 +1,5 @@
-//! ErrorReceptor: what went wrong, as data for people and programs. A failing tool is not an error: the model reads it.
+//! ErrorReceptor: what went wrong, as data for people and programs. A failing tool is not an error: the model
+//! reads it.
 
 use agentx_types::{Envelope, EnvironmentEvent, ErrorRaised, RuntimeEvent};
 
@@ -6,9 +7,9 @@ use super::Receptor;
 
 /// Emits `error`.
 ///
-/// `error` of a log ends what it is about; `recoverable` says whether trying again may help. `attempt_failed` ends nothing: its event is
-/// recoverable and says, in milliseconds, when the next attempt is made and when the last one gives up; `None` in both for any
-/// other error. It remembers nothing.
+/// `error` of a log ends what it is about; `recoverable` says whether trying again may help. `attempt_failed`
+/// ends nothing: its event is recoverable and says, in milliseconds, when the next attempt is made and when
+/// the last one gives up; `None` in both for any other error. It remembers nothing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ErrorReceptor {}
 
@@ -22,7 +23,8 @@ impl Receptor for ErrorReceptor {
                 retry_in_ms: None,
                 gives_up_in_ms: None,
             },
-            // One attempt that failed ends nothing: the call ends with an `error` of its own when no attempt is left.
+            // One attempt that failed ends nothing: the call ends with an `error` of its own when no attempt
+            // is left.
             EnvironmentEvent::AttemptFailed(failed) => ErrorRaised {
                 code: failed.code.clone(),
                 message: failed.message.clone(),

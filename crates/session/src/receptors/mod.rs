@@ -1,13 +1,13 @@
-//! Receptors: what an EnvironmentEvent means to the system. Each is a pure fold over the facts of one session; each
-//! RuntimeEvent has exactly one emitter among them and the bridge.
+//! Receptors: what an EnvironmentEvent means to the system. Each is a pure fold over the facts of one
+//! session; each RuntimeEvent has exactly one emitter among them and the bridge.
 //!
-//! The fold of a session owns one [`Receptors`] and feeds it every committed fact. What concerns an agent is kept by its
-//! `agent_state_id`; a fact that should name an agent and names none means nothing to anyone.
+//! The fold of a session owns one [`Receptors`] and feeds it every committed fact. What concerns an agent is
+//! kept by its `agent_state_id`; a fact that should name an agent and names none means nothing to anyone.
 //!
 //! How a receptor is written:
 //!
-//! - It looks at facts alone. It knows no agent and no other receptor; what follows from the agent's own decisions is the
-//!   [bridge](crate::bridge)'s.
+//! - It looks at facts alone. It knows no agent and no other receptor; what follows from the agent's own
+//!   decisions is the [bridge](crate::bridge)'s.
 //! - Its memory is what its next events depend on, and is let go when that is over: the log may have a
 //!   million facts.
 //! - A log may say anything (a process died in the middle, a newer program wrote it). A receptor passes over
@@ -40,14 +40,16 @@ pub use transport::TransportReceptor;
 pub trait Receptor {
     /// Takes the next fact of the session and pushes what it means onto `out`.
     ///
-    /// `out` may hold events of receptors that were asked before: it is added to. Most facts mean nothing to most receptors.
+    /// `out` may hold events of receptors that were asked before: it is added to. Most facts mean nothing to
+    /// most receptors.
     fn receive(&mut self, fact: &Envelope<EnvironmentEvent>, out: &mut Vec<RuntimeEvent>);
 }
 
 /// All seven, in one fixed order, so that a fact always means the same events in the same order.
 ///
-/// The order is from the outside in: session, agent, transport; then what arrived (stream, tool), then what went wrong
-/// (error); the conversation last, so that its end comes after the message, the result or the error that ended it.
+/// The order is from the outside in: session, agent, transport; then what arrived (stream, tool), then what
+/// went wrong (error); the conversation last, so that its end comes after the message, the result or the
+/// error that ended it.
 ///
 /// ```
 /// use agentx_session::receptors::{Receptor, Receptors};
@@ -70,8 +72,8 @@ pub struct Receptors {
 }
 
 impl Receptors {
-    /// Takes the next fact where only what is remembered is wanted, as when a session is opened. Those that remember nothing
-    /// are not asked, and of pieces of text only what stands with them is noted.
+    /// Takes the next fact where only what is remembered is wanted, as when a session is opened. Those that
+    /// remember nothing are not asked, and of pieces of text only what stands with them is noted.
     ///
     /// After it, all that is remembered is what [`receive`](Receptor::receive) would have left:
     /// `what_is_only_noted_is_remembered_the_same`. Session, agent, transport and error receptors have no

@@ -75,7 +75,7 @@ fn updated(change: SessionChange) -> RuntimeEvent {
     by(None, change)
 }
 
-/// A change that this person caused, where it is not the owner of the session.
+/// A change that this person caused, if it is not the owner of the session.
 fn by(person: Option<&OwnerId>, change: SessionChange) -> RuntimeEvent {
     SessionUpdated {
         change,
@@ -85,8 +85,8 @@ fn by(person: Option<&OwnerId>, change: SessionChange) -> RuntimeEvent {
 }
 
 /// The part of the configuration that a change touches, by its field's name. Names are part of the protocol:
-/// front ends ask for the state again where one of them concerns what they show. What decides about calls is
-/// one name, `rules`, whoever set it.
+/// front ends ask for the state again if one of them concerns what they show. What decides about calls is one
+/// name, `rules`, whoever set it.
 fn part_of(change: &ConfigChange) -> &'static str {
     match change {
         ConfigChange::Model(_) => "model",

@@ -1,8 +1,9 @@
-//! StreamReceptor: a model's answer as it arrives, and what the model will read about its calls. Starts and stops pair up
-//! whatever dies: a message that never ended is stopped by whatever shows that it cannot continue.
+//! StreamReceptor: a model's answer as it arrives, and what the model will read about its calls. Starts and
+//! stops pair up whatever dies: a message that never ended is stopped by whatever shows that it cannot
+//! continue.
 //!
-//! What an answer comes to is told while it comes and before anybody knows whether it will be whole: deltas are told as they
-//! are, and a front end takes them back where `message_stop` says `broken` or `interrupted`. The whole answer comes from the bridge.
+//! Deltas are emitted before it is known whether the answer completes; a front end withdraws them if
+//! `message_stop` says `broken` or `interrupted`. The complete answer comes from the bridge.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,7 +30,8 @@ use super::Receptor;
 /// | `interrupted` | `message_stop` where one is open, then `interrupted` |
 /// | `error` | `message_stop` (`broken`) where one is open |
 ///
-/// Between two `message_start` of an agent there is exactly one `message_stop`. Facts without an agent mean nothing here.
+/// Between two `message_start` of an agent there is exactly one `message_stop`. Facts without an agent mean
+/// nothing here.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StreamReceptor {
     agents: BTreeMap<AgentStateId, StreamMemory>,
@@ -166,7 +168,8 @@ impl StreamMemory {
         );
     }
 
-    /// A call has its result. A second result, and one of a call that nobody asked for, is what no model reads (invariant 8).
+    /// A call has its result. A second result, and one of a call that nobody asked for, is what no model
+    /// reads (invariant 8).
     fn answer(&mut self, result: &ToolResult, out: &mut Vec<RuntimeEvent>) {
         if self.calls.remove(&result.tool_call_id) {
             let (tool_call_id, is_error) = (result.tool_call_id.clone(), result.is_error);
@@ -181,7 +184,8 @@ impl StreamMemory {
         }
     }
 
-    /// The answer that comes in ends, however it does. Says nothing if none is open, so that it may be called wherever one cannot continue.
+    /// The answer that comes in ends, however it does. Says nothing if none is open, so that it may be called
+    /// wherever one cannot continue.
     fn stop(&mut self, stop_reason: StopReason, out: &mut Vec<RuntimeEvent>) {
         let Some(message) = self.message.take() else {
             return;

@@ -1,8 +1,9 @@
 //! The parts that the table tests of the receptors share: facts by short names, and one `check` that feeds a
 //! table to a receptor. Fact number N of a table has `seq` N and happens N seconds after the epoch.
 //!
-//! Compiled for tests alone. A new event of a receptor has to come up in [`a_long_session`]: by it, three tests hold all receptors
-//! together (one emitter for each event, the same memory whether heard or noted, taken up again between any two facts).
+//! Compiled for tests alone. A new event of a receptor has to come up in [`a_long_session`]: by it, three
+//! tests hold all receptors together (one emitter for each event, the same memory whether heard or noted,
+//! taken up again between any two facts).
 
 use std::sync::Arc;
 

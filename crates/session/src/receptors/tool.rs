@@ -1,6 +1,6 @@
-//! ToolReceptor: the life of each tool call, once per step: planned, executing, its output, completed or failed.
-//! Names and arguments are kept from the model's call until they are used; a finished call is forgotten, so a second result
-//! meets an unknown call and means nothing.
+//! ToolReceptor: the life of each tool call, once per step: planned, executing, its output, completed or
+//! failed. Names and arguments are kept from the model's call until they are used; a finished call is
+//! forgotten, so a second result meets an unknown call and means nothing.
 
 use std::collections::BTreeMap;
 
@@ -16,15 +16,16 @@ use serde_json::Value;
 use super::Receptor;
 
 /// Maximum number of characters of a failure to show beside the call; the whole of it is in `tool_result`. Of
-/// a longer one the beginning and the end are shown: where calls stand inside each other, the last words say
+/// a longer one the beginning and the end are shown: if calls stand inside each other, the last words say
 /// why.
 const SHOWN_CHARS: usize = 480;
 /// The number of those characters that are its beginning.
 const HEAD_CHARS: usize = 160;
 
-/// Emits `tool_planned`, `tool_executing`, `tool_output`, `tool_completed`, `tool_failed`, `job_finished`, `command_finished`.
+/// Emits `tool_planned`, `tool_executing`, `tool_output`, `tool_completed`, `tool_failed`, `job_finished`,
+/// `command_finished`.
 ///
-/// A call goes one way, and each step is told once:
+/// A call goes one way, and each step is reported once:
 ///
 /// | fact | event | from then on |
 /// | --- | --- | --- |
@@ -34,9 +35,10 @@ const HEAD_CHARS: usize = 160;
 /// | `tool_output_chunk` | `tool_output` | |
 /// | `tool_result` | `tool_completed`, or `tool_failed` with how | it is forgotten |
 ///
-/// A call that is denied, refused or answered by the agent itself goes from asked to its result. One of an answer that broke off is
-/// forgotten without an end, because nobody answers it. Durations are milliseconds from `action_started` to the result, by the
-/// times of the facts; of `delegate`, from the call; 0 if nothing ran.
+/// A call that is denied, refused or answered by the agent itself goes from asked to its result. One of an
+/// answer that broke off is forgotten without an end, because nobody answers it. Durations are milliseconds
+/// from `action_started` to the result, by the times of the facts; of `delegate`, from the call; 0 if nothing
+/// ran.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolReceptor {
     agents: BTreeMap<AgentStateId, OpenCalls>,
@@ -61,11 +63,11 @@ struct OpenCall {
 /// The progress of a call.
 #[derive(Clone, Debug, PartialEq)]
 enum CallProgress {
-    /// Its arguments stream in.
+    /// The arguments are being streamed.
     Announced,
     /// The model has asked for it, with these arguments, then.
     Asked(Value, Timestamp),
-    /// It runs since then.
+    /// The call has run since this time.
     Runs(Timestamp),
 }
 
@@ -141,8 +143,8 @@ impl OpenCalls {
         }
     }
 
-    /// Forgets calls of the stream that ends here without their arguments, and all of them where it breaks off: the model
-    /// may not have meant them yet.
+    /// Forgets calls of the stream that ends here without their arguments, and all of them where it breaks
+    /// off: the model may not have meant them yet.
     fn drop_unmeant(&mut self, stop_reason: StopReason) {
         let broken = matches!(stop_reason, StopReason::Broken | StopReason::Interrupted);
         for id in self.in_stream.drain(..) {
@@ -242,8 +244,8 @@ impl OpenCalls {
     }
 }
 
-/// Returns the status of a failed call; `None` if it did not fail. A result that is marked as an error has failed
-/// even with the status `success`; any other status counts, whatever the mark says.
+/// Returns the status of a failed call; `None` if it did not fail. A result that is marked as an error has
+/// failed even with the status `success`; any other status counts, whatever the mark says.
 fn failure_of(result: &ToolResult) -> Option<ToolStatus> {
     match (result.is_error, result.status) {
         (false, ToolStatus::Success) => None,
@@ -252,7 +254,8 @@ fn failure_of(result: &ToolResult) -> Option<ToolStatus> {
     }
 }
 
-/// The words of a failure as they are shown: whole up to [`SHOWN_CHARS`] characters, else both ends with `…` between them.
+/// The words of a failure as they are shown: whole up to [`SHOWN_CHARS`] characters, else both ends with `…`
+/// between them.
 fn shorten_failure(content: &[ContentPart]) -> String {
     let text: String = content.iter().filter_map(ContentPart::as_text).collect();
     let Some(too_many) = text.chars().count().checked_sub(SHOWN_CHARS + 1) else {

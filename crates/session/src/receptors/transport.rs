@@ -20,7 +20,8 @@ use super::Receptor;
 /// | `disconnected` | `connection_lost`; with `retry_in_ms`, then `reconnecting` in so many milliseconds |
 /// | `timer_fired` of the heartbeat | `heartbeat` |
 ///
-/// It has no memory: two losses of one connection are reported twice. Facts count whether or not they name an agent.
+/// It has no memory: two losses of one connection are reported twice. Facts count whether or not they name an
+/// agent.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TransportReceptor {}
 

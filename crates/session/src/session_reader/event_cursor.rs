@@ -1,5 +1,5 @@
-//! The place of an event in its session. Everybody who follows a session keeps one of these, and passes over
-//! what is not after it.
+//! The place of an event in its session. Everybody who follows a session keeps one of these, and ignores what
+//! is not after it.
 
 use agentx_types::Envelope;
 

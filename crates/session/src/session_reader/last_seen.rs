@@ -1,6 +1,6 @@
-//! The last event that a reader has of a session. A source that begins again brings it once more, and so shows that its log is the one
-//! that was read before: a log that went back, because the machine lost power or an old copy was put in its place, has another event
-//! there, or none.
+//! The last event that a reader has of a session. A source that begins again brings it once more, and so
+//! shows that its log is the one that was read before: a log that went back, because the machine lost power
+//! or an old copy was put in its place, has another event there, or none.
 
 use std::sync::Arc;
 
@@ -55,7 +55,7 @@ impl LastSeen {
         self.place().is_some_and(|(_, seq)| seq > head)
     }
 
-    /// Of which session it is, and its `seq`.
+    /// Returns the session and the `seq` of the last event.
     pub(super) fn place(&self) -> Option<(SessionId, u64)> {
         Some(match self.last.as_ref()? {
             Last::Fact(fact) => (fact.session_id.clone(), fact.seq),

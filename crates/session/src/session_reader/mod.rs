@@ -22,19 +22,22 @@ pub use view::{Delivery, Fact, View};
 
 /// A session as one reader sees it: the log, then what happens.
 ///
-/// It keeps a place, passes over what was seen, folds facts to their meaning if nobody else has done so, goes back to the log
-/// after a cut, and says once that it has caught up. It does no I/O. Its methods are of three kinds:
+/// It keeps a position, ignores events that it has seen, folds facts if nobody else has done so, returns to
+/// the log after a cut, and reports once that it has caught up. It does no I/O. Its methods are of three
+/// kinds:
 ///
 /// - [`step`](Self::step) says what is to be done next. It is asked until it wants something from outside.
-/// - [`begins`](Self::begins), [`page`](Self::page), [`folded`](Self::folded) and [`feed`](Self::feed) give it that, and
-///   nothing that it did not ask for. What is given twice, or comes again after a cut, is passed over.
-///   Where a fact is missing anyway, the source is broken, and the next step says so. Where the last event that came is
-///   another one when it comes again, the log went back, and the next step says that.
-/// - [`position`](Self::position), [`known`](Self::known), [`overlap`](Self::overlap) and [`fold`](Self::fold) say where it stands.
+/// - [`begins`](Self::begins), [`page`](Self::page), [`folded`](Self::folded) and [`feed`](Self::feed) give
+///   it that, and nothing that it did not ask for. What is given twice, or comes again after a cut, is
+///   ignored. A missing fact makes the next step `Missing`. If the last event returns with other content, the
+///   log was rolled back (`WentBack`).
+/// - [`position`](Self::position), [`known`](Self::known), [`overlap`](Self::overlap) and
+///   [`fold`](Self::fold) say where it stands.
 ///
-/// So each event after the place where it began is delivered once and in order, wherever the source is cut and whatever it
-/// brings again, and [`Delivery::CaughtUp`] comes once, after the last event that was there when the source began. One that is
-/// begun at [`position`](Self::position) instead continues with the very next event.
+/// Each event after the start position is therefore delivered once and in order, wherever the source is cut
+/// and whatever it repeats, and [`Delivery::CaughtUp`] comes once, after the last event that was there when
+/// the source began. One that is begun at [`position`](Self::position) instead continues with the very next
+/// event.
 ///
 /// ```
 /// use agentx_session::{SourceStart, LiveContent, Delivery, Fact, EventCursor, SessionReader, SessionFold, ReaderStep, View, PastRequest};
@@ -239,7 +242,8 @@ impl SessionReader {
         }
     }
 
-    /// The last fact that needs to be brought no more: with those after it, everything wanted can be delivered.
+    /// The last fact that needs to be brought no more: with those after it, everything wanted can be
+    /// delivered.
     pub fn known(&self) -> u64 {
         if self.derives() {
             self.fold.as_ref().map_or(0, |fold| fold.last_seq())
@@ -248,15 +252,15 @@ impl SessionReader {
         }
     }
 
-    /// After which fact a stream that begins has to bring facts: it overlaps by one event with what came, where anything came.
-    /// By that event it is known whether the log is the same.
+    /// The `seq` after which a new stream has to begin. It overlaps by one event, by which the reader detects
+    /// a rolled-back log.
     pub fn overlap(&self) -> u64 {
         let known = self.known();
         let last = self.seen.place();
         last.map_or(known, |(_, seq)| known.min(seq.saturating_sub(1)))
     }
 
-    /// The state of the session, where what facts mean is derived here at the moment.
+    /// The state of the session, if this reader derives the events from facts at the moment.
     pub fn fold(&self) -> Option<&SessionFold> {
         self.fold.as_deref()
     }

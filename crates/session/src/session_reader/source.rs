@@ -2,7 +2,8 @@
 //!
 //! The guarantees of `SessionReader` hold if a source obeys two rules:
 //!
-//! 1. After [`SourceStart`], it omits nothing after the point that it was asked for without a [`SourceItem::Cut`].
+//! 1. After [`SourceStart`], it omits nothing after the point that it was asked for without a
+//!    [`SourceItem::Cut`].
 //! 2. It returns facts in the order of their `seq`, except facts that it repeats.
 
 use std::sync::Arc;
@@ -26,12 +27,12 @@ pub enum LiveContent {
 /// The beginning of a source, also after a cut.
 #[derive(Debug)]
 pub enum SourceStart {
-    /// It brings what comes from here on. The log has everything up to this fact, and perhaps more.
+    /// The source brings events from now on. The log has everything up to this fact, and perhaps more.
     Log(u64),
-    /// It brings everything after [`SessionReader::overlap`](super::SessionReader::overlap) by itself,
-    /// perhaps amid facts that are known or come too early.
+    /// The source brings everything after [`SessionReader::overlap`](super::SessionReader::overlap) by
+    /// itself, perhaps among facts that are known or come too early.
     Stream {
-        /// The last fact that was there, where the source does not [say so itself](SourceItem::CaughtUp).
+        /// The last fact that was there, if the source does not [say so itself](SourceItem::CaughtUp).
         head: Option<u64>,
         /// The state of the session at some known point, if the source returns everything after that instead.
         fold: Option<Box<SessionFold>>,
@@ -72,8 +73,8 @@ pub enum ReaderStep {
     End,
     /// The reader cannot deliver anything more.
     Missing(Gap),
-    /// The log of this session went back: the event with this `seq` is another one than before, or is not there any more. Nothing
-    /// that came of the new history was handed on.
+    /// The log of this session went back: the event with this `seq` is another one than before, or is not
+    /// there any more. Nothing that came of the new history was handed on.
     WentBack(SessionId, u64),
 }
 
@@ -86,8 +87,8 @@ pub enum PastRequest {
     Facts(u64),
 }
 
-/// Facts that should have come and did not: the source is broken.
-/// It is no cut: to begin again would bring the same. The reader has to be told.
+/// Facts that should have come and did not: the source is broken. It is not a cut: to begin again would bring
+/// the same. The reader has to be told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gap {
     /// The first of them.

@@ -30,6 +30,7 @@ pub enum Delivery {
     Runtime(Arc<Envelope<RuntimeEvent>>),
     /// All that was there when the subscription began has been delivered, up to this `seq`.
     CaughtUp(u64),
-    /// The subscriber was too slow, or the session cannot continue; it can subscribe again from the last `seq` that it has.
+    /// The subscriber was too slow, or the session cannot continue; it can subscribe again from the last
+    /// `seq` that it has.
     CutOff(String),
 }

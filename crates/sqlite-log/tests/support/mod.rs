@@ -1,4 +1,5 @@
-//! What the tests of the log share: facts of every kind, logs in a directory of their own, a place to run futures.
+//! Shared parts of the log's tests: facts of every kind, logs in a directory of their own, a place to run
+//! futures.
 #![allow(
     dead_code,
     missing_docs,
@@ -168,8 +169,8 @@ pub async fn append_each(log: &dyn SessionLog, writer: &Writer, facts: &[Fact]) 
     }
 }
 
-/// All facts, as they are read, which are the same as those that are lent: from the first, and from one in the middle on up to
-/// some later one.
+/// All facts, as they are read, which are the same as those that are lent: from the first, and from one in
+/// the middle on up to some later one.
 pub async fn all(log: &dyn SessionLog, id: &str) -> Vec<Fact> {
     let read = log.read(&SessionId::new(id), 0, usize::MAX).await.unwrap();
     let (lent, end) = lent(log, id, 0..=u64::MAX, usize::MAX).await;
@@ -188,7 +189,8 @@ pub async fn all(log: &dyn SessionLog, id: &str) -> Vec<Fact> {
     read
 }
 
-/// What is lent is what is read: fact by fact, but for chunks in one context, which may come as one.
+/// Checks that lent facts are those that are read: fact by fact, but for chunks in one context, which may
+/// come as one.
 pub fn assert_lent(lent: &[Fact], read: &[Fact]) {
     let mut left = read.iter();
     for one in lent {

@@ -36,8 +36,8 @@ impl Editor {
         self.stashed.is_some()
     }
 
-    /// Takes what was written elsewhere, where meanwhile a question may have come or gone: the text belongs to where it was
-    /// taken from.
+    /// Takes what was written elsewhere, where meanwhile a question may have come or gone: the text belongs
+    /// to where it was taken from.
     pub fn set_edited(&mut self, text: &str, was_stashed: bool) {
         match (&mut self.stashed, was_stashed) {
             (Some(draft), false) => {
@@ -50,8 +50,9 @@ impl Editor {
         }
     }
 
-    /// Brings back texts that were said: the first is in the line, or in what is put aside for a question. The others, and what was written
-    /// already, come into the line one by one, each when the one before is sent or thrown away.
+    /// Brings back texts that were said: the first is in the line, or in what is put aside for a question.
+    /// The others, and what was written already, come into the line one by one, each when the one before is
+    /// sent or thrown away.
     pub fn bring_back(&mut self, texts: &[String]) {
         let Some((first, others)) = texts.split_first() else {
             return;
@@ -68,7 +69,7 @@ impl Editor {
         }
     }
 
-    /// Writes the next text that came back, where nothing is written.
+    /// Writes the next text that came back, if nothing is written.
     pub(super) fn write_next(&mut self) {
         if self.stashed.is_none()
             && let Some(next) = self.later.pop_front()
@@ -83,7 +84,8 @@ impl Editor {
         self.later.iter().map(String::as_str)
     }
 
-    /// Keeps in the history what was written and not sent, in the order in which it was said: the next chat has it.
+    /// Keeps in the history what was written and not sent, in the order in which it was said: the next chat
+    /// has it.
     pub fn keep_unsent(&mut self) {
         // While a question is open, the draft is stashed and the line holds an answer.
         let own = match &self.stashed {
@@ -97,7 +99,8 @@ impl Editor {
         }
     }
 
-    /// Puts what is written aside, so that it does not become the answer to a question; behind what is there already.
+    /// Puts what is written aside, so that it does not become the answer to a question; behind what is there
+    /// already.
     pub fn stash(&mut self) {
         let text = std::mem::take(&mut self.text);
         let cursor = std::mem::take(&mut self.cursor);

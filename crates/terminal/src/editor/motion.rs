@@ -59,20 +59,21 @@ pub(super) fn row_text(text: &str, at: usize) -> usize {
     start + (row.len() - row.trim_start().len())
 }
 
-/// The place above, where there is a row above.
+/// The place above, if there is a row above.
 pub(super) fn row_above(text: &str, at: usize) -> Option<usize> {
     let start = row_start(text, at);
     let above = start.checked_sub(1)?;
     Some(along(text, row_start(text, above), above, start, at))
 }
 
-/// The place below, where there is a row below.
+/// The place below, if there is a row below.
 pub(super) fn row_below(text: &str, at: usize) -> Option<usize> {
     let below = Some(row_end(text, at) + 1).filter(|below| *below <= text.len())?;
     Some(along(text, below, row_end(text, below), row_start(text, at), at))
 }
 
-/// As far into the row from `from` to `to` as `at` is into its own, which begins at `start`.
+/// Returns the position in the row `from..to` that is as many graphemes from its start as `at` is from
+/// `start`.
 fn along(text: &str, from: usize, to: usize, start: usize, at: usize) -> usize {
     let along = text[start..at].graphemes(true).count();
     let mut places = text[from..to].grapheme_indices(true);
@@ -93,7 +94,7 @@ pub(super) enum CharClass {
     Sign,
 }
 
-/// Of which kind a grapheme is.
+/// Returns the class of a grapheme.
 pub(super) fn kind(grapheme: &str, big: bool) -> CharClass {
     let first = grapheme.chars().next().unwrap_or(' ');
     if first.is_whitespace() {
@@ -114,7 +115,7 @@ fn kind_at(text: &str, at: usize, big: bool) -> Option<CharClass> {
     Some(kind(grapheme, big))
 }
 
-/// Goes on from `at` while what stands there is of this kind.
+/// Continues from `at` while what stands there is of this kind.
 fn past(text: &str, mut at: usize, of: CharClass, big: bool) -> usize {
     while kind_at(text, at, big) == Some(of) {
         at = after(text, at);
@@ -241,7 +242,8 @@ fn closing(text: &str, start: usize, open: char, close: char) -> Option<usize> {
     None
 }
 
-/// vi's `f` and `t` and their ways back: the place of the `count`th of this sign in the row; `till` stops before it.
+/// vi's `f` and `t` and their ways back: the place of the `count`th of this sign in the row; `till` stops
+/// before it.
 pub(super) fn find(
     text: &str,
     at: usize,

@@ -4,18 +4,18 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::{EditOutcome, Editor};
 
-/// What is looked for.
+/// A search in the history.
 #[derive(Debug, Default)]
 pub(super) struct HistorySearch {
     text: String,
     /// Nothing has it, or nothing before what is shown.
     missed: bool,
-    /// What was written before, and where the cursor was.
+    /// The text and the cursor before the search.
     before: (String, usize),
 }
 
 impl HistorySearch {
-    /// As the person reads it.
+    /// Returns the search as the user sees it.
     pub(super) fn told(&self) -> String {
         if self.missed {
             format!("{} (nothing found)", self.text)

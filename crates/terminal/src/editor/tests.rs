@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// Types words and keys: `<c-w>`, `<a-b>`, `<left>`, `<enter>`, … and returns what was submitted and what is left.
+/// Types words and keys: `<c-w>`, `<a-b>`, `<left>`, `<enter>`, … and returns what was submitted and what is
+/// left.
 fn typed(keys: &str) -> (Vec<String>, String) {
     typed_in(Editor::default(), keys)
 }

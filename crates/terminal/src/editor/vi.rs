@@ -1,5 +1,5 @@
-//! The keys of vi: a state machine beside the line. While it inserts, keys mean what they do otherwise; in normal mode they are
-//! commands: a count, an operator, a motion.
+//! The keys of vi: a state machine beside the line. While it inserts, keys mean what they do otherwise; in
+//! normal mode they are commands: a count, an operator, a motion.
 
 mod commands;
 mod operators;
@@ -19,11 +19,11 @@ pub(super) struct Vi {
     mode: Mode,
     /// The number that is being typed.
     count: Option<usize>,
-    /// What is done to where the motion goes, and how often.
+    /// The pending operator and its count.
     operator: Option<(ViOperator, usize)>,
-    /// What the next key completes.
+    /// The command that the next key completes.
     wait: Wait,
-    /// What `;` and `,` look for.
+    /// The target of `;` and `,`.
     sought: Option<Sought>,
     /// The keys of the command that is being typed, and of the last one that changed something.
     typed: Vec<KeyEvent>,
@@ -34,7 +34,7 @@ pub(super) struct Vi {
     again: bool,
 }
 
-/// What keys mean.
+/// The meaning of keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Mode {
     /// Letters are typed.
@@ -44,7 +44,7 @@ enum Mode {
     Normal,
 }
 
-/// What is done to a piece of the text.
+/// An operator on a piece of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ViOperator {
     Delete,
@@ -52,7 +52,7 @@ enum ViOperator {
     Yank,
 }
 
-/// What the next key completes.
+/// A command that the next key completes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Wait {
     #[default]
@@ -75,14 +75,14 @@ struct Sought {
     till: bool,
 }
 
-/// Where a motion goes.
+/// The target of a motion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Motion {
     to: usize,
     reach: Reach,
 }
 
-/// How much an operator takes of it.
+/// The extent of a motion for an operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reach {
     /// Up to the place.
@@ -116,13 +116,13 @@ impl Vi {
         (self.count, self.operator, self.wait) = (None, None, Wait::Nothing);
     }
 
-    /// How often: the number before the operator times the one after it.
+    /// Returns the repetitions: the number before the operator times the one after it.
     fn times(&self) -> usize {
         let before = self.operator.map_or(1, |(_, times)| times);
         (before * self.count.unwrap_or(1)).clamp(1, MOST)
     }
 
-    /// A command is complete: where it changed something, `.` does it again.
+    /// A command is complete: if it changed something, `.` does it again.
     fn done(&mut self) {
         self.forget();
         if self.mode == Mode::Insert {

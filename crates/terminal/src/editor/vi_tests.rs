@@ -1,4 +1,5 @@
-//! The keys of vi: what is typed, and what stands there then, with `|` before the cursor; and any keys at all.
+//! The keys of vi: what is typed, and what stands there then, with `|` before the cursor; and any keys at
+//! all.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 

@@ -49,7 +49,7 @@ pub(super) struct Blocks {
     /// The lines of the block that is open.
     open: String,
     kind: Option<BlockKind>,
-    /// Where the text of an item begins.
+    /// The column at which the text of an item begins.
     item_indent: usize,
     /// The open fence: of code by itself, or within an item.
     fence: Option<Fence>,
@@ -59,7 +59,7 @@ pub(super) struct Blocks {
     blank: bool,
     /// An empty line stood before the open block.
     after_blank: bool,
-    /// How wide a text may be that a line of signs below makes a heading.
+    /// The maximum width of a text that a line of signs below turns into a heading.
     title_width: usize,
     /// The beginning of the open block was let go of.
     continued: bool,
@@ -89,8 +89,8 @@ impl Blocks {
         self.settle();
     }
 
-    /// What is open is done as soon as it is certain that the line that is written begins something else: nothing vanishes
-    /// meanwhile.
+    /// Finishes open blocks as soon as it is certain that the current line begins another block: nothing
+    /// vanishes meanwhile.
     fn settle(&mut self) {
         let is_open = self.kind.is_some() && !self.is_in_code() && self.fence.is_none();
         if is_open && !may_become_anything(&self.tail) && self.begins(&self.tail) {
@@ -286,7 +286,8 @@ impl Blocks {
     }
 }
 
-/// Signs alone may become anything, a number an item, and what looks like a fence is one only when its line has ended.
+/// Signs alone may become anything, a number an item, and what looks like a fence is one only when its line
+/// has ended.
 fn may_become_anything(line: &str) -> bool {
     let text = line.trim();
     let after_digits = text.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -320,7 +321,7 @@ fn is_underline(line: &str) -> bool {
 /// The number of an item has no more digits.
 const MOST_DIGITS: usize = 9;
 
-/// Where the text of an item begins, if the line begins one.
+/// If the text of an item begins, if the line begins one.
 fn item_indent(line: &str) -> Option<usize> {
     let indent = indent_of(line);
     let text = &line[indent..];

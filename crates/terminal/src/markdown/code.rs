@@ -1,11 +1,12 @@
-//! Fences of code: which lines open and close a block, and the code of a whole text to the letter, for who copies it.
+//! Fences of code: which lines open and close a block, and the code of a whole text to the letter, for who
+//! copies it.
 
 /// A fence of code that is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fence {
     /// A backtick or a tilde.
     pub(super) sign: char,
-    /// How many of them there are.
+    /// The number of characters in the fence.
     length: usize,
     /// Number of blanks before them.
     pub(super) indent: usize,
@@ -16,7 +17,8 @@ pub(super) fn indent_of(line: &str) -> usize {
     line.len() - line.trim_start_matches(' ').len()
 }
 
-/// The fence that a line opens. No other backtick follows a fence of backticks: the line would be a span of code.
+/// The fence that a line opens. No other backtick follows a fence of backticks: the line would be a span of
+/// code.
 pub(super) fn fence_of(line: &str) -> Option<Fence> {
     let indent = indent_of(line);
     let text = &line[indent..];
@@ -32,8 +34,8 @@ pub(super) fn closes(line: &str, fence: Fence) -> bool {
     text.len() >= fence.length && text.chars().all(|c| c == fence.sign)
 }
 
-/// The contents of the fenced code blocks of a Markdown text, in order and to the letter, without the indentation of the fence. A
-/// block without an end goes to the end of the text.
+/// The contents of the fenced code blocks of a Markdown text, in order and to the letter, without the
+/// indentation of the fence. A block without an end goes to the end of the text.
 ///
 /// ```
 /// let text = "Try:\n```sh\necho \"a\tb\"\n```\n";

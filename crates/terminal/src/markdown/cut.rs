@@ -7,8 +7,9 @@ use super::inline::closed;
 /// Maximum number of rows to check for one after which the text may be cut.
 pub(super) const TRIES: usize = 6;
 
-/// A place in the text that is the end of a row, after which it may be cut, and how many letters are said before it. Each of
-/// `ends` is so many letters at the end of a row; `said` tells how many a beginning of the text shows.
+/// A place in the text that is the end of a row, after which it may be cut, and how many letters are said
+/// before it. Each of `ends` is so many letters at the end of a row; `said` tells how many a beginning of the
+/// text shows.
 pub(super) fn place(
     text: &str,
     kind: BlockKind,

@@ -1,5 +1,5 @@
-//! A sentence that is not complete: signs that are open are closed, so that what is emphasised looks so before its end has come,
-//! and nothing jumps when it does.
+//! A sentence that is not complete: signs that are open are closed, so that what is emphasised looks so
+//! before its end has come, and nothing jumps when it does.
 
 /// The text with what it left open closed.
 pub(super) fn closed(text: &str) -> String {

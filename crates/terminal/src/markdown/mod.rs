@@ -1,5 +1,5 @@
-//! Markdown as it streams. What can no longer change is done, and is handed out once, as rows; the end of the text, which the next
-//! letter may turn into something else, lives and is rendered anew.
+//! Markdown as it streams. What can no longer change is done, and is handed out once, as rows; the end of the
+//! text, which the next letter may turn into something else, lives and is rendered anew.
 
 mod blocks;
 mod code;
@@ -25,15 +25,15 @@ pub struct Markdown {
     theme: Theme,
     blocks: Blocks,
     done: Vec<Row>,
-    /// How many letters of the block that lives are done already.
+    /// The number of letters of the live block that are final.
     frozen: usize,
-    /// How many there were at the end of each row of it that is done, the last ones.
+    /// The number of letters at the end of each final row of the block, the last rows only.
     ends: Vec<usize>,
     /// The beginning of the block that lives is done, and was let go of.
     continued: bool,
-    /// How long the block was when its upper rows were let go of last.
+    /// The length of the block when its upper rows were last released.
     looked_at: usize,
-    /// What the last block was, for the space before the next one.
+    /// The kind of the previous block, for the space before the next one.
     before: Option<BlockKind>,
     code: Option<Highlighter>,
 }
@@ -178,7 +178,8 @@ impl Markdown {
         };
         self.looked_at = self.blocks.live_len();
         let rows = without(self.rows(&self.lines(&block)), self.frozen);
-        // A link that has begun may look otherwise when its end comes; one that never ends keeps nothing for ever.
+        // A link that has begun may look otherwise when its end comes; one that never ends keeps nothing for
+        // ever.
         let most = if cut::is_open(&block.text) {
             LIVE_ROWS * 6
         } else {
@@ -200,8 +201,8 @@ impl Markdown {
         self.let_go(&block);
     }
 
-    /// Lets go of the words that are done, where what follows them means the same without them: so that a long paragraph costs
-    /// no more than a short one.
+    /// Lets go of the words that are done, if what follows them means the same without them: so that a long
+    /// paragraph costs no more than a short one.
     fn let_go(&mut self, block: &MarkdownBlock) {
         let said = |text: &str| {
             let lines = render::block(text, &self.theme, self.columns);
@@ -219,7 +220,8 @@ impl Markdown {
     }
 }
 
-/// How many letters a row has; blanks are not counted, because where a row breaks they go.
+/// Returns the number of letters in a row; blanks are not counted, because they vanish at the end of a
+/// wrapped row.
 fn letters(row: &Row) -> usize {
     let spans = row.spans.iter();
     spans
@@ -227,7 +229,8 @@ fn letters(row: &Row) -> usize {
         .sum()
 }
 
-/// The rows after so many letters. Of a row that is done in part, after the terminal changed its width, the rest.
+/// The rows after so many letters. Of a row that is done in part, after the terminal changed its width, the
+/// rest.
 fn without(rows: Vec<Row>, mut letters_done: usize) -> Vec<Row> {
     let mut left = Vec::new();
     for row in rows {

@@ -10,7 +10,7 @@ use crate::highlight::Highlighter;
 use crate::style::{Style, Theme};
 use crate::text::{Line, Row};
 
-/// What stands before a line of code.
+/// The prefix of a line of code.
 const CODE_MARGIN: &str = "  ";
 
 /// The longest address that words carry.
@@ -71,9 +71,9 @@ struct Fold<'a> {
     /// Looks that are on.
     styles: Vec<Style>,
     lists: Vec<List>,
-    /// What rows of the open containers begin with.
+    /// The prefix of rows in the open containers.
     margin: Row,
-    /// What the next line begins with instead: a bullet.
+    /// The prefix of the next line instead of the margin: a bullet.
     bullet: Option<Row>,
     margins: Vec<Row>,
     link: Option<Arc<str>>,
@@ -228,7 +228,7 @@ impl<'a> Fold<'a> {
         }
     }
 
-    /// Another look begins, or the last one ends; where looks cannot be told apart its mark says so.
+    /// Another look begins, or the last one ends; where looks cannot be distinguished its mark says so.
     fn turn(&mut self, mark: &str, begins: Option<Style>) {
         if begins.is_none() {
             self.styles.pop();
@@ -258,7 +258,8 @@ impl<'a> Fold<'a> {
     fn end_link(&mut self) {
         self.styles.pop();
         let Some(url) = self.link.take() else { return };
-        // A link that is its own text need not be said twice; one whose text is another address is told apart.
+        // A link that is its own text need not be said twice; one whose text is another address is
+        // distinguished.
         let is_same = url.trim_start_matches("mailto:") == self.linked;
         let is_followed = self.theme.links && can_be_followed(&url) && !self.linked.contains("://");
         if !is_same && !is_followed && !url.is_empty() {

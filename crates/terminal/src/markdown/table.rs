@@ -1,4 +1,5 @@
-//! Tables: as wide as they need to be, narrower where the terminal is, and as a list of records where even that does not fit.
+//! Tables: as wide as they need to be, narrower where the terminal is, and as a list of records where even
+//! that does not fit.
 
 use pulldown_cmark::Alignment;
 
@@ -7,7 +8,7 @@ use crate::text::{Line, Row, Span};
 
 /// No column is made narrower than this.
 const NARROWEST: usize = 6;
-/// What stands between two columns.
+/// The separator of two columns.
 const BETWEEN: &str = "  ";
 
 /// A table while it is read.
@@ -55,7 +56,7 @@ impl MarkdownTable {
         lines
     }
 
-    /// How wide each column is; `None` where they do not fit.
+    /// Returns the widths of the columns; `None` if they do not fit.
     fn widths(&self, room: usize) -> Option<Vec<usize>> {
         let columns = self.alignments.len();
         let mut widths = vec![1; columns];

@@ -1,4 +1,4 @@
-//! What markdown looks like, and that it looks so however it comes.
+//! The rendering of Markdown, and its independence of how the text arrives.
 
 use proptest::prelude::*;
 

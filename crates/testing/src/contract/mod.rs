@@ -91,7 +91,7 @@ impl fmt::Display for BrokenPromise {
     }
 }
 
-/// As text, because a test that unwraps a check prints this.
+/// Formatted as text, because a test that unwraps a check prints this.
 impl fmt::Debug for BrokenPromises {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

@@ -1,8 +1,8 @@
 //! Model servers as strict as the vendors are: what a vendor refuses, they refuse, in the vendor's words.
 //!
-//! [`Anthropic`], [`ChatServer`], [`ResponsesServer`], [`GeminiServer`] and [`InteractionsServer`] check a request and either accept it or return the [`VendorRule`] that it
-//! breaks. They do no I/O, so that a test can check requests without a server; [`crate::StrictServer`] puts
-//! them behind a socket.
+//! [`Anthropic`], [`ChatServer`], [`ResponsesServer`], [`GeminiServer`] and [`InteractionsServer`] check a
+//! request and either accept it or return the [`VendorRule`] that it breaks. They do no I/O, so that a test
+//! can check requests without a server; [`crate::StrictServer`] puts them behind a socket.
 //!
 #![doc = include_str!("../../docs/strict-vendors.md")]
 
@@ -35,7 +35,7 @@ pub struct VendorRule {
     pub name: &'static str,
     /// The rule, as one sentence.
     pub says: &'static str,
-    /// Its source, or `reported` if no public page was found.
+    /// The source, or `reported` if no public page was found.
     pub source: &'static str,
     /// The date of the source, or of the day on which a page without a date was read.
     pub date: &'static str,

@@ -49,10 +49,10 @@ pub(super) const COUNT: VendorRule = VendorRule {
     date: "2026-11-22",
 };
 
-/// A picture that is whole.
+/// A complete picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VendorPicture {
-    /// Its media type.
+    /// The media type.
     pub media_type: &'static str,
     /// Pixels from left to right.
     pub width: u32,
@@ -148,7 +148,8 @@ fn jpeg_size(bytes: &[u8]) -> Option<(u32, u32)> {
     }
 }
 
-/// Returns whether an address of a picture is one that OpenAI loads, or has the bytes of the type that it names.
+/// Returns whether an address of a picture is one that OpenAI loads, or has the bytes of the type that it
+/// names.
 pub(super) fn is_sent_well(url: &str) -> bool {
     let Some((kind, data)) = url
         .strip_prefix("data:")

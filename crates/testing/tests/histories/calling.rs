@@ -89,8 +89,8 @@ impl History {
             Err(refusal) => {
                 self.seen
                     .add("requests too long", u64::from(refusal.is_full_window()));
-                // Which template a server has cannot be known before it refuses: that it wants turns, and then that it knows no tools.
-                // From then on it is known.
+                // Which template a server has cannot be known before it refuses: that it wants turns, and
+                // then that it knows no tools. From then on it is known.
                 let is_news = refusal.rule.name == "chat-template-gemma" && self.refused_templates < 2;
                 self.refused_templates += u8::from(is_news);
                 // Whether an organization has been verified cannot be known either.
@@ -121,7 +121,7 @@ impl History {
         }
     }
 
-    /// Where nothing else has changed the beginning of what is sent, the window has slid.
+    /// If nothing else has changed the beginning of what is sent, the window has slid.
     fn note_beginning(&mut self, request: &ModelRequest) {
         let first = request
             .messages

@@ -23,7 +23,7 @@ impl Random {
         (self.0 >> 33) % bound.max(1)
     }
 
-    /// One of these.
+    /// Returns a random one of these.
     pub(crate) fn one_of<T: Clone>(&mut self, choices: &[T]) -> Option<T> {
         choices.get(self.below(choices.len() as u64) as usize).cloned()
     }

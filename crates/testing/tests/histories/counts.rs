@@ -53,7 +53,7 @@ impl fmt::Display for Counts {
 }
 
 impl Counts {
-    /// It happened so many times.
+    /// Adds `times` to a count.
     pub(crate) fn add(&mut self, name: &'static str, times: u64) {
         *self.0.entry(name).or_default() += times;
     }

@@ -59,7 +59,7 @@ pub(crate) struct Asked {
     pub(crate) stream: String,
     /// The number of dropped thinking blocks.
     pub(crate) dropped: u64,
-    /// Those of them that were dropped because what stands before them had changed.
+    /// The number of those that were dropped because an earlier part had changed.
     pub(crate) changed_prefixes: u64,
     /// Whether the beginning was cut off without a word.
     pub(crate) is_cut: bool,
@@ -117,7 +117,6 @@ impl Shop {
         }
     }
 
-    /// One of the models.
     pub(crate) fn model(&self, random: &mut Random) -> ModelSpec {
         let (provider, id) = random.one_of(MODELS).unwrap();
         let left_out = [
@@ -131,7 +130,7 @@ impl Shop {
             return self.model(random);
         }
         let mut model = self.catalog.resolve_at(provider, id).unwrap();
-        // A session that began with Chat Completions goes on with it.
+        // A session that began with Chat Completions continues with it.
         if model.api == Api::OpenaiResponses && random.below(2) == 0 && !id.starts_with("gpt-6") {
             model.api = Api::OpenaiChat;
         }

@@ -227,7 +227,7 @@ impl StartedCommand {
 }
 
 /// Returns the files of programs that are gone, with the commands in them. What cannot be read, or is of
-/// another machine or container, is passed over.
+/// another machine or container, is ignored.
 fn files(directory: &Path, all: &[Process]) -> Vec<(PathBuf, Vec<StartedCommand>)> {
     let Ok(entries) = fs::read_dir(directory) else {
         return Vec::new();

@@ -137,7 +137,8 @@ pub(super) async fn shown(capture: Capture, blobs: &Arc<dyn BlobStore>) -> (Stri
     } else {
         "its beginning"
     };
-    // Given away, not copied: it may be as big as a whole process should be. Its share is held until it is stored.
+    // Given away, not copied: it may be as big as a whole process should be. Its share is held until it is
+    // stored.
     let (kept, _share) = capture.into_kept();
     let (blob, way) = match blobs.put_blob(kept.into_bytes()).await {
         Ok(id) => {

@@ -121,7 +121,8 @@ fn find(name: &str, workspace: &Path, path: &str) -> Option<PathBuf> {
     if name.contains('/') {
         return Some(workspace.join(name)).filter(|file| is_program(file));
     }
-    // A directory that is relative, or empty, means the working directory to a shell: let it find the program.
+    // A directory that is relative, or empty, means the working directory to a shell: let it find the
+    // program.
     let directories: Vec<&Path> = path.split(':').map(Path::new).collect();
     if !directories.iter().all(|directory| directory.is_absolute()) {
         return None;

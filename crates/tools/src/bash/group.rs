@@ -82,7 +82,8 @@ impl ProcessGroup {
         if self.phase.load(Ordering::Acquire) == OVER {
             return false;
         }
-        // One cheap question that nearly always ends it; it counts members that are dead and not waited for, too.
+        // One cheap question that nearly always ends it; it counts members that are dead and not waited for,
+        // too.
         if killpg(self.leader, None) == Err(Errno::ESRCH) {
             self.over();
             return false;

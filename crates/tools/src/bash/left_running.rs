@@ -28,7 +28,8 @@ impl LeftInGroup {
 
     /// Returns whether any of them is alive.
     pub fn still_runs(&self) -> bool {
-        // One cheap question that nearly always ends it; it counts members that are dead and not waited for, too.
+        // One cheap question that nearly always ends it; it counts members that are dead and not waited for,
+        // too.
         if killpg(self.leader, None) == Err(Errno::ESRCH) {
             return false;
         }

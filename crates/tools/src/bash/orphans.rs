@@ -28,7 +28,7 @@ struct Orphan {
     call: String,
     /// The number of a person's command; all of them share one call id.
     number: u64,
-    /// Its name in reports.
+    /// The name in reports.
     name: String,
     process: Process,
 }

@@ -30,14 +30,14 @@ const WATCH: &str = r#"trap "" HUP INT TERM; read -r _ || kill -s KILL -- "-$1""
 /// The time to wait for a killed process: one that hangs in the kernel does not die.
 const DYING: Duration = Duration::from_millis(400);
 
-/// What is started.
+/// The program to start.
 #[derive(Clone, Copy)]
 pub struct PipedCommand<'a> {
-    /// Its name in the mark that its processes carry.
+    /// The name in the mark that its processes carry.
     pub name: &'a str,
     /// The program: a path, or a name in `PATH`.
     pub program: &'a str,
-    /// Its arguments.
+    /// The arguments.
     pub arguments: &'a [String],
     /// The directory that it starts in.
     pub directory: &'a Path,
@@ -48,11 +48,11 @@ pub struct PipedCommand<'a> {
 /// The three pipes of a program.
 #[derive(Debug)]
 pub struct ProgramPipes {
-    /// What it reads. It ends by itself, as a rule, when this is dropped.
+    /// The program's standard input. As a rule the program ends when this is dropped.
     pub stdin: ChildStdin,
-    /// What it says.
+    /// The program's standard output.
     pub stdout: ChildStdout,
-    /// What it complains about.
+    /// The program's standard error.
     pub stderr: ChildStderr,
 }
 
@@ -68,8 +68,8 @@ impl PipedProgram {
     /// Starts a program in a process group of its own. Must be called inside a tokio runtime.
     ///
     /// # Errors
-    /// Returns an error if the program or its directory does not exist, or if the program or its watcher cannot
-    /// be started.
+    /// Returns an error if the program or its directory does not exist, or if the program or its watcher
+    /// cannot be started.
     pub fn start(command: &PipedCommand<'_>) -> std::io::Result<(Self, ProgramPipes)> {
         let mark = ProcessMark::new(&SessionId::new(NO_SESSION), &ToolCallId::new(command.name));
         let mut child = Command::new(command.program)
@@ -110,8 +110,8 @@ impl PipedProgram {
         Some(status)
     }
 
-    /// Waits for its end, which the end of its input causes in most programs, for at most `patience`; then asks it
-    /// (SIGTERM), waits as long again, and kills what is left. Drop its pipes before.
+    /// Waits for its end, which the end of its input causes in most programs, for at most `patience`; then
+    /// asks it (SIGTERM), waits as long again, and kills what is left. Drop its pipes before.
     pub async fn stop(mut self, patience: Duration) {
         let mut known = Vec::new();
         for asks in [false, true] {

@@ -102,7 +102,8 @@ pub(super) fn read(pid: i32) -> Option<Process> {
     parse(pid, &stat)
 }
 
-/// `stat` of a process that is alive. The name in it can hold anything, so it is read from behind the last `)`.
+/// `stat` of a process that is alive. The name in it can hold anything, so it is read from behind the last
+/// `)`.
 fn parse(pid: i32, stat: &str) -> Option<Process> {
     let (begin, end) = (stat.find('(')? + 1, stat.rfind(')')?);
     let name = stat.get(begin..end)?.to_owned();

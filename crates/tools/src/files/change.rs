@@ -1,5 +1,4 @@
-//! Changing a file: one change at a time, the earlier state kept first, the new state in place whole or not
-//! at all.
+//! Changing a file: one change at a time, the earlier state kept first, the new state in place atomically.
 
 use std::collections::HashSet;
 use std::fs::{self, File, Metadata, OpenOptions};

@@ -10,7 +10,7 @@ pub(crate) const SNIFFED: usize = 8 << 10;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ContentKind {
     Text,
-    /// Its media type.
+    /// The media type.
     Image(&'static str),
     /// A description of the binary format.
     Binary(&'static str),

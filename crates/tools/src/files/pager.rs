@@ -98,7 +98,7 @@ impl Pager {
     }
 
     fn keep(&mut self, piece: &[u8]) {
-        // A little more than what is shown, so that a character at the cut is whole.
+        // A little more than what is shown, so that a character at the cut is complete.
         let room = (self.window.line_bytes + 8).saturating_sub(self.current.len());
         self.current.extend_from_slice(&piece[..piece.len().min(room)]);
         self.current_bytes += piece.len();

@@ -47,7 +47,7 @@ impl DirectoryEntry {
     /// are made.
     ///
     /// # Errors
-    /// Returns an error that says what on the way is no directory, or a link.
+    /// Returns an error that says what on the way is not a directory, or a link.
     pub(super) fn reach(path: &Path, make: bool) -> Result<Option<Self>, String> {
         let mut names: Vec<&OsStr> = Vec::new();
         for part in path.components() {
@@ -122,8 +122,8 @@ impl DirectoryEntry {
         Ok(Some(PresentFile { bytes, metadata }))
     }
 
-    /// Writes a file whole or not at all, by renaming a new file over it. It keeps the permissions of an
-    /// existing file, else gets `mode`.
+    /// Writes a file atomically, by renaming a new file over it. It keeps the permissions of an existing
+    /// file, else gets `mode`.
     pub(super) fn put(
         &self,
         bytes: &[u8],

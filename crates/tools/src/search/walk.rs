@@ -151,7 +151,7 @@ impl PathGlob {
 }
 
 /// Returns the directories that a pattern begins with, and the rest: `src/a/**/*.rs` is `src/a` and
-/// `**/*.rs`. A walk from there passes over everything else.
+/// `**/*.rs`. A walk from there ignores everything else.
 pub(crate) fn literal_prefix(pattern: &str) -> (&str, &str) {
     let special = pattern.find(['*', '?', '[', '{', '\\']).unwrap_or(pattern.len());
     match pattern[..special].rfind('/') {

@@ -17,7 +17,7 @@ pub(crate) struct WithheldMatches {
 }
 
 impl WithheldMatches {
-    /// Of a search that begins at the real path `begins`.
+    /// Returns the withheld files of a search that begins at the real path `begins`.
     pub(crate) fn of(scope: &Scope, begins: &Path) -> Self {
         let (root, named) = (scope.real_root(), scope.named_root().to_owned());
         Self {

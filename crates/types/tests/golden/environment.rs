@@ -26,7 +26,7 @@ pub(crate) fn samples() -> Vec<EnvironmentEvent> {
     .concat()
 }
 
-/// What persons cause, each by another one than the owner of the session.
+/// Events that people cause, each by another one than the owner of the session.
 fn by_others() -> Vec<EnvironmentEvent> {
     let by = Some(OwnerId::new("own_2"));
     vec![
@@ -417,7 +417,7 @@ fn system() -> Vec<EnvironmentEvent> {
     ]
 }
 
-/// Who drives, and who may do what.
+/// Events of sharing: drivers and roles.
 fn sharing() -> Vec<EnvironmentEvent> {
     vec![
         wheel_changed().into(),

@@ -1,5 +1,5 @@
-//! Samples of what stays inside: every AgentOutput and every Action. The name functions are exhaustive: a new variant does not
-//! compile until it is named, and a name without a line fails.
+//! Samples of what stays inside: every AgentOutput and every Action. The name functions are exhaustive: a new
+//! variant does not compile until it is named, and a name without a line fails.
 
 use std::sync::Arc;
 
@@ -320,7 +320,7 @@ pub(crate) fn bodies() -> Vec<ActionBody> {
     bodies
 }
 
-/// What an agent wants of others.
+/// Actions of agents that concern other agents.
 fn of_agents() -> [ActionBody; 4] {
     let message = UserMessage {
         message_id: "msg_1".into(),

@@ -1,4 +1,5 @@
-//! The golden facts as a newer version may write them: each with one word, tag or variant that this version does not know.
+//! The golden facts as a newer version may write them: each with one word, tag or variant that this version
+//! does not know.
 #![allow(dead_code, reason = "each program of tests uses a part of it")]
 
 use std::collections::BTreeSet;
@@ -6,20 +7,21 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-/// What stands for something new.
+/// The placeholder of something new.
 pub(crate) const NEW: &str = "zzz";
 
 /// A golden line in which one thing is new.
 pub(crate) struct Newer {
-    /// Which line of the file, from 0.
+    /// The line of the file, from 0.
     pub(crate) line: usize,
     /// The event with its payload.
     pub(crate) event: Value,
-    /// Where in it.
+    /// The position in the line.
     pub(crate) place: String,
-    /// What stood there.
+    /// The text at this position.
     pub(crate) was: String,
-    /// Whether it is a word that stands for itself; else it is the tag of a part, or the name of a variant with more to it.
+    /// Whether it is a word that stands for itself; else it is the tag of a part, or the name of a variant
+    /// with more to it.
     pub(crate) is_word: bool,
 }
 

@@ -1,4 +1,5 @@
-//! The single words of the small closed sets. The matches are exhaustive: a new variant does not compile until it is here.
+//! The single words of the small closed sets. The matches are exhaustive: a new variant does not compile
+//! until it is here.
 
 use agentx_types::wire::WireView;
 use agentx_types::*;

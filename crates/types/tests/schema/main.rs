@@ -1,5 +1,6 @@
-//! What is generated from the types for other languages: `docs/protocol/agentx.v1.schema.json` and `agentx.v1.d.ts`. They are
-//! compared with what the code makes, and the golden lines with the schema. `UPDATE_GOLDEN=1` writes them again.
+//! What is generated from the types for other languages: `docs/protocol/agentx.v1.schema.json` and
+//! `agentx.v1.d.ts`. They are compared with what the code makes, and the golden lines with the schema.
+//! `UPDATE_GOLDEN=1` writes them again.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -134,8 +135,8 @@ fn what_is_left_out_or_unknown_is_of_the_schema_and_what_is_wrong_is_not() {
     }
 }
 
-/// Where the TypeScript compiler is at hand, it reads the types, and tells the events of a view apart by their tag. It is passed by
-/// where there is none.
+/// If the TypeScript compiler is at hand, it reads the types, and tells the events of a view apart by their
+/// tag. It is passed by where there is none.
 #[test]
 fn the_typescript_types_can_be_used() {
     if Command::new("tsc").arg("--version").output().is_err() {

@@ -1,13 +1,14 @@
-//! TypeScript types out of the JSON Schema: an interface for each object, a union for each choice. Alternatives for tags of newer
-//! versions are left out, because no type can tell them from those that are known; a reader meets them all the same.
+//! TypeScript types out of the JSON Schema: an interface for each object, a union for each choice.
+//! Alternatives for tags of newer versions are left out, because no type can tell them from those that are
+//! known; a reader meets them all the same.
 
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
 const HEAD: &str = "\
-// The frames of AgentX, version 1, as TypeScript types. Generated from the Rust types; docs/PROTOCOL.md says what they mean.
-// A newer server may send tags, fields and words that are not here: a reader ignores them.
+// The frames of AgentX, version 1, as TypeScript types. Generated from the Rust types; docs/PROTOCOL.md says
+// what they mean. A newer server may send tags, fields and words that are not here: a reader ignores them.
 ";
 
 /// The whole file.

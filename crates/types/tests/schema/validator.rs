@@ -1,5 +1,5 @@
-//! As much of JSON Schema as the generated one uses. A keyword that it does not know is a mistake, so that nothing is taken for
-//! checked that was not.
+//! As much of JSON Schema as the generated one uses. A keyword that it does not know is a mistake, so that
+//! nothing is taken for checked that was not.
 
 use serde_json::Value;
 
@@ -55,7 +55,7 @@ impl<'a> Validator<'a> {
         Ok(())
     }
 
-    /// What is checked piece by piece.
+    /// Returns the parts of a value that are checked one by one.
     fn parts(&self, keyword: &str, says: &'a Value, value: &Value) -> Result<(), String> {
         match keyword {
             "properties" => {

@@ -1,4 +1,4 @@
-//! `agentx config set` and `edit`: changes that are kept only where they leave the configuration right.
+//! `agentx config set` and `edit`: changes that are kept only if they leave the configuration right.
 
 use std::io::{BufRead as _, Write as _};
 use std::path::{Path, PathBuf};

@@ -12,8 +12,8 @@ use crate::console::Console;
 use crate::error::ChatError;
 use crate::{demo, other_server, session_opening, start};
 
-/// `--yes` ends with the run: who continues with the session, and on a server anybody who drives it, is asked as without it. Where that
-/// cannot be said, opening the session on this machine says it.
+/// `--yes` ends with the run: who continues with the session, and on a server anybody who drives it, is asked
+/// as without it. If that cannot be said, opening the session on this machine says it.
 pub(super) async fn asks_again(
     global: &Global,
     place: &CommandTarget,
@@ -62,7 +62,8 @@ pub(super) async fn say_notes(
     notes.into_iter().flatten().for_each(|note| console.say(&note));
 }
 
-/// Opens the session; without a person, one that would ask is told to refuse. Whether it would, and the last event before.
+/// Opens the session; without a person, one that would ask is told to refuse. Whether it would, and the last
+/// event before.
 pub(super) async fn open(
     place: &CommandTarget,
     settings: &mut Settings,
@@ -91,7 +92,7 @@ pub(super) async fn open(
         return Ok((session, asks, there));
     }
     let mut agent = session_opening::new_agent(place, settings, &args.agent.wanted()).await?;
-    // A file may want to be asked where the command line does not.
+    // A file may want to be asked if the command line does not.
     let asks = (was_said && is_said) || agent.config.approval == ApprovalMode::Ask;
     if asks && !has_person {
         agent.refuse();

@@ -47,8 +47,10 @@ pub(crate) async fn read(
     Ok(Some(content))
 }
 
-/// The words that were typed, and the files that they name. In a script a file that is not there is an error: nobody sees the note. What comes on standard input names none: it is what another program says. Nor
-/// does a file go along that may hold secrets: a script may have put the words of others into the prompt, and nobody sees it sent.
+/// The words that were typed, and the files that they name. In a script a file that is not there is an error:
+/// nobody sees the note. What comes on standard input names none: it is what another program says. Nor does a
+/// file go along that may hold secrets: a script may have put the words of others into the prompt, and nobody
+/// sees it sent.
 fn with_files(
     typed: &str,
     settings: &Settings,

@@ -1,4 +1,5 @@
-//! From the command line to a run: the settings, the place, the session, and what holds in it while the run lasts.
+//! From the command line to a run: the settings, the place, the session, and what holds in it while the run
+//! lasts.
 
 use agentx::runtime::UserInput;
 use agentx::types::{ApprovalMode, ConfigChange};
@@ -28,7 +29,7 @@ pub(crate) async fn run(
     let mut loaded = start::settings_of_run(global, &args.agent, console)?;
     logging::start(&loaded.settings, false)?;
     let target = args.session.target()?;
-    // A session that exists may have something under way: without a prompt, that is gone on with.
+    // A session that exists may have something under way: without a prompt, that is continued.
     let prompt = prompt::read(args, target != Target::New, &loaded.settings, console).await?;
     let prompt = headless::held_to(prompt.map(UserInput::new), schema)?;
     let place = place_of(global, &args.agent, &mut loaded, &target, console).await?;

@@ -14,7 +14,7 @@ use crate::error::ChatError;
 use crate::export::{self, SessionFileFormat};
 use crate::render::{conversation, units};
 
-/// What to do about a file that is not what it should be.
+/// The hint about a damaged or incomplete file.
 const AGAIN: &str =
     "export it again on the machine it came from: agentx sessions export ID --format json -o FILE";
 

@@ -14,7 +14,7 @@ use crate::render::clean::visible;
 use crate::render::participants::may;
 use crate::render::table::table;
 
-/// What everybody is called who has not said who they are.
+/// The name of everybody without an identity.
 const ANYONE: &str = "anyone";
 
 /// Records the role of a person in a session, or lists all roles.
@@ -79,7 +79,7 @@ fn check(person: &OwnerId, role: Option<SessionRole>) -> Result<(), ChatError> {
     Ok(())
 }
 
-/// Who is meant.
+/// Returns the person that the words name.
 fn somebody(place: &CommandTarget, loaded: &Loaded, words: &str) -> Result<OwnerId, ChatError> {
     if words == ANYONE {
         return Ok(OwnerId::new(VISITORS));

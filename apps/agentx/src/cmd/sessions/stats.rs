@@ -1,4 +1,4 @@
-//! `agentx sessions stats`: what sessions came to.
+//! `agentx sessions stats`: the totals of sessions.
 
 use agentx::history::{SessionStats, stats_of};
 use agentx::runtime::{Runtime, SessionInfo, SessionQuery, UsageBy, UsageQuery};
@@ -34,8 +34,8 @@ pub(crate) async fn run(
     console.out(&render(&stats, of.is_some(), has_unpriced, console.out_width()))
 }
 
-/// Returns whether nobody knows what a part of the calls cost. Where that cannot be found out, the sum is
-/// shown as it is.
+/// Returns whether nobody knows what a part of the calls cost. If that cannot be found out, the sum is shown
+/// as it is.
 async fn has_unpriced(runtime: &dyn Runtime, session: Option<SessionId>) -> bool {
     let query = UsageQuery {
         owner: runtime.owner().clone(),

@@ -2,8 +2,8 @@
 
 use super::forms;
 
-/// Something that is put into the folder. `{thief}` is an address that should hear nothing, `{ran}` a file that should not come to be,
-/// `{home}` and `{ws}` are the person's home and the folder.
+/// Something that is put into the folder. `{thief}` is an address that should hear nothing, `{ran}` a file
+/// that should not come to be, `{home}` and `{ws}` are the person's home and the folder.
 pub(crate) enum Plant {
     File(String, String),
     Program(&'static str, &'static str),
@@ -15,13 +15,14 @@ pub(crate) enum Plant {
 pub(crate) struct Attempt {
     pub(crate) name: String,
     pub(crate) plants: Vec<Plant>,
-    /// What the scripted model calls.
+    /// The calls of the scripted model.
     pub(crate) calls: &'static str,
     /// Whether what would be asked is refused, in place of being done.
     pub(crate) is_denied: bool,
     /// Whether a model over the network is asked, at an address where nobody listens.
     pub(crate) asks_model: bool,
-    /// Whether it does no harm in a trusted folder either: nothing reads the file, or another check refuses it.
+    /// Whether it does no harm in a trusted folder either: nothing reads the file, or another check refuses
+    /// it.
     pub(crate) is_harmless: bool,
     /// Commands that are run besides.
     pub(crate) besides: &'static [&'static [&'static str]],

@@ -1,5 +1,6 @@
-//! What a folder of a stranger may try. Nobody has said anything about the folder, and every question is answered with yes: all the
-//! same nothing of it is sent anywhere, no planted variable or file is shown to the model, and nothing of it is run.
+//! Attempts of a stranger's folder. Nobody has said anything about the folder, and every question is answered
+//! with yes: all the same nothing of it is sent anywhere, no planted variable or file is shown to the model,
+//! and nothing of it is run.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
@@ -81,7 +82,7 @@ fn planted(attempt: &Attempt, address: &str) -> Sandbox {
     sandbox
 }
 
-/// What an attempt came to in a folder that nobody trusts, or that a person trusts; `None` where it came to nothing.
+/// Returns the outcome of an attempt in a folder that is trusted or not; `None` if it failed.
 fn outcome(attempt: &Attempt, is_trusted: bool) -> Option<String> {
     let (address, heard) = thief();
     let sandbox = planted(attempt, &address);
@@ -164,8 +165,8 @@ fn nothing_of_a_strange_folder_is_sent_read_or_run() {
     );
 }
 
-/// The witnesses themselves: in a folder that a person trusts, each attempt is seen to come to something, so that it is the missing
-/// trust that keeps it from that. Those that come to nothing there either are said to.
+/// The witnesses themselves: in a folder that a person trusts, each attempt is seen to come to something, so
+/// that it is the missing trust that keeps it from that. Those that come to nothing there either are said to.
 #[test]
 fn what_is_watched_for_would_be_seen() {
     let all = attempts();

@@ -1,4 +1,5 @@
-//! Code that is copied from the terminal: a line that takes several rows is one line, whatever width the terminal had meanwhile.
+//! Code that is copied from the terminal: a line that takes several rows is one line, whatever width the
+//! terminal had meanwhile.
 
 use crate::WIDTHS;
 use crate::model::Part;

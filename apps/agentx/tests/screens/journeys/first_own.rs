@@ -1,4 +1,5 @@
-//! From the first start, which is the offline demo, to a first answer of an own model on a server of this machine, and its first call.
+//! From the first start, which is the offline demo, to a first answer of an own model on a server of this
+//! machine, and its first call.
 
 use serde_json::json;
 

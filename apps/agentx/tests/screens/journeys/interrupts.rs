@@ -37,7 +37,7 @@ fn an_interrupt_in_each_phase() {
         let world = World::configured(answers(), rule);
         let mut chat = Stage::chat(&world, &[], width);
         let mut shots = Shots::new(width);
-        // All that it thinks, where there is room to say how much that is.
+        // All that it thinks, if there is room to say how much that is.
         let thinks = if width > 40 { "8 words" } else { "opal-1 thinks" };
         let phases = [
             ("waiting", "waiting for opal-1"),

@@ -89,7 +89,7 @@ fn commands_in_the_background_are_shown_and_named_before_leaving() {
     chat.leave();
     chat.wait_for("1 job was ended: until [ -e never ]");
 
-    // Who comes back is not told again; the model is.
+    // Who comes back is not reported again; the model is.
     let ran = world.run(&["run", "--last", "--yes", "and tomorrow?"]);
     assert_eq!(
         (ran.code, ran.stdout.as_str()),

@@ -1,4 +1,4 @@
-//! What people do in a terminal, from the first start on.
+//! Journeys of people in a terminal, from the first start on.
 
 mod asked;
 mod branches;

@@ -14,7 +14,8 @@ fn part(numbers: std::ops::Range<usize>) -> Part {
     Part::Say(numbers.map(paragraph).collect())
 }
 
-/// Whether the screen was painted in this width: how the session stands has room beside what is waited for, or not.
+/// Whether the screen was painted in this width: how the session stands has room beside what is waited for,
+/// or not.
 fn is_of(width: u16, screen: &[String]) -> bool {
     let row = screen.iter().find(|row| row.contains("Esc stops"));
     row.is_some_and(|row| row.contains("Esc stops   ") == (width >= 80))

@@ -1,4 +1,4 @@
-//! What is typed while the agent works: queued, taken back, heard at once.
+//! Input while the agent works: queued, taken back, sent at once.
 
 use serde_json::json;
 

@@ -159,7 +159,8 @@ impl MatchAgent {
         }
     }
 
-    /// Takes a whole answer: pays for it, shows it, and does what it means, unless the run is being stopped.
+    /// Takes a complete answer: pays for it, shows it, and does what it means, unless the run is being
+    /// stopped.
     fn on_answer(&mut self, reason: StopReason, step: &mut RunStep<'_>) {
         let answer = self.lifecycle.assembler.finish();
         self.lifecycle.pay(answer.usage, &self.config.model, step);
@@ -205,8 +206,8 @@ impl MatchAgent {
         self.begin_stop(StopCause::error(RunStatus::Failed, why.0, why.1), step);
     }
 
-    /// Takes a failed attempt of the model call in progress. Where another one is to follow, looks whether
-    /// the run may still pay for it: an answer that broke off is paid for like a whole one.
+    /// Takes a failed attempt of the model call in progress. If another one is to follow, looks whether the
+    /// run may still pay for it: an answer that broke off is paid for like a whole one.
     pub(super) fn on_attempt_failed(
         &mut self,
         fact: &Envelope<EnvironmentEvent>,
@@ -222,7 +223,7 @@ impl MatchAgent {
         }
     }
 
-    /// Forgets what the open stream has come to, and pays for it; another attempt begins, or an error
+    /// Forgets the open stream's partial answer, and pays for it; another attempt begins, or an error
     /// follows.
     pub(super) fn set_aside(&mut self, step: &mut RunStep<'_>) {
         let answer = self.lifecycle.assembler.finish_partial();

@@ -1,8 +1,7 @@
-//! The children: what they are given, and what they come to.
+//! The children of a match agent: their inputs and their results.
 //!
-//! There is one for each route at most. It is made when it is first needed, and stays, so that it knows what
-//! was said to it before; what it says the person reads as it comes. One that says that it is gone is made
-//! anew for the next task.
+//! Each route has at most one child, created on demand and kept, so that it knows the earlier messages. Its
+//! output streams to the person. A closed child is created again for the next task.
 //!
 //! ```text
 //! Task ──hand_over──▶ spawn_agent, send_input ──▶ the child's run ──▶ run_finished ──▶ child_ended ──▶ next task
@@ -30,7 +29,6 @@ use crate::run_lifecycle::{RunStep, made_by};
 /// An agent that this one made. It stays for the inputs to come.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct MatchChild {
-    /// Its id in the session.
     pub(super) id: AgentStateId,
     /// The route that it is for.
     pub(super) place: RouteTarget,
@@ -55,11 +53,10 @@ pub(super) struct SentInput {
 /// The child that does something now. There is at most one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct WorkingChild {
-    /// The id of the child.
     pub(super) child: AgentStateId,
     /// The rule by which it was given its task; `None` for what no rule fits.
     pub(super) rule: Option<String>,
-    /// Whether it was told to stop because something else was asked for.
+    /// Whether it was asked to stop because something else was asked for.
     pub(super) leaving: bool,
 }
 
@@ -145,7 +142,7 @@ impl MatchAgent {
         self.act(ActionBody::SendInput(SendInput { to, message }), step);
     }
 
-    /// Has a child told to stop; it says itself when it has.
+    /// Asks a child to stop; the child reports when it has.
     pub(super) fn interrupt_child(&self, to: AgentStateId, reason: &str, step: &mut RunStep<'_>) {
         let reason = Some(reason.to_owned());
         self.act(ActionBody::InterruptAgent(InterruptAgent { to, reason }), step);
@@ -239,7 +236,7 @@ impl MatchAgent {
         self.proceed(step);
     }
 
-    /// Notes how a task ended: where it ended badly, so does the run, and the first such end counts. A person
+    /// Notes how a task ended: if it ended badly, so does the run, and the first such end counts. A person
     /// who stops a child stops all that was meant.
     fn note_outcome(&mut self, status: RunStatus, reason: Option<&str>) {
         let reason = reason.map(str::to_owned);

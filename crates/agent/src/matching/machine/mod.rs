@@ -14,7 +14,7 @@
 //! for what another process left open.
 //!
 //! Invariants: one child is at work at most, one model call is in progress at most, and never both about the
-//! same input. `prepare_window` (in `plan`) alone begins tasks and ends runs, and may be called after any change.
+//! same input. Only `proceed` (in `plan`) begins tasks and ends runs; it may be called after any change.
 
 mod ask;
 mod children;
@@ -47,7 +47,7 @@ use plan::{ActiveChild, ChildTask};
 pub struct MatchAgent {
     id: AgentStateId,
     pub(crate) config: Arc<AgentConfig>,
-    /// Its runs, and the inputs that wait.
+    /// The runs, and the inputs that wait.
     lifecycle: RunLifecycle,
     /// The input that a model is asked about, while one is.
     matching: Option<Matching>,
@@ -91,7 +91,7 @@ impl MatchAgent {
         &self.id
     }
 
-    /// Its configuration as it is now.
+    /// Returns the current configuration.
     pub fn config(&self) -> &Arc<AgentConfig> {
         &self.config
     }

@@ -8,7 +8,7 @@
 //! | a rule with a route | the child hears it, the rest is planned behind | the child is stopped, the plan is replaced | planned |
 //! | no rule | the child hears it | the child hears it | the child that was spoken with, else the default |
 //!
-//! Where nobody is there for an input, the machine says so itself.
+//! If nobody is there for an input, the machine says so itself.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -71,7 +71,7 @@ const NOBODY: &str = "No rule fits this, and there is no agent for what no rule 
 impl MatchAgent {
     /// Makes tasks of what an input means, as the table above says. The caller has to call `proceed`.
     ///
-    /// A child that leaves is told so once; what comes while it leaves only replaces the plan.
+    /// A child that leaves is notified once; what comes while it leaves only replaces the plan.
     pub(super) fn mean(&mut self, message: &Arc<Message>, intents: Vec<Intent>, step: &mut RunStep<'_>) {
         let tasks = self.tasks(message, intents);
         let Some(first) = tasks.front() else {
@@ -99,7 +99,7 @@ impl MatchAgent {
         self.plan.extend(tasks);
     }
 
-    /// The tasks that intents come to, in order.
+    /// The tasks that intents result in, in order.
     ///
     /// Those whose rule has no route are for the default, if there is one. Where no intent has a route there
     /// are not tasks at all: the input is treated as one that no rule fits.

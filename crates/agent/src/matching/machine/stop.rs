@@ -1,7 +1,7 @@
 //! The end of runs before their answer: interrupts, limits, errors.
 //!
 //! The plan is given up, the model call is cancelled, and the child that is at work is interrupted. It says
-//! itself how it ended; only then the stop is recorded and the run ends (`prepare_window`, in `plan`).
+//! itself how it ended; only then the stop is recorded and the run ends (`proceed`, in `plan`).
 
 use agentx_types::{ActionBody, Cancel, Envelope, EnvironmentEvent, ErrorOccurred, RunStatus};
 

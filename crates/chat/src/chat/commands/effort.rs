@@ -7,7 +7,8 @@ use crate::chat::{Chat, ConversationSite};
 use crate::error::ChatError;
 use crate::render::units;
 
-/// The levels, each with the maximum number of tokens for reasoning. Vendors with levels of their own get the same one.
+/// The levels, each with the maximum number of tokens for reasoning. Vendors with levels of their own get the
+/// same one.
 pub(in crate::chat) const LEVELS: [(&str, Option<u64>, &str); 4] = [
     ("default", None, "the provider's default"),
     ("low", Some(4_096), "a little: up to 4,096 tokens"),

@@ -1,4 +1,5 @@
-//! `/init`, `/export`, `/config` and `/doctor`: the project's instructions, the session as a file, the settings, and what is wrong.
+//! `/init`, `/export`, `/config` and `/doctor`: the project's instructions, the session as a file, the
+//! settings, and what is wrong.
 
 use std::path::{Path, PathBuf};
 
@@ -60,7 +61,8 @@ impl Chat<'_> {
         Ok(said)
     }
 
-    /// The folder for exports: the workspace, or for a session of a server the current directory of this program.
+    /// The folder for exports: the workspace, or for a session of a server the current directory of this
+    /// program.
     fn export_folder(&self) -> PathBuf {
         match self.place.remote() {
             None => self.settings.workspace.clone(),

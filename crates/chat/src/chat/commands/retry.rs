@@ -11,8 +11,9 @@ use crate::error::ChatError;
 use crate::render::rewind;
 
 impl Chat<'_> {
-    /// Retries at once what waits for its next attempt. After a run that failed, sends the conversation again. After an answer, asks for
-    /// another one: in a copy of the session that ends before the last message, so the first answer stays in the original.
+    /// Retries at once what waits for its next attempt. After a run that failed, sends the conversation
+    /// again. After an answer, asks for another one: in a copy of the session that ends before the last
+    /// message, so the first answer stays in the original.
     pub(super) async fn retry(&mut self) -> Result<String, ChatError> {
         let ConversationSite::Open { session, .. } = &self.connection.site else {
             return Ok("nothing to retry: there are no messages yet".to_owned());
@@ -37,7 +38,7 @@ impl Chat<'_> {
         }
     }
 
-    /// Begins a run without a new message, where the last one ended without an answer.
+    /// Begins a run without a new message, if the last one ended without an answer.
     async fn ask_again(&mut self, session: &Arc<dyn Session>) -> Result<String, ChatError> {
         self.status.begin_sending("", Vec::new());
         match self.wait_for(async { session.retry().await }).await {
@@ -52,7 +53,8 @@ impl Chat<'_> {
         }
     }
 
-    /// Sends the last message again in a copy that ends before it. Files stay as they are; `@FILE` in it is read again.
+    /// Sends the last message again in a copy that ends before it. Files stay as they are; `@FILE` in it is
+    /// read again.
     async fn ask_for_another_answer(&mut self, session: &Arc<dyn Session>) -> Result<String, ChatError> {
         let (id, runtime) = (session.id().clone(), self.place.shared());
         let history = self.wait_for(history_of(&*runtime, &id)).await?;

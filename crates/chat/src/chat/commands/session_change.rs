@@ -25,7 +25,7 @@ pub(in crate::chat) const EVERYWHERE: &str = "all";
 /// The notice where no terminal can show a list of sessions.
 const NAME_ONE: &str = "which one? /resume ID; /sessions lists the latest";
 
-/// A command that leaves the session, as it is typed, by which a second one is told from another.
+/// A command that leaves the session, as it is typed, by which a repeated one is distinguished from another.
 pub(in crate::chat) fn session_command(name: &str, argument: Option<impl std::fmt::Display>) -> String {
     match argument {
         Some(argument) => format!("/{name} {argument}"),
@@ -33,7 +33,8 @@ pub(in crate::chat) fn session_command(name: &str, argument: Option<impl std::fm
     }
 }
 
-/// The form in which a command is warned about that ends jobs because it leaves the session; `None` for other commands.
+/// The form in which a command is warned about that ends jobs because it leaves the session; `None` for other
+/// commands.
 pub(in crate::chat) fn leaving_command(command: &Slash) -> Option<String> {
     match command {
         Slash::New => Some("/new".to_owned()),
@@ -100,7 +101,8 @@ impl Chat<'_> {
         self.warning_of_jobs(command)
     }
 
-    /// The warning, once, that a command ends the jobs of the agent because it leaves the session. Those of the person's own go on.
+    /// The warning, once, that a command ends the jobs of the agent because it leaves the session. Those of
+    /// the user continue.
     pub(in crate::chat) fn warning_of_jobs(&mut self, command: &str) -> Option<String> {
         let is_here = self.place.remote().is_none();
         let warning = self.programs.jobs.warning_of_session(command, is_here)?;
@@ -132,7 +134,8 @@ impl Chat<'_> {
         })
     }
 
-    /// Opens a session and continues there. A session of another folder has other settings, so this chat does not open it.
+    /// Opens a session and continues there. A session of another folder has other settings, so this chat does
+    /// not open it.
     async fn continue_in(&mut self, id: SessionId) -> Result<String, ChatError> {
         let (place, settings) = (self.place, self.settings);
         let runtime = place.shared();
@@ -213,7 +216,8 @@ impl Chat<'_> {
         ))
     }
 
-    /// Closes a session that the chat has left. Limits that flags name hold in it no longer, unless something waits there.
+    /// Closes a session that the chat has left. Limits that flags name hold in it no longer, unless something
+    /// waits there.
     pub(in crate::chat) async fn give_back(&self, session: &dyn Session, is_at_rest: bool) {
         if is_at_rest {
             session_opening::limits_again(self.place, &self.start.wanted, session).await;
@@ -248,8 +252,9 @@ pub(in crate::chat) async fn past_of(
     Ok((past, seat, came))
 }
 
-/// Takes over the model and its parameters, such as the effort, from the session before: the person may have chosen them there. The
-/// approval mode is not taken over, because a mode that was chosen for one session must not make the next one freer than the settings.
+/// Takes over the model and its parameters, such as the effort, from the session before: the person may have
+/// chosen them there. The approval mode is not taken over, because a mode that was chosen for one session
+/// must not make the next one freer than the settings.
 fn keep_choices(agent: &mut NewAgent, current: &AgentConfig) {
     if agent.config.model != current.model {
         agent.change(ConfigChange::Model(Box::new(current.model.clone())));

@@ -1,5 +1,5 @@
-//! The list below the input: commands, models, sessions or files that fit what is typed, one of them chosen. This file has its
-//! state, keys and rows and does nothing by itself; `offers` says what is in it.
+//! The list below the input: commands, models, sessions or files that fit what is typed, one of them chosen.
+//! This file has its state, keys and rows and does nothing by itself; `offers` says what is in it.
 
 mod offers;
 #[cfg(test)]
@@ -121,7 +121,7 @@ impl Menu {
         self.closed == Some((request.kind, request.from))
     }
 
-    /// Shows what fits; nothing where none does.
+    /// Shows what fits; nothing if none does.
     pub(super) fn show(&mut self, before: &str, request: MenuRequest, items: Vec<MenuItem>) {
         self.open = (!items.is_empty()).then(|| OpenMenu {
             before: before.to_owned(),
@@ -219,8 +219,8 @@ impl OpenMenu {
     }
 
     /// Handles Enter, which takes the chosen item. A command that is already written whole is sent as it is,
-    /// and so is a word that no command begins with: a command with the word somewhere inside is hardly the one
-    /// that the person means.
+    /// and so is a word that no command begins with: a command with the word somewhere inside is hardly the
+    /// one that the person means.
     fn taken(&self) -> MenuStep {
         let written = &self.request.written;
         let is_whole = |item: &MenuItem| item.text == *written || item.aliases.contains(written);

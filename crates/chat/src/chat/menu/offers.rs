@@ -172,7 +172,8 @@ impl Chat<'_> {
         self.composer.menu.show(&before, request, items);
     }
 
-    /// Writes a command with a blank behind it into the line and opens the list of what it takes. Whether there is room for that.
+    /// Writes a command with a blank behind it into the line and opens the list of what it takes. Whether
+    /// there is room for that.
     pub(in crate::chat) async fn opens_menu(&mut self, command: &str) -> bool {
         let is_free = self.has_room_for_menu() && self.composer.editor.text().is_empty();
         if is_free {
@@ -292,7 +293,8 @@ pub(super) fn commands() -> Vec<MenuItem> {
     NAMES.iter().map(item).collect()
 }
 
-/// The levels of effort, the current one first, so that Enter on a list that was only looked at changes nothing.
+/// The levels of effort, the current one first, so that Enter on a list that was only looked at changes
+/// nothing.
 fn efforts(current: Option<u64>) -> Vec<MenuItem> {
     let item = |(name, tokens, about): &(&str, Option<u64>, &str)| MenuItem {
         text: (*name).to_owned(),

@@ -1,4 +1,4 @@
-//! What the bytes of a screen come to on a terminal.
+//! The result of a screen's bytes on a terminal.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 

@@ -1,4 +1,4 @@
-//! Commands of the person's own that have the terminal. It is lent to them, and the chat comes back when they end.
+//! Commands of the user that have the terminal. It is lent to them, and the chat comes back when they end.
 
 use std::io;
 

@@ -2,8 +2,8 @@
 //! command after `!!`. All others run as `!COMMAND`, and the log keeps their output for the agent. A wrong
 //! guess costs little: `!!` lends the terminal to anything.
 
-/// Programs that draw on the whole screen or read keys, whatever their arguments are. Pagers are not among them: without a terminal they
-/// print the text and end.
+/// Programs that draw on the whole screen or read keys, whatever their arguments are. Pagers are not among
+/// them: without a terminal they print the text and end.
 const SCREEN_PROGRAMS: &[&str] = &[
     "vi", "vim", "nvim", "nano", "emacs", "micro", "hx", "top", "htop", "btop", "watch", "fzf", "tig",
     "lazygit", "passwd", "su",
@@ -14,7 +14,8 @@ const ALONE: &[&str] = &[
 ];
 /// Flags with which no program waits for a person.
 const ABOUT: &[&str] = &["--help", "--version"];
-/// Programs that read from a person, unless one of these flags says what to do. A flag of one letter may have its value behind it.
+/// Programs that read from a person, unless one of these flags says what to do. A flag of one letter may have
+/// its value behind it.
 const UNLESS: &[(&str, &[&str])] = &[
     ("psql", &["-c", "--command", "-f", "--file", "-l", "--list", "-V"]),
     ("mysql", &["-e", "--execute", "-V"]),
@@ -52,7 +53,8 @@ const MESSAGE_FLAGS: &[&str] = &[
     "--fixup",
 ];
 
-/// The command that needs the terminal, without the second `!`; `None` where its output is shown as that of others.
+/// The command that needs the terminal, without the second `!`; `None` if its output is shown as that of
+/// others.
 pub(super) fn wanting_terminal(command: &str) -> Option<&str> {
     if let Some(rest) = command.strip_prefix('!') {
         return Some(rest.trim()).filter(|rest| !rest.is_empty());

@@ -1,4 +1,4 @@
-//! The processes of a command of the person's own: how they begin, and how all of them are ended.
+//! The processes of a command of the user: how they begin, and how all of them are ended.
 
 use std::process::Stdio;
 
@@ -28,10 +28,12 @@ pub(super) fn shell() -> String {
     }
 }
 
-/// Makes one stream of what goes right and what goes wrong, in a way that does not depend on the person's shell, and becomes that shell.
+/// Makes one stream of what goes right and what goes wrong, in a way that does not depend on the person's
+/// shell, and becomes that shell.
 const ONE_STREAM: &str = r#"exec 2>&1; exec "$1" -c "$2""#;
 
-/// Begins a command, with all that it starts in a group of its own. What it says and what goes wrong come by one way, in order.
+/// Begins a command, with all that it starts in a group of its own. What it says and what goes wrong come by
+/// one way, in order.
 pub(super) fn begin(
     command: &str,
     settings: &Settings,

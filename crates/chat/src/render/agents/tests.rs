@@ -1,4 +1,4 @@
-//! Who is shown beside the agent that people talk to, and how.
+//! The agents that are shown beside the main one, and their form.
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use agentx::types::{

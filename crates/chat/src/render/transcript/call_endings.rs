@@ -19,7 +19,8 @@ const NOT_ALLOWED: &str = "Not allowed: ";
 const MODE_DENY: &str = "in the approval mode `deny` nobody is asked";
 
 impl TranscriptRenderer {
-    /// Says of calls that are refused that there is no terminal to ask on: that the session was told to refuse is not what the person said.
+    /// Says of calls that are refused that there is no terminal to ask on: that the session was told to
+    /// refuse is not what the person said.
     pub fn without_person(mut self, is_alone: bool) -> Self {
         self.is_alone = is_alone;
         self
@@ -59,7 +60,7 @@ impl TranscriptRenderer {
         format!("{word}: {}{remedy}", visible(error.trim_matches(['[', ']'])))
     }
 
-    /// The whole answer is there. A run says at its end what is wrong with it.
+    /// The complete answer is there. A run says at its end what is wrong with it.
     pub(super) fn answered(&mut self, turn: &TurnResponse) {
         if !self.silent_end && is_written_call(&turn.text) {
             self.warn_of_answer(WRITTEN_CALL);

@@ -1,5 +1,6 @@
-//! Tool calls: what is called with what, what it says, and how it ended. Where they run side by side on a screen that has room
-//! for them, each is told whole when it has ended, and shown in a row while it runs; else as it comes.
+//! Tool calls: what is called with what, what it says, and how it ended. If they run side by side on a screen
+//! that has room for them, each is shown in full when it has ended, and shown in a row while it runs; else as
+//! it comes.
 
 use std::borrow::Cow;
 
@@ -32,8 +33,8 @@ pub(super) struct CallView {
     /// The values that the call emits to listeners; none of them is left out.
     emitted: EmittedView,
     pub(super) headed: bool,
-    /// Whether a part of the call was shown before its end, so that lines of others may stand between that part
-    /// and the rest.
+    /// Whether a part of the call was shown before its end, so that lines of others may stand between that
+    /// part and the rest.
     begun: bool,
     /// Whether another call was shown while this one ran, so that its name stands before what follows.
     beside: bool,
@@ -70,7 +71,7 @@ impl TranscriptRenderer {
         self.calls.entry(id.clone()).or_default().asked = true;
     }
 
-    /// A call that a tool wants to make was decided about: nothing more is told of it.
+    /// A call that a tool wants to make was decided about: no further event follows for it.
     pub(super) fn settled(&mut self, id: &ToolCallId) {
         self.calls.remove(id);
     }

@@ -60,7 +60,8 @@ impl TranscriptRenderer {
             }
             ContextChange::Cut { window, assumed } => self.style.warn(&cut_by_server(*window, *assumed)),
             ContextChange::Failed { code, .. } if code == "interrupted" => return,
-            // The window that slides then is as full a few calls later, and each summary fails for the same reason.
+            // The window that slides then is as full a few calls later, and each summary fails for the same
+            // reason.
             ContextChange::Failed { code, .. } if code != NOTHING && self.not_condensed => return,
             ContextChange::Failed { code, message } => {
                 self.not_condensed |= code != NOTHING;
@@ -83,8 +84,8 @@ pub(super) const UNKNOWN_END: &str = "the answer ended for an unknown reason and
 /// A person wanted what cannot be: they are told each time.
 const NOTHING: &str = "nothing_to_condense";
 
-/// Maximum length of the reason why nothing was condensed. People read the reason; what a server adds to it is
-/// cut.
+/// Maximum length of the reason why nothing was condensed. People read the reason; what a server adds to it
+/// is cut.
 const LONGEST_REASON: usize = 400;
 
 /// Describes a window that the server cut, with the remedy: the person can start the server with a larger

@@ -215,7 +215,8 @@ fn an_answer_that_is_not_whole_says_so() {
     );
     assert_eq!(told("", StopReason::ToolUse), "");
 
-    // That nothing was said, or the model declined, is told when the run ends with it. That of a router goes on.
+    // That nothing was said, or the model declined, is reported when the run ends with it. That of a router
+    // continues.
     use agentx::types::{RunFinished, RunId, RunStatusChanged};
     let (run_id, iterations) = (RunId::new("run_1"), 0);
     let goes_on = RunStatusChanged {

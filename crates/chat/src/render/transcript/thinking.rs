@@ -137,7 +137,7 @@ impl TranscriptRenderer {
         self.stream(OpenLine::Thinking, text);
     }
 
-    /// The reasoning is over: where it was folded, its length is told.
+    /// The reasoning is over: if it was folded, its length is shown.
     pub(super) fn end_thought(&mut self) {
         let Some(thought) = self.thought.take() else {
             return;

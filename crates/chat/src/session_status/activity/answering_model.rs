@@ -1,5 +1,5 @@
-//! The model that answers, apart from the one that is chosen for the next call: a person can choose another one in the middle of an
-//! answer, and a provider can let another one go on with it.
+//! The model that answers, apart from the one that is chosen for the next call: a person can choose another
+//! one in the middle of an answer, and a provider can let another one continue with it.
 
 use crate::render::clean::visible;
 
@@ -24,7 +24,8 @@ impl AnsweringModel {
         }
     }
 
-    /// Takes the name of the model that answers. If its provider only says more, such as a date, it keeps the name by which it was asked.
+    /// Takes the name of the model that answers. If its provider only says more, such as a date, it keeps the
+    /// name by which it was asked.
     pub(super) fn answers(&mut self, model: &str) {
         let (asked, answers) = (self.current.as_ref().unwrap_or(&self.chosen), visible(model));
         let is_same = answers.contains(asked.as_str()) || asked.contains(&answers);

@@ -1,4 +1,4 @@
-//! What the row says while something is waited for, and what it adds up.
+//! The row while something is waited for, and its totals.
 
 use super::*;
 use crate::session_status::SessionStatus;

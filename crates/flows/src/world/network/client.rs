@@ -63,7 +63,7 @@ impl Resolve for GuardedResolver {
     }
 }
 
-/// One client for plain connections, and one for TLS, which loads certificates.
+/// The HTTP clients: one for plain connections, and one for TLS, which loads certificates.
 pub(super) struct HttpClients {
     hosts: Arc<AllowedHosts>,
     guarded: Arc<GuardedResolver>,

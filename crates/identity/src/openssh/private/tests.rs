@@ -1,4 +1,5 @@
-//! Private keys from `ssh-keygen` where it is installed, and made up here, byte by byte, everywhere. No key of anybody.
+//! Private keys from `ssh-keygen` where it is installed, and made up here, byte by byte, everywhere. No key
+//! of anybody.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
 use std::path::{Path, PathBuf};
@@ -245,7 +246,8 @@ fn keys_of_openssh_are_read() {
     }
 }
 
-/// A key with a passphrase, made up here: that of [`SEED`] under fixed salt, in each cipher that OpenSSH offers.
+/// A key with a passphrase, made up here: that of [`SEED`] under fixed salt, in each cipher that OpenSSH
+/// offers.
 fn encrypted(cipher: ssh_key::Cipher, passphrase: &str) -> String {
     let key = parse(file(&Made::right().blob()).as_bytes()).unwrap();
     let derivation = Kdf::Bcrypt {

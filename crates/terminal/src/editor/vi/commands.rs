@@ -107,7 +107,7 @@ impl Editor {
         "hljkwWbBeE0^$G% +-".contains(c)
     }
 
-    /// Where a motion goes; `None` where it cannot go anywhere, or the letter is none.
+    /// The target of a motion; `None` if it cannot move, or the letter is not a motion.
     fn motion(&self, c: char) -> Option<Motion> {
         let times = self.vi.as_ref().map_or(1, Vi::times);
         let counts = self.vi.as_ref().is_some_and(|vi| vi.count.is_some());
@@ -180,7 +180,8 @@ impl Editor {
         })
     }
 
-    /// A motion that cannot go on: above the first row and below the last is what was typed before and after.
+    /// A motion that cannot continue: above the first row and below the last is what was typed before and
+    /// after.
     fn edge(&mut self, c: char) -> EditOutcome {
         let operates = vi_operates(self.vi.as_ref());
         match c {
@@ -195,7 +196,7 @@ impl Editor {
         self.seek_nth(sought, times)
     }
 
-    /// Where the cursor stands before the sign already, the one after it is meant.
+    /// If the cursor stands before the sign already, the one after it is meant.
     fn seek_on(&mut self, sought: Sought) -> EditOutcome {
         let times = self.vi.as_ref().map_or(1, Vi::times);
         let ways = (sought.back, sought.till);
@@ -235,7 +236,7 @@ impl Editor {
         }
     }
 
-    /// What an operator is told to take: a word, what is quoted, what is in brackets.
+    /// Selects a text object for an operator: a word, a quotation, a bracket.
     fn object(&mut self, c: char, around: bool) -> EditOutcome {
         let (text, at) = (self.text.as_str(), self.cursor);
         let found = match c {

@@ -201,7 +201,7 @@ impl Editor {
         EditOutcome::Changed
     }
 
-    /// `J`: the next row goes on in this one.
+    /// `J`: the next row continues in this one.
     fn join(&mut self, times: usize) -> EditOutcome {
         self.changes();
         for _ in 0..times.max(2) - 1 {

@@ -187,7 +187,8 @@ pub(super) fn is_name(name: &str, most: usize) -> bool {
     !name.is_empty() && name.len() <= most && name.bytes().all(fits)
 }
 
-/// Returns whether the name of a parameter matches `^[a-zA-Z0-9_.-]{1,64}$` (<https://github.com/beautyfree/appstore-connect-mcp/issues/2>).
+/// Returns whether the name of a parameter matches `^[a-zA-Z0-9_.-]{1,64}$`
+/// (<https://github.com/beautyfree/appstore-connect-mcp/issues/2>).
 fn is_property_key(key: &str) -> bool {
     is_name(&key.replace('.', "_"), 64)
 }

@@ -21,7 +21,7 @@ pub(super) struct ThinkingPosition {
 }
 
 impl ThinkingPosition {
-    /// Goes on behind a block that is not thinking.
+    /// Continues behind a block that is not thinking.
     pub(super) fn pass(&mut self, role: &str, block: &Value) {
         let hash = fingerprint(self.prefix, role);
         self.prefix = fingerprint(hash, &blocks::bare(block).to_string());

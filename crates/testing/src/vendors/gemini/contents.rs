@@ -7,7 +7,7 @@ use super::{UNCHECKED, refuse, rules, signature, version};
 use crate::vendors::VendorRefusal;
 use crate::vendors::picture::is_sent_well;
 
-/// What a part may be.
+/// The kinds of a part.
 const KINDS: &[&str] = &[
     "text",
     "inlineData",
@@ -17,7 +17,7 @@ const KINDS: &[&str] = &[
     "executableCode",
     "codeExecutionResult",
 ];
-/// What may stand beside it.
+/// The fields that may stand beside it.
 const BESIDE: &[&str] = &["thought", "thoughtSignature", "videoMetadata", "mediaResolution"];
 /// The media that Gemini reads, by the beginning of their type.
 const MEDIA: &[&str] = &[

@@ -218,7 +218,7 @@ fn foreign(schema: &Value) -> Option<&str> {
     below.filter_map(foreign).next()
 }
 
-/// What a reference names that has something beside it.
+/// Returns a reference that has fields beside it.
 fn crowded_ref(value: &Value) -> Option<&str> {
     match value {
         Value::Object(fields) => {

@@ -61,7 +61,7 @@ impl GeminiServer {
         self
     }
 
-    /// As a server of Vertex AI.
+    /// Behaves as a server of Vertex AI.
     #[must_use]
     pub fn vertex(mut self) -> Self {
         self.is_vertex = true;
@@ -142,7 +142,7 @@ fn refuse(rule: &'static VendorRule, message: &str) -> VendorRefusal {
     }
 }
 
-/// What the signatures of a model begin with: nobody else can check them.
+/// Returns the prefix of a model's signatures: nobody else can check them.
 fn signature(model: &str) -> String {
     format!("EqsF{:016x}", fingerprint(0, model))
 }

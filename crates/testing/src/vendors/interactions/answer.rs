@@ -7,8 +7,8 @@ use crate::vendors::count::tokens;
 use crate::vendors::{AnswerPart, ModelAnswer};
 
 impl AcceptedInteraction {
-    /// Returns the whole stream of an answer, its events in order; tests cut it where they like. Nothing is stored, so
-    /// there is no id.
+    /// Returns the whole stream of an answer, its events in order; tests cut it where they like. Nothing is
+    /// stored, so there is no id.
     pub fn stream(&self, answer: &ModelAnswer) -> String {
         let begun =
             json!({ "id": "", "status": "in_progress", "object": "interaction", "model": self.model });

@@ -1,5 +1,5 @@
-//! Gemini's Interactions API with `store: false`, as strict as its published types are. Few refusals of it are known in
-//! public: what its types require counts as refused, in words that are made up.
+//! Gemini's Interactions API with `store: false`, as strict as its published types are. Few refusals of it
+//! are known in public: what its types require counts as refused, in words that are made up.
 
 mod answer;
 mod rules;
@@ -170,7 +170,7 @@ fn refuse(rule: &'static VendorRule, message: &str) -> VendorRefusal {
     }
 }
 
-/// What the signatures of a model begin with: nobody else can check them.
+/// Returns the prefix of a model's signatures: nobody else can check them.
 fn signature(model: &str) -> String {
     format!("CiIB{:016x}", fingerprint(0, model))
 }

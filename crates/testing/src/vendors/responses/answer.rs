@@ -47,7 +47,8 @@ impl AcceptedResponse {
         out + &event(&format!("response.{status}"), json!({ "response": whole }))
     }
 
-    /// The events of a part up to its end, and the item as a whole. `None` of thinking, if the model does not reason.
+    /// The events of a part up to its end, and the item as a whole. `None` of thinking, if the model does not
+    /// reason.
     fn item(&self, part: &AnswerPart, at: usize) -> Option<(String, Value)> {
         let (begun, pieces, whole) = match part {
             AnswerPart::Thinking(_) if !self.reasons => return None,
