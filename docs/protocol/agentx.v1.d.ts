@@ -940,6 +940,11 @@ export interface InnerCallAsked {
   place?: string | null;
   /** Whether its file names the tool that is called, and does not only say `*`. */
   named?: boolean;
+  /**
+   * For a question to a person instead of a call: the JSON Schema of the answer. No rule and no mode answers it. Where
+   * nobody is asked it is refused; the note of an `approval` with `once` is the answer, as text.
+   */
+  form?: unknown;
 }
 
 /** A tool as the model and the approval rules see it. */
@@ -2021,6 +2026,8 @@ export interface ApprovalRequested {
   reason: string;
   /** The rule that `session` or `always` would keep. */
   suggested: Rule;
+  /** For a question to a person: the JSON Schema of the answer. The note of an `approval` with `once` is the answer, as text. */
+  form?: unknown;
 }
 
 /**

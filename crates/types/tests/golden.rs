@@ -298,6 +298,7 @@ fn add_a_field(value: &mut Value, key: &str) {
     const FREE: &[&str] = &[
         "input",
         "input_schema",
+        "form",
         "schema",
         "data",
         "args",

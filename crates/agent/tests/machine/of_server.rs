@@ -144,19 +144,11 @@ fn a_changed_tool_needs_a_person_or_a_rule_of_its_very_description() {
 
 /// A session in which a tool runs that asks a person: who they are, by their answer.
 fn asking(approval: ApprovalMode) -> Session {
-    let mut session = Session::with(|config| {
-        config.approval = approval;
-        config.rules = vec![Rule {
-            effect: RuleEffect::Allow,
-            tool: "bash".into(),
-            argument: None,
-            path: None,
-            workspace: None,
-        }];
-    });
+    let mut session = Session::with(|config| config.approval = ApprovalMode::Auto);
     session.say("go");
     session.calls(&[("c1", "bash", json!({"command": "ls"}))]);
     let cause = session.running()[0].action_id.clone();
+    session.change(ConfigChange::Approval(approval));
     let asked = InnerCallAsked {
         tool_call_id: "c1/1".into(),
         tool: Box::new(ToolSpec::new(

@@ -296,7 +296,7 @@ pub(crate) fn bodies() -> Vec<ActionBody> {
     let decisions = [
         InnerDecision::Allowed {
             outside_workspace: true,
-            answer: Some("main".into()),
+            answer: None,
         },
         InnerDecision::Refused {
             reason: "bash is refused: the person said no.".into(),
