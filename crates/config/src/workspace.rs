@@ -122,7 +122,7 @@ fn readable_settings(layer: &SettingsLayer) -> Vec<String> {
 }
 
 /// Returns whether the person accepted this workspace file. Older programs recorded that for the file alone.
-fn is_accepted(bytes: &[u8], trust_dir: &Path, folder: &Folder, places: &ConfigPaths) -> bool {
+pub(crate) fn is_accepted(bytes: &[u8], trust_dir: &Path, folder: &Folder, places: &ConfigPaths) -> bool {
     let file = places.workspace_file.strip_prefix(&places.workspace_root);
     file.is_ok_and(|file| folder.admits(file, bytes))
         || (folder.trust == FolderTrust::Unknown
