@@ -29,6 +29,10 @@ use crate::{
 const DEMO: &str = "demo";
 
 const ELSEWHERE: &str = "only your own settings may set where sessions and logs are kept";
+const SEARCH: &str =
+    "only your own settings may set which search engine gets what is looked for, and its key";
+const PLAIN: &str = "only your own settings may name servers that are signed in to without encryption";
+const OF_SERVER: &str = "only your own settings may set how this machine serves other people";
 const SERVERS: &str =
     "only your own settings may name MCP servers here; those of a folder are in its `.mcp.json`";
 const PROVIDER: &str = "it would change one of your providers or a built-in one; a folder may only define providers with new names";
@@ -165,7 +169,7 @@ fn without_what_is_the_persons(
             _ => path
                 .spec()
                 .is_some_and(|spec| spec.workspace_may == WorkspaceMay::Never)
-                .then_some(ELSEWHERE),
+                .then(|| why_never(&levels)),
         };
         let keeps_rest = matches!(&sourced.value, Value::Names(names) if !names.is_empty());
         if let Some(why) = why {
@@ -176,6 +180,16 @@ fn without_what_is_the_persons(
         }
     }
     (kept, ignored)
+}
+
+/// The reason why no folder sets this key.
+fn why_never(levels: &[&str]) -> &'static str {
+    match levels {
+        ["search", ..] => SEARCH,
+        ["allow_plain", ..] => PLAIN,
+        ["quotas" | "server" | "members_dir", ..] => OF_SERVER,
+        _ => ELSEWHERE,
+    }
 }
 
 fn id_of((path, sourced): &(KeyPath, crate::Sourced<Value>)) -> Option<(String, String)> {
