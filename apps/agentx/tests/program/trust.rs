@@ -270,7 +270,7 @@ fn nothing_in_the_file_of_a_folder_locks_a_person_out() {
         changed.write("ws/.agentx/config.yaml", "approval: deny\n");
         assert_eq!(changed.run(&["config", "trust"]).code, Some(0));
         changed.write("ws/.agentx/config.yaml", text);
-        let ran = changed.run(&["run", "hello"]);
+        let ran = changed.run(&["run", "--model", "demo", "hello"]);
         assert_eq!(ran.code, Some(0), "{text:?}: {ran}");
         for line in &LOOK {
             let ran = changed.run(line);
