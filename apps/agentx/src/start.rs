@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use agentx::config::{
     CommandLineSetting, ConfigError, ConfigPaths, LoadRequest, Loaded, check_environment, load,
+    load_whatever_workspace,
 };
 
 use crate::args::{AgentArgs, Approve, Global};
@@ -40,6 +41,20 @@ fn names_server(global: &Global) -> bool {
 
 /// All settings for this command line.
 pub(crate) fn settings(global: &Global, agent: &AgentArgs) -> Result<Loaded, ChatError> {
+    settings_by(load, global, agent)
+}
+
+/// The settings for a command that looks at the folder or at what is stored: no mistake of the folder's own
+/// file keeps it from working, not even if the file is trusted.
+pub(crate) fn settings_to_look(global: &Global) -> Result<Loaded, ChatError> {
+    settings_by(load_whatever_workspace, global, &AgentArgs::default())
+}
+
+fn settings_by(
+    load: fn(LoadRequest<'_>) -> Result<Loaded, ConfigError>,
+    global: &Global,
+    agent: &AgentArgs,
+) -> Result<Loaded, ChatError> {
     let places = places(global)?;
     let mut loaded = load(LoadRequest {
         places,

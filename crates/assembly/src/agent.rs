@@ -1,5 +1,6 @@
 //! Assembles one agent: its file over the settings.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use agentx_agent::ask_user::ASK_USER;
@@ -7,10 +8,11 @@ use agentx_agent_files::definition::{
     AgentDefinition, AgentUse, Generator, MachineKind as FileKind, RuleDefinition, RuleUse, ToolUse,
     VariableType,
 };
-use agentx_agent_files::{DefinitionMistake, Library};
+use agentx_agent_files::{DefinitionMistake, FileOrigin, Library};
+use agentx_config::SCRIPTED_MODEL;
 use agentx_types::{
-    AgentConfig, AgentKind, AnswerSchema, IntentExample, IntentPattern, IntentReference, IntentRule,
-    IntentVar, MAX_AGENT_DEPTH, ModelSpec, Route, Routing, ToolSpec, VarKind,
+    Access, AgentConfig, AgentKind, AnswerSchema, IntentExample, IntentPattern, IntentReference, IntentRule,
+    IntentVar, MAX_AGENT_DEPTH, ModelSpec, Route, Routing, ToolReach, ToolSpec, VarKind, host_name,
 };
 
 use crate::{layers, trust};
@@ -23,6 +25,8 @@ pub struct Assembly<'a> {
     pub base: &'a AgentConfig,
     /// The model of this name, or the nearest names.
     pub model: &'a dyn Fn(&str) -> Result<ModelSpec, Vec<String>>,
+    /// The address of the server at which a model is asked, if it is known.
+    pub address: &'a dyn Fn(&ModelSpec) -> Option<String>,
     /// Returns the value of an environment variable, if it is set.
     pub lookup: &'a dyn Fn(&str) -> Option<String>,
 }
@@ -64,7 +68,7 @@ impl Assembly<'_> {
     /// does not exist.
     pub fn agent(&self, name: &str) -> Result<AgentConfig, AssemblyError> {
         if let Some(loaded) = self.library.agents().get(name) {
-            return self.resolve(&loaded.definition, 0);
+            return self.resolve(&loaded.definition, loaded.origin, 0);
         }
         let mistakes = mistakes_of(self.library.check(), name);
         let name = name.to_owned();
@@ -75,7 +79,12 @@ impl Assembly<'_> {
         Err(AssemblyError::Mistakes { name, mistakes })
     }
 
-    fn resolve(&self, agent: &AgentDefinition, depth: u32) -> Result<AgentConfig, AssemblyError> {
+    fn resolve(
+        &self,
+        agent: &AgentDefinition,
+        origin: FileOrigin,
+        depth: u32,
+    ) -> Result<AgentConfig, AssemblyError> {
         let missing = |what: String| AssemblyError::Missing {
             agent: agent.name.clone(),
             what,
@@ -89,7 +98,7 @@ impl Assembly<'_> {
         let instructions = layers::instructions(agent, &text_of, self.lookup).map_err(missing)?;
         let mut config = AgentConfig {
             name: agent.name.clone(),
-            agents: self.children(&agent.agents, depth)?,
+            agents: self.children(&agent.agents, origin, depth)?,
             instructions: Vec::new(),
             ..self.base.clone()
         };
@@ -116,7 +125,7 @@ impl Assembly<'_> {
         let asks = agent.tools.iter().any(|used| used.name() == ASK_USER);
         config.ask_user = config.ask_user.filter(|_| asks && depth == 0);
         let mut tools = self.tools(&agent.tools).map_err(missing)?;
-        tools.extend(agentx_agent::delegation_tools(&config.agents));
+        tools.extend(self.delegation_tools(agent, origin, &config));
         config.tools = Arc::from(tools);
         config.all_tools = false;
         config.answer_schema = agent
@@ -125,7 +134,7 @@ impl Assembly<'_> {
             .map(|schema| Arc::new(AnswerSchema::new(schema)));
         if agent.kind == FileKind::Match {
             config.kind = AgentKind::Match;
-            config.routing = Some(Box::new(self.routing(agent, depth)?));
+            config.routing = Some(Box::new(self.routing(agent, origin, depth)?));
         }
         Ok(config)
     }
@@ -183,11 +192,60 @@ impl Assembly<'_> {
         }
     }
 
-    fn children(&self, uses: &[AgentUse], depth: u32) -> Result<Vec<AgentConfig>, AssemblyError> {
-        uses.iter().map(|used| self.child(used, depth)).collect()
+    /// The tools by which the agent has others work. Where one of a folder's agents asks a model at another
+    /// server than the one that this conversation goes to, giving it work sends there.
+    fn delegation_tools(
+        &self,
+        agent: &AgentDefinition,
+        origin: FileOrigin,
+        config: &AgentConfig,
+    ) -> Vec<ToolSpec> {
+        let mut tools = agentx_agent::delegation_tools(&config.agents);
+        let here = [&config.model, &self.base.model].map(|model| (self.address)(model));
+        let mut hosts = BTreeSet::new();
+        for (used, child) in agent.agents.iter().zip(&config.agents) {
+            if self.origin_of(used, origin) == FileOrigin::Workspace {
+                let elsewhere = models_below(child).into_iter().map(|model| (self.address)(model));
+                let elsewhere = elsewhere.filter(|address| here.iter().any(|here| here != address));
+                hosts.extend(elsewhere.map(|address| {
+                    let host = address.and_then(|address| host_name(&address));
+                    host.unwrap_or_else(|| "*".to_owned())
+                }));
+            }
+        }
+        let delegate = tools.iter_mut().find(|tool| tool.name == agentx_agent::DELEGATE);
+        if let Some(delegate) = delegate.filter(|_| !hosts.is_empty()) {
+            delegate.access = Access::Network;
+            delegate.reach = Some(Box::new(ToolReach {
+                hosts: hosts.into_iter().collect(),
+                ..ToolReach::default()
+            }));
+        }
+        tools
     }
 
-    fn child(&self, used: &AgentUse, depth: u32) -> Result<AgentConfig, AssemblyError> {
+    /// Whose file describes an agent that another one of this origin uses.
+    fn origin_of(&self, used: &AgentUse, origin: FileOrigin) -> FileOrigin {
+        match used {
+            AgentUse::Inline(_) => origin,
+            AgentUse::Ref(name) => self
+                .library
+                .agents()
+                .get(name)
+                .map_or(origin, |loaded| loaded.origin),
+        }
+    }
+
+    fn children(
+        &self,
+        uses: &[AgentUse],
+        origin: FileOrigin,
+        depth: u32,
+    ) -> Result<Vec<AgentConfig>, AssemblyError> {
+        uses.iter().map(|used| self.child(used, origin, depth)).collect()
+    }
+
+    fn child(&self, used: &AgentUse, origin: FileOrigin, depth: u32) -> Result<AgentConfig, AssemblyError> {
         let definition = match used {
             AgentUse::Inline(definition) => definition,
             AgentUse::Ref(name) => match self.library.agents().get(name) {
@@ -195,10 +253,15 @@ impl Assembly<'_> {
                 None => return self.agent(name),
             },
         };
-        self.resolve(definition, depth + 1)
+        self.resolve(definition, self.origin_of(used, origin), depth + 1)
     }
 
-    fn routing(&self, agent: &AgentDefinition, depth: u32) -> Result<Routing, AssemblyError> {
+    fn routing(
+        &self,
+        agent: &AgentDefinition,
+        origin: FileOrigin,
+        depth: u32,
+    ) -> Result<Routing, AssemblyError> {
         let rules = agent.rules.iter().map(|used| match used {
             RuleUse::Inline(rule) => Ok(intent_rule(rule)),
             RuleUse::Ref(name) => {
@@ -213,7 +276,7 @@ impl Assembly<'_> {
         let routes = agent.route.iter().map(|route| {
             Ok(Route {
                 rules: route.rules.clone(),
-                agent: self.child(&route.agent, depth)?,
+                agent: self.child(&route.agent, origin, depth)?,
             })
         });
         let default = agent.default.as_ref();
@@ -221,10 +284,23 @@ impl Assembly<'_> {
             rules: rules.collect::<Result<_, AssemblyError>>()?,
             routes: routes.collect::<Result<_, AssemblyError>>()?,
             default: default
-                .map(|used| self.child(used, depth).map(Box::new))
+                .map(|used| self.child(used, origin, depth).map(Box::new))
                 .transpose()?,
         })
     }
+}
+
+/// The models that an agent and those below it may ask. The offline demo is none: it sends nothing.
+fn models_below(agent: &AgentConfig) -> Vec<&ModelSpec> {
+    let own = std::iter::once(&agent.model).chain(&agent.fallbacks);
+    let routed = agent.routing.iter().flat_map(|routing| {
+        let routes = routing.routes.iter().map(|route| &route.agent);
+        routes.chain(routing.default.as_deref())
+    });
+    let below = agent.agents.iter().chain(routed).flat_map(models_below);
+    own.chain(below)
+        .filter(|model| model.id != SCRIPTED_MODEL)
+        .collect()
 }
 
 /// Returns the mistakes of the files with this name, each with its place.

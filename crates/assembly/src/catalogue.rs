@@ -72,6 +72,7 @@ impl Catalogue {
             library: &self.library,
             base,
             model: &|name| self.choose(name),
+            address: &|model| self.settings.address_of(model).map(str::to_owned),
             lookup: &|name| self.variable(name),
         };
         assembly.agent(name)

@@ -25,6 +25,12 @@ pub struct FolderContents {
     pub tools: Vec<FileTool>,
     /// The agents by name, with the environment variables that their instructions use.
     pub agents: BTreeMap<String, BTreeSet<String>>,
+    /// The models that each of its agents asks, by the agent's name: those of its fallbacks and of agents that
+    /// are written inside it, too.
+    pub agent_models: BTreeMap<String, BTreeSet<String>>,
+    /// Where the models are that its tools and agents name: `big of vendor at https://api.example`. Those that
+    /// only its own settings know are missing.
+    pub models: BTreeMap<String, String>,
     /// Definitions that are not used, because the person has their own of that name: `agent guide`,
     /// `generator fast`.
     pub unused: BTreeSet<String>,
@@ -156,7 +162,16 @@ pub fn folder_contents(settings: &Settings) -> FolderContents {
         .into_values()
         .filter(|tool| tool.origin == FileOrigin::Workspace)
         .collect();
-    contents.agents = agents(&library);
+    contents.agents = of_agents(&library, &variables_of);
+    contents.agent_models = of_agents(&library, &|agent| models_of(agent, &library));
+    let named = contents.tools.iter().flat_map(|tool| tool.definition.models());
+    let named = named.chain(contents.agent_models.values().flatten().map(String::as_str));
+    contents.models = named
+        .filter_map(|name| {
+            let model = settings.choose_model(name, &[]).ok()?;
+            Some((name.to_owned(), settings.model_with_address(&model)))
+        })
+        .collect();
     let shadows = library.shadows().iter();
     contents.unused = shadows
         .filter(|shadow| shadow.kind != RefKind::Tool && shadow.shadowed.starts_with(&below))
@@ -173,14 +188,43 @@ fn config_of(settings: &Settings, below: &Path) -> Option<Vec<u8>> {
     is_ours.then(|| std::fs::read(&file).ok()).flatten()
 }
 
-fn agents(library: &Library) -> BTreeMap<String, BTreeSet<String>> {
+/// Returns something of each agent of the folder, by its name.
+fn of_agents(
+    library: &Library,
+    of: &dyn Fn(&AgentDefinition) -> BTreeSet<String>,
+) -> BTreeMap<String, BTreeSet<String>> {
     let of_folder = library
         .agents()
         .iter()
         .filter(|(_, loaded)| loaded.origin == FileOrigin::Workspace);
     of_folder
-        .map(|(name, loaded)| (name.clone(), variables_of(&loaded.definition)))
+        .map(|(name, loaded)| (name.clone(), of(&loaded.definition)))
         .collect()
+}
+
+/// Returns the models that an agent names, and those of agents that are written inside it.
+fn models_of(agent: &AgentDefinition, library: &Library) -> BTreeSet<String> {
+    let generator = agent
+        .generator
+        .as_ref()
+        .map(|generator| library.generator(generator));
+    let own = generator.and_then(|generator| generator.model);
+    let fallbacks = agent.fallbacks.iter().flatten().cloned();
+    let inside = inline_agents(agent).flat_map(|inline| models_of(inline, library));
+    own.into_iter()
+        .chain(fallbacks)
+        .chain(inside.collect::<BTreeSet<_>>())
+        .collect()
+}
+
+/// Returns the agents that are written inside an agent.
+fn inline_agents(agent: &AgentDefinition) -> impl Iterator<Item = &AgentDefinition> {
+    let routed = agent.route.iter().map(|route| &route.agent);
+    let others = agent.agents.iter().chain(routed).chain(agent.default.as_deref());
+    others.filter_map(|used| match used {
+        AgentUse::Inline(inline) => Some(&**inline),
+        AgentUse::Ref(_) => None,
+    })
 }
 
 /// Returns the environment variables that the instructions of an agent take in, and those of agents that are
@@ -190,11 +234,6 @@ pub(crate) fn variables_of(agent: &AgentDefinition) -> BTreeSet<String> {
         ContextLayer::Env(name) => Some(name.clone()),
         _ => None,
     });
-    let routed = agent.route.iter().map(|route| &route.agent);
-    let others = agent.agents.iter().chain(routed).chain(agent.default.as_deref());
-    let inside = others.filter_map(|used| match used {
-        AgentUse::Inline(inline) => Some(variables_of(inline)),
-        AgentUse::Ref(_) => None,
-    });
-    own.chain(inside.flatten().collect::<BTreeSet<_>>()).collect()
+    let inside = inline_agents(agent).flat_map(variables_of);
+    own.chain(inside.collect::<BTreeSet<_>>()).collect()
 }

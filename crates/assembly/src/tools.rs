@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use agentx_agent_files::definition::{AgentDefinition, AgentUse, ToolBody, ToolDefinition, ToolUse};
 use agentx_agent_files::{FileOrigin, Library, RefKind};
-use agentx_config::{SCRIPTED_MODEL, Settings};
+use agentx_config::{ProviderSettings, SCRIPTED_MODEL, Settings};
 use agentx_types::ModelSpec;
 
 /// The number of hexadecimal digits of a hash in a rule: enough that no other file with them can be found.
@@ -52,22 +52,31 @@ pub fn file_tools(library: &Library) -> BTreeMap<String, FileTool> {
     tools
 }
 
-/// Completes the folder's tools by the settings: which models of the folder's own they ask, and whether their
-/// names belong to an MCP server of the person. `choose` finds the model of a name.
+/// Completes the folder's tools by the settings: where the models are that they ask, if that is not where the
+/// session's own model is (the text of a conversation goes there), and whether their names belong to an MCP
+/// server of the person. `choose` finds the model of a name.
 pub(crate) fn with_settings(
     tools: &mut BTreeMap<String, FileTool>,
     settings: &Settings,
     choose: &dyn Fn(&str) -> Option<ModelSpec>,
 ) {
+    let session = choose(&settings.model_or_default().value);
+    let session = session.and_then(|model| settings.address_of(&model));
+    // A server that the folder itself names was not chosen by the person.
+    let is_elsewhere =
+        |provider: &&ProviderSettings| provider.of_folder || session != Some(provider.base_url.as_str());
     let at = |name: &str| -> Vec<String> {
-        let providers = settings.providers.iter().filter(|provider| provider.of_folder);
-        let addresses = providers.map(|provider| (provider.name.as_str(), provider.base_url.clone()));
+        let providers = settings.providers.iter().filter(is_elsewhere);
+        let address = |provider: &ProviderSettings| provider.base_url.clone();
         match choose(name) {
             _ if name == SCRIPTED_MODEL => Vec::new(),
-            _ if name == "*" => addresses.map(|(_, address)| address).collect(),
-            Some(spec) => addresses
-                .filter(|(provider, _)| *provider == spec.provider)
-                .map(|(_, address)| address)
+            _ if name == "*" => providers
+                .filter(|provider| provider.of_folder || provider.is_connected())
+                .map(address)
+                .collect(),
+            Some(spec) => providers
+                .filter(|provider| provider.name == spec.provider)
+                .map(address)
                 .collect(),
             // Settings that are not accepted yet may name its address.
             None => vec!["*".to_owned()],

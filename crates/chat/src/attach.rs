@@ -1,5 +1,6 @@
 //! `@path` in what a person says: the file goes to the model with the words. A picture goes as one.
 
+use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
 
 use agentx::tools::LONGEST_PICTURE_SIDE;
@@ -7,6 +8,7 @@ use agentx::types::{ContentPart, MediaPart, MediaSource, Picture, PictureError};
 use base64::Engine as _;
 
 use crate::error::ChatError;
+use crate::named_file::open_named;
 use crate::render::clean::visible;
 
 pub(crate) mod file_search;
@@ -190,7 +192,10 @@ fn file(name: &str, path: &Path) -> Result<ContentPart, String> {
             "{name} has {size} bytes, and at most {most} can be attached; write the name without @, and the agent reads what it needs"
         ));
     }
-    let bytes = std::fs::read(path).map_err(|error| format!("{name}: {error}"))?;
+    let mut bytes = Vec::new();
+    open_named(path)
+        .and_then(|mut file| file.read_to_end(&mut bytes))
+        .map_err(|error| format!("{name}: {error}"))?;
     if is_picture {
         // A request with something else in a picture's place is refused, and so is every later one of that
         // conversation.

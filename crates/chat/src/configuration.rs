@@ -1,7 +1,9 @@
 //! Notes and errors about the configuration of a person.
 
 use agentx::assembly::{UnknownTools, misnamed_tools};
-use agentx::config::{ConfigError, Loaded, ProviderKey, ProviderSettings, SettingOrigin, SettingRow};
+use agentx::config::{
+    ConfigError, FolderTrust, Loaded, ProviderKey, ProviderSettings, SettingOrigin, SettingRow,
+};
 
 use crate::console::Console;
 use crate::error::ChatError;
@@ -21,10 +23,11 @@ pub fn notes(loaded: &Loaded) -> String {
         text.push_str(&format!("warning: {}\n", visible(&warning.to_string())));
     }
     for mistake in &loaded.workspace_mistakes {
-        text.push_str(&format!(
-            "warning: this folder is not trusted, so its file is ignored: {}\n",
-            visible(&mistake.to_string())
-        ));
+        let why = match loaded.settings.folder.trust {
+            FolderTrust::Trusted => "the settings of this folder have a mistake, so they are ignored",
+            _ => "this folder is not trusted, so its file is ignored",
+        };
+        text.push_str(&format!("warning: {why}: {}\n", visible(&mistake.to_string())));
     }
     for ignored in &loaded.ignored {
         text.push_str(&format!(

@@ -49,6 +49,7 @@ pub mod mcp_servers;
 pub mod mcp_serving;
 pub mod model_facts;
 pub mod models;
+pub mod named_file;
 pub mod new_agent;
 pub mod other_server;
 mod output;

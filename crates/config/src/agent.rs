@@ -81,6 +81,20 @@ impl Settings {
         })
     }
 
+    /// Returns the address of the server at which a model is asked; `None` for the offline demo and where its
+    /// provider is not known.
+    pub fn address_of(&self, model: &ModelSpec) -> Option<&str> {
+        let mut providers = self.providers.iter();
+        let provider = providers.find(|provider| provider.name == model.provider)?;
+        Some(&provider.base_url)
+    }
+
+    /// Describes a model for a person who is about to trust a folder: `big of vendor at https://api.example`.
+    pub fn model_with_address(&self, model: &ModelSpec) -> String {
+        let at = self.address_of(model).map(|address| format!(" at {address}"));
+        format!("{} of {}{}", model.id, model.provider, at.unwrap_or_default())
+    }
+
     /// The rules for agents that have these tools: those that are configured, and those that keep a folder as
     /// it is which is only to be read.
     pub fn rules_for(&self, tools: &[ToolSpec]) -> Vec<Rule> {

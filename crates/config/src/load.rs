@@ -32,6 +32,16 @@ pub struct LoadRequest<'a> {
     pub flags: Vec<CommandLineSetting>,
 }
 
+/// What a mistake in the workspace's file does. If the person did not accept the file as it is, it is always a
+/// note: no folder keeps a person from working.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum WorkspaceErrors {
+    /// It is an error: settings that the person wants to hold are not left out.
+    Stop,
+    /// It is a note, and nothing of the file holds.
+    Note,
+}
+
 /// The loaded settings, with their origins, mistakes and effects.
 #[derive(Debug)]
 pub struct Loaded {
@@ -41,8 +51,8 @@ pub struct Loaded {
     pub merged: MergedSettings,
     /// Accepted settings that should be corrected.
     pub warnings: Vec<ConfigMistake>,
-    /// The mistakes in the file of an untrusted workspace. They are not errors, so that no folder can keep a
-    /// person from working.
+    /// The mistakes in the file of a workspace that the person did not accept as it is. They are not errors, so
+    /// that no folder can keep a person from working.
     pub workspace_mistakes: Vec<ConfigMistake>,
     /// The settings of the workspace that do not count: most of them without trust, few with it.
     pub ignored: Vec<IgnoredSetting>,
@@ -96,21 +106,43 @@ impl Loaded {
 /// Reads all layers.
 ///
 /// # Errors
-/// Returns all mistakes of all layers at once, or an error for the first unreadable file.
+/// Returns all mistakes of all layers at once, or an error for the first unreadable file. Mistakes in the file
+/// of a workspace are none if the person did not accept the file as it is: [`Loaded::workspace_mistakes`].
 pub fn load(request: LoadRequest<'_>) -> Result<Loaded, ConfigError> {
-    load_with(request, FoundFiles::default())
+    load_with(request, FoundFiles::default(), WorkspaceErrors::Stop)
 }
 
-/// Reads all layers as if a file had another text than it has.
+/// Reads all layers as [`load`] does, and leaves the file of the workspace out if it has mistakes, accepted or
+/// not: for commands that look at the folder or at what is stored, and for the one that withdraws the trust.
+///
+/// # Errors
+/// Returns the mistakes of the person's own layers.
+pub fn load_whatever_workspace(request: LoadRequest<'_>) -> Result<Loaded, ConfigError> {
+    load_with(request, FoundFiles::default(), WorkspaceErrors::Note)
+}
+
+/// Reads all layers as if a file had another text than it has. The mistakes of that file are errors.
 pub(crate) fn load_as_if(request: LoadRequest<'_>, file: &Path, text: &str) -> Result<Loaded, ConfigError> {
     let found = FoundFiles {
         instead: Some((file.to_owned(), text.as_bytes().to_vec())),
         ..FoundFiles::default()
     };
-    load_with(request, found)
+    let is_of_workspace = file == request.places.workspace_file;
+    let loaded = load_with(request, found, WorkspaceErrors::Note)?;
+    if is_of_workspace
+        && loaded.settings.folder.trust == FolderTrust::Trusted
+        && !loaded.workspace_mistakes.is_empty()
+    {
+        return Err(ConfigError::Mistakes(loaded.workspace_mistakes));
+    }
+    Ok(loaded)
 }
 
-fn load_with(request: LoadRequest<'_>, mut found: FoundFiles) -> Result<Loaded, ConfigError> {
+fn load_with(
+    request: LoadRequest<'_>,
+    mut found: FoundFiles,
+    errors: WorkspaceErrors,
+) -> Result<Loaded, ConfigError> {
     let LoadRequest {
         places,
         lookup,
@@ -123,11 +155,11 @@ fn load_with(request: LoadRequest<'_>, mut found: FoundFiles) -> Result<Loaded, 
     let user_layer = user.as_ref().map(|file| file.layer.clone()).unwrap_or_default();
     let defaults = read::defaults(&catalog);
     let mut keys = [models::keys(&defaults, lookup), models::keys(&user_layer, lookup)].concat();
-    let mut merged = MergedSettings::of([defaults, user_layer]);
+    let merged = MergedSettings::of([defaults, user_layer]);
     let own = MergedSettings::of([merged.clone().into_layer(), environment.clone(), flags.clone()]);
     let trust_dir = assemble::data_dir(&own, &places);
     let folder = folder(&trust_dir, &places, lookup);
-    let (workspace, workspace_mistakes) = found.workspace(&places, &folder)?;
+    let (workspace, mut workspace_mistakes) = found.workspace(&places, (&trust_dir, &folder), errors)?;
     let files = files(&places, user.is_some(), workspace.is_some());
     let of_person = PersonalSettings {
         merged: &own,
@@ -135,24 +167,38 @@ fn load_with(request: LoadRequest<'_>, mut found: FoundFiles) -> Result<Loaded, 
         places: &places,
         lookup,
     };
-    let admitted = workspace
+    let is_strict = errors == WorkspaceErrors::Stop
+        && workspace
+            .as_ref()
+            .is_some_and(|file| workspace::is_accepted(&file.bytes, &trust_dir, &folder, &places));
+    let mut admitted = workspace
         .map(|file| workspace::admitted(file, (&trust_dir, &folder), &merged, &of_person))
         .unwrap_or_default();
-    keys.extend(models::keys(&admitted.layer, lookup));
-    for layer in [admitted.layer, environment, flags] {
-        merged.lay(layer);
-    }
     let catalog = refreshed_models::catalog(catalog, &trust_dir, &mut found.warnings);
-    let mut settings = assemble::settings(
-        catalog,
-        &merged,
-        (&places, &trust_dir),
-        lookup,
-        &mut found.mistakes,
-    );
+    let assembled = |layer: SettingsLayer| {
+        let mut merged = merged.clone();
+        for layer in [layer, environment.clone(), flags.clone()] {
+            merged.lay(layer);
+        }
+        let mut mistakes = Vec::new();
+        let dirs = (&places, trust_dir.as_path());
+        let settings = assemble::settings(catalog.clone(), &merged, dirs, lookup, &mut mistakes);
+        (merged, settings, mistakes)
+    };
+    let (mut merged, mut settings, mut mistakes) = assembled(admitted.layer.clone());
+    if !mistakes.is_empty() && !is_strict {
+        // What is wrong without the workspace's file too is the person's.
+        let without = assembled(SettingsLayer::default());
+        mistakes.retain(|mistake| !without.2.contains(mistake));
+        workspace_mistakes.append(&mut mistakes);
+        admitted.layer = SettingsLayer::default();
+        (merged, settings, mistakes) = without;
+    }
+    found.mistakes.append(&mut mistakes);
     if !found.mistakes.is_empty() {
         return Err(ConfigError::Mistakes(found.mistakes));
     }
+    keys.extend(models::keys(&admitted.layer, lookup));
     let project = ProjectContext {
         places: &places,
         folder: &folder,
@@ -246,11 +292,12 @@ pub(crate) struct ReadFile {
 }
 
 impl FoundFiles {
-    /// The file of the workspace, and what is wrong with it where the folder is not trusted.
+    /// The file of the workspace, and what is wrong with it where that is not an error.
     fn workspace(
         &mut self,
         places: &ConfigPaths,
-        folder: &Folder,
+        (trust_dir, folder): (&Path, &Folder),
+        errors: WorkspaceErrors,
     ) -> Result<(Option<ReadFile>, Vec<ConfigMistake>), ConfigError> {
         // In a home directory that is a workspace both may be the same file: then it is the user's.
         if same_file(&places.user_file, &places.workspace_file) {
@@ -258,7 +305,13 @@ impl FoundFiles {
         }
         let before = self.mistakes.len();
         let file = self.read(FileLayer::Workspace(places.workspace_file.clone()), false);
-        if folder.trust == FolderTrust::Trusted {
+        let is_accepted = match &file {
+            Ok(Some(file)) => workspace::is_accepted(&file.bytes, trust_dir, folder, places),
+            Ok(None) => false,
+            // Nobody has seen what cannot be read; only the environment accepts whatever is there.
+            Err(_) => folder.trusted_by_env,
+        };
+        if is_accepted && errors == WorkspaceErrors::Stop {
             return Ok((file?, Vec::new()));
         }
         let mut broken = self.mistakes.split_off(before);
@@ -266,6 +319,8 @@ impl FoundFiles {
             broken.push(whole_file(&places.workspace_file, error.to_string()));
             None
         });
+        // An accepted file holds whole or not at all.
+        let file = file.filter(|_| broken.is_empty() || !is_accepted);
         Ok((file, broken))
     }
 

@@ -83,7 +83,7 @@ pub(crate) fn admitted(
         guarded_files::without_opening_rules(layer, &guarded_files::secrets(), &own.places.workspace_root);
     never.extend(of_rules);
     let (layer, files, of_files) = with_its_files(layer, folder, own.places);
-    let effects = effects(&layer, &never);
+    let effects = effects(&layer, &never, own);
     let settings = readable_settings(&file.layer);
     let (layer, ignored) = if accepted {
         (layer, [never, of_files].concat())
@@ -121,7 +121,7 @@ fn readable_settings(layer: &SettingsLayer) -> Vec<String> {
 }
 
 /// Returns whether the person accepted this workspace file. Older programs recorded that for the file alone.
-fn is_accepted(bytes: &[u8], trust_dir: &Path, folder: &Folder, places: &ConfigPaths) -> bool {
+pub(crate) fn is_accepted(bytes: &[u8], trust_dir: &Path, folder: &Folder, places: &ConfigPaths) -> bool {
     let file = places.workspace_file.strip_prefix(&places.workspace_root);
     file.is_ok_and(|file| folder.admits(file, bytes))
         || (folder.trust == FolderTrust::Unknown
@@ -304,7 +304,7 @@ fn programs(
 }
 
 /// Returns the effects of these settings: where prompts and keys go, and which programs run.
-fn effects(layer: &SettingsLayer, never: &[IgnoredSetting]) -> Vec<String> {
+fn effects(layer: &SettingsLayer, never: &[IgnoredSetting], own: &PersonalSettings<'_>) -> Vec<String> {
     let text = |path: &KeyPath| {
         let found = layer.entries.iter().find(|(at, _)| at == path);
         found.map(|(_, sourced)| sourced.value.to_string())
@@ -338,8 +338,26 @@ fn effects(layer: &SettingsLayer, never: &[IgnoredSetting]) -> Vec<String> {
             "your messages to models of `{name}` are sent to {address}{with}"
         ));
     }
+    let at = |model: &str| model_with_address(layer, own, model);
     if let Some(model) = text(&KeyPath::dotted("model")) {
-        effects.push(format!("the model is {model}"));
+        effects.push(format!("the model is {}", at(&model)));
+    }
+    let fallbacks = layer
+        .entries
+        .iter()
+        .find(|(path, _)| *path == KeyPath::dotted("fallbacks"));
+    if let Some(Value::Names(names)) = fallbacks.map(|(_, sourced)| &sourced.value) {
+        let models: Vec<String> = names.iter().map(|name| at(name)).collect();
+        effects.push(format!(
+            "if a model fails, your messages are sent to {}",
+            models.join(", ")
+        ));
+    }
+    if let Some(model) = text(&KeyPath::dotted("condense.model")) {
+        effects.push(format!(
+            "summaries of your conversations are written by {}",
+            at(&model)
+        ));
     }
     if let Some(server) = text(&KeyPath::dotted("connect")) {
         effects.push(format!(
@@ -362,6 +380,24 @@ fn effects(layer: &SettingsLayer, never: &[IgnoredSetting]) -> Vec<String> {
             .map(|left_out| format!("`{}` never counts: {}", left_out.key, left_out.why)),
     );
     effects
+}
+
+/// A model with its provider and address, if the person's settings, or else the file's, say where it is.
+fn model_with_address(layer: &SettingsLayer, own: &PersonalSettings<'_>, name: &str) -> String {
+    let mut merged = own.merged.clone();
+    merged.lay(layer.clone());
+    let catalog = models::catalog(
+        Catalog::builtin(),
+        &Getter::new(&merged, own.places),
+        &mut Vec::new(),
+    );
+    let Ok(model) = catalog.resolve(name) else {
+        return name.to_owned();
+    };
+    match catalog.provider(&model.provider) {
+        Some(provider) => format!("{name} of {} at {}", provider.name, provider.base_url),
+        None => name.to_owned(),
+    }
 }
 
 /// Returns the tools that its rules allow, one per line.

@@ -153,7 +153,8 @@ pub fn with_pattern(
     ))
 }
 
-/// Returns whether a rule for tools of this name is about any of these.
+/// Returns whether a rule for tools of this name is about any of these, or about servers of tools (`mcp`), whose
+/// tools may be known later.
 pub fn names_a_tool(pattern: &str, tools: &[ToolSpec]) -> bool {
-    tools.iter().any(|tool| fits(pattern, &tool.name))
+    pattern == agentx_agent::MCP || tools.iter().any(|tool| fits(pattern, &tool.name))
 }

@@ -43,7 +43,7 @@ pub(crate) struct AddRuleArgs {
     pub(crate) effect: String,
     /// The tool's name; `*` matches any characters
     pub(crate) tool: String,
-    /// The command line, for bash; same as --argument
+    /// The command line, for bash, or SERVER/TOOL, for mcp; same as --argument
     #[arg(value_name = "PATTERN", conflicts_with = "argument")]
     pub(crate) command: Option<String>,
     /// The command line, or the arguments as JSON

@@ -173,7 +173,11 @@ fn add(
             hint,
         ));
     }
-    if let Some(pattern) = args.command.as_ref().filter(|_| args.tool != "bash") {
+    if let Some(pattern) = args
+        .command
+        .as_ref()
+        .filter(|_| !matches!(&*args.tool, "bash" | "mcp"))
+    {
         let message = format!("{pattern:?} matches neither a path nor an argument yet");
         let hint =
             format!("say which one: --path '{pattern}', or --argument '{pattern}' for the arguments as JSON");

@@ -6,7 +6,7 @@ use agentx::runtime::SessionQuery;
 use agentx::types::ToolSpec;
 use clap::{Command, CommandFactory as _};
 
-use crate::args::{AgentArgs, Cli, CompleteArg, Global};
+use crate::args::{Cli, CompleteArg, Global};
 use crate::cmd::block_on;
 use crate::compose::CommandTarget;
 use crate::console::Console;
@@ -23,7 +23,7 @@ const ABOUT: usize = 60;
 
 /// Prints a word a line, and after a tab what it is.
 pub(crate) fn run(what: CompleteArg, global: &Global, console: &mut Console) -> Result<Exit, ChatError> {
-    let words = start::settings(global, &AgentArgs::default()).and_then(|loaded| {
+    let words = start::settings_to_look(global).and_then(|loaded| {
         block_on(async {
             let place = CommandTarget::of(&loaded.settings, global.cwd.as_deref()).await?;
             candidates(what, &place).await

@@ -10,7 +10,7 @@ use agentx::config::{
 };
 use serde_json::{Value, json};
 
-use crate::args::{AgentArgs, ConfigCommand, Global, TrustArgs};
+use crate::args::{ConfigCommand, Global, TrustArgs};
 use crate::cmd::approvals::holding_nowhere;
 use crate::configuration::{SettingsShown, table_of};
 use crate::console::Console;
@@ -46,7 +46,7 @@ pub(crate) fn run(
 }
 
 fn load(global: &Global) -> Result<Loaded, ChatError> {
-    start::settings(global, &AgentArgs::default())
+    start::settings_to_look(global)
 }
 
 fn show(loaded: &Loaded, json: bool, console: &mut Console) -> Result<(), ChatError> {

@@ -11,6 +11,7 @@ use crate::args::{ApiArg, DebugCommand};
 use crate::console::Console;
 use crate::error::ChatError;
 use crate::exit::Exit;
+use crate::named_file::open_named;
 
 /// The largest body that is read.
 const MAX_BYTES: u64 = 256 << 20;
@@ -36,7 +37,7 @@ fn read(file: &Path) -> Result<Vec<u8>, ChatError> {
     let mut source: Box<dyn std::io::Read> = if file.as_os_str() == "-" {
         Box::new(std::io::stdin().lock())
     } else {
-        Box::new(std::fs::File::open(file).map_err(failed)?)
+        Box::new(open_named(file).map_err(failed)?)
     };
     source
         .by_ref()

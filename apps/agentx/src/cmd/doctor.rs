@@ -14,7 +14,7 @@ use crate::start;
 pub(crate) fn run(args: &DoctorArgs, global: &Global, console: &mut Console) -> Result<Exit, ChatError> {
     let loaded = start::settings(global, &AgentArgs::default());
     let mut checks = vec![of_configuration(loaded.as_ref())];
-    match &loaded {
+    match &loaded.or_else(|_| start::settings_to_look(global)) {
         Ok(loaded) => checks.extend(block_on(async { Ok(of_settings(loaded, args.offline).await) })?),
         // Without settings the data is where it would be without any file.
         Err(_) => {

@@ -16,6 +16,7 @@ use crate::args::{AgentArgs, Global, IdentityCommand, TrustArg};
 use crate::console::Console;
 use crate::error::ChatError;
 use crate::exit::Exit;
+use crate::named_file::open_named;
 use crate::render::clean::visible;
 use crate::render::table::table;
 use crate::start;
@@ -101,7 +102,7 @@ fn new(
 fn read_openssh(path: &Path) -> Result<SecretKey, ChatError> {
     let shown = path.display();
     let mut bytes = Vec::new();
-    let file = std::fs::File::open(path);
+    let file = open_named(path);
     file.and_then(|file| file.take(MAX_KEY_BYTES).read_to_end(&mut bytes))
         .map_err(|error| ChatError::File {
             path: shown.to_string(),

@@ -188,7 +188,8 @@ pub(crate) fn with_runtime(
     console: &mut Console,
     work: impl AsyncFnOnce(&CommandTarget, &Loaded, &mut Console) -> Result<Exit, ChatError>,
 ) -> Result<Exit, ChatError> {
-    let loaded = start::settings_aloud(global, &AgentArgs::default(), console)?;
+    let loaded = start::settings_to_look(global)?;
+    console.say(&start::notes(&loaded));
     logging::start(&loaded.settings, false)?;
     block_on(async {
         let place = CommandTarget::of(&loaded.settings, global.cwd.as_deref()).await?;

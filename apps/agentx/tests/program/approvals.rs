@@ -11,6 +11,24 @@ fn all(sandbox: &Sandbox, lines: &[&[&str]]) -> String {
 }
 
 #[test]
+fn rules_about_mcp_servers_are_added_as_the_documents_say() {
+    let sandbox = Sandbox::new();
+    for line in [
+        &["approvals", "add", "allow", "mcp", "db/*"][..],
+        &["approvals", "add", "deny", "mcp", "--argument", "db/drop"],
+        &["approvals", "add", "ask", "mcp"],
+    ] {
+        let added = sandbox.run(line);
+        assert_eq!(added.code, Some(0), "{added}");
+    }
+    let config = std::fs::read_to_string(sandbox.path("home/.config/agentx/config.yaml")).unwrap();
+    for said in ["db/*", "db/drop"] {
+        assert!(config.contains(said), "{config}");
+    }
+    assert_eq!(sandbox.run(&["config", "check"]).code, Some(0));
+}
+
+#[test]
 fn rules_are_listed_and_tested() {
     let sandbox = Sandbox::new().of_a_stranger();
     sandbox.config(CONFIG);

@@ -2,7 +2,7 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
-use std::io::Write as _;
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::Stdio;
 
 use serde_json::json;
@@ -127,8 +127,14 @@ fn served(sandbox: &Sandbox, session: &str) -> String {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    server.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
-    String::from_utf8(server.wait_with_output().unwrap().stdout).unwrap()
+    let mut input = server.stdin.take().unwrap();
+    input.write_all(lines.as_bytes()).unwrap();
+    // A client that goes away gets no answers any more.
+    let answers = BufReader::new(server.stdout.take().unwrap()).lines();
+    let said: Vec<String> = answers.map(Result::unwrap).take(3).collect();
+    drop(input);
+    assert!(server.wait().unwrap().success());
+    said.join("\n")
 }
 
 #[test]

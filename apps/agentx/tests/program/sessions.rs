@@ -423,3 +423,26 @@ fn a_long_title_is_whole_in_a_pipe() {
     let listed = ok(sandbox.run(&["sessions", "list"]));
     assert!(listed.stdout.contains(title.trim_end()), "{listed}");
 }
+
+#[test]
+fn a_pipe_that_nobody_writes_into_is_refused_by_every_command_that_reads_a_file() {
+    let sandbox = Sandbox::new();
+    let made = std::process::Command::new("mkfifo")
+        .arg(sandbox.path("ws/pipe"))
+        .status();
+    assert!(made.unwrap().success());
+    for line in [
+        &["sessions", "import", "pipe"][..],
+        &["run", "--schema", "pipe", "hello"],
+        &["run", "--image", "pipe", "hello"],
+        &["identity", "import", "pipe"],
+        &["debug", "decode", "--api", "anthropic", "pipe"],
+    ] {
+        let ran = sandbox.run(line);
+        assert_ne!(ran.code, Some(0), "{line:?}: {ran}");
+        assert!(
+            ran.stderr.contains("not a regular file") || ran.stderr.contains("there is no file"),
+            "{line:?}: {ran}"
+        );
+    }
+}

@@ -239,6 +239,120 @@ fn a_broken_file_of_a_folder_that_is_not_trusted_keeps_nobody_from_working() {
 }
 
 #[test]
+fn nothing_in_the_file_of_a_folder_locks_a_person_out() {
+    const LOOK: [&[&str]; 6] = [
+        &["sessions", "list"],
+        &["config", "trust", "--show"],
+        &["config", "trust", "--read-only"],
+        &["config", "trust", "--restricted"],
+        &["config", "trust", "--revoke"],
+        &["config", "path"],
+    ];
+    let wrong = [
+        "modle: x\n",
+        "a: [\n",
+        "\0",
+        "fallbacks: [nowhere/else, no-such-model]\n",
+        "mcp: {db: {command: x, args: [y]}}\n",
+        "providers: {theirs: {api: openai-chat}}\n",
+        "system_prompt_file: gone.txt\n",
+    ];
+    for text in wrong {
+        // It was accepted as it is: an older program took it, or a person answered the question.
+        let accepted = Sandbox::new();
+        accepted.write("ws/.agentx/config.yaml", text);
+        for line in &LOOK {
+            let ran = accepted.run(line);
+            assert_eq!(ran.code, Some(0), "{text:?} {line:?}: {ran}");
+        }
+        assert_ne!(accepted.run(&["doctor", "--offline"]).stdout, "", "{text:?}");
+        // It changed after the person had accepted it: its mistakes are a note for every command.
+        let changed = Sandbox::new().of_a_stranger();
+        changed.write("ws/.agentx/config.yaml", "approval: deny\n");
+        assert_eq!(changed.run(&["config", "trust"]).code, Some(0));
+        changed.write("ws/.agentx/config.yaml", text);
+        let ran = changed.run(&["run", "--model", "demo", "hello"]);
+        assert_eq!(ran.code, Some(0), "{text:?}: {ran}");
+        for line in &LOOK {
+            let ran = changed.run(line);
+            assert_eq!(ran.code, Some(0), "{text:?} {line:?}: {ran}");
+        }
+    }
+    // Settings that a person accepted hold, or nothing starts.
+    let accepted = Sandbox::new();
+    accepted.write("ws/.agentx/config.yaml", "modle: x\n");
+    assert_eq!(accepted.run(&["run", "hello"]).code, Some(3));
+    assert_eq!(accepted.run(&["mcp", "serve"]).code, Some(3));
+}
+
+/// Two providers of the person: the session's own, and one that costs. Nobody listens at either.
+const TWO_PROVIDERS: &str = "model: mine
+providers:
+  local: {api: openai-chat, base_url: 'http://127.0.0.1:9/v1', auth: none}
+  vendor: {api: openai-chat, base_url: 'http://vendor.example/v1', auth: none}
+models:
+  mine: {provider: local, context_window: 100000}
+  big: {provider: vendor, context_window: 100000}
+";
+
+#[test]
+fn a_folder_is_shown_with_the_models_that_it_sends_to_and_where_they_are() {
+    let sandbox = Sandbox::new().of_a_stranger();
+    sandbox.config(TWO_PROVIDERS);
+    let tool = |name: &str, model: &str| {
+        let text = format!("name: {name}\ntype: generator\nprompt: hi\n{model}");
+        sandbox.write(&format!("ws/.agentx/tools/{name}.yaml"), text);
+    };
+    tool("far", "model: big\n");
+    tool("near", "model: mine\n");
+    tool("same", "");
+    sandbox.write(
+        "ws/.agentx/config.yaml",
+        "fallbacks: [big]\ncondense: {model: big}\n",
+    );
+    sandbox.write(
+        "ws/.agentx/agents/a.yaml",
+        "type: react\nname: a\nprompt: x\ngenerator: {model: big}\nfallbacks: [mine]\n",
+    );
+    let shown = sandbox.run(&["config", "trust", "--show"]).stdout;
+    let (far, near) = (
+        "big of vendor at http://vendor.example/v1",
+        "mine of local at http://127.0.0.1:9/v1",
+    );
+    for said in [
+        format!("tool far: asks a model; sends to the model {far}\n"),
+        format!("tool near: asks a model; sends to the model {near}; runs without asking\n"),
+        "tool same: asks the model of the session; runs without asking\n".to_owned(),
+        format!("agent a: sends to the model {far}, the model {near}\n"),
+        format!("→ if a model fails, your messages are sent to {far}\n"),
+        format!("→ summaries of your conversations are written by {far}\n"),
+    ] {
+        assert!(shown.contains(&said), "{said}: {shown}");
+    }
+    // A call sends to another server than the conversation, so it is asked about, or a rule allows it.
+    assert_eq!(sandbox.run(&["config", "trust"]).code, Some(0));
+    let test = |call: &str| sandbox.run(&["approvals", "test", call]).stdout;
+    assert!(
+        test("far: {}").contains("sends to vendor.example"),
+        "{}",
+        test("far: {}")
+    );
+    for silent in ["near: {}", "same: {}"] {
+        assert!(!test(silent).contains("sends to"), "{}", test(silent));
+    }
+    let allow = [
+        "approvals",
+        "add",
+        "allow",
+        "far",
+        "--argument",
+        "to vendor.example",
+    ];
+    assert_eq!(sandbox.run(&allow).code, Some(0));
+    assert!(test("far: {}").contains("allow"), "{}", test("far: {}"));
+}
+
+#[test]
 fn instructions_that_change_in_a_trusted_folder_are_followed_and_the_hint_says_how_to_stop_that() {
     let sandbox = Sandbox::new().of_a_stranger();
     sandbox.write("ws/AGENTS.md", "Be kind.\n");

@@ -23,15 +23,14 @@ impl ToolDefinition {
         match &self.body {
             ToolBody::BuiltIn => None,
             ToolBody::Http(_) => Some(Access::Network),
-            // The prompts for a folder's own model go to a server that the folder names, not to one that the
-            // person chose.
+            // The prompts go to another server than those of the session, which the person chose.
             ToolBody::Generator(_) | ToolBody::TextProcessor(_) | ToolBody::Luau(_)
                 if !self.known.models_at.is_empty() =>
             {
                 Some(Access::Network)
             }
             ToolBody::Generator(generator) if generator.reads_variables() => Some(Access::Network),
-            // The arguments go to the model, which is asked anyway.
+            // The arguments go to the server that is asked anyway.
             ToolBody::Generator(_) | ToolBody::TextProcessor(_) => Some(Access::Internal),
             ToolBody::Luau(luau) if !luau.capabilities.http.is_empty() => Some(Access::Network),
             // A script without grants only computes.

@@ -48,8 +48,8 @@ pub struct KnownOfFile {
     pub hash: Option<String>,
     /// Whether it takes the name of a tool that the person has from elsewhere.
     pub replaces: bool,
-    /// Addresses of models that it asks and that the folder itself configures; `*` if the address of a model
-    /// is unknown.
+    /// Addresses of models that it asks and that are not where the session's own model is, or that the folder
+    /// itself configures; `*` if the address of a model is unknown.
     pub models_at: Vec<String>,
 }
 

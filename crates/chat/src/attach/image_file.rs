@@ -8,6 +8,7 @@ use agentx::types::{Picture, PictureError};
 
 use super::{LARGEST_PICTURE, PICTURE_ENDINGS, named_as_picture};
 use crate::error::ChatError;
+use crate::named_file::open_named;
 use crate::render::clean::visible;
 
 /// The hint for a file that is not an image.
@@ -50,9 +51,7 @@ pub(super) fn check(file: &Path) -> Result<(), ChatError> {
 /// The beginning of a file: as much as the largest picture has.
 fn read(file: &Path) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    std::fs::File::open(file)?
-        .take(LARGEST_PICTURE)
-        .read_to_end(&mut bytes)?;
+    open_named(file)?.take(LARGEST_PICTURE).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

@@ -64,9 +64,7 @@ pub fn contents_list(loaded: &Loaded, brings: &FolderContents, most_tools: usize
         rows.extend(loaded.settings.git.text().lines().map(|line| format!("  {line}")));
     }
     let keys = loaded.settings.key_variables();
-    rows.extend(tools::rows(&brings.tools, most_tools, &|name| {
-        keys.contains(name)
-    }));
+    rows.extend(tools::rows(brings, most_tools, &|name| keys.contains(name)));
     rows.extend(
         brings
             .unused
@@ -75,10 +73,15 @@ pub fn contents_list(loaded: &Loaded, brings: &FolderContents, most_tools: usize
     );
     rows.extend(brings.agents.iter().map(|(name, variables)| {
         let with: Vec<&str> = variables.iter().map(String::as_str).collect();
-        if with.is_empty() {
+        let models = brings.agent_models.get(name).into_iter().flatten();
+        let models: Vec<String> = models.map(|model| tools::model(model, brings)).collect();
+        let mut says = Vec::new();
+        says.extend((!models.is_empty()).then(|| format!("sends to {}", models.join(", "))));
+        says.extend((!with.is_empty()).then(|| format!("system prompt {}", with.join(", "))));
+        if says.is_empty() {
             format!("agent {name}")
         } else {
-            format!("agent {name}: system prompt {}", with.join(", "))
+            format!("agent {name}: {}", says.join("; "))
         }
     }));
     let others = files(brings, FileRole::Definition).count();

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use agentx::agent_files::definition::{ToolBody, ToolDefinition};
-use agentx::assembly::FileTool;
-use agentx::types::Access;
+use agentx::assembly::FolderContents;
+use agentx::types::{Access, host_name};
 
 use crate::render::units::counted;
 
@@ -43,29 +43,32 @@ fn reach_of(tool: &ToolDefinition) -> Reach {
 
 /// A row for each tool, at most `most`, and one that says what all others together reach. `is_key` tells the
 /// variables that no file of a folder gets.
-pub(super) fn rows(tools: &[FileTool], most: usize, is_key: &dyn Fn(&str) -> bool) -> Vec<String> {
-    let mut sorted: Vec<&ToolDefinition> = tools.iter().map(|tool| &tool.definition).collect();
+pub(super) fn rows(brings: &FolderContents, most: usize, is_key: &dyn Fn(&str) -> bool) -> Vec<String> {
+    let mut sorted: Vec<&ToolDefinition> = brings.tools.iter().map(|tool| &tool.definition).collect();
     sorted.sort_by_key(|tool| reach_of(tool));
     let (shown, rest) = sorted.split_at(sorted.len().min(most));
-    let row = |tool: &&ToolDefinition| row(tool, tool.variables().into_iter().any(is_key));
+    let row = |tool: &&ToolDefinition| row(tool, brings, tool.variables().into_iter().any(is_key));
     let mut rows: Vec<String> = shown.iter().map(row).collect();
-    rows.extend((!rest.is_empty()).then(|| together(rest)));
+    rows.extend((!rest.is_empty()).then(|| together(rest, brings)));
     rows
 }
 
 /// Describes one tool: what it reaches, which variables it gets, whether it asks.
-fn row(tool: &ToolDefinition, asks_for_key: bool) -> String {
+fn row(tool: &ToolDefinition, brings: &FolderContents, asks_for_key: bool) -> String {
     let mut says = vec![match &tool.body {
         ToolBody::Luau(_) => "a script".to_owned(),
         ToolBody::Http(_) => "a request".to_owned(),
         ToolBody::Composite(_) => "tools in a row".to_owned(),
+        ToolBody::Generator(_) | ToolBody::TextProcessor(_) if tool.models().is_empty() => {
+            "asks the model of the session".to_owned()
+        }
         ToolBody::Generator(_) | ToolBody::TextProcessor(_) => "asks a model".to_owned(),
         ToolBody::BuiltIn => "built in".to_owned(),
     }];
     if tool.known.replaces {
         says.push("replaces your own tool of this name".to_owned());
     }
-    says.extend(reaches(&[tool]));
+    says.extend(reaches(&[tool], brings));
     if matches!(tool.access(), Some(Access::Internal | Access::Read)) {
         says.push("runs without asking".to_owned());
     }
@@ -76,34 +79,54 @@ fn row(tool: &ToolDefinition, asks_for_key: bool) -> String {
 }
 
 /// Describes all tools that have no row of their own.
-fn together(tools: &[&ToolDefinition]) -> String {
+fn together(tools: &[&ToolDefinition], brings: &FolderContents) -> String {
     let mut says = vec![format!("and {}", counted(tools.len(), "more tool"))];
-    says.extend(reaches(tools));
+    says.extend(reaches(tools, brings));
     says.push("`agentx config trust --show` lists them all".to_owned());
     says.join("; ")
 }
 
+/// A model with its provider and address; one that only the folder's own settings know is said to be of it.
+pub(super) fn model(name: &str, brings: &FolderContents) -> String {
+    match brings.models.get(name) {
+        Some(known) => format!("the model {known}"),
+        None if name == "*" => "any model".to_owned(),
+        None => format!("the model {name} of this folder"),
+    }
+}
+
+/// An address or a host as the file has it, and the name of the host if that is written in another way there.
+fn with_name(host: &str) -> String {
+    match host_name(host) {
+        Some(name) if !host.contains(&name) => format!("{host} (the host {name})"),
+        _ => host.to_owned(),
+    }
+}
+
 /// Describes what these tools reach.
-fn reaches(tools: &[&ToolDefinition]) -> Vec<String> {
+fn reaches(tools: &[&ToolDefinition], brings: &FolderContents) -> Vec<String> {
     let all = |of: fn(&ToolDefinition) -> Vec<&str>| -> BTreeSet<&str> {
         tools.iter().flat_map(|tool| of(tool)).collect()
     };
-    let of_folder = tools.iter().flat_map(|tool| &tool.known.models_at);
-    let models: BTreeSet<&str> = of_folder.map(String::as_str).collect();
-    let hosts: Vec<&str> = all(ToolDefinition::hosts).difference(&models).copied().collect();
+    let of_models = tools.iter().flat_map(|tool| &tool.known.models_at);
+    let of_models: BTreeSet<&str> = of_models.map(String::as_str).collect();
+    let hosts = all(ToolDefinition::hosts);
+    let hosts: Vec<String> = hosts.difference(&of_models).map(|host| with_name(host)).collect();
     let (variables, calls) = (all(ToolDefinition::variables), all(ToolDefinition::calls));
-    let models = models.into_iter().map(|at| match at {
-        "*" => "of this folder".to_owned(),
-        at => format!("at {at}"),
-    });
-    let models: Vec<String> = models.collect();
+    let models = all(ToolDefinition::models)
+        .into_iter()
+        .map(|name| model(name, brings));
+    let mut models: Vec<String> = models.collect();
+    if all(ToolDefinition::models).contains("*") {
+        models.extend(of_models.iter().map(|address| format!("a model at {address}")));
+    }
     let listed = |names: BTreeSet<&str>| names.into_iter().collect::<Vec<_>>().join(", ");
     let mut says = Vec::new();
     if !hosts.is_empty() {
         says.push(format!("to {}", hosts.join(", ")));
     }
     if !models.is_empty() {
-        says.push(format!("to a model {}", models.join(", ")));
+        says.push(format!("sends to {}", models.join(", ")));
     }
     if !variables.is_empty() {
         says.push(format!("with {}", listed(variables)));
@@ -117,6 +140,7 @@ fn reaches(tools: &[&ToolDefinition]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use agentx::agent_files::FileOrigin;
+    use agentx::assembly::FileTool;
     use serde_json::json;
 
     use super::*;
@@ -146,6 +170,10 @@ mod tests {
                 json!({"http": ["thief.example"], "env": ["DEPLOY_TOKEN"]}),
             ),
         ];
+        let tools = FolderContents {
+            tools: tools.into(),
+            ..FolderContents::default()
+        };
         let first = |rows: &[String]| -> Vec<String> {
             let words = rows.iter().filter_map(|row| row.split([':', ';']).next());
             words.map(str::to_owned).collect()

@@ -12,6 +12,7 @@ use agentx::types::{AnswerSchema, RunStatus};
 use crate::console::Console;
 use crate::error::ChatError;
 use crate::headless::result::RunResult;
+use crate::named_file::open_named;
 
 /// The largest file of a schema, in bytes.
 const MAX_BYTES: u64 = 1 << 20;
@@ -45,7 +46,7 @@ pub fn read_schema(file: &Path) -> Result<AnswerSchema, ChatError> {
             "give a file with one JSON Schema, for example {\"type\": \"object\"}",
         )
     };
-    let open = std::fs::File::open(file).map_err(|error| wrong(error.to_string()))?;
+    let open = open_named(file).map_err(|error| wrong(error.to_string()))?;
     let mut text = String::new();
     let read = open.take(MAX_BYTES + 1).read_to_string(&mut text);
     read.map_err(|error| wrong(error.to_string()))?;

@@ -110,17 +110,31 @@ fn is_long(lines: &[String]) -> bool {
     lines.len() > DIFF_LINES + 1
 }
 
+/// The tools of the program itself whose arguments say what a call does.
+const BUILT_IN: [&str; 6] = ["bash", "write", "edit", "read", "grep", "glob"];
+
+/// The name of the tool if it is one of the program's own. Any other may call its arguments what it likes: they
+/// say nothing about what it does with them. A file of a folder that takes one of these names is named with a
+/// hash in the rule.
+fn built_in(request: &ApprovalRequested) -> Option<&str> {
+    let name = request.name.as_str();
+    (BUILT_IN.contains(&name) && request.suggested.tool == name).then_some(name)
+}
+
 /// The file that a call changes, if it changes one.
 pub(crate) fn edited_path(request: &ApprovalRequested) -> Option<&str> {
     let input = &request.input;
-    let edits = input.get("old_string").is_some() && input.get("new_string").is_some();
-    let writes = request.name == "write" && input.get("content").is_some();
-    (edits || writes).then(|| input.get("path")?.as_str()).flatten()
+    let changes = match built_in(request)? {
+        "edit" => input.get("old_string").is_some() && input.get("new_string").is_some(),
+        "write" => input.get("content").is_some(),
+        _ => false,
+    };
+    changes.then(|| input.get("path")?.as_str()).flatten()
 }
 
 /// Returns whether the edit will fail because its text is not in the file now.
 fn is_doomed(request: &ApprovalRequested, before: Option<&str>) -> bool {
-    let from = request.input.get("old_string").and_then(Value::as_str);
+    let from = edited_path(request).and_then(|_| request.input.get("old_string")?.as_str());
     // Line ends are as the file has them, whatever the model writes.
     let plain = |text: &str| text.replace("\r\n", "\n");
     from.zip(before)
@@ -176,6 +190,20 @@ fn question_lines(
         style.warn(style.sign("?", "question:")),
         style.bold(&wish(request))
     );
+    let reason = (!request.reason.is_empty() && request.form.is_none())
+        .then(|| {
+            format!(
+                "{}\n",
+                style.dim(&format!("  because {}", visible(&request.reason)))
+            )
+        })
+        .unwrap_or_default();
+    // What a tool that is not the program's own does is in the reason alone, so that stands first.
+    let (before, after) = match built_in(request) {
+        Some(_) => (String::new(), reason),
+        None => (reason, String::new()),
+    };
+    text.push_str(&before);
     let in_diff = |name: &str| diff.is_some() && ["old_string", "new_string", "content"].contains(&name);
     text.push_str(&arguments(&request.input, |name| !in_diff(name)));
     for line in diff.into_iter().flatten() {
@@ -191,13 +219,12 @@ fn question_lines(
         let words = "  the file does not contain the text to replace, so this call will fail";
         text.push_str(&format!("{}\n", style.warn(words)));
     }
-    let mut say = |words: &str| text.push_str(&format!("{}\n", style.dim(words)));
     if let Some(why) = &file.withheld {
-        say(&format!("  the current file is not shown: {}", visible(why)));
+        let words = format!("  the current file is not shown: {}", visible(why));
+        text.push_str(&format!("{}\n", style.dim(&words)));
     }
-    if !request.reason.is_empty() && request.form.is_none() {
-        say(&format!("  because {}", visible(&request.reason)));
-    }
+    text.push_str(&after);
+    let mut say = |words: &str| text.push_str(&format!("{}\n", style.dim(words)));
     let place = match request.suggested.workspace {
         Some(_) => ", in this project",
         None => "",
@@ -208,29 +235,36 @@ fn question_lines(
     text
 }
 
-/// Describes what the tool wants to do, in a sentence that says how serious it is.
+/// Describes what the tool wants to do, in a sentence that says how serious it is: of the program's own tools
+/// by the arguments, of any other by what the rules know.
 fn wish(request: &ApprovalRequested) -> String {
     let name = visible(&request.name);
     if request.form.is_some() {
         return format!("{name} asks you");
     }
     let text = |key: &str| request.input.get(key).and_then(Value::as_str);
-    if let Some(line) = text("command") {
-        return match of_command(line) {
+    match (built_in(request), text("path"), text("command")) {
+        (Some("bash"), _, Some(line)) => match of_command(line) {
             Grade::Runs => format!("{name} wants to run a command"),
             Grade::Changes => format!("{name} wants to run a command that changes files"),
             Grade::Network => format!("{name} wants to run a command that reaches the network"),
             Grade::Destroys => format!("{name} wants to run a command that deletes or overwrites"),
-        };
-    }
-    match (edited_path(request), text("path"), text("url")) {
-        (Some(path), _, _) if text("content").is_some() => format!("{name} wants to write {}", visible(path)),
-        (Some(path), _, _) => format!("{name} wants to change {}", visible(path)),
-        (_, Some(path), _) if matches!(&*name, "read" | "grep" | "glob") => {
+        },
+        (Some("write"), Some(path), _) => format!("{name} wants to write {}", visible(path)),
+        (Some("edit"), Some(path), _) => format!("{name} wants to change {}", visible(path)),
+        (Some("read" | "grep" | "glob"), Some(path), _) => {
             format!("{name} wants to read {}", visible(path))
         }
-        (_, _, Some(url)) => format!("{name} wants to reach {}", visible(url)),
-        _ => format!("{name} wants to run"),
+        (Some(_), ..) => format!("{name} wants to run"),
+        (None, ..) => match request
+            .suggested
+            .argument
+            .as_deref()
+            .and_then(|argument| argument.strip_prefix("to "))
+        {
+            Some(host) => format!("{name} wants to send to {}", visible(host)),
+            None => format!("{name} wants to run"),
+        },
     }
 }
 
@@ -370,6 +404,59 @@ mod tests {
         ] {
             let text = asked(command, command);
             assert!(text.contains(said), "{command}: {text}");
+        }
+    }
+
+    #[test]
+    fn only_tools_of_the_program_are_described_by_their_arguments() {
+        let inputs = [
+            serde_json::json!({"url": "https://docs.rs/serde"}),
+            serde_json::json!({"path": "src/a.txt", "old_string": "old", "new_string": "new"}),
+            serde_json::json!({"path": "src/a.txt", "content": "new"}),
+            serde_json::json!({"command": "ls"}),
+        ];
+        let reach = "it sends to evil.example, gets the variables TOKEN";
+        for (name, tool, argument, head) in [
+            (
+                "fetch",
+                "fetch@0123",
+                "to evil.example",
+                "fetch wants to send to evil.example",
+            ),
+            ("fetch", "fetch", "{}", "fetch wants to run"),
+            (
+                "files__edit",
+                "files__edit@0123",
+                "{}",
+                "files__edit wants to run",
+            ),
+            // A file that takes the name of a tool that is not offered.
+            (
+                "edit",
+                "edit@0123",
+                "to evil.example",
+                "edit wants to send to evil.example",
+            ),
+            ("bash", "bash@0123", "{}", "bash wants to run"),
+            ("write", "write@0123", "{}", "write wants to run"),
+        ] {
+            for input in &inputs {
+                let request: ApprovalRequested = serde_json::from_value(serde_json::json!({
+                    "tool_call_id": "c1", "name": name, "input": input, "reason": reach,
+                    "suggested": {"effect": "allow", "tool": tool, "argument": argument},
+                }))
+                .unwrap();
+                assert_eq!(edited_path(&request), None, "{name}");
+                let file = FileInQuestion {
+                    path: Some("src/a.txt".into()),
+                    text: Some("old".into()),
+                    ..FileInQuestion::default()
+                };
+                let text = question(&request, &file, Paint::default());
+                let head = format!("{head}\n  because {reach}\n");
+                assert!(text.contains(&head) && !text.contains("@@"), "{text}");
+                assert!(!text.contains("will fail"), "{text}");
+            }
         }
     }
 

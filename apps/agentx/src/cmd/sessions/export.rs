@@ -12,6 +12,7 @@ use crate::compose::CommandTarget;
 use crate::console::Console;
 use crate::error::ChatError;
 use crate::export::{self, SessionFileFormat};
+use crate::named_file::open_named;
 use crate::render::{conversation, units};
 
 /// The hint about a damaged or incomplete file.
@@ -83,7 +84,7 @@ fn read(file: &Path) -> Result<String, ChatError> {
     let done = if file.as_os_str() == "-" {
         std::io::stdin().lock().read_to_string(&mut text)
     } else {
-        std::fs::File::open(file).and_then(|mut file| file.read_to_string(&mut text))
+        open_named(file).and_then(|mut file| file.read_to_string(&mut text))
     };
     done.map(|_| text).map_err(|error| ChatError::File {
         path: file.display().to_string(),
