@@ -94,6 +94,7 @@ pub async fn with_session(
     let earlier = before.run.as_ref().filter(|_| !is_onward);
     headless.earlier = earlier.map(|run| run.run_id.clone());
     headless.cast = headless.cast.with_first(&before.config.name);
+    headless.transcript.max_cost = before.config.limits.max_cost;
     headless.asked_before(&before, console).await?;
     let (link, away, signals) = ends;
     let ends = (link, &mut *away, signals);
