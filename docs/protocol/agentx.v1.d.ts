@@ -709,6 +709,8 @@ export interface Usage {
   estimated_tokens?: number;
   /** The cost that the provider reports; 0 if it reports none. It counts if the model's prices are unknown. */
   reported_cost?: NanoUsd;
+  /** The number of these tokens of which nobody knows the whole price, so that the cost is incomplete. */
+  unpriced_tokens?: number;
 }
 
 /** Money: billionths of a US dollar. */
@@ -1997,7 +1999,7 @@ export type ContextChange =
   | { repaired: RequestPart }
   | { tools_left_out: { tools: string[] } }
   | { cut: { window: number; assumed: number } }
-  | { fell_back: { from: string; to: string; code: string; message: string } }
+  | { fell_back: { from: string; to: string; code: string; message: string; unpriced?: boolean } }
   | { shortened: { window: number } };
 
 /** A range of the conversation, and what it weighs. */

@@ -3,14 +3,14 @@
 //!
 //! | in a request | when |
 //! | --- | --- |
-//! | every tool | the tools of servers take at most their share of the window ([`ToolSearch`](agentx_types::ToolSearch)) |
+//! | every tool | the tools of servers take at most their share of the window ([`ToolSearch`](agentx_types::ToolSearch)), and the API takes so many |
 //! | other tools, `find_tools`, and what was found, in the order in which it was found | else |
 //!
 //! The result of a call names what was found, so the log says what each later request has: a ranking of a
 //! newer program does not change what older sessions send. A tool that was not found can be called all the
 //! same, by the same rules; its schema is in the requests after that.
 
-use agentx_types::{Access, AgentConfig, ToolSpec};
+use agentx_types::{Access, AgentConfig, Api, ToolSpec, since};
 use serde_json::{Value, json};
 
 use crate::conversation::estimate_tool;
@@ -20,6 +20,9 @@ use crate::tool_ranking;
 pub const FIND_TOOLS: &str = "find_tools";
 /// The most tools that one search finds.
 pub const MOST_FOUND: usize = 5;
+/// The most tools that OpenAI's APIs take in a request: "Invalid 'tools': array too long. Expected an array with
+/// maximum length 128" (<https://github.com/zed-industries/zed/issues/32946>).
+const MOST_TOOLS: usize = 128;
 /// Maximum number of servers that the description of `find_tools` names.
 const SERVERS_NAMED: usize = 40;
 /// Maximum length of the description of a tool in an answer, in characters.
@@ -36,8 +39,9 @@ fn server_of(tool: &ToolSpec) -> Option<&str> {
     Some(of.split_once('/').map_or(of, |(server, _)| server))
 }
 
-/// Returns whether the tools of servers are searched: together they take more than their share of the window.
-/// Never if the window is not known, and not if the agent has a tool of its own with the name.
+/// Returns whether the tools of servers are searched: together they take more than their share of the window, or
+/// the API does not take so many tools, and would without those of servers (from version 9 of the rules on). Never
+/// where the window is not known, and not where the agent has a tool of its own with the name.
 pub(crate) fn offered(config: &AgentConfig) -> Option<ToolSpec> {
     let share = config.tool_search?;
     let room = config
@@ -47,8 +51,14 @@ pub(crate) fn offered(config: &AgentConfig) -> Option<ToolSpec> {
         / 100;
     let of_servers = || config.tools.iter().filter(|tool| is_of_server(tool));
     let taken: u64 = of_servers().map(estimate_tool).sum();
+    let others = config.tools.len() - of_servers().count();
+    let is_too_many = matches!(config.model.api, Api::OpenaiChat | Api::OpenaiResponses)
+        && config.tools.len() > MOST_TOOLS
+        && others + MOST_FOUND < MOST_TOOLS
+        && config.rules_version >= since::TOO_MANY_TOOLS_ARE_SEARCHED;
     let is_free = !config.tools.iter().any(|tool| tool.name == FIND_TOOLS);
-    (taken > room && config.model.context_window > 0 && is_free).then(|| tool(of_servers()))
+    let is_too_large = taken > room && config.model.context_window > 0;
+    ((is_too_large || is_too_many) && is_free).then(|| tool(of_servers()))
 }
 
 /// The tool, as it is described to the model.

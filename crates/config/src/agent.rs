@@ -64,9 +64,12 @@ impl Settings {
             name.split_once('/')
                 .is_some_and(|(provider, id)| offer.spec.provider == provider && is_called(offer, id))
         };
-        let offered = offers
-            .iter()
-            .find(|offer| is_called(offer, name))
+        let is_named =
+            |offer: &&ModelOffer<'_>| offer.spec.id != name || self.catalog.is_called_by_id(offer.spec);
+        let called = || offers.iter().filter(|offer| is_called(offer, name));
+        let offered = called()
+            .find(is_named)
+            .or_else(|| called().next())
             .or_else(|| offers.iter().find(|o| of_provider(o)));
         if let Some(offer) = offered {
             return Ok(offer.spec.clone());

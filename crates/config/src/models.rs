@@ -150,9 +150,10 @@ fn model_config(name: &str, get: &Getter<'_>, catalog: &Catalog) -> Option<Model
         .text_at(&path("provider"))
         .or_else(|| listed.map(|spec| spec.provider.clone()))?;
     let spec = catalog.resolve_at(&provider, &id).ok();
+    let own_name = (id != name).then(|| name.to_owned());
     let mut aliases = get.names(&path("aliases"));
-    if id != name {
-        aliases.get_or_insert_default().push(name.to_owned());
+    if own_name.is_some() {
+        aliases.get_or_insert_default();
     }
     let present = listed
         .filter(|spec| spec.provider == provider)
@@ -160,6 +161,7 @@ fn model_config(name: &str, get: &Getter<'_>, catalog: &Catalog) -> Option<Model
     Some(ModelConfig {
         id,
         provider,
+        name: own_name,
         aliases,
         context_window: get.count_at(&path("context_window")),
         max_output_tokens: get.count_at(&path("max_output_tokens")),

@@ -138,6 +138,7 @@ fn warning(data_dir: &Path, error: &ConfigError) -> ConfigMistake {
 /// Drops names and protocol options, which only the program and the configuration may set.
 fn figures_alone(model: ModelConfig) -> ModelConfig {
     ModelConfig {
+        name: None,
         aliases: None,
         snapshots: None,
         wire: None,

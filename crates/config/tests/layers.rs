@@ -550,6 +550,36 @@ fn a_model_of_ones_own_is_asked_before_a_built_in_one_of_that_name() {
 }
 
 #[test]
+fn a_deployment_that_is_named_like_a_built_in_model_does_not_capture_it() {
+    let settings = Desk::new()
+        .user(
+            "providers:\n  azure: {base_url: 'http://127.0.0.1:8080/v1', auth: none}\n\
+             models:\n  work-gpt: {provider: azure, id: gpt-5.2}\n",
+        )
+        .load()
+        .unwrap()
+        .settings;
+    let offers: Vec<_> = settings
+        .catalog
+        .models()
+        .iter()
+        .map(|entry| agentx_config::ModelOffer {
+            spec: &entry.spec,
+            aliases: &entry.aliases,
+        })
+        .collect();
+    for (name, provider) in [
+        ("gpt-5.2", "openai"),
+        ("work-gpt", "azure"),
+        ("azure/gpt-5.2", "azure"),
+        ("openai/gpt-5.2", "openai"),
+    ] {
+        let chosen = settings.choose_model(name, &offers).unwrap();
+        assert_eq!((chosen.provider.as_str(), chosen.id.as_str()), (provider, "gpt-5.2"), "{name}");
+    }
+}
+
+#[test]
 fn how_a_model_is_asked_can_be_set() {
     let settings = Desk::new()
         .user(

@@ -102,6 +102,9 @@ pub struct ModelEntry {
     pub wire: Option<WireOptions>,
     /// Whether it has a mode for answers that fit a JSON Schema.
     pub answer_schema: bool,
+    /// Whether its id is a name for it, too. The id of a person's own model with another name is one only where no
+    /// other model has it.
+    pub is_called_by_id: bool,
 }
 
 /// Models and providers.
@@ -213,11 +216,22 @@ impl Catalog {
         &self.models
     }
 
-    /// Returns the model of this name that the configuration added or overrode; `None` if it has none.
+    /// Returns the model of this name that the configuration added or overrode; `None` if it has none. The id of one
+    /// with another name is no name.
     pub fn own(&self, name: &str) -> Option<ModelSpec> {
         self.models[..self.own]
             .iter()
-            .find_map(|entry| entry.called(name))
+            .find_map(|entry| entry.named(name))
+    }
+
+    /// Returns whether the id of this model is a name for it, as [`ModelEntry::is_called_by_id`]; so it is for a
+    /// model that the catalog does not have.
+    pub fn is_called_by_id(&self, model: &ModelSpec) -> bool {
+        let is_it = |entry: &&ModelEntry| entry.spec.provider == model.provider && entry.spec.id == model.id;
+        self.models
+            .iter()
+            .find(is_it)
+            .is_none_or(|entry| entry.is_called_by_id)
     }
 
     /// Returns all providers, in the order of the catalog.
@@ -237,9 +251,9 @@ impl Catalog {
         *prices == Prices::default() && assumed == Some(context_window)
     }
 
-    /// Returns the model that a person means by an id, an alias, or `provider/model`. If the name has a
-    /// provider, the model need not be in the catalog. If two models have the name, the configured one is
-    /// returned.
+    /// Returns the model that a person means by an id, an alias, or `provider/model`. If the name has a provider,
+    /// the model need not be in the catalog. If two models have the name, the configured one is returned; the id of
+    /// a configured one that has another name comes last.
     ///
     /// # Errors
     /// Returns [`CatalogError::UnknownModel`] with the nearest names if the name has no provider and no model
@@ -252,7 +266,9 @@ impl Catalog {
     /// assert!(error.nearest().contains(&"claude-sonnet-4-5".to_owned()));
     /// ```
     pub fn resolve(&self, name: &str) -> Result<ModelSpec, CatalogError> {
-        if let Some(spec) = self.models.iter().find_map(|entry| entry.called(name)) {
+        let named = self.models.iter().find_map(|entry| entry.named(name));
+        let by_id = || self.models.iter().find_map(|entry| entry.called(name));
+        if let Some(spec) = named.or_else(by_id) {
             return Ok(spec);
         }
         match name.split_once('/') {
@@ -350,7 +366,13 @@ impl ModelEntry {
             || is_dated(&self.spec.id, id)
     }
 
-    /// Returns the model if this is one of its names.
+    /// Returns the model if this is one of its names; its id is one unless a person calls it otherwise.
+    fn named(&self, name: &str) -> Option<ModelSpec> {
+        let is_alias = self.aliases.iter().any(|alias| alias == name);
+        self.called(name).filter(|_| self.is_called_by_id || is_alias)
+    }
+
+    /// Returns the model if this is one of its names, or its id.
     fn called(&self, name: &str) -> Option<ModelSpec> {
         if self.has_id(name) {
             return Some(ModelSpec {

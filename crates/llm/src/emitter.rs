@@ -73,6 +73,11 @@ impl Emitter {
         }
     }
 
+    /// The number of the attempt at this call; the first is 1.
+    pub(crate) fn attempt(&self) -> u32 {
+        self.context.attempt
+    }
+
     /// Returns whether `stream_start` was emitted.
     pub(crate) fn started(&self) -> bool {
         self.message_id.is_some()

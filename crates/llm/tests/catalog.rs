@@ -252,6 +252,30 @@ fn a_name_means_what_the_configuration_says_before_what_is_built_in() {
 }
 
 #[test]
+fn the_id_of_a_model_with_another_name_is_no_name_before_that_of_a_built_in_one() {
+    let config: CatalogConfig = serde_json::from_str(
+        r#"{
+            "providers": {"azure": {"base_url": "http://azure:8000/v1", "auth": "none"}},
+            "models": [
+                {"id": "gpt-5.2", "provider": "azure", "name": "work-gpt"},
+                {"id": "my-deployment", "provider": "azure", "name": "work-small"}
+            ]
+        }"#,
+    )
+    .expect("valid");
+    let catalog = Catalog::builtin().extended(&config).expect("complete");
+    let meant = |name: &str| {
+        let spec = catalog.resolve(name).expect(name);
+        (spec.provider.to_string(), spec.id)
+    };
+    assert_eq!(meant("gpt-5.2"), ("openai".into(), "gpt-5.2".into()));
+    assert_eq!(meant("work-gpt"), ("azure".into(), "gpt-5.2".into()));
+    assert_eq!(meant("azure/gpt-5.2"), ("azure".into(), "gpt-5.2".into()));
+    assert_eq!(meant("my-deployment"), ("azure".into(), "my-deployment".into()), "nobody else's");
+    assert_eq!(catalog.own("gpt-5.2"), None);
+}
+
+#[test]
 fn what_the_configuration_speaks_of_is_listed_first() {
     let config: CatalogConfig = serde_json::from_str(
         r#"{"models": [

@@ -15,7 +15,8 @@
 use std::sync::Arc;
 
 use agentx_llm::{
-    Accumulated, Catalog, ErrorCode, NoBlobs, StreamError, WireOptions, build, decode_body, decode_error,
+    Accumulated, Catalog, ErrorCode, NoBlobs, StreamContext, StreamDecoder, StreamError, WireOptions, build,
+    decode_body, decode_error,
 };
 use agentx_types::{
     Access, Api, ContentPart, EnvironmentEvent, MediaPart, MediaSource, Message, ModelParams, ModelRequest,
@@ -616,6 +617,11 @@ fn refusals_are_understood() {
             None,
         ),
         (
+            "API key expired. Please renew the API key.",
+            E::Unauthorized,
+            None,
+        ),
+        (
             "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
             E::ContextWindow,
             None,
@@ -672,6 +678,70 @@ fn a_quota_says_when_to_ask_again() {
         (error.code, error.retryable, error.retry_after_ms),
         (ErrorCode::RateLimited, true, Some(48_000))
     );
+}
+
+#[test]
+fn a_quota_of_nothing_is_not_waited_for() {
+    let refused = |limit: &str| {
+        let message = format!(
+            "You exceeded your current quota.\n* Quota exceeded for metric: generativelanguage.googleapis.com/\
+             generate_content_free_tier_requests, limit: {limit}, model: gemini-3-pro\nPlease retry in 3.98361248s."
+        );
+        let body = json!({"error": {"code": 429, "message": message, "status": "RESOURCE_EXHAUSTED",
+            "details": [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "3s"}]}});
+        let error = decode_error(429, &[], body.to_string().as_bytes(), Timestamp(0));
+        (error.code, error.retryable)
+    };
+    assert_eq!(refused("0"), (ErrorCode::Billing, false));
+    assert_eq!(refused("0.5"), (ErrorCode::RateLimited, true));
+    assert_eq!(refused("20"), (ErrorCode::RateLimited, true));
+}
+
+#[test]
+fn a_reason_in_the_details_names_a_refused_key_in_any_words() {
+    let body = json!({"error": {"code": 400, "message": "Made up words.", "status": "INVALID_ARGUMENT",
+        "details": [{"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID"}]}});
+    let error = decode_error(400, &[], body.to_string().as_bytes(), Timestamp(0));
+    assert_eq!((error.code, error.retryable), (ErrorCode::Unauthorized, false));
+    assert_eq!(error.message, "Made up words.");
+}
+
+#[test]
+fn what_was_counted_last_is_said_though_the_answer_breaks_off() {
+    let chunk = |text: &str, thoughts: u64| {
+        let mut chunk = parts(json!([{"text": text}]));
+        chunk["usageMetadata"] = json!({"promptTokenCount": 9, "thoughtsTokenCount": thoughts});
+        chunk
+    };
+    let (events, result) = stream(&[chunk("Hel", 20_000), chunk("lo", 20_000), chunk("!", 20_001)]);
+    assert_eq!(result, Err(StreamError::Truncated));
+    let said = events.iter().filter_map(|event| match event {
+        EnvironmentEvent::UsageReport(report) => Some(report.usage.output_tokens),
+        _ => None,
+    });
+    assert_eq!(said.collect::<Vec<_>>(), [20_000, 20_001], "once for each change");
+}
+
+#[test]
+fn an_answer_without_a_word_is_asked_for_again_twice() {
+    let thought = parts(json!([{"text": "Hm", "thought": true}]));
+    let answer = |attempt: u32, chunks: &[Value]| {
+        let text: String = chunks.iter().map(|chunk| format!("data: {chunk}\n\n")).collect();
+        let mut decoder = StreamDecoder::new(Api::Gemini, StreamContext::new("msg_1", attempt));
+        let mut events = Vec::new();
+        let pushed = decoder.push(text.as_bytes(), &mut events);
+        pushed.and_then(|()| decoder.finish(&mut events))
+    };
+    for attempt in [1, 2] {
+        for chunks in [vec![end("STOP")], vec![thought.clone(), end("STOP")]] {
+            let Err(StreamError::Provider(error)) = answer(attempt, &chunks) else {
+                panic!("an answer without a word")
+            };
+            assert_eq!((error.code, error.retryable), (ErrorCode::BadGeneration, true));
+        }
+    }
+    answer(3, &[thought.clone(), end("STOP")]).expect("there is nothing to say");
+    answer(1, &[thought, end("MAX_TOKENS")]).expect("it was cut off");
 }
 
 // --- Recordings ---

@@ -295,6 +295,7 @@ fn why_it_stopped_is_told() {
     for (status, expected) in [
         ("completed", StopReason::EndTurn),
         ("incomplete", StopReason::MaxTokens),
+        ("continuation_required", StopReason::MaxTokens),
         ("made_up", StopReason::Other),
     ] {
         let (events, result) = stream(&[completed(status)]);
@@ -316,6 +317,19 @@ fn why_it_stopped_is_told() {
             (ErrorCode::Overloaded, "Try later")
         );
     }
+}
+
+#[test]
+fn what_was_counted_at_the_end_of_a_step_is_said_though_the_answer_breaks_off() {
+    let usage = json!({"total_input_tokens": 10_000, "total_thought_tokens": 20_000});
+    let (events, result) = stream(&[
+        json!({"event_type": "interaction.created", "interaction": {"id": "v1_1", "model": "m"}}),
+        json!({"event_type": "step.start", "index": 0, "step": {"type": "thought"}}),
+        json!({"event_type": "step.stop", "index": 0, "usage": usage}),
+    ]);
+    assert_eq!(result, Err(StreamError::Truncated));
+    let usage = accumulate(&events).usage;
+    assert_eq!((usage.input_tokens, usage.output_tokens), (10_000, 20_000));
 }
 
 #[test]

@@ -1122,3 +1122,24 @@ fn zeros_at_the_end_of_an_answer_take_no_count_back() {
     let zeros = json!({"input_tokens": 0, "output_tokens": 0});
     assert_eq!(ends(zeros), (9_000, 1_000, 1));
 }
+
+#[test]
+fn tokens_of_an_answer_that_was_made_in_one_region_are_unpriced() {
+    for (place, unpriced) in [
+        (json!("global"), 0),
+        (json!("not_available"), 0),
+        (json!(null), 0),
+        (json!("us"), 12),
+    ] {
+        let usage = json!({"input_tokens": 10, "output_tokens": 1, "inference_geo": place});
+        let events = [
+            json!({"type": "message_start", "message": {"id": "m", "model": "m", "usage": usage}}),
+            json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "Hi"}}),
+            json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 2}}),
+            json!({"type": "message_stop"}),
+        ];
+        let (events, result) = decode(Api::Anthropic, [sse(&events).as_bytes()]);
+        result.expect("a whole answer");
+        assert_eq!(accumulate(&events).usage.unpriced_tokens, unpriced, "{place}");
+    }
+}

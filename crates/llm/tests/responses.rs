@@ -321,6 +321,17 @@ fn a_response_that_comes_only_whole_is_the_answer() {
 }
 
 #[test]
+fn tokens_of_a_tier_above_the_list_price_are_unpriced() {
+    for (tier, unpriced) in [("default", 0), ("priority", 12)] {
+        let response = json!({"id": "resp_1", "model": "m", "status": "completed", "output": [],
+            "service_tier": tier, "usage": {"input_tokens": 10, "output_tokens": 2}});
+        let (events, result) = decoded(&[json!({"type": "response.completed", "response": response})]);
+        result.expect("a whole answer");
+        assert_eq!(accumulate(&events).usage.unpriced_tokens, unpriced, "{tier}");
+    }
+}
+
+#[test]
 fn a_call_that_was_cut_off_is_not_made_up() {
     let call = json!({"type": "function_call", "call_id": "c", "name": "read", "arguments": ""});
     let (events, result) = decoded(&[

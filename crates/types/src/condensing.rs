@@ -175,6 +175,9 @@ pub enum ContextChange {
         code: String,
         /// The words of the failure, for people.
         message: String,
+        /// Whether the price of the model that is asked is unknown, so that limits of money do not count it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        unpriced: bool,
     },
     /// The conversation did not fit, and no summary would help: less of it is sent, with shorter results of
     /// tools, and the model is asked again.

@@ -199,6 +199,18 @@ pub const UNKNOWN_ENDS_ARE_SAID: u32 = 8;
 /// the messages before as well. A note says which calls ran in the turn.
 pub const DECLINED_TURNS_GO: u32 = 9;
 
+/// Tools of MCP servers are searched where an API does not take so many tools.
+pub const TOO_MANY_TOOLS_ARE_SEARCHED: u32 = 9;
+
+/// A refusal of Anthropic without a word or a call costs nothing.
+pub const EMPTY_REFUSALS_ARE_FREE: u32 = 9;
+
+/// An answer that was in progress when the program died is booked as an estimate.
+pub const DEAD_ANSWERS_ARE_ESTIMATED: u32 = 9;
+
+/// Tokens whose price is unknown are counted as such, beside the cost.
+pub const UNPRICED_IS_COUNTED: u32 = 9;
+
 /// A fallback that answered what another model declined is asked for as long as that is in the conversation.
 pub const FALLBACKS_STAY_FOR_DECLINED: u32 = 9;
 

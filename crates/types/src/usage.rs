@@ -29,6 +29,9 @@ pub struct Usage {
     /// The cost that the provider reports; 0 if it reports none. It counts if the model's prices are unknown.
     #[serde(default, skip_serializing_if = "NanoUsd::is_nothing")]
     pub reported_cost: NanoUsd,
+    /// The number of these tokens of which nobody knows the whole price, so that the cost is incomplete.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unpriced_tokens: u64,
 }
 
 fn is_zero(n: &u64) -> bool {
@@ -48,6 +51,11 @@ impl Usage {
         self.estimated_tokens > 0
     }
 
+    /// Returns whether the cost is incomplete, because the price of some of these tokens is unknown.
+    pub fn is_unpriced(&self) -> bool {
+        self.unpriced_tokens > 0
+    }
+
     /// All tokens that filled the context window in this call.
     pub fn context_tokens(&self) -> u64 {
         self.read_tokens().saturating_add(self.output_tokens)
@@ -63,6 +71,7 @@ impl AddAssign for Usage {
         self.reasoning_tokens = self.reasoning_tokens.saturating_add(other.reasoning_tokens);
         self.estimated_tokens = self.estimated_tokens.saturating_add(other.estimated_tokens);
         self.reported_cost += other.reported_cost;
+        self.unpriced_tokens = self.unpriced_tokens.saturating_add(other.unpriced_tokens);
     }
 }
 
@@ -130,6 +139,21 @@ pub struct LongPrices {
 }
 
 impl Prices {
+    /// Returns whether they are unknown: then nothing is counted but the cost that the provider reports.
+    pub fn is_unknown(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Returns the usage of a call, marked as unpriced where neither these prices nor the provider say what it
+    /// costs.
+    pub fn marked(&self, usage: Usage) -> Usage {
+        let is_unpriced = self.is_unknown() && usage.reported_cost == NanoUsd(0);
+        Usage {
+            unpriced_tokens: if is_unpriced { usage.context_tokens() } else { usage.unpriced_tokens },
+            ..usage
+        }
+    }
+
     /// Returns the cost of one call with this usage: at these prices, or, if there are none, as the provider
     /// reports it. (Several calls are summed one by one: each has its own prices.)
     ///
@@ -140,7 +164,7 @@ impl Prices {
     /// assert_eq!(prices.cost(&usage), NanoUsd(4_500_000)); // 0.0045 dollars
     /// ```
     pub fn cost(&self, usage: &Usage) -> NanoUsd {
-        if *self == Self::default() {
+        if self.is_unknown() {
             return usage.reported_cost;
         }
         let [input, output, cache_read, cache_write] = match self.long {

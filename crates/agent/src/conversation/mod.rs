@@ -34,7 +34,7 @@ use crate::other_authors;
 use condense::Condensed;
 pub(crate) use condense::Part;
 use dropped_beginning::ServerCounts;
-use estimate::estimate_message;
+pub(crate) use estimate::estimate_message;
 pub(crate) use estimate::estimate_tool;
 pub use estimate::{estimate_request, estimate_text};
 use pinned_messages::Landmarks;
@@ -234,6 +234,11 @@ impl Conversation {
             self.extra_percent = percent.saturating_sub(100).min(MAX_EXTRA_PERCENT);
         }
         None
+    }
+
+    /// The tokens of the last request, as the provider would count them: an estimate.
+    pub(crate) fn estimated_request(&self) -> u64 {
+        self.corrected(self.asked_tokens)
     }
 
     /// By how many percent the provider counts more than the estimate, as far as is known.

@@ -16,7 +16,7 @@
 use std::sync::Arc;
 
 use agentx_types::{
-    ActionBody, AttemptFailed, Cancel, ContextChange, Envelope, EnvironmentEvent, FallbackAsked, MessageId,
+    ActionBody, Api, AttemptFailed, Cancel, ContextChange, Envelope, EnvironmentEvent, FallbackAsked, MessageId,
     ModelSpec, Report, RunStatus, StateOutput, since,
 };
 use serde::{Deserialize, Serialize};
@@ -134,6 +134,7 @@ impl ReactAgent {
             to: asked.to.clone(),
             code: asked.code.clone(),
             message: asked.message.clone(),
+            unpriced: next.prices.is_unknown() && next.api != Api::Scripted,
         };
         let before = self.take_model(next);
         let (own, earlier) = match self.fallback.take() {
@@ -181,6 +182,7 @@ impl ReactAgent {
                 to: self.config.model.reference(),
                 code: "content_filter".into(),
                 message: "it declined a message that is still in the conversation".into(),
+                unpriced: self.config.model.prices.is_unknown() && self.config.model.api != Api::Scripted,
             };
             step.state(StateOutput::Context { change });
         }

@@ -93,6 +93,10 @@ impl ReactAgent {
         run.on_takeover(step.at);
         let stopping = run.pending.stop.is_some();
         let asked_model = run.pending.model_call.is_some();
+        if asked_model {
+            let request = self.conversation.estimated_request();
+            self.lifecycle.estimate_dead_answer(request, &self.config);
+        }
         if asked_model && stopping {
             self.cut_off(step);
         } else if asked_model {

@@ -16,7 +16,7 @@
 use std::sync::Arc;
 
 use agentx_types::{
-    Api, ContentPart, Envelope, EnvironmentEvent, Message, MessageOutput, StopReason, StreamEnd,
+    Api, AssembledAnswer, ContentPart, Envelope, EnvironmentEvent, Message, MessageOutput, StopReason, StreamEnd,
     StreamOutput, Usage, since,
 };
 
@@ -98,8 +98,11 @@ impl ReactAgent {
             }
             reason => {
                 self.unsign_behind_blanks();
-                let answer = self.lifecycle.assembler.finish();
+                let mut answer = self.lifecycle.assembler.finish();
                 self.conversation.note_accepted();
+                if self.costs_nothing(&answer, reason) {
+                    answer.usage = Usage::default();
+                }
                 self.pay(answer.usage, step);
                 self.learn_from_count(answer.usage, step);
                 if let Some(run) = self.lifecycle.active() {
@@ -109,6 +112,16 @@ impl ReactAgent {
                 self.on_answer(answer, reason, end.raw.as_deref(), step);
             }
         }
+    }
+
+    /// Returns whether an answer is a refusal that Anthropic does not charge, because nothing was said before it
+    /// (its release notes of June 2, 2026, quoted in
+    /// <https://usingclaude.com/en/news/updates/on-the-claude-api-you-are-no-longer-billed-for-a-r-59d414a0>).
+    fn costs_nothing(&self, answer: &AssembledAnswer, reason: StopReason) -> bool {
+        reason == StopReason::Refusal
+            && answer.message.is_none()
+            && self.config.model.provider == "anthropic"
+            && self.config.rules_version >= since::EMPTY_REFUSALS_ARE_FREE
     }
 
     fn unsign_behind_blanks(&mut self) {
@@ -177,7 +190,7 @@ impl ReactAgent {
 
     /// Pays for a stream, at the prices of the model that was asked.
     fn pay(&mut self, usage: Usage, step: &mut RunStep<'_>) {
-        self.lifecycle.pay(usage, &self.config.model, step);
+        self.lifecycle.pay(usage, &self.config, step);
     }
 
     /// Learns from what the provider counted how it counts, and whether its window is smaller than assumed. A

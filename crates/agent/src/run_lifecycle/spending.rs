@@ -8,10 +8,11 @@
 //! the totals of an agent contain all that was spent below it, and a limit holds for an agent together with
 //! its children.
 
-use agentx_types::{EffectBill, ModelFellBack, ModelSpec, NanoUsd, StateOutput, Usage};
+use agentx_types::{AgentConfig, Api, EffectBill, ModelFellBack, NanoUsd, StateOutput, Usage, UsageReport, since};
 use serde::{Deserialize, Serialize};
 
 use super::{RunLifecycle, RunStep};
+use crate::conversation::estimate_message;
 
 /// The cost of all runs of this agent, and those of all agents below it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,21 +27,43 @@ pub struct Totals {
 
 impl RunLifecycle {
     /// Pays a model call of this agent's own: `usage` at the prices of the model that was asked, or of
-    /// `otherwise` where no run knows it.
+    /// the configured one where no run knows it.
     ///
-    /// `false` if the call cost nothing; then nothing is said.
-    pub(crate) fn pay(&mut self, usage: Usage, otherwise: &ModelSpec, step: &mut RunStep<'_>) -> bool {
+    /// `false` if the call cost nothing; then nothing is said. From version 9 of the rules on, tokens without a
+    /// known price are marked; a scripted model costs nothing.
+    pub(crate) fn pay(&mut self, usage: Usage, config: &AgentConfig, step: &mut RunStep<'_>) -> bool {
         if usage == Usage::default() {
             return false;
         }
         let asked = self.run.as_ref().and_then(|run| run.pending.model.as_ref());
-        let model = asked.unwrap_or(otherwise);
+        let model = asked.unwrap_or(&config.model);
+        let is_marked = config.rules_version >= since::UNPRICED_IS_COUNTED && model.api != Api::Scripted;
+        let usage = if is_marked { model.prices.marked(usage) } else { usage };
         let cost = model.prices.cost(&usage);
         let model = model.id.clone();
         self.share(usage, cost, step);
         self.totals.context_tokens = usage.context_tokens();
         step.state(StateOutput::Spent { model, usage, cost });
         true
+    }
+
+    /// Counts the answer that was in progress when the program died, where its provider had not: what was read is
+    /// `request`, what was written is what had come. Vendors bill both. From version 9 of the rules on.
+    pub(crate) fn estimate_dead_answer(&mut self, request: u64, config: &AgentConfig) {
+        if config.rules_version < since::DEAD_ANSWERS_ARE_ESTIMATED || !self.assembler.is_open() {
+            return;
+        }
+        let mut usage = self.assembler.usage();
+        if usage.read_tokens() == 0 {
+            usage.input_tokens = request;
+            usage.estimated_tokens = usage.estimated_tokens.saturating_add(request);
+        }
+        let message = self.assembler.clone().finish_verbatim().message;
+        let written = message.map_or(0, |message| estimate_message(&message));
+        let more = written.saturating_sub(usage.output_tokens);
+        usage.output_tokens = usage.output_tokens.saturating_add(more);
+        usage.estimated_tokens = usage.estimated_tokens.saturating_add(more);
+        self.assembler.feed(&UsageReport { usage }.into());
     }
 
     /// The provider lets another model continue the answer: from here on the call is paid as that one.

@@ -411,6 +411,23 @@ fn refusals_in_a_row_take_more_and_more_until_a_model_answers() {
 }
 
 #[test]
+fn a_refusal_of_anthropic_without_a_word_costs_nothing() {
+    let cost = |provider: &str, version: u32, said: Vec<Event>| {
+        let mut session = Session::started(|config| {
+            config.rules_version = version;
+            config.model.provider = provider.into();
+        });
+        let events = [vec![usage(100, 1)], said].concat();
+        session.model(stream(events, StopReason::Refusal));
+        session.react().totals().usage.input_tokens
+    };
+    assert_eq!(cost("anthropic", RULES_VERSION, Vec::new()), 0);
+    assert_eq!(cost("anthropic", RULES_VERSION, vec![words("I")]), 100);
+    assert_eq!(cost("openai", RULES_VERSION, Vec::new()), 100);
+    assert_eq!(cost("anthropic", 8, Vec::new()), 100, "older logs derive what they did");
+}
+
+#[test]
 fn an_input_without_words_that_is_declined_takes_out_what_it_asked_again() {
     let mut session = Session::with(|config| config.rules_version = RULES_VERSION);
     session.say("made up and bad");

@@ -1,6 +1,7 @@
 //! Fallbacks: which model is asked if another one does not answer. The failures are made up.
 
 use agentx_types::*;
+use serde_json::json;
 
 use crate::harness::*;
 
@@ -126,6 +127,40 @@ fn a_declined_answer_is_asked_of_another_model_and_paid_at_its_own_prices() {
     session.model(stream([usage(10), words("Sure")], StopReason::EndTurn));
     assert_eq!(session.react().totals().cost, NanoUsd(10 + 1_000));
     assert_eq!(session.ends_of_runs(), [(RunStatus::Completed, None)]);
+    session.check_replay();
+}
+
+#[test]
+fn tokens_of_a_fallback_without_a_price_are_counted_as_such_and_the_switch_says_so() {
+    let mut session = Session::started(|config| {
+        config.rules_version = RULES_VERSION;
+        config.model.prices.input = 1;
+        config.model.api = Api::OpenaiResponses;
+        let mut unpriced = other(config, "second");
+        unpriced.prices = Prices::default();
+        config.fallbacks = [unpriced].into();
+    });
+    let used = || -> Event {
+        let usage = Usage {
+            input_tokens: 10,
+            ..Usage::default()
+        };
+        UsageReport { usage }.into()
+    };
+    session.model(stream([used(), call("c1", "look", json!({"path": "a"}))], StopReason::ToolUse));
+    session.result("c1", "fine");
+    assert!(!session.react().totals().usage.is_unpriced());
+    session.model(vec![error_event("billing", "no money")]);
+    session.model(stream([used(), words("done")], StopReason::EndTurn));
+    let totals = session.react().totals();
+    assert_eq!((totals.cost, totals.usage.unpriced_tokens), (NanoUsd(10), 10));
+    let told = session.states().any(|output| {
+        let StateOutput::Context { change } = output else {
+            return false;
+        };
+        matches!(change, ContextChange::FellBack { unpriced: true, .. })
+    });
+    assert!(told);
     session.check_replay();
 }
 

@@ -55,6 +55,27 @@ fn a_stream_that_died_is_begun_anew_and_only_kept_where_nothing_better_comes() {
 }
 
 #[test]
+fn a_stream_that_died_before_its_provider_counted_is_booked_as_an_estimate() {
+    let died = |version: u32, events: Vec<Event>| {
+        let mut session = Session::with(|config| config.rules_version = version);
+        session.say(&"go on ".repeat(400));
+        session.model(events);
+        session.restart();
+        session.check_replay();
+        session.react().totals().usage
+    };
+    let half = || vec![begins("msg_a"), words(&"half ".repeat(100))];
+    let usage_of = died(RULES_VERSION, half());
+    assert!(usage_of.input_tokens > 600 && usage_of.output_tokens > 125, "{usage_of:?}");
+    assert_eq!(usage_of.estimated_tokens, usage_of.context_tokens());
+    let counted = died(RULES_VERSION, [half(), vec![usage(10, 1)]].concat());
+    assert_eq!(counted.input_tokens, 10);
+    assert_eq!(counted.estimated_tokens, counted.output_tokens - 1);
+    assert_eq!(died(RULES_VERSION, Vec::new()), Usage::default(), "nothing had begun");
+    assert_eq!(died(8, half()), Usage::default(), "older logs derive what they did");
+}
+
+#[test]
 fn calls_are_run_again_or_answered_as_unknown() {
     let mut session = Session::started(|_| {});
     session.calls(&[

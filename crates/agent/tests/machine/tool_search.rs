@@ -67,6 +67,27 @@ fn tools_that_take_little_room_are_all_there() {
 }
 
 #[test]
+fn more_tools_than_an_api_takes_are_searched() {
+    let many = |api: Api, version: u32, of_servers: usize| {
+        let session = Session::started(|config| {
+            searching(100)(config);
+            config.rules_version = version;
+            config.model.api = api;
+            config.model.context_window = 1_000_000;
+            let server = |index| tool_of_server("s", &format!("t{index}"), "Made up.", 1);
+            let all = config.tools.iter().cloned().chain((0..of_servers).map(server));
+            config.tools = all.collect();
+        });
+        offered(&session).contains(&"find_tools".into())
+    };
+    assert!(many(Api::OpenaiResponses, RULES_VERSION, 200));
+    assert!(many(Api::OpenaiChat, RULES_VERSION, 200));
+    assert!(!many(Api::OpenaiResponses, RULES_VERSION, 100));
+    assert!(!many(Api::Anthropic, RULES_VERSION, 200));
+    assert!(!many(Api::OpenaiResponses, 8, 200), "older logs derive what they did");
+}
+
+#[test]
 fn found_tools_are_added_at_the_end_and_stay() {
     let mut session = Session::started(searching(5));
     let begin = offered(&session);

@@ -305,9 +305,12 @@ pub async fn leave(
 /// Maximum time that a server may take to stop the run.
 const STOPPING: std::time::Duration = std::time::Duration::from_secs(2);
 
-/// Says of a run that came to its end that its answer is a call that nobody has read, and that it has spent
-/// its limit of money.
+/// Says of a run that came to its end that its answer is a call that nobody has read, and that it has spent its limit of money; of any
+/// run, that the limit did not count all calls although the price of its model is known.
 pub(super) fn notes(result: &RunResult, max_cost: Option<NanoUsd>, console: &mut Console) {
+    if max_cost.is_some() && result.usage.is_unpriced() && !result.has_no_price {
+        console.say("note: the prices of some calls are unknown, so max_cost did not count them\n");
+    }
     if result.status != Some(RunStatus::Completed) {
         return;
     }

@@ -96,6 +96,7 @@ pub async fn with_session(
     headless.earlier = earlier.map(|run| run.run_id.clone());
     headless.questions_wait = before.config.ask_user == Some(AskUser::Wait);
     headless.cast = headless.cast.with_first(&before.config.name);
+    headless.transcript.max_cost = before.config.limits.max_cost;
     headless.asked_before(&before, console).await?;
     let (link, away, signals) = ends;
     let ends = (link, &mut *away, signals);

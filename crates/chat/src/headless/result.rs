@@ -83,13 +83,15 @@ impl RunResult {
             reasoning_tokens: less(after.usage.reasoning_tokens, before.usage.reasoning_tokens),
             estimated_tokens: less(after.usage.estimated_tokens, before.usage.estimated_tokens),
             reported_cost: NanoUsd(less(after.usage.reported_cost.0, before.usage.reported_cost.0)),
+            unpriced_tokens: less(after.usage.unpriced_tokens, before.usage.unpriced_tokens),
         };
         self.cost = NanoUsd(less(after.cost.0, before.cost.0));
     }
 
     /// Returns the cost in dollars; `None` if tokens were used and their price is not known.
     fn cost_usd(&self) -> Option<f64> {
-        let is_unknown = self.has_no_price && self.cost == NanoUsd(0) && self.usage != Usage::default();
+        let has_no_price = self.has_no_price || self.usage.is_unpriced();
+        let is_unknown = has_no_price && self.cost == NanoUsd(0) && self.usage != Usage::default();
         (!is_unknown).then(|| self.cost.as_usd())
     }
 
@@ -116,6 +118,9 @@ impl RunResult {
             self.stop_reason
         {
             object["stop_reason"] = json!(why);
+        }
+        if self.usage.is_unpriced() && self.cost > NanoUsd(0) {
+            object["cost_is_incomplete"] = json!(true);
         }
         if let Some(answer) = &self.answer {
             object["answer"] = answer.clone();

@@ -60,14 +60,15 @@ pub fn over_limit(cost: NanoUsd, limit: Option<NanoUsd>) -> Option<String> {
     ))
 }
 
-/// Returns the cost of calls: `~$0.02` if a part of it is estimated.
+/// Returns the cost of calls: `~$0.02` if a part of it is estimated, `$0.02+?` if a part of it is unknown.
 pub fn cost(cost: NanoUsd, usage: &Usage) -> String {
-    format!("{}{}", about(usage), money(cost))
+    let unknown = if usage.is_unpriced() { "+?" } else { "" };
+    format!("{}{}{unknown}", about(usage), money(cost))
 }
 
 /// Returns the cost of calls, or `$?` if the price of the model is unknown.
 pub(crate) fn cost_of(cost: NanoUsd, usage: &Usage, has_no_price: bool) -> String {
-    if has_no_price && cost.0 == 0 && *usage != Usage::default() {
+    if (has_no_price || usage.is_unpriced()) && cost.0 == 0 && *usage != Usage::default() {
         "$?".into()
     } else {
         self::cost(cost, usage)
@@ -76,7 +77,7 @@ pub(crate) fn cost_of(cost: NanoUsd, usage: &Usage, has_no_price: bool) -> Strin
 
 /// Returns a total: `$0.12+?` if the price of some calls is unknown, `$?` if no price is known.
 pub fn sum(cost: NanoUsd, usage: &Usage, has_unpriced: bool) -> String {
-    if has_unpriced && cost.0 > 0 {
+    if has_unpriced && cost.0 > 0 && !usage.is_unpriced() {
         format!("{}+?", self::cost(cost, usage))
     } else {
         cost_of(cost, usage, has_unpriced)

@@ -12,6 +12,7 @@ use tokio::time::{Duration, Instant};
 use unicode_width::UnicodeWidthStr as _;
 
 use super::summary::StatusSummary;
+use crate::demo::is_demo;
 use crate::render::clean::visible;
 use crate::render::style::Paint;
 use crate::render::units;
@@ -228,7 +229,10 @@ impl Activity {
         }
         let prices = self.answer_prices.take().unwrap_or(self.summary.prices);
         self.summary.cost += prices.cost(usage);
-        self.summary.usage += *usage;
+        self.summary.usage += match is_demo(&self.summary.model) {
+            true => *usage,
+            false => prices.marked(*usage),
+        };
     }
 
     fn tool_done(&mut self, id: &ToolCallId, standing: Standing, now: Instant) {

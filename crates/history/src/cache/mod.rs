@@ -21,7 +21,14 @@ pub use body::{CachedPart, FirstDifference};
 /// 10 at OpenAI.
 const FORGOTTEN_AFTER_MS: u64 = 5 * 60 * 1_000;
 
-/// An event between two requests of an agent that may change the beginning of the second one.
+/// Tokens that a cache may leave out without a reason: OpenAI's grows in steps of 128 tokens, and no vendor keeps
+/// a beginning of less than 1,024.
+const LEAST_LOST: u64 = 1_024;
+
+/// The share of a request, in percent, that counts as little, too.
+const LEAST_LOST_PERCENT: u64 = 5;
+
+/// What happened between two requests of an agent that may change the beginning of the second one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CacheCause {
@@ -61,7 +68,8 @@ pub struct CacheReport {
     pub seq: u64,
     /// The model that was asked, as `provider/id`.
     pub model: String,
-    /// The event of its predecessor, the request before it of the same agent; `None` for the first one.
+    /// The event of its predecessor, the last request before it of the same agent that was answered; `None` for the
+    /// first one.
     pub predecessor: Option<u64>,
     /// The first byte that differs; `None` if the predecessor is the beginning of this request.
     pub difference: Option<FirstDifference>,
@@ -69,7 +77,8 @@ pub struct CacheReport {
     pub causes: Vec<CacheCause>,
     /// Tokens that this request read, as counted.
     pub usage: Usage,
-    /// Tokens of the predecessor that were not read from the cache.
+    /// Tokens of the predecessor that were not read from the cache; 0 if they are so few that it is how the vendor's
+    /// cache works.
     pub lost_tokens: u64,
     /// The cost of the lost tokens beyond a read from the cache; `None` if the prices are unknown.
     pub lost_cost: Option<NanoUsd>,
@@ -158,28 +167,69 @@ impl CallTrail {
         }
     }
 
-    fn predecessor(&self, index: usize) -> Option<&AskedCall> {
+    /// The index of the last request before it of the same agent that was answered, or where none was, of the last
+    /// one.
+    fn predecessor(&self, index: usize) -> Option<usize> {
         let call = self.calls.get(index)?;
-        let earlier = self.calls.get(..index)?.iter();
-        earlier.rev().find(|other| other.agent == call.agent)
+        let earlier = || (0..index).rev().filter(|at| self.calls[*at].agent == call.agent);
+        earlier()
+            .find(|at| self.calls[*at].is_counted())
+            .or_else(|| earlier().next())
     }
 
-    /// Tokens that the predecessor read and this request did not read from the cache; 0 if the provider did
-    /// not count, or never used a cache for either.
+    /// What happened since the predecessor that may have changed the beginning of a request.
+    fn causes(&self, index: usize) -> Vec<CacheCause> {
+        let from = self.predecessor(index).map_or(index, |before| before + 1);
+        let calls = self.calls.get(from..=index).unwrap_or_default().iter();
+        let its = calls.filter(|call| call.agent == self.calls[index].agent);
+        let mut causes: Vec<CacheCause> = its.flat_map(|call| call.causes.iter().copied()).collect();
+        causes.sort_unstable();
+        causes.dedup();
+        causes
+    }
+
+    /// Tokens that could have been read from the cache, because the predecessor left them there, and were not. 0
+    /// where the provider did not count, or never used a cache for either, and where they are too few to tell.
     fn lost_tokens(&self, index: usize) -> u64 {
-        let (Some(call), Some(before)) = (self.calls.get(index), self.predecessor(index)) else {
+        let Some(before) = self.predecessor(index).map(|before| &self.calls[before]) else {
             return 0;
         };
-        let is_counted = |usage: &Usage| usage.read_tokens() > 0 && !usage.is_estimated();
+        let call = &self.calls[index];
         let caches = |usage: &Usage| usage.cache_read_tokens + usage.cache_write_tokens > 0;
-        if !is_counted(&call.usage) || !is_counted(&before.usage) {
+        if !call.is_counted() || !before.is_counted() || !(caches(&call.usage) || caches(&before.usage)) {
             return 0;
         }
-        if !caches(&call.usage) && !caches(&before.usage) {
-            return 0;
-        }
-        let could = before.usage.read_tokens().min(call.usage.read_tokens());
-        could.saturating_sub(call.usage.cache_read_tokens)
+        // Who counts what it writes into the cache (Anthropic) has nothing there of what follows the last mark.
+        let kept = match before.usage {
+            Usage { cache_write_tokens: 1.., .. } => {
+                before.usage.cache_read_tokens + before.usage.cache_write_tokens
+            }
+            usage => usage.read_tokens(),
+        };
+        let could = kept.min(call.usage.read_tokens());
+        let lost = could.saturating_sub(call.usage.cache_read_tokens);
+        let least = LEAST_LOST.max(could.saturating_mul(LEAST_LOST_PERCENT) / 100);
+        if lost < least { 0 } else { lost }
+    }
+}
+
+impl AskedCall {
+    /// Returns whether a provider answered and counted its tokens.
+    fn is_counted(&self) -> bool {
+        self.usage.read_tokens() > 0 && !self.usage.is_estimated()
+    }
+
+    /// The difference of a request to another model than `before`: no cache is shared between models, whatever else
+    /// differs in their APIs.
+    fn another_model(&self, before: &Self) -> Option<FirstDifference> {
+        let (was, is) = (before.model.reference(), self.model.reference());
+        (was != is).then(|| FirstDifference {
+            part: CachedPart::Model,
+            index: None,
+            byte: 0,
+            before: was,
+            after: is,
+        })
     }
 }
 
@@ -266,19 +316,22 @@ pub async fn cache_why(
         return Err(RuntimeError::Refused(what));
     };
     let call = &trail.calls[index];
-    let before = trail.predecessor(index);
+    let before = trail.predecessor(index).map(|before| &trail.calls[before]);
     let difference = match before {
         None => None,
-        Some(before) => {
-            let was = runtime.context(session, Some(before.seq)).await?;
-            let is = runtime.context(session, Some(call.seq)).await?;
-            first_difference(&was.body, &is.body)
-        }
+        Some(before) => match call.another_model(before) {
+            Some(other) => Some(other),
+            None => {
+                let was = runtime.context(session, Some(before.seq)).await?;
+                let is = runtime.context(session, Some(call.seq)).await?;
+                first_difference(&was.body, &is.body)
+            }
+        },
     };
     let lost_tokens = trail.lost_tokens(index);
     let waited = before.map_or(0, |before| call.at.millis_since(before.at));
     let causes = match &difference {
-        Some(found) => causes_of(found.part, &call.causes),
+        Some(found) => causes_of(found.part, &trail.causes(index)),
         None if lost_tokens == 0 => Vec::new(),
         None if waited >= FORGOTTEN_AFTER_MS => vec![CacheCause::Clock],
         None => vec![CacheCause::Provider],
@@ -329,6 +382,66 @@ mod tests {
         };
         assert_eq!(extra_cost(120, &usage, &prices), Some(NanoUsd(100 * 11 + 20 * 9)));
         assert_eq!(extra_cost(120, &usage, &Prices::default()), None);
+    }
+
+    /// A call of the same agent; `(input, read, written)` are its tokens.
+    fn asked(seq: u64, model: &str, (input, read, written): (u64, u64, u64)) -> AskedCall {
+        let mut model_spec = agentx_agent::fixtures::config().model;
+        model_spec.id = model.to_owned();
+        AskedCall {
+            seq,
+            at: Timestamp(0),
+            agent: AgentStateId::new("agt_1"),
+            action: ActionId::following(seq, 0),
+            model: model_spec,
+            usage: Usage {
+                input_tokens: input,
+                cache_read_tokens: read,
+                cache_write_tokens: written,
+                ..Usage::default()
+            },
+            causes: Vec::new(),
+        }
+    }
+
+    fn trail(calls: Vec<AskedCall>) -> CallTrail {
+        CallTrail {
+            calls,
+            ..CallTrail::new(SessionId::new("ses_1"))
+        }
+    }
+
+    /// Made up after the counts of Anthropic and OpenAI.
+    #[test]
+    fn what_a_cache_never_keeps_is_no_loss_and_the_latest_real_loss_is_meant() {
+        let trail = trail(vec![
+            asked(1, "a", (3_000, 0, 8_000)),
+            asked(2, "a", (900, 8_000, 2_500)),
+            asked(3, "a", (11_000, 0, 0)),
+            asked(4, "a", (200, 10_880, 0)),
+            asked(5, "a", (400, 11_008, 0)),
+        ]);
+        let lost: Vec<u64> = (0..5).map(|index| trail.lost_tokens(index)).collect();
+        assert_eq!(lost, [0, 0, 10_500, 0, 0]);
+        assert_eq!(trail.meant(None), Some(2));
+        assert_eq!(trail.meant(Some(4)), Some(3));
+    }
+
+    #[test]
+    fn a_request_is_compared_with_the_last_answered_one_and_another_model_is_the_cause() {
+        let unanswered = |seq| AskedCall {
+            causes: vec![CacheCause::ToolList],
+            ..asked(seq, "a", (0, 0, 0))
+        };
+        let fallback = AskedCall {
+            causes: vec![CacheCause::Fallback],
+            ..asked(7, "b", (9_700, 0, 0))
+        };
+        let trail = trail(vec![asked(5, "a", (10, 9_500, 100)), unanswered(6), fallback]);
+        assert_eq!((trail.predecessor(2), trail.lost_tokens(2)), (Some(0), 9_600));
+        assert_eq!(trail.causes(2), [CacheCause::Fallback, CacheCause::ToolList]);
+        let difference = trail.calls[2].another_model(&trail.calls[0]).expect("another model");
+        assert_eq!(causes_of(difference.part, &trail.causes(2)), [CacheCause::Fallback]);
     }
 
     #[test]

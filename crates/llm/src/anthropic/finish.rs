@@ -6,7 +6,7 @@
 use agentx_types::{StopReason, Usage};
 use serde_json::Value;
 
-use super::wire::{BlockDelta, UsageWire};
+use super::wire::{BlockDelta, InferenceGeo, UsageWire};
 use crate::lenient_json::{self, LenientCount};
 
 /// The counts after this report. It is cumulative: what it says replaces what an earlier one said.
@@ -46,6 +46,9 @@ pub(super) fn usage(mut usage: Usage, wire: &UsageWire) -> Usage {
         if let Some(count) = value.filter(|_| is_known) {
             *slot = count.number;
         }
+    }
+    if wire.inference_geo == InferenceGeo::Region || usage.is_unpriced() {
+        usage.unpriced_tokens = usage.context_tokens();
     }
     usage
 }

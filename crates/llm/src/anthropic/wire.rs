@@ -67,6 +67,30 @@ pub(super) struct UsageWire {
     pub(super) cache_creation_input_tokens: Option<LenientCount>,
     pub(super) cache_read_input_tokens: Option<LenientCount>,
     pub(super) output_tokens_details: Option<OutputDetails>,
+    /// Where the answer was made: each place but `global` costs a tenth more on newer models
+    /// (<https://platform.claude.com/docs/en/manage-claude/data-residency>).
+    pub(super) inference_geo: InferenceGeo,
+}
+
+/// The word for the place where an answer was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum InferenceGeo {
+    /// At the list price, or unknown.
+    #[default]
+    Usual,
+    /// In one region.
+    Region,
+}
+
+impl<'de> Deserialize<'de> for InferenceGeo {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let word = Value::deserialize(deserializer)?;
+        let is_region = |word: &str| !matches!(word, "" | "global" | "not_available");
+        Ok(match word.as_str().is_some_and(is_region) {
+            true => Self::Region,
+            false => Self::Usual,
+        })
+    }
 }
 
 /// The kinds of output tokens.

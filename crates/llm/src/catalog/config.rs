@@ -64,6 +64,9 @@ pub struct ModelConfig {
     pub id: String,
     /// The provider that serves it.
     pub provider: String,
+    /// A person's name for the model. Its id is then no name for it where a built-in model has that name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// Short names that people use for the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aliases: Option<Vec<String>>,
@@ -214,6 +217,7 @@ impl ModelConfig {
             snapshots: Vec::new(),
             wire: None,
             answer_schema: false,
+            is_called_by_id: self.name.is_none(),
         };
         self.apply(&mut entry);
         entry
@@ -221,6 +225,9 @@ impl ModelConfig {
 
     pub(super) fn apply(&self, entry: &mut ModelEntry) {
         set(&mut entry.aliases, &self.aliases);
+        if let Some(name) = &self.name {
+            entry.aliases.push(name.clone());
+        }
         set(&mut entry.snapshots, &self.snapshots);
         set(&mut entry.spec.context_window, &self.context_window);
         set(&mut entry.spec.max_output_tokens, &self.max_output_tokens);

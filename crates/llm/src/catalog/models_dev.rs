@@ -155,6 +155,7 @@ fn model_of(provider: &str, model: Value) -> Result<Option<ModelConfig>, String>
     Ok(Some(ModelConfig {
         id: model.id,
         provider: provider.to_owned(),
+        name: None,
         aliases: None,
         snapshots: None,
         context_window: Some(model.limit.context),

@@ -120,6 +120,9 @@ const AFTER_STATUS: &[CodeRule] = &[
         words: &[
             "authentication_error",
             "invalid_api_key",
+            // Google's, beside a 400: the key is wrong, or has expired
+            // (<https://github.com/continuedev/continue/issues/11336>).
+            "api_key_invalid",
             "unauthorized",
             "unauthenticated",
         ],
@@ -127,6 +130,7 @@ const AFTER_STATUS: &[CodeRule] = &[
             "incorrect api key",
             "invalid api key",
             "api key not valid",
+            "api key expired",
             "invalid x-api-key",
             "no auth credentials",
         ],
@@ -271,12 +275,23 @@ pub(super) fn classify(status: Option<u16>, extracted: &Extracted) -> ErrorCode 
     {
         return ErrorCode::BadRequest;
     }
+    if status == Some(429) && names_no_quota(&message) {
+        return ErrorCode::Billing;
+    }
     find(BEFORE_STATUS)
         .or_else(|| status.and_then(telling_status))
         .or_else(|| find(AFTER_STATUS))
         .or_else(|| status.map(vague_status))
         .or_else(|| find(SIDES))
         .unwrap_or(ErrorCode::ServerError)
+}
+
+/// Returns whether a quota is zero: the plan of the account does not have the model at all, so waiting does not
+/// help. Gemini says "Quota exceeded for metric: …, limit: 0, model: gemini-3.1-pro" and asks to retry in seconds
+/// (<https://github.com/continuedev/continue/issues/10062>).
+fn names_no_quota(message: &str) -> bool {
+    let mut limits = message.split("limit: 0").skip(1);
+    message.contains("quota") && limits.any(|rest| !rest.starts_with(|c: char| c.is_ascii_digit() || c == '.'))
 }
 
 /// Statuses that mean one thing.

@@ -123,6 +123,7 @@ fn visit_object(object: &Map<String, Value>, into: &mut Extracted, depth: usize)
         "code",
         "error_code",
         "error_type",
+        "reason",
         "status",
         "raw_status_code",
         "status_code",

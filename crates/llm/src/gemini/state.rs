@@ -28,17 +28,24 @@ use crate::event_stream::EventAnswer;
 use crate::lenient_json::{LenientCount, all_plausible};
 use crate::stream::{StreamContext, StreamError};
 
+/// The number of attempts at an answer with a word in it.
+const ATTEMPTS_AT_WORDS: u32 = 3;
+
 /// The answer so far.
 #[derive(Clone, Debug)]
 pub(super) struct GeminiState {
     emitter: Emitter,
     usage: Option<UsageMetadata>,
+    /// The usage that was said last.
+    said_usage: Usage,
     finish: Option<Finish>,
     /// The part that takes more text, and how many bytes of text it has.
     open: Option<(PartKind, usize)>,
     /// A call whose arguments come in pieces.
     call: Option<OpenCall>,
     has_calls: bool,
+    /// Whether anything of the answer itself came: a word, a call, or something that only Google understands.
+    has_answer: bool,
 }
 
 /// Why the model stopped, in the provider's words.
@@ -90,10 +97,12 @@ impl GeminiState {
         Self {
             emitter: Emitter::new(context),
             usage: None,
+            said_usage: Usage::default(),
             finish: None,
             open: None,
             call: None,
             has_calls: false,
+            has_answer: false,
         }
     }
 
@@ -127,6 +136,7 @@ impl GeminiState {
         for candidate in chunk.candidates.into_iter().flatten().filter(is_first) {
             self.candidate(candidate, out)?;
         }
+        self.emit_usage(out);
         self.emitter.check()
     }
 
@@ -152,6 +162,7 @@ impl GeminiState {
         let part = PartWire::parse(raw)?;
         let signature = part.signature();
         if let Some(call) = &part.function_call {
+            self.has_answer = true;
             return self.function_call(call, signature, raw, out);
         }
         match &part.text {
@@ -161,10 +172,12 @@ impl GeminiState {
                 } else {
                     PartKind::Text
                 };
+                self.has_answer |= kind == PartKind::Text && !text.trim().is_empty();
                 self.text(kind, text, signature, out);
             }
             None if is_empty(raw) => {}
             None => {
+                self.has_answer = true;
                 self.open = None;
                 let data = serde_json::from_str(raw.get()).unwrap_or_default();
                 self.emitter.opaque(API, data, out);
@@ -272,7 +285,7 @@ impl GeminiState {
         let Some(finish) = self.finish.take() else {
             return Err(StreamError::Truncated);
         };
-        if let Some(failure) = failure(&finish) {
+        if let Some(failure) = failure(&finish).or_else(|| self.empty(&finish)) {
             return Err(StreamError::Provider(failure));
         }
         self.end_open_call(out);
@@ -283,12 +296,25 @@ impl GeminiState {
         self.emitter.check()
     }
 
+    /// Emits what was counted so far, if it is more than before: every chunk says it, and an answer that breaks off
+    /// costs what its last chunk said.
     fn emit_usage(&mut self, out: &mut Vec<EnvironmentEvent>) {
-        if let Some(usage) = self.usage.take()
-            && self.emitter.started()
-        {
-            self.emitter.usage(usage.tokens(), out);
+        let Some(usage) = self.usage.as_ref().map(UsageMetadata::tokens) else {
+            return;
+        };
+        if self.emitter.started() && usage != self.said_usage {
+            self.said_usage = usage;
+            self.emitter.usage(usage, out);
         }
+    }
+
+    /// The error of an answer that stopped without a word or a call. gemini-cli asks again after one
+    /// (`NO_RESPONSE_TEXT`, see [`failure`]); where two more attempts come to nothing, there is nothing to say.
+    fn empty(&self, finish: &Finish) -> Option<ModelError> {
+        let is_empty = finish.reason == "STOP" && !self.has_answer;
+        let message = "the model ended its answer without a word or a call";
+        (is_empty && self.emitter.attempt() < ATTEMPTS_AT_WORDS)
+            .then(|| ModelError::of(ErrorCode::BadGeneration, message))
     }
 
     fn stop_reason(&self, reason: &str) -> StopReason {

@@ -112,6 +112,10 @@ impl EventAnswer for InteractionState {
             ("step.stop", ..) => steps.end(index, emitter, out),
             _ => {}
         }
+        // An answer that breaks off costs what was counted last.
+        if let Some(usage) = event.usage {
+            self.emitter.usage(usage.tokens(), out);
+        }
         self.emitter.check()
     }
 
@@ -156,7 +160,8 @@ impl InteractionState {
         self.emitter.check()?;
         self.usage(interaction, out);
         let stop_reason = match status {
-            "incomplete" => StopReason::MaxTokens,
+            // The server wants to be asked for the rest of an interaction that it stores: nothing is stored here.
+            "incomplete" | "continuation_required" => StopReason::MaxTokens,
             "completed" | "requires_action" if self.steps.has_calls() => StopReason::ToolUse,
             "completed" => StopReason::EndTurn,
             _ => StopReason::Other,

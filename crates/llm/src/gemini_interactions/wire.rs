@@ -33,6 +33,8 @@ pub(super) struct InteractionEvent<'a> {
     pub(super) delta: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) error: Option<&'a RawValue>,
+    /// The tokens so far, at the end of a step.
+    pub(super) usage: Option<InteractionUsage>,
 }
 
 /// An interaction: the beginning of one, or a whole one.
@@ -45,7 +47,7 @@ pub(super) struct InteractionWire<'a> {
     /// The model that answers.
     #[serde(borrow)]
     pub(super) model: Option<Str<'a>>,
-    /// `completed`, `requires_action`, `incomplete`, `failed` or `cancelled`.
+    /// `completed`, `requires_action`, `incomplete`, `continuation_required`, `failed` or `cancelled`.
     #[serde(borrow)]
     pub(super) status: Option<Str<'a>>,
     /// All steps of the answer, if it was not streamed.

@@ -205,7 +205,11 @@ impl ResponseState {
         if let Some(reported) = &response.usage
             && self.emitter.started()
         {
-            self.emitter.usage(usage(reported), out);
+            let mut usage = usage(reported);
+            if response.service_tier.as_deref() == Some("priority") {
+                usage.unpriced_tokens = usage.context_tokens();
+            }
+            self.emitter.usage(usage, out);
         }
     }
 

@@ -54,6 +54,9 @@ pub(super) struct ResponseWire<'a> {
     #[serde(borrow)]
     pub(super) output: Option<Vec<&'a RawValue>>,
     pub(super) usage: Option<UsageWire>,
+    /// The tier that served it; `priority` costs more than the list price.
+    #[serde(borrow)]
+    pub(super) service_tier: Option<Str<'a>>,
     #[serde(borrow)]
     pub(super) error: Option<&'a RawValue>,
     #[serde(borrow)]

@@ -41,6 +41,7 @@ pub(crate) fn changes() -> [ContextChange; 9] {
             to: "openai/gpt".into(),
             code: "overloaded".into(),
             message: "busy".into(),
+            unpriced: true,
         },
     ];
     for change in &changes {

@@ -14,6 +14,7 @@ pub(crate) fn usage() -> Usage {
         reasoning_tokens: 5,
         estimated_tokens: 3,
         reported_cost: NanoUsd(9),
+        unpriced_tokens: 2,
     }
 }
 

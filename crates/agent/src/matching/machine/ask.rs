@@ -13,6 +13,7 @@ use agentx_types::{
 use serde::{Deserialize, Serialize};
 
 use super::MatchAgent;
+use crate::conversation::{estimate_message, estimate_text};
 use crate::matching::{AnswerParser, FastPath, Finding, Intent, prompt};
 use crate::run_lifecycle::{RunStep, StopCause};
 
@@ -97,6 +98,16 @@ impl MatchAgent {
         self.lifecycle.ask(&config.model, request, step);
     }
 
+    /// The tokens of the request in progress, estimated; 0 if there is none.
+    pub(super) fn estimated_request(&mut self) -> u64 {
+        let Some(message) = self.matching.as_ref().map(|matching| matching.message.clone()) else {
+            return 0;
+        };
+        let system = [self.config.system_prompt.clone(), self.prepared().prompt.clone()];
+        let of_system = system.iter().map(|text| estimate_text(text)).sum::<u64>();
+        of_system.saturating_add(estimate_message(&message))
+    }
+
     /// Takes a piece of what the model says. The person does not need it, so it is reported as thinking.
     pub(super) fn on_stream(&mut self, fact: &Envelope<EnvironmentEvent>, step: &mut RunStep<'_>) {
         if !self.lifecycle.answers_model_call(fact.cause.as_ref()) {
@@ -163,7 +174,7 @@ impl MatchAgent {
     /// stopped.
     fn on_answer(&mut self, reason: StopReason, step: &mut RunStep<'_>) {
         let answer = self.lifecycle.assembler.finish();
-        self.lifecycle.pay(answer.usage, &self.config.model, step);
+        self.lifecycle.pay(answer.usage, &self.config, step);
         if let Some(run) = self.lifecycle.active() {
             run.pending.model_call = None;
         }
@@ -227,7 +238,7 @@ impl MatchAgent {
     /// follows.
     pub(super) fn set_aside(&mut self, step: &mut RunStep<'_>) {
         let answer = self.lifecycle.assembler.finish_partial();
-        self.lifecycle.pay(answer.usage, &self.config.model, step);
+        self.lifecycle.pay(answer.usage, &self.config, step);
         if let Some(matching) = &mut self.matching {
             matching.parser = AnswerParser::default();
             matching.found.clear();

@@ -62,6 +62,10 @@ impl MatchAgent {
         let stopping = run.pending.stop.is_some();
         let asked_model = run.pending.model_call.is_some();
         run.take_up_timer(max, step);
+        if asked_model {
+            let request = self.estimated_request();
+            self.lifecycle.estimate_dead_answer(request, &self.config);
+        }
         if asked_model && stopping {
             self.cut_off(step);
         } else if asked_model {

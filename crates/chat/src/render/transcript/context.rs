@@ -41,13 +41,18 @@ impl TranscriptRenderer {
                 to,
                 code,
                 message,
+                unpriced,
             } => {
                 // What the provider said is in this line.
                 self.failure = None;
                 let message = cut(&visible(message), LONGEST_REASON);
                 let (from, to, code) = (visible(from), visible(to), visible(code));
                 self.style.warn(&format!(
-                    "{from} did not answer ({code}: {message}); asking {to} until this run ends"
+                    "{from} did not answer ({code}: {message}); asking {to} until this run ends{}",
+                    match *unpriced && self.max_cost.is_some() {
+                        true => "; its prices are unknown, so max_cost does not count its calls",
+                        false => "",
+                    }
                 ))
             }
             ContextChange::Shortened { window } => {
