@@ -12,7 +12,9 @@ mod oversized;
 
 use std::borrow::Cow;
 
-use agentx_types::{Access, AgentConfig, ApprovalMode, AskedQuestion, RULES_VERSION, Rule, RuleEffect, ToolSpec, since};
+use agentx_types::{
+    Access, AgentConfig, ApprovalMode, AskedQuestion, RULES_VERSION, Rule, RuleEffect, ToolSpec, since,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

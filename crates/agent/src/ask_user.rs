@@ -24,7 +24,8 @@ pub const MOST_CHOICES: usize = 10;
 /// Maximum length of a choice, in characters.
 pub const MOST_CHOICE_CHARS: usize = 200;
 /// What the model reads where nobody can answer. A front end that has nobody to ask refuses with this as the note.
-pub const NOBODY: &str = "Nobody is here to answer. Decide yourself, and say in your answer what you assumed.";
+pub const NOBODY: &str =
+    "Nobody is here to answer. Decide yourself, and say in your answer what you assumed.";
 
 /// The tool, where the agent has it and no other of this name.
 pub(crate) fn offered(config: &AgentConfig) -> Option<ToolSpec> {
@@ -73,7 +74,9 @@ pub(crate) fn question(input: &Value) -> Result<AskedQuestion, String> {
         .collect();
     let count = choices.len();
     if count == 1 || count > MOST_CHOICES {
-        return Err(format!("`choices` has {count} entries; give 2 to {MOST_CHOICES}, or none."));
+        return Err(format!(
+            "`choices` has {count} entries; give 2 to {MOST_CHOICES}, or none."
+        ));
     }
     for (index, choice) in choices.iter().enumerate() {
         let length = choice.chars().count();
@@ -104,11 +107,23 @@ mod tests {
         let cases = [
             (json!({"question": "  \n"}), "`question` is empty."),
             (json!({"question": long}), "has 2001 characters; at most 2000"),
-            (json!({"question": "q", "choices": ["a"]}), "has 1 entries; give 2 to 10"),
+            (
+                json!({"question": "q", "choices": ["a"]}),
+                "has 1 entries; give 2 to 10",
+            ),
             (json!({"question": "q", "choices": many}), "has 11 entries"),
-            (json!({"question": "q", "choices": ["a", " "]}), "Entry 2 of `choices` is empty."),
-            (json!({"question": "q", "choices": ["a", "a "]}), "Entry 2 of `choices` is there twice."),
-            (json!({"question": "q", "choices": ["a", "y".repeat(201)]}), "has 201 characters"),
+            (
+                json!({"question": "q", "choices": ["a", " "]}),
+                "Entry 2 of `choices` is empty.",
+            ),
+            (
+                json!({"question": "q", "choices": ["a", "a "]}),
+                "Entry 2 of `choices` is there twice.",
+            ),
+            (
+                json!({"question": "q", "choices": ["a", "y".repeat(201)]}),
+                "has 201 characters",
+            ),
         ];
         for (input, words) in cases {
             let refused = question(&input).unwrap_err();

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use agentx_agent::ask_user::ASK_USER;
 use agentx_agent_files::definition::{
     AgentDefinition, AgentUse, Generator, MachineKind as FileKind, RuleDefinition, RuleUse, ToolUse,
     VariableType,
 };
 use agentx_agent_files::{DefinitionMistake, Library};
-use agentx_agent::ask_user::ASK_USER;
 use agentx_types::{
     AgentConfig, AgentKind, AnswerSchema, IntentExample, IntentPattern, IntentReference, IntentRule,
     IntentVar, MAX_AGENT_DEPTH, ModelSpec, Route, Routing, ToolSpec, VarKind,

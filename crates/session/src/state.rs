@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use agentx_agent::InputBacklog;
 use agentx_agent::approval::Question;
 use agentx_types::{
-    AgentConfig, ApprovalDecision, AskedQuestion, NanoUsd, OwnerId, RequestedCall, Rule, RunId, RunStatus, ToolCallId, Usage,
+    AgentConfig, ApprovalDecision, AskedQuestion, NanoUsd, OwnerId, RequestedCall, Rule, RunId, RunStatus,
+    ToolCallId, Usage,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

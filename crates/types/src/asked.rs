@@ -38,7 +38,10 @@ impl AskedQuestion {
     /// ```
     pub fn meant<'a>(&'a self, words: &'a str) -> &'a str {
         let words = words.trim();
-        let number = words.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+        let number = words
+            .parse::<usize>()
+            .ok()
+            .and_then(|number| number.checked_sub(1));
         number
             .and_then(|index| self.choices.get(index))
             .map_or(words, String::as_str)

@@ -34,7 +34,12 @@ impl RequestPrefix {
             let listed = listed.filter(|tool| !(searches && tool_search::is_of_server(tool)));
             let by_name = |name: &String| config.tools.iter().find(|tool| tool.name == *name);
             let found = found.iter().filter(|_| searches).filter_map(by_name);
-            let all = listed.cloned().chain(ask).chain(find).chain(recall).chain(found.cloned());
+            let all = listed
+                .cloned()
+                .chain(ask)
+                .chain(find)
+                .chain(recall)
+                .chain(found.cloned());
             all.filter(|tool| !left_out.contains(&tool.name)).collect()
         };
         let tokens = system.iter().map(|part| estimate_text(part)).sum::<u64>()

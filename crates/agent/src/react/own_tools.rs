@@ -4,8 +4,8 @@
 use agentx_types::{ContentPart, RequestedCall, ToolSpec, ToolStatus, since};
 
 use super::ReactAgent;
-use crate::ledger::CallStage;
 use crate::ask_user::ASK_USER;
+use crate::ledger::CallStage;
 use crate::recall::RECALL;
 use crate::run_lifecycle::RunStep;
 use crate::tool_search::FIND_TOOLS;

@@ -61,8 +61,9 @@ impl ReactAgent {
         approval: &Approval,
         step: &mut RunStep<'_>,
     ) -> bool {
-        let CallStage::AwaitingApproval(Question { asked: Some(asked), .. }) =
-            &self.ledger.entries()[index].stage
+        let CallStage::AwaitingApproval(Question {
+            asked: Some(asked), ..
+        }) = &self.ledger.entries()[index].stage
         else {
             return false;
         };
@@ -85,7 +86,10 @@ impl ReactAgent {
             (false, _) if said == ask_user::NOBODY => (ToolStatus::Success, said),
             (true, _) => (ToolStatus::Success, format!("{who} answers: {said}")),
             (false, true) => (ToolStatus::Denied, format!("{who} gives no answer.")),
-            (false, false) => (ToolStatus::Denied, format!("{who} gives no answer. They say: {said}")),
+            (false, false) => (
+                ToolStatus::Denied,
+                format!("{who} gives no answer. They say: {said}"),
+            ),
         };
         let said = other_authors::entry(&text);
         let line = decision_line(format!("asked {:?}", asked.question)) + " — " + &decision_line(said);
@@ -107,7 +111,12 @@ impl ReactAgent {
             return false;
         }
         if let Some(reason) = denied {
-            self.answer_open(index, ToolStatus::Denied, super::calls::not_allowed(&reason), step);
+            self.answer_open(
+                index,
+                ToolStatus::Denied,
+                super::calls::not_allowed(&reason),
+                step,
+            );
         } else if ask_user::is_unattended(&self.config) {
             self.answer_open(index, ToolStatus::Success, ask_user::NOBODY.to_owned(), step);
         }

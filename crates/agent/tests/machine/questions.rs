@@ -40,12 +40,32 @@ fn a_question_waits_for_a_person_and_the_answer_is_what_the_model_reads() {
     use ApprovalDecision::{Always, Deny, Once};
     for (decision, note, by, read) in [
         (Once, Some("2"), None, "The person answers: blue"),
-        (Once, Some("green, please"), None, "The person answers: green, please"),
+        (
+            Once,
+            Some("green, please"),
+            None,
+            "The person answers: green, please",
+        ),
         (Always, None, None, "The person answers: yes"),
         (Deny, None, None, "The person gives no answer."),
-        (Deny, Some("not now"), None, "The person gives no answer. They say: not now"),
-        (Once, Some("1"), Some("own_bea"), "Another person (own_bea) answers: red"),
-        (Deny, Some(agentx_agent::ask_user::NOBODY), None, agentx_agent::ask_user::NOBODY),
+        (
+            Deny,
+            Some("not now"),
+            None,
+            "The person gives no answer. They say: not now",
+        ),
+        (
+            Once,
+            Some("1"),
+            Some("own_bea"),
+            "Another person (own_bea) answers: red",
+        ),
+        (
+            Deny,
+            Some(agentx_agent::ask_user::NOBODY),
+            None,
+            agentx_agent::ask_user::NOBODY,
+        ),
     ] {
         let mut session = asking(|_| {});
         assert_eq!(session.status(), RunStatus::AwaitingApproval);
@@ -112,7 +132,11 @@ fn a_rule_denies_it_and_a_bad_question_is_never_shown() {
     decides(&mut session, ApprovalDecision::Once, Some("red"), None);
     session.calls(&[
         ("c2", "ask_user", json!({"question": "x".repeat(2_001)})),
-        ("c3", "ask_user", json!({"question": "Which?", "choices": ["one"]})),
+        (
+            "c3",
+            "ask_user",
+            json!({"question": "Which?", "choices": ["one"]}),
+        ),
         ("c4", "ask_user", json!({"choices": ["one", "two"]})),
     ]);
     let sent = session.sent();
@@ -126,5 +150,9 @@ fn an_agent_without_the_setting_has_no_such_tool() {
     let session = asking(|config| config.ask_user = None);
     assert!(last(&session).starts_with("tool: c1 = There is no tool \"ask_user\"."));
     assert!(!session.request().tools.iter().any(|tool| tool.name == "ask_user"));
-    assert!(asking(|_| {}).states().any(|state| matches!(state, StateOutput::ApprovalRequested { .. })));
+    assert!(
+        asking(|_| {})
+            .states()
+            .any(|state| matches!(state, StateOutput::ApprovalRequested { .. }))
+    );
 }

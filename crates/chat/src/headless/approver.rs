@@ -63,7 +63,13 @@ impl Approver {
 
     /// Takes a question; the answer, if there is one at once.
     pub(crate) fn asked(&mut self, request: &ApprovalRequested) -> Option<ApprovalInput> {
-        let nobody = || answer(&request.tool_call_id, ApprovalDecision::Deny, Some(NOBODY.to_owned()));
+        let nobody = || {
+            answer(
+                &request.tool_call_id,
+                ApprovalDecision::Deny,
+                Some(NOBODY.to_owned()),
+            )
+        };
         match self {
             Self::Person(_) => {}
             _ if request.question.is_some() => return Some(nobody()),

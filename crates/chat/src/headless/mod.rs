@@ -12,7 +12,7 @@ mod typed_answer;
 use std::sync::Arc;
 
 use agentx::runtime::{Delivery, Session, SessionState, UserInput, View};
-use agentx::types::{AgentStateId, AskUser, ApprovalRequested, Envelope, RunId, RuntimeEvent};
+use agentx::types::{AgentStateId, ApprovalRequested, AskUser, Envelope, RunId, RuntimeEvent};
 
 use crate::connection_watch::{ConnectionWatch, OutageTimer};
 use crate::console::Console;

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use agentx::runtime::{RunState, Session, SessionState, UserInput};
-use agentx::types::{AgentConfig, ApprovalMode, InputMode, MessageId, RunId, RunStatus, RuntimeEvent, SessionId};
+use agentx::types::{
+    AgentConfig, ApprovalMode, InputMode, MessageId, RunId, RunStatus, RuntimeEvent, SessionId,
+};
 
 use super::{Format, OutputOptions};
 use crate::console::Console;

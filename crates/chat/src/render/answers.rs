@@ -54,7 +54,9 @@ impl Answers {
 
     /// Returns whether the call can be allowed at all.
     pub(crate) fn can_allow(&self) -> bool {
-        self.decisions.iter().any(|decision| *decision != ApprovalDecision::Deny)
+        self.decisions
+            .iter()
+            .any(|decision| *decision != ApprovalDecision::Deny)
     }
 
     /// Returns the keys of the answers, in the order in which they are offered.
@@ -211,7 +213,11 @@ mod tests {
     #[test]
     fn a_question_offers_the_answers_that_count() {
         use ApprovalDecision::{Always, Deny, Once};
-        let (all, once, none) = (Answers::default(), Answers::of(vec![Once, Deny]), Answers::of(vec![Deny]));
+        let (all, once, none) = (
+            Answers::default(),
+            Answers::of(vec![Once, Deny]),
+            Answers::of(vec![Deny]),
+        );
         let prompts = [&all, &once, &none].map(|answers| answers.prompt_in(80));
         assert_eq!(
             prompts,

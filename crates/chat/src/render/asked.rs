@@ -24,7 +24,11 @@ pub(crate) fn text(asked: &AskedQuestion, style: Paint) -> String {
     }
     for (index, choice) in asked.choices.iter().enumerate() {
         let choice = visible(choice);
-        text.push_str(&format!("  {} {} {choice}\n", style.dim("│"), style.bold(&format!("{}.", index + 1))));
+        text.push_str(&format!(
+            "  {} {} {choice}\n",
+            style.dim("│"),
+            style.bold(&format!("{}.", index + 1))
+        ));
     }
     text
 }
@@ -76,7 +80,10 @@ mod tests {
         let text = text(&asked, Paint::default());
         assert!(!text.contains(['\u{1b}', '\u{7}', '\r']), "{text:?}");
         let others = text.lines().skip(1);
-        assert!(others.clone().count() == 4 && others.clone().all(|line| line.starts_with("  │ ")), "{text}");
+        assert!(
+            others.clone().count() == 4 && others.clone().all(|line| line.starts_with("  │ ")),
+            "{text}"
+        );
     }
 
     #[test]
@@ -88,6 +95,9 @@ mod tests {
         for line in ["", "  ", "/help", "!ls"] {
             assert_eq!(note(line), None, "{line}");
         }
-        assert_eq!(note(" /etc/hosts"), Some((ApprovalDecision::Once, Some("/etc/hosts".into()))));
+        assert_eq!(
+            note(" /etc/hosts"),
+            Some((ApprovalDecision::Once, Some("/etc/hosts".into())))
+        );
     }
 }
