@@ -279,6 +279,18 @@ pub use update::{Answer, Update};
 /// ```
 pub use agentx_macros::tool;
 
+/// Makes a test of a recorded session: `agentx sessions export --fixture SESSION -o tests/fixtures/bug.session` records
+/// it, and the test replays it without a model, a key, the network or a clock.
+///
+/// ```
+/// agentx::replay_test!("tests/fixtures/question.session");
+/// ```
+///
+/// The path begins at the folder of the crate's `Cargo.toml`, and the file is part of the test program. The test is called
+/// `replay_of_question`, after the file. It fails at the first event from which something else follows than was recorded, with its
+/// `seq` and both sides.
+pub use agentx_macros::replay_test;
+
 use agentx_types::{RunStatus, RuntimeEvent};
 
 /// Says `text` to the session's agent and waits for the answer to it.

@@ -1,4 +1,4 @@
-//! Support for the code that `#[agentx::tool]` generates, so that a crate that uses it depends on `agentx`
+//! Support for the code that `#[agentx::tool]` and `agentx::replay_test!` generate, so that a crate that uses it depends on `agentx`
 //! alone.
 
 use std::fmt::Display;
@@ -68,5 +68,22 @@ mod tests {
         cancel.cancel();
         let outcome = outcome(&cancel, std::future::pending::<Result<(), String>>()).await;
         assert_eq!(outcome.unwrap_err().status, ToolStatus::Interrupted);
+    }
+}
+
+/// Replays the fixture `text`, which was read from `path`.
+///
+/// # Panics
+/// Panics if it is no fixture, or at the first difference, with its place and both sides.
+#[track_caller]
+#[expect(clippy::panic, reason = "a test fails by panicking")]
+pub fn replay_fixture(path: &str, text: &str) {
+    let fixture = agentx_history::fixture::from_text(text);
+    let replayed = fixture.and_then(|fixture| {
+        let replayed = agentx_history::fixture::replay(&fixture);
+        replayed.map_err(|difference| difference.to_string())
+    });
+    if let Err(why) = replayed {
+        panic!("{path}: {why}");
     }
 }

@@ -3,9 +3,11 @@
 use std::io::{ErrorKind, Write as _};
 use std::path::Path;
 
+use agentx::config::Settings;
 use agentx::history::transcript::{html, markdown, transcript};
-use agentx::history::{export as document, portable};
+use agentx::history::{export as document, fixture, portable};
 use agentx::runtime::{Runtime, RuntimeError};
+use agentx::tools::{ProgramEnvironment, without_tokens};
 use agentx::types::SessionId;
 
 use crate::error::ChatError;
@@ -78,6 +80,44 @@ pub async fn text(
             }
         }
     })
+}
+
+/// A session as a test: without what has the form of a secret, and not at all if a value of the environment or of
+/// the settings is in it that may be one.
+///
+/// # Errors
+/// Returns an error if the session cannot be read, or such a value is in it.
+pub async fn fixture_text(
+    runtime: &dyn Runtime,
+    id: &SessionId,
+    settings: &Settings,
+) -> Result<(String, usize), ChatError> {
+    let wrong = |what: String| ChatError::Runtime(RuntimeError::Refused(what));
+    let facts = document(runtime, id).await?.events;
+    let made = fixture::make(id.clone(), facts, &without_tokens).map_err(wrong)?;
+    let secrets = ProgramEnvironment::default().secrets();
+    let found = |text: &str| {
+        let variable = secrets.iter().find(|(_, value)| text.contains(value.as_str()));
+        match variable {
+            Some((name, _)) => Some(format!("the value of the variable {}", visible(name))),
+            None if settings.holds_key(text) => Some("a key of your settings".to_owned()),
+            None => without_tokens(text).map(|_| "something with the form of a secret".to_owned()),
+        }
+    };
+    let remains = fixture::remains(&made, &found);
+    if !remains.is_empty() {
+        let named: Vec<String> = remains
+            .iter()
+            .map(|remains| format!("{} (seq {})", remains.what, remains.seq))
+            .collect();
+        return Err(ChatError::usage(
+            format!("no fixture is written, because {id} holds {}", named.join(", ")),
+            "record the bug in another session, without the secret; `agentx sessions show ID --at SEQ` shows the place",
+        ));
+    }
+    let text =
+        fixture::to_text(&made).map_err(|error| wrong(format!("it cannot be written as JSON: {error}")))?;
+    Ok((text, made.left_out))
 }
 
 /// Writes a file atomically: what was there stays if the disk is full. A session may hold secrets, so the

@@ -2,11 +2,12 @@
 //!
 //! A session as people read it ([`transcript`]), what it did to files and how its branches differ
 //! ([`SessionHistory`], [`branches_of`]), its figures ([`stats_of`]), what another rule would have decided
-//! ([`try_rule`]), and the session as one document ([`portable`]). It is all made of facts and
-//! [`agentx_runtime::Runtime`] alone, so it is the same for a session here and one of a server.
+//! ([`try_rule`]), and the session as one document ([`portable`]) or as a test ([`fixture`]). It is all made of
+//! facts and [`agentx_runtime::Runtime`] alone, so it is the same for a session here and one of a server.
 
 pub mod cache;
 mod escaped_json;
+pub mod fixture;
 pub mod portable;
 mod rewind;
 mod rule_trial;

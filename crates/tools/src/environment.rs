@@ -122,6 +122,19 @@ impl ProgramEnvironment {
         withheld
     }
 
+    /// Returns the variables of this process that a program does not get, with their values, sorted by name:
+    /// what looks like a secret. Values of less than 8 bytes are left out.
+    pub fn secrets(&self) -> Vec<(String, String)> {
+        let withheld = std::env::vars_os().filter(|(name, value)| !self.passes(name, value));
+        let readable = withheld.filter_map(|(name, value)| {
+            let value = value.into_string().ok()?;
+            (value.len() >= SHORTEST_VALUE).then(|| (name.to_string_lossy().into_owned(), value))
+        });
+        let mut secrets: Vec<(String, String)> = readable.collect();
+        secrets.sort();
+        secrets
+    }
+
     /// Returns the variables of this process that a program gets.
     pub fn variables(&self) -> impl Iterator<Item = (OsString, OsString)> + '_ {
         self.of(std::env::vars_os())

@@ -74,6 +74,8 @@ pub use options::{BashOptions, FileOptions, SearchOptions, ToolOptions};
 pub use restore::{plan_restore, restore};
 #[cfg(feature = "builtin")]
 pub use todo::{TodoItem, TodoStatus};
+#[cfg(feature = "builtin")]
+pub use tokens::without_tokens;
 pub use toolbox::{DuplicateTool, ToolWrapper, Toolbox};
 pub use typed::{ToolAbout, Typed, TypedTool};
 #[cfg(feature = "builtin")]

@@ -109,6 +109,89 @@ pub(crate) fn has_token(text: &str) -> bool {
         || words.any(|word| is_token(word) || word.split('.').any(is_token))
 }
 
+/// What stands in place of a secret that is left out.
+const LEFT_OUT: &str = "(left out)";
+/// The beginning and the end of a private key in its text form.
+const KEY_BEGINS: &str = "-----BEGIN ";
+const KEY_ENDS: &str = "-----END ";
+
+/// Returns the text without what has the form of a secret: private keys, tokens of services, passwords in
+/// addresses. `None` if it holds none.
+///
+/// ```
+/// use agentx_tools::without_tokens;
+/// let cleaned = without_tokens("curl -H 'token: ghp_0123456789abcdefghij' x");
+/// assert_eq!(cleaned.as_deref(), Some("curl -H 'token: (left out)' x"));
+/// let cleaned = without_tokens("postgres://me:made-up@host/db");
+/// assert_eq!(cleaned.as_deref(), Some("postgres://me:(left out)@host/db"));
+/// assert_eq!(without_tokens("nothing here"), None);
+/// ```
+pub fn without_tokens(text: &str) -> Option<String> {
+    let mut cleaned = without_private_keys(text);
+    cleaned = without_passwords(&cleaned);
+    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    let mut out = String::with_capacity(cleaned.len());
+    let mut rest = cleaned.as_str();
+    while let Some(begin) = rest.find(is_part) {
+        let end = rest[begin..]
+            .find(|c| !is_part(c))
+            .map_or(rest.len(), |end| begin + end);
+        let word = &rest[begin..end];
+        out.push_str(&rest[..begin]);
+        let is_secret = is_token(word) || word.split('.').any(is_token);
+        out.push_str(if is_secret { LEFT_OUT } else { word });
+        rest = &rest[end..];
+    }
+    out.push_str(rest);
+    (out != text).then_some(out)
+}
+
+/// The text without private keys; one without an end goes to the end of the text.
+fn without_private_keys(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(begin) = rest.find(KEY_BEGINS) {
+        let key = &rest[begin..];
+        let head = key.lines().next().unwrap_or_default();
+        if !head.contains("PRIVATE KEY-----") {
+            let next = begin + KEY_BEGINS.len();
+            out.push_str(&rest[..next]);
+            rest = &rest[next..];
+            continue;
+        }
+        out.push_str(&rest[..begin]);
+        out.push_str(LEFT_OUT);
+        let end = key.find(KEY_ENDS).map(|at| at + KEY_ENDS.len());
+        let behind = end.and_then(|at| key[at..].find("-----").map(|dashes| at + dashes + 5));
+        rest = behind.map_or("", |behind| &key[behind..]);
+    }
+    out.push_str(rest);
+    out
+}
+
+/// The text without the passwords of addresses (`postgres://me:secret@host/db`).
+fn without_passwords(text: &str) -> String {
+    const SIGN: &str = "://";
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(SIGN) {
+        let begin = at + SIGN.len();
+        out.push_str(&rest[..begin]);
+        rest = &rest[begin..];
+        let ends = |c: char| c.is_whitespace() || matches!(c, '/' | '?' | '#' | '"' | '\'');
+        let authority = &rest[..rest.find(ends).unwrap_or(rest.len())];
+        let who = authority.rsplit_once('@').map(|(who, _)| who);
+        if let Some((name, password)) = who.and_then(|who| who.split_once(':'))
+            && !password.is_empty()
+        {
+            out.push_str(&format!("{name}:{LEFT_OUT}"));
+            rest = &rest[name.len() + 1 + password.len()..];
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
 fn is_token(word: &str) -> bool {
     let mut rests = BEGINNINGS
         .iter()

@@ -99,6 +99,9 @@ pub(crate) struct ExportArgs {
     /// Format of the file
     #[arg(long, value_name = "FORMAT", default_value = "md")]
     pub(crate) format: ExportFormat,
+    /// Write a test for `agentx::replay_test!`, without secrets
+    #[arg(long, conflicts_with = "format")]
+    pub(crate) fixture: bool,
     /// Write to this file instead of standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,

@@ -62,7 +62,7 @@ pub(crate) async fn run(
             let id = runtime.resolve(&args.id).await?;
             rename(runtime, &id, &args.title.join(" "), json, console).await?
         }
-        SessionsCommand::Export(args) => export::export(runtime, args, console).await?,
+        SessionsCommand::Export(args) => export::export(runtime, args, &loaded.settings, console).await?,
         SessionsCommand::Import(args) => export::import(place, args, json, console).await?,
         SessionsCommand::Stats(args) => stats::run(runtime, args, json, console).await?,
         SessionsCommand::Gc => {

@@ -3,8 +3,10 @@
 use std::io::Read as _;
 use std::path::Path;
 
+use agentx::config::Settings;
 use agentx::history::portable;
 use agentx::runtime::{Runtime, RuntimeError};
+use agentx::types::SessionId;
 use serde_json::json;
 
 use crate::args::{ExportArgs, ExportFormat, ImportArgs};
@@ -23,9 +25,20 @@ const AGAIN: &str =
 pub(crate) async fn export(
     runtime: &dyn Runtime,
     args: &ExportArgs,
+    settings: &Settings,
     console: &mut Console,
 ) -> Result<(), ChatError> {
     let id = runtime.resolve(&args.id).await?;
+    if args.fixture {
+        let (text, left_out) = export::fixture_text(runtime, &id, settings).await?;
+        if left_out > 0 {
+            let places = units::counted(u64::try_from(left_out).unwrap_or(u64::MAX), "place");
+            console.say(&format!(
+                "note: secrets and opaque parts are left out at {places}\n"
+            ));
+        }
+        return write(&id, &text, args, console);
+    }
     let format = match args.format {
         ExportFormat::Md => SessionFileFormat::Markdown,
         ExportFormat::Html => SessionFileFormat::Html,
@@ -35,10 +48,15 @@ pub(crate) async fn export(
     for blob in &written.missing_blobs {
         console.say(&format!("note: {blob} no longer exists and is left out\n"));
     }
+    write(&id, &written.text, args, console)
+}
+
+/// Writes an export to where it is wanted.
+fn write(id: &SessionId, text: &str, args: &ExportArgs, console: &mut Console) -> Result<(), ChatError> {
     match &args.output {
-        None => console.out_exact(&written.text),
+        None => console.out_exact(text),
         Some(file) => {
-            export::write(file, &written.text, args.force)?;
+            export::write(file, text, args.force)?;
             console.say(&format!("exported {id} to {}\n", file.display()));
             Ok(())
         }
