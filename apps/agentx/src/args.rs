@@ -107,13 +107,25 @@ impl Cli {
         let typed: Vec<OsString> = std::env::args_os().collect();
         let is_command = |word: &str| command().find_subcommand(word).is_some();
         let words = shortcuts::with_command(&typed, is_command).unwrap_or(typed);
-        let matches = command().try_get_matches_from(&words).or_else(|error| {
-            match shortcuts::with_chat(&error, &words) {
-                Some(words) => command().try_get_matches_from(words),
-                None => Err(error),
+        Self::from_arg_matches(&Self::matches(&words, command)?)
+    }
+}
+
+impl Cli {
+    /// Reads these words, with a prompt in the place of a command and with flags of a command in front of it.
+    fn matches(
+        words: &[OsString],
+        command: impl Fn() -> clap::Command,
+    ) -> Result<clap::ArgMatches, clap::Error> {
+        command().try_get_matches_from(words).or_else(|error| {
+            let chat = shortcuts::with_chat(&error, words);
+            if let Some(words) = chat {
+                return command().try_get_matches_from(words);
             }
-        });
-        Self::from_arg_matches(&matches?)
+            let moved = shortcuts::with_flags_behind(&error, words);
+            let read = moved.and_then(|words| command().try_get_matches_from(words).ok());
+            read.ok_or(error)
+        })
     }
 }
 
@@ -137,8 +149,11 @@ pub(crate) enum Command {
     /// Show the messages of a session, or step through its events
     Show(ShowArgs),
     /// Manage sessions: list, search, export, verify, share, delete
-    #[command(subcommand)]
-    Sessions(SessionsCommand),
+    Sessions {
+        /// What to do; lists them by default
+        #[command(subcommand)]
+        command: Option<SessionsCommand>,
+    },
     /// Show tokens and cost
     Usage(UsageArgs),
     /// Derive a session again from its log, without a model, and compare the results
@@ -179,14 +194,23 @@ pub(crate) enum Command {
         command: Option<McpCommand>,
     },
     /// List, test, add and remove approval rules, and try a rule on past sessions
-    #[command(subcommand)]
-    Approvals(ApprovalsCommand),
+    Approvals {
+        /// What to do; lists the rules by default
+        #[command(subcommand)]
+        command: Option<ApprovalsCommand>,
+    },
     /// Show, change, check and trust the configuration
-    #[command(subcommand)]
-    Config(ConfigCommand),
+    Config {
+        /// What to do; shows the settings by default
+        #[command(subcommand)]
+        command: Option<ConfigCommand>,
+    },
     /// Manage your identity and who has access to your servers
-    #[command(subcommand)]
-    Identity(IdentityCommand),
+    Identity {
+        /// What to do; shows your id and key by default
+        #[command(subcommand)]
+        command: Option<IdentityCommand>,
+    },
     /// Diagnose this machine, the configuration and the stored sessions
     Doctor(DoctorArgs),
     /// Print a shell completion script

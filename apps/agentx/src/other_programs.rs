@@ -103,7 +103,7 @@ const COMMAND_LINE: &Table = &[
     ),
     (
         &["plugin", "plugins"],
-        "plugins are not supported; add a server of tools with `agentx mcp add`, or write a tool of your own: `agentx tools new`",
+        "plugins are not supported; add an MCP server with `agentx mcp add`, or write a tool of your own: `agentx tools new`",
     ),
     (
         &["--add-dir"],

@@ -61,6 +61,7 @@ impl Place {
 
     /// Says the key of a server that is met for the first time.
     pub fn introduce(&self, console: &mut Console) {
+        console.server = self.server.as_ref().map(|server| server.address.to_string());
         if let Some(server) = &self.server
             && let Some(key) = &server.new_key
         {

@@ -7,7 +7,7 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum McpFailure {
     /// Its program cannot be started.
-    #[error("it cannot be started: {0}")]
+    #[error("cannot be started: {0}")]
     Start(String),
     /// A header or address that no request can have.
     #[error("it cannot be asked: {0}")]

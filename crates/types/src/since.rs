@@ -304,5 +304,8 @@ pub const OWN_FILES_ARE_NEVER_TAKEN: u32 = 9;
 /// If a provider refuses the number of pictures, the newest are sent, as many as it takes.
 pub const PICTURES_ARE_COUNTED: u32 = 9;
 
+/// A call "needs your approval", and a refusal names both reasons for which nobody can be asked: no terminal, or the mode `deny`.
+pub const APPROVAL_IS_NAMED: u32 = 9;
+
 /// A refusal that names no window is followed by a shorter request for as long as the estimate can be raised.
 pub const GUESSES_CONTINUE: u32 = 9;

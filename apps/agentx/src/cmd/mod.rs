@@ -34,7 +34,10 @@ use std::time::Duration;
 
 use agentx::config::Loaded;
 
-use crate::args::{AgentArgs, AgentsCommand, Cli, Command, Global, McpCommand, SessionArgs, ToolsCommand};
+use crate::args::{
+    AgentArgs, AgentsCommand, ApprovalsCommand, Cli, Command, ConfigCommand, Global, IdentityCommand,
+    McpCommand, SessionArgs, SessionsCommand, ToolsCommand,
+};
 use crate::compose::CommandTarget;
 use crate::console::Console;
 use crate::error::ChatError;
@@ -115,13 +118,13 @@ fn dispatch(cli: Cli, console: &mut Console) -> Result<Exit, ChatError> {
 fn without_agent(command: Command, global: &Global, console: &mut Console) -> Result<Exit, ChatError> {
     let json = global.json;
     match command {
-        Command::Config(command) => {
+        Command::Config { command } => {
             only_here("config", global)?;
-            config::run(&command, global, console)
+            config::run(&command.unwrap_or(ConfigCommand::Show), global, console)
         }
-        Command::Identity(command) => {
+        Command::Identity { command } => {
             only_here("identity", global)?;
-            identity::run(command, global, console)
+            identity::run(command.unwrap_or(IdentityCommand::Show), global, console)
         }
         Command::Serve(args) => {
             only_here("serve", global)?;
@@ -149,7 +152,8 @@ fn without_agent(command: Command, global: &Global, console: &mut Console) -> Re
         Command::Fork(args) => with_runtime(global, console, async |place, _, console| {
             fork::run(place, &args, json, console).await
         }),
-        Command::Sessions(command) => with_runtime(global, console, async |place, loaded, console| {
+        Command::Sessions { command } => with_runtime(global, console, async |place, loaded, console| {
+            let command = command.unwrap_or(SessionsCommand::ALL);
             sessions::run(place, loaded, &command, json, console).await
         }),
         Command::Show(args) => with_runtime(global, console, async |place, _, console| {
@@ -177,7 +181,10 @@ fn without_agent(command: Command, global: &Global, console: &mut Console) -> Re
         }),
         Command::Tools { command } => tools::run(command.unwrap_or(ToolsCommand::List), global, console),
         Command::Mcp { command } => mcp::run(command.unwrap_or(McpCommand::List), global, console),
-        Command::Approvals(command) => approvals::run(command, global, console),
+        Command::Approvals { command } => {
+            let list = ApprovalsCommand::List { session: None };
+            approvals::run(command.unwrap_or(list), global, console)
+        }
         Command::Agents { command } => agents::run(command.unwrap_or(AgentsCommand::List), global, console),
         Command::Chat(_) | Command::Resume(_) | Command::Run(_) => Ok(Exit::Ok),
     }

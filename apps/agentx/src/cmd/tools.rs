@@ -72,7 +72,7 @@ pub(crate) fn run(command: ToolsCommand, global: &Global, console: &mut Console)
                 let hears = |event: &EnvironmentEvent| aside.hear(event);
                 let mut signals = Signals::listen()?;
                 let (outcome, stopped) = place
-                    .try_tool(&name, input, agent, yes, hears, &mut signals)
+                    .try_tool((&loaded.settings, &name), input, agent, yes, hears, &mut signals)
                     .await?;
                 aside.end();
                 let exit = report(&outcome, json, console)?;

@@ -95,6 +95,7 @@ impl Chat<'_> {
             Slash::Init => self.init().await,
             Slash::Config => Ok(self.configuration()),
             Slash::Doctor => self.doctor().await,
+            Slash::Mcp => Ok(self.mcp_servers()),
             Slash::Pin(wish) => self.pin(wish).await,
         }
     }

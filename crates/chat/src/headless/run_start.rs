@@ -6,6 +6,7 @@ use agentx::runtime::{RunState, Session, SessionState, UserInput};
 use agentx::types::{AgentConfig, ApprovalMode, InputMode, MessageId, RunId, RunStatus, RuntimeEvent};
 
 use super::{Format, OutputOptions};
+use crate::connection_watch::ConnectionWatch;
 use crate::console::Console;
 use crate::error::ChatError;
 use crate::render::conversation;
@@ -52,6 +53,22 @@ pub(super) async fn run(
         });
     };
     Ok(RunId::of_input(session.send(input).await?))
+}
+
+/// Returns the prompt to send now, and the one to send when the run of `before` has ended: if opening the session
+/// resumed a run that was cut off, its answer comes before the prompt in the session, so that a rewind to before the prompt keeps it.
+/// At a server another person may drive that run, and the server orders the messages.
+pub(super) fn after_cut_off(
+    prompt: Option<UserInput>,
+    before: &SessionState,
+    link: &ConnectionWatch,
+) -> (Option<UserInput>, Option<UserInput>) {
+    let is_under_way = before.run.as_ref().is_some_and(|run| !run.status.is_final());
+    if is_under_way && !before.held && !link.is_to_server() {
+        (None, prompt)
+    } else {
+        (prompt, None)
+    }
 }
 
 /// Takes the input of this run back where it still waits and nothing runs, so that whoever continues with the session does not

@@ -14,6 +14,8 @@ use crate::demo::is_demo;
 const WIDE: usize = 120;
 /// The column of the count.
 const MESSAGES: usize = 3;
+/// The title of a session in which nothing was said.
+pub(crate) const NO_TITLE: &str = "untitled";
 /// The column of the folder, which is there if the sessions are of several folders.
 const FOLDER: usize = 6;
 
@@ -77,11 +79,7 @@ fn row_of(
     on_server: bool,
     now: Timestamp,
 ) -> Vec<String> {
-    let title = if info.title.is_empty() {
-        info.workspace.clone()
-    } else {
-        info.title.clone()
-    };
+    let title = if info.title.is_empty() { NO_TITLE } else { &info.title };
     let fork = info
         .parent
         .as_ref()
@@ -100,7 +98,7 @@ fn row_of(
         units::cost_of(info.cost, &info.usage, !is_demo(&info.model)),
         visible(&info.model),
         visible(folder_name(&info.workspace)),
-        format!("{whose}{}{fork}", visible(&title)),
+        format!("{whose}{}{fork}", visible(title)),
     ]
 }
 
@@ -135,7 +133,7 @@ fn status_word(status: RunStatus) -> &'static str {
         S::TimedOut => "limit reached",
         S::Interrupted => "stopped",
         S::AwaitingApproval => "needs approval",
-        S::Pending | S::BuildingContext | S::AwaitingLlm | S::AwaitingTool | S::Stopping => "broke off",
+        S::Pending | S::BuildingContext | S::AwaitingLlm | S::AwaitingTool | S::Stopping => "interrupted",
     }
 }
 
