@@ -3,6 +3,7 @@
 mod agent;
 mod approvals;
 mod branches;
+mod config;
 mod debug;
 mod files;
 mod identity;
@@ -20,6 +21,7 @@ use std::time::Duration;
 pub(crate) use agent::{AgentArgs, Approve, SessionArgs};
 pub(crate) use approvals::{AddRuleArgs, ApprovalsCommand, TrialArgs};
 pub(crate) use branches::{DiffArgs, ForkArgs, RewindArgs};
+pub(crate) use config::{ConfigCommand, TrustArgs};
 pub(crate) use debug::{ApiArg, DebugCommand};
 pub(crate) use files::{AgentKindArg, AgentsCommand, NewAgentArgs, ToolKindArg, ToolsCommand};
 pub(crate) use identity::{IdentityCommand, TrustArg};
@@ -357,59 +359,4 @@ pub(crate) struct ContextArgs {
     /// Show the Nth summary of condensed messages, counted from the first
     #[arg(long, value_name = "N", value_parser = numbers::count, allow_negative_numbers = true)]
     pub(crate) summary: Option<usize>,
-}
-
-/// `agentx config trust`
-#[derive(Clone, Copy, Debug, Default, clap::Args)]
-pub(crate) struct TrustArgs {
-    /// Show what the folder contains and what changed, and save nothing
-    #[arg(long, conflicts_with_all = ["read_only", "restricted", "revoke"])]
-    pub(crate) show: bool,
-    /// Load its instructions, but refuse all changes and commands
-    #[arg(long, conflicts_with_all = ["restricted", "revoke"])]
-    pub(crate) read_only: bool,
-    /// Load nothing from the folder, and do not ask again
-    #[arg(long, conflicts_with = "revoke")]
-    pub(crate) restricted: bool,
-    /// Forget the decision about this folder
-    #[arg(long)]
-    pub(crate) revoke: bool,
-}
-
-/// `agentx config`
-#[derive(Debug, Subcommand)]
-pub(crate) enum ConfigCommand {
-    /// Show every setting and where it comes from
-    Show,
-    /// Show which configuration files are read
-    Path,
-    /// Read the configuration and report mistakes
-    Check,
-    /// Trust this folder as it is now: its instructions, settings, agents and tools
-    Trust(TrustArgs),
-    /// Set a key in your file; the rest of the file stays unchanged
-    Set {
-        /// The key, as `agentx config show` prints it
-        key: String,
-        /// The new value
-        #[arg(allow_hyphen_values = true)]
-        value: String,
-        /// Change this workspace's file instead of yours
-        #[arg(long)]
-        workspace: bool,
-    },
-    /// Remove a key from your file; the rest of the file stays unchanged
-    Unset {
-        /// The key, as `agentx config show` prints it
-        key: String,
-        /// Change this workspace's file instead of yours
-        #[arg(long)]
-        workspace: bool,
-    },
-    /// Edit your file in an editor; the change is saved only if the file is valid
-    Edit {
-        /// Edit this workspace's file instead of yours
-        #[arg(long)]
-        workspace: bool,
-    },
 }

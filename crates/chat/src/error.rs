@@ -231,17 +231,17 @@ impl ChatError {
         }
     }
 
-    /// Returns the error as a part of a result object.
-    pub(crate) fn to_json(&self) -> Value {
+    /// Returns the error as a part of a result object; its hint names the server of this address.
+    pub(crate) fn to_json(&self, server: Option<&str>) -> Value {
         let mut object = json!({ "kind": self.kind(), "message": self.to_string() });
         if let Some(hint) = self.hint() {
-            object["hint"] = Value::from(hint);
+            object["hint"] = Value::from(hint_at(&hint, server));
         }
         object
     }
 
-    /// Returns the text that people read on standard error.
-    /// At the server of this address, the commands of the hint name it.
+    /// Returns the text that people read on standard error. If it is about a session of the server at this address, the
+    /// commands of the hint name it.
     pub(crate) fn render_at(&self, server: Option<&str>) -> String {
         let mut text = String::new();
         let message = self.to_string();

@@ -50,6 +50,7 @@ pub mod mcp_serving;
 pub mod model_facts;
 pub mod models;
 pub mod new_agent;
+pub mod other_programs;
 pub mod other_server;
 mod output;
 pub mod parameter_names;

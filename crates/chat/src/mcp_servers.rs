@@ -74,8 +74,7 @@ pub fn list(servers: &McpServers, json: bool, console: &mut Console) -> Result<E
 }
 
 /// The commands that add a server.
-pub(crate) const HOW_TO_ADD: &str =
-    "`agentx mcp add NAME -- COMMAND` or `agentx mcp add NAME URL` adds one";
+pub(crate) const HOW_TO_ADD: &str = "`agentx mcp add NAME -- COMMAND` or `agentx mcp add NAME URL` adds one";
 
 /// The servers, a row each, with their states and how many tools they have.
 pub(crate) fn table_of(servers: &McpServers, width: usize) -> String {

@@ -127,7 +127,11 @@ pub fn render(models: &[ModelInfo], settings: &Settings, chosen: &str, width: us
                 format!("${} / ${}", price(spec.prices.input), price(spec.prices.output))
             },
             info.aliases.join(" "),
-            info.missing.as_deref().map(variable_of).unwrap_or_default().to_owned(),
+            info.missing
+                .as_deref()
+                .map(variable_of)
+                .unwrap_or_default()
+                .to_owned(),
         ]);
     }
     if width < WIDE {
@@ -144,7 +148,8 @@ pub fn render(models: &[ModelInfo], settings: &Settings, chosen: &str, width: us
 }
 
 /// The ways to give a key, said once below the list.
-const KEYS_NOTE: &str = "\nNEEDS is a variable to set; `providers.PROVIDER.api_key: ${MY_KEY}` names another\n";
+const KEYS_NOTE: &str =
+    "\nNEEDS is a variable to set; `providers.PROVIDER.api_key: ${MY_KEY}` names another\n";
 
 /// Returns the variable that is missing, without the other ways to give a key; all of a text that names none.
 pub(crate) fn variable_of(missing: &str) -> &str {

@@ -181,7 +181,10 @@ mod tests {
             "{hint}"
         );
         let chat = hint_in_chat(Exit::Provider, "connection_failed", at).unwrap_or_default();
-        assert!(chat.contains("`ollama serve`") && chat.contains("/retry"), "{chat}");
+        assert!(
+            chat.contains("`ollama serve`") && chat.contains("/retry"),
+            "{chat}"
+        );
         let broken = hint_without_answer(Exit::Provider, "stream_broken", "").unwrap_or_default();
         assert!(!broken.contains("go on"), "{broken}");
         let limit = hint_without_answer(Exit::Limit, "limit", "").unwrap_or_default();

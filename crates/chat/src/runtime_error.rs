@@ -142,7 +142,7 @@ fn log_hint(error: &LogError) -> Option<String> {
 fn server_hint(code: &str) -> Option<&'static str> {
     Some(match code {
         "unknown_person" => {
-            "`agentx identity show` prints your key; the server's operator lets you in with `agentx identity trust KEY --as member`"
+            "`agentx identity show` prints your key; the server's operator gives you access with `agentx identity trust KEY --as member`"
         }
         "unauthenticated" | "bad_signature" => "`agentx identity show` prints the key you use with servers",
         "stale_challenge" => "try again; if it happens again, compare the clocks of both machines",

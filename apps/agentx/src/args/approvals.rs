@@ -38,6 +38,11 @@ pub(crate) enum ApprovalsCommand {
     Replay(TrialArgs),
 }
 
+impl ApprovalsCommand {
+    /// `agentx approvals` alone.
+    pub(crate) const ALL: Self = Self::List { session: None };
+}
+
 /// `agentx approvals add`
 #[derive(Args, Debug)]
 pub(crate) struct AddRuleArgs {

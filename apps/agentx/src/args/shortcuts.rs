@@ -31,7 +31,10 @@ pub(super) fn with_command(words: &[OsString], is_command: impl Fn(&str) -> bool
         let value = words[..end].get(at + 1).and_then(|word| word.to_str());
         !words[at].to_string_lossy().contains('=') && value.is_none_or(|word| word.starts_with('-'))
     };
-    let bare = words[..end].iter().position(is_resume).filter(|at| names_none(*at));
+    let bare = words[..end]
+        .iter()
+        .position(is_resume)
+        .filter(|at| names_none(*at));
     let command = match bare {
         _ if words[..end].iter().any(is_print) => "run",
         Some(_) => "resume",
@@ -53,7 +56,10 @@ pub(super) fn with_flags_behind(error: &clap::Error, words: &[OsString]) -> Opti
         return None;
     }
     let is_command = |word: &OsString| word.to_str().is_some_and(|word| ["run", "chat"].contains(&word));
-    let at = words.iter().position(is_command).filter(|at| *at > COMMAND_INDEX)?;
+    let at = words
+        .iter()
+        .position(is_command)
+        .filter(|at| *at > COMMAND_INDEX)?;
     let mut meant = words.to_vec();
     let command = meant.remove(at);
     meant.insert(COMMAND_INDEX, command);

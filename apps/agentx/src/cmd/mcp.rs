@@ -47,7 +47,13 @@ pub(crate) fn run(command: McpCommand, global: &Global, console: &mut Console) -
                 lookup: &lookup,
                 flags: Vec::new(),
             };
-            block_on(add_and_try(&described, request, args.no_try, global.json, console))
+            block_on(add_and_try(
+                &described,
+                request,
+                args.no_try,
+                global.json,
+                console,
+            ))
         }
         McpCommand::Remove { name } => remove(&name, &loaded, request, console),
         McpCommand::Try { name, accept } => {

@@ -116,7 +116,6 @@ fn dispatch(cli: Cli, console: &mut Console) -> Result<Exit, ChatError> {
 }
 
 fn without_agent(command: Command, global: &Global, console: &mut Console) -> Result<Exit, ChatError> {
-    let json = global.json;
     match command {
         Command::Config { command } => {
             only_here("config", global)?;
@@ -143,6 +142,14 @@ fn without_agent(command: Command, global: &Global, console: &mut Console) -> Re
         Command::Complete { what } => complete::run(what, global, console),
         Command::Man { command } => manual::page(&command, console),
         Command::Help { topic } => help::run(&topic, console),
+        command => of_sessions(command, global, console),
+    }
+}
+
+/// The commands about sessions, models, agents and tools, at a server too.
+fn of_sessions(command: Command, global: &Global, console: &mut Console) -> Result<Exit, ChatError> {
+    let json = global.json;
+    match command {
         Command::Rewind(args) => with_runtime(global, console, async |place, _, console| {
             rewind::run(place, &args, json, console).await
         }),
@@ -152,10 +159,12 @@ fn without_agent(command: Command, global: &Global, console: &mut Console) -> Re
         Command::Fork(args) => with_runtime(global, console, async |place, _, console| {
             fork::run(place, &args, json, console).await
         }),
-        Command::Sessions { command } => with_runtime(global, console, async |place, loaded, console| {
-            let command = command.unwrap_or(SessionsCommand::ALL);
-            sessions::run(place, loaded, &command, json, console).await
-        }),
+        Command::Sessions { command } => {
+            let command = &command.unwrap_or(SessionsCommand::ALL);
+            with_runtime(global, console, async |place, loaded, console| {
+                sessions::run(place, loaded, command, json, console).await
+            })
+        }
         Command::Show(args) => with_runtime(global, console, async |place, _, console| {
             show::run(place, args.wanted(), json, console).await
         }),
@@ -182,11 +191,15 @@ fn without_agent(command: Command, global: &Global, console: &mut Console) -> Re
         Command::Tools { command } => tools::run(command.unwrap_or(ToolsCommand::List), global, console),
         Command::Mcp { command } => mcp::run(command.unwrap_or(McpCommand::List), global, console),
         Command::Approvals { command } => {
-            let list = ApprovalsCommand::List { session: None };
-            approvals::run(command.unwrap_or(list), global, console)
+            approvals::run(command.unwrap_or(ApprovalsCommand::ALL), global, console)
         }
         Command::Agents { command } => agents::run(command.unwrap_or(AgentsCommand::List), global, console),
-        Command::Chat(_) | Command::Resume(_) | Command::Run(_) => Ok(Exit::Ok),
+        // These are done by the callers.
+        Command::Chat(_) | Command::Resume(_) | Command::Run(_) | Command::Serve(_) | Command::Mirror(_)
+        | Command::Config { .. } | Command::Identity { .. } | Command::Debug(_) | Command::Doctor(_)
+        | Command::Completions(_) | Command::Complete { .. } | Command::Man { .. } | Command::Help { .. } => {
+            Ok(Exit::Ok)
+        }
     }
 }
 

@@ -14,12 +14,18 @@ use crate::mcp_changes::tool_of_server;
 use crate::render::conversation::ended_commands_notice;
 use crate::signals::Signals;
 
+/// A tool by its name, and the settings that have its MCP server if it is of one.
+pub(crate) struct TriedTool<'a> {
+    pub(crate) settings: &'a Settings,
+    pub(crate) name: &'a str,
+}
+
 impl CommandTarget {
     /// Runs a tool of this machine outside of any session. What it says meanwhile goes to `hears`. A signal stops it, with all that it
     /// has started.
     pub(crate) async fn try_tool(
         &self,
-        (settings, name): (&Settings, &str),
+        TriedTool { settings, name }: TriedTool<'_>,
         input: Value,
         agent: AgentConfig,
         allows_asked: bool,
@@ -37,7 +43,9 @@ impl CommandTarget {
         let call = async {
             let (runtime, stop) = (&node.runtime, stop.clone());
             let Some((server, tool)) = foreign else {
-                return runtime.try_tool(name, input, agent, allows_asked, stop, hears).await;
+                return runtime
+                    .try_tool(name, input, agent, allows_asked, stop, hears)
+                    .await;
             };
             let outcome = runtime
                 .try_foreign_tool(tool, input, agent, allows_asked, stop, hears)

@@ -321,7 +321,7 @@ impl Chat<'_> {
     pub(super) fn who(&self) -> String {
         match self.connection.company.who() {
             Some(rows) => table(&rows, self.display.width()),
-            None => "you are alone with this session; `agentx serve` lets others in".to_owned(),
+            None => "you are alone with this session; `agentx serve` lets others join".to_owned(),
         }
     }
 

@@ -163,9 +163,8 @@ fn is_enough(input: &TerminalInput) -> bool {
 
 /// Returns whether it is this letter with the control key.
 fn is_control(input: &TerminalInput, letter: char) -> bool {
-    let is_it = |key: &KeyEvent| {
-        key.code == KeyCode::Char(letter) && key.modifiers.contains(KeyModifiers::CONTROL)
-    };
+    let is_it =
+        |key: &KeyEvent| key.code == KeyCode::Char(letter) && key.modifiers.contains(KeyModifiers::CONTROL);
     matches!(input, TerminalInput::Key(key) if is_it(key))
 }
 

@@ -117,8 +117,14 @@ fn real(file: &Path, width: usize) -> String {
     if width < WIDEST {
         return format!(
             "{}\n  ANTHROPIC_API_KEY\n  OPENAI_API_KEY\n  OPENAI_BASE_URL (any compatible server)\n{}\n",
-            prose("To talk to a real model, set one of these and start again:", width),
-            prose("or set a provider in the configuration (`agentx help settings`)", width)
+            prose(
+                "To talk to a real model, set one of these and start again:",
+                width
+            ),
+            prose(
+                "or set a provider in the configuration (`agentx help settings`)",
+                width
+            )
         );
     }
     format!(

@@ -82,10 +82,7 @@ pub(super) async fn model(
     let mut settings = loaded.settings.clone();
     let own = default_model::own_server(&settings);
     if let Some(own) = own.as_ref().filter(|_| offline) {
-        let found = format!(
-            "not set; the server of {} was not asked for its models",
-            own.name
-        );
+        let found = format!("not set; the server of {} was not asked for its models", own.name);
         return (DoctorCheck::ok(name, found), settings, Some(own.clone()));
     }
     match default_model::only_model(&settings).await {

@@ -340,20 +340,6 @@ impl Headless {
         Ok(())
     }
 
-    /// Sends the prompt that waited for the end of the earlier run, unless the person has stopped everything.
-    async fn send_waiting(&mut self) -> Result<(), ChatError> {
-        let Some(prompt) = self.waiting.take() else {
-            return Ok(());
-        };
-        if self.signal.is_some() {
-            self.ending.taken_back();
-            return Ok(());
-        }
-        self.run_id = RunId::of_input(self.session.send(prompt).await?);
-        self.ending = RunOutcomeCollector::new(self.run_id.clone());
-        Ok(())
-    }
-
     /// Continues with a queued message after the run: its answer is the answer from then on.
     fn goes_on(&mut self, envelope: &Envelope<RuntimeEvent>) {
         if envelope.run_id.as_ref() == Some(&self.run_id) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use agentx::runtime::{RunState, Session, SessionState, UserInput};
 use agentx::types::{AgentConfig, ApprovalMode, InputMode, MessageId, RunId, RunStatus, RuntimeEvent};
 
-use super::{Format, OutputOptions};
+use super::{Format, Headless, OutputOptions, RunOutcomeCollector};
 use crate::connection_watch::ConnectionWatch;
 use crate::console::Console;
 use crate::error::ChatError;
@@ -68,6 +68,22 @@ pub(super) fn after_cut_off(
         (None, prompt)
     } else {
         (prompt, None)
+    }
+}
+
+impl Headless {
+    /// Sends the prompt that waited for the end of the earlier run, unless the person has stopped everything.
+    pub(super) async fn send_waiting(&mut self) -> Result<(), ChatError> {
+        let Some(prompt) = self.waiting.take() else {
+            return Ok(());
+        };
+        if self.signal.is_some() {
+            self.ending.taken_back();
+            return Ok(());
+        }
+        self.run_id = RunId::of_input(self.session.send(prompt).await?);
+        self.ending = RunOutcomeCollector::new(self.run_id.clone());
+        Ok(())
     }
 }
 

@@ -79,7 +79,11 @@ fn row_of(
     on_server: bool,
     now: Timestamp,
 ) -> Vec<String> {
-    let title = if info.title.is_empty() { NO_TITLE } else { &info.title };
+    let title = if info.title.is_empty() {
+        NO_TITLE
+    } else {
+        &info.title
+    };
     let fork = info
         .parent
         .as_ref()

@@ -88,7 +88,8 @@ impl Chat<'_> {
     /// Runs `/mcp`.
     pub(super) fn mcp_servers(&self) -> String {
         if self.place.remote().is_some() {
-            return "the MCP servers are those of the server; `agentx mcp` on its machine lists them".to_owned();
+            return "the MCP servers are those of the server; `agentx mcp` on its machine lists them"
+                .to_owned();
         }
         let servers = mcp_changes::servers(self.settings, &[]);
         if servers.iter().next().is_none() {

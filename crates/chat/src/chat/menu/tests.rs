@@ -179,7 +179,11 @@ fn escape_from_the_list_of_a_command_leaves_an_empty_line() {
         assert_eq!(list.key(&key, command, false), cleared, "{command}");
     }
     let mut begun = menu("/model op", &[("opus", "")]);
-    assert_eq!(begun.key(&key, "/model op", false), MenuStep::Stay, "words were typed");
+    assert_eq!(
+        begun.key(&key, "/model op", false),
+        MenuStep::Stay,
+        "words were typed"
+    );
 }
 
 #[test]

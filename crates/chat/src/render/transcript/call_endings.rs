@@ -54,7 +54,9 @@ impl TranscriptRenderer {
         } else {
             MODE_DENY[1]
         };
-        let error = &*MODE_DENY.iter().fold(error.to_owned(), |error, why| error.replace(why, told));
+        let error = &*MODE_DENY
+            .iter()
+            .fold(error.to_owned(), |error, why| error.replace(why, told));
         // In a chat the mode can be changed at once.
         let remedy = if self.costs && is_of_mode {
             " `/approve-mode ask` changes that."
