@@ -3,6 +3,7 @@
 mod agent;
 mod approvals;
 mod branches;
+mod config;
 mod debug;
 mod files;
 mod identity;
@@ -20,6 +21,7 @@ use std::time::Duration;
 pub(crate) use agent::{AgentArgs, Approve, SessionArgs};
 pub(crate) use approvals::{AddRuleArgs, ApprovalsCommand, TrialArgs};
 pub(crate) use branches::{DiffArgs, ForkArgs, RewindArgs};
+pub(crate) use config::{ConfigCommand, TrustArgs};
 pub(crate) use debug::{ApiArg, DebugCommand};
 pub(crate) use files::{AgentKindArg, AgentsCommand, NewAgentArgs, ToolKindArg, ToolsCommand};
 pub(crate) use identity::{IdentityCommand, TrustArg};
@@ -107,13 +109,25 @@ impl Cli {
         let typed: Vec<OsString> = std::env::args_os().collect();
         let is_command = |word: &str| command().find_subcommand(word).is_some();
         let words = shortcuts::with_command(&typed, is_command).unwrap_or(typed);
-        let matches = command().try_get_matches_from(&words).or_else(|error| {
-            match shortcuts::with_chat(&error, &words) {
-                Some(words) => command().try_get_matches_from(words),
-                None => Err(error),
+        Self::from_arg_matches(&Self::matches(&words, command)?)
+    }
+}
+
+impl Cli {
+    /// Reads these words, with a prompt in the place of a command and with flags of a command in front of it.
+    fn matches(
+        words: &[OsString],
+        command: impl Fn() -> clap::Command,
+    ) -> Result<clap::ArgMatches, clap::Error> {
+        command().try_get_matches_from(words).or_else(|error| {
+            let chat = shortcuts::with_chat(&error, words);
+            if let Some(words) = chat {
+                return command().try_get_matches_from(words);
             }
-        });
-        Self::from_arg_matches(&matches?)
+            let moved = shortcuts::with_flags_behind(&error, words);
+            let read = moved.and_then(|words| command().try_get_matches_from(words).ok());
+            read.ok_or(error)
+        })
     }
 }
 
@@ -137,8 +151,11 @@ pub(crate) enum Command {
     /// Show the messages of a session, or step through its events
     Show(ShowArgs),
     /// Manage sessions: list, search, export, verify, share, delete
-    #[command(subcommand)]
-    Sessions(SessionsCommand),
+    Sessions {
+        /// What to do; lists them by default
+        #[command(subcommand)]
+        command: Option<SessionsCommand>,
+    },
     /// Show tokens and cost
     Usage(UsageArgs),
     /// Derive a session again from its log, without a model, and compare the results
@@ -179,14 +196,23 @@ pub(crate) enum Command {
         command: Option<McpCommand>,
     },
     /// List, test, add and remove approval rules, and try a rule on past sessions
-    #[command(subcommand)]
-    Approvals(ApprovalsCommand),
+    Approvals {
+        /// What to do; lists the rules by default
+        #[command(subcommand)]
+        command: Option<ApprovalsCommand>,
+    },
     /// Show, change, check and trust the configuration
-    #[command(subcommand)]
-    Config(ConfigCommand),
+    Config {
+        /// What to do; shows the settings by default
+        #[command(subcommand)]
+        command: Option<ConfigCommand>,
+    },
     /// Manage your identity and who has access to your servers
-    #[command(subcommand)]
-    Identity(IdentityCommand),
+    Identity {
+        /// What to do; shows your id and key by default
+        #[command(subcommand)]
+        command: Option<IdentityCommand>,
+    },
     /// Diagnose this machine, the configuration and the stored sessions
     Doctor(DoctorArgs),
     /// Print a shell completion script
@@ -333,59 +359,4 @@ pub(crate) struct ContextArgs {
     /// Show the Nth summary of condensed messages, counted from the first
     #[arg(long, value_name = "N", value_parser = numbers::count, allow_negative_numbers = true)]
     pub(crate) summary: Option<usize>,
-}
-
-/// `agentx config trust`
-#[derive(Clone, Copy, Debug, Default, clap::Args)]
-pub(crate) struct TrustArgs {
-    /// Show what the folder contains and what changed, and save nothing
-    #[arg(long, conflicts_with_all = ["read_only", "restricted", "revoke"])]
-    pub(crate) show: bool,
-    /// Load its instructions, but refuse all changes and commands
-    #[arg(long, conflicts_with_all = ["restricted", "revoke"])]
-    pub(crate) read_only: bool,
-    /// Load nothing from the folder, and do not ask again
-    #[arg(long, conflicts_with = "revoke")]
-    pub(crate) restricted: bool,
-    /// Forget the decision about this folder
-    #[arg(long)]
-    pub(crate) revoke: bool,
-}
-
-/// `agentx config`
-#[derive(Debug, Subcommand)]
-pub(crate) enum ConfigCommand {
-    /// Show every setting and where it comes from
-    Show,
-    /// Show which configuration files are read
-    Path,
-    /// Read the configuration and report mistakes
-    Check,
-    /// Trust this folder as it is now: its instructions, settings, agents and tools
-    Trust(TrustArgs),
-    /// Set a key in your file; the rest of the file stays unchanged
-    Set {
-        /// The key, as `agentx config show` prints it
-        key: String,
-        /// The new value
-        #[arg(allow_hyphen_values = true)]
-        value: String,
-        /// Change this workspace's file instead of yours
-        #[arg(long)]
-        workspace: bool,
-    },
-    /// Remove a key from your file; the rest of the file stays unchanged
-    Unset {
-        /// The key, as `agentx config show` prints it
-        key: String,
-        /// Change this workspace's file instead of yours
-        #[arg(long)]
-        workspace: bool,
-    },
-    /// Edit your file in an editor; the change is saved only if the file is valid
-    Edit {
-        /// Edit this workspace's file instead of yours
-        #[arg(long)]
-        workspace: bool,
-    },
 }

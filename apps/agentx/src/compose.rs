@@ -2,6 +2,8 @@
 
 mod trials;
 
+pub(crate) use trials::TriedTool;
+
 use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::path::Path;

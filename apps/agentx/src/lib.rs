@@ -10,6 +10,7 @@ mod cmd;
 mod compose;
 mod logging;
 mod other_directory;
+#[cfg(test)]
 mod other_programs;
 mod start;
 

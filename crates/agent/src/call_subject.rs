@@ -362,7 +362,11 @@ impl<'a> CallSubject<'a> {
                     Access::Network => "reaching the network",
                     Access::Read | Access::Internal => "this call",
                 };
-                format!("{what} needs {whose} yes")
+                match whose {
+                    _ if self.version < since::APPROVAL_IS_NAMED => format!("{what} needs {whose} yes"),
+                    "your" => format!("{what} needs your approval"),
+                    _ => format!("{what} needs approval"),
+                }
             }
             (_, Access::Change) => "changing files is asked for".to_owned(),
             (_, Access::Run) => "running programs is asked for".to_owned(),

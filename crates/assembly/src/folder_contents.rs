@@ -58,7 +58,7 @@ pub enum FileRole {
     Instructions,
     /// Agents, tools, rules, texts and scripts.
     Definition,
-    /// Servers of tools: `.mcp.json`.
+    /// MCP servers: `.mcp.json`.
     Servers,
     /// A file that the settings name: instructions, answers, a program of the status row.
     Named,

@@ -149,7 +149,7 @@ fn name_of(error: &ChatError) -> &'static str {
         ChatError::MissingKey { .. } => "missing_key",
         ChatError::NoModel => "no_model",
         ChatError::NoSession { .. } | ChatError::NobodyDrives => "no_session",
-        ChatError::Run { .. } => "run",
+        ChatError::Run { .. } | ChatError::Unanswered { .. } => "run",
         ChatError::NobodyAsked { .. } => "nobody_asked",
         ChatError::Body { .. } => "body",
         ChatError::Damaged { .. } => "damaged",
@@ -219,7 +219,7 @@ fn page() -> String {
     ));
     for code in CODES {
         let exit = exit_of(code);
-        let hint = hint_after_run(exit, code).unwrap_or_default();
+        let hint = hint_after_run(exit, code, "").unwrap_or_default();
         text.push_str(&format!("| `{code}` | {} | {} |\n", exit.code(), cell(&hint)));
     }
     for (exit, words) in [
@@ -227,7 +227,7 @@ fn page() -> String {
         (Exit::Denied, "an approval that nobody could give"),
         (Exit::Failed, "anything else"),
     ] {
-        let hint = hint_after_run(exit, "").unwrap_or_default();
+        let hint = hint_after_run(exit, "", "").unwrap_or_default();
         text.push_str(&format!("| {words} | {} | {} |\n", exit.code(), cell(&hint)));
     }
     text

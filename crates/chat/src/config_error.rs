@@ -22,6 +22,22 @@ fn is_of_connect(mistake: &ConfigMistake) -> bool {
     matches!(&mistake.at, MistakeLocation::Flag(name) if name == "--connect")
 }
 
+/// The help page of the command that was typed: the mistake names a command or a flag of `run`.
+fn of_typed(mistakes: &[ConfigMistake]) -> String {
+    let command = mistakes.iter().find_map(|mistake| match &mistake.at {
+        MistakeLocation::Flag(name) if !name.starts_with('-') => Some((name, mistake)),
+        _ => None,
+    });
+    match command {
+        Some((name, mistake)) if name == "mcp add" && mistake.what.contains("already exists") => {
+            let server = mistake.key.strip_prefix("mcp.").unwrap_or_default();
+            format!("`agentx mcp remove {server}` removes it, `agentx mcp show {server}` shows it")
+        }
+        Some((name, _)) => format!("`agentx help {name}` explains the arguments"),
+        None => "`agentx help run` explains the options".into(),
+    }
+}
+
 /// Returns what a person can do about the error.
 pub(crate) fn config_hint(error: &ConfigError) -> Option<String> {
     Some(match error {
@@ -31,7 +47,7 @@ pub(crate) fn config_hint(error: &ConfigError) -> Option<String> {
         ConfigError::Mistakes(mistakes) if mistakes.iter().all(is_of_connect) => {
             "`agentx help` explains the options".into()
         }
-        ConfigError::Mistakes(_) if is_typed(error) => "`agentx help run` explains the options".into(),
+        ConfigError::Mistakes(mistakes) if is_typed(error) => of_typed(mistakes),
         ConfigError::Mistakes(_) => {
             "`agentx help settings` lists every key; `agentx config check` checks the file again".into()
         }

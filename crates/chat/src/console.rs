@@ -25,6 +25,8 @@ pub struct Console {
     err: Box<dyn Write>,
     /// The facts about the terminal.
     pub terminal: Terminal,
+    /// The address of the server that the command works at; hints about sessions name it.
+    pub server: Option<String>,
 }
 
 /// The facts about a terminal.
@@ -75,6 +77,7 @@ impl Console {
             out: Box::new(io::BufWriter::new(standard_output())),
             err: Box::new(standard_error()),
             terminal,
+            server: None,
         }
     }
 
@@ -233,6 +236,6 @@ impl Console {
 
     /// Says what went wrong.
     pub fn complain(&mut self, error: &ChatError) {
-        self.say(&error.render());
+        self.say(&error.render_at(self.server.as_deref()));
     }
 }

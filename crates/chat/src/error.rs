@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::exit::Exit;
 use crate::keys;
 use crate::render::units::counted;
-use crate::run_failure::hint_after_run;
+use crate::run_failure::{hint_after_run, hint_without_answer};
 use crate::runtime_error::{runtime_exit, runtime_hint, runtime_kind};
 
 /// The error of a command.
@@ -53,6 +53,12 @@ pub enum ChatError {
     NobodyDrives,
     /// A run failed; `message` is from the model or the runtime.
     Run {
+        exit: Exit,
+        code: String,
+        message: String,
+    },
+    /// A run failed before the model said or did anything, so there is nothing to go on with.
+    Unanswered {
         exit: Exit,
         code: String,
         message: String,
@@ -129,7 +135,7 @@ impl ChatError {
             Self::MissingKey { .. } => "missing_key",
             Self::NoModel => "no_model",
             Self::NoSession { .. } | Self::NobodyDrives => "no_session",
-            Self::Run { code, .. } | Self::Body { code, .. } => code,
+            Self::Run { code, .. } | Self::Unanswered { code, .. } | Self::Body { code, .. } => code,
             Self::NobodyAsked { .. } => "approval_needed",
             Self::Damaged { .. } => "damaged",
             Self::Diverged { .. } => "diverged",
@@ -159,7 +165,7 @@ impl ChatError {
             Self::UnknownModel { .. } => Exit::Config,
             Self::MissingKey { .. } | Self::NoModel => Exit::Credentials,
             Self::NoSession { .. } | Self::NobodyDrives => Exit::Session,
-            Self::Run { exit, .. } => *exit,
+            Self::Run { exit, .. } | Self::Unanswered { exit, .. } => *exit,
             Self::NobodyAsked { .. } => Exit::Denied,
             Self::Body { .. } => Exit::Provider,
             Self::Damaged { .. } | Self::Diverged { .. } | Self::DataDir { .. } => Exit::Storage,
@@ -188,7 +194,7 @@ impl ChatError {
             Self::MissingKey {
                 variable, user_file, ..
             } => Some(format!(
-                "set {variable}, or set another variable as `api_key_env` of the provider in {}",
+                "set {variable}, or name another variable with `api_key: ${{MY_KEY}}` of the provider in {}",
                 user_file.display()
             )),
             Self::NoModel => Some(
@@ -201,7 +207,8 @@ impl ChatError {
             Self::NoSession { .. } => Some(
                 "`agentx sessions list` shows the sessions of all directories; `agentx` starts a new one".into(),
             ),
-            Self::Run { exit, code, .. } => hint_after_run(*exit, code),
+            Self::Run { exit, code, message } => hint_after_run(*exit, code, message),
+            Self::Unanswered { exit, code, message } => hint_without_answer(*exit, code, message),
             Self::NobodyAsked { allow, .. } => Some(format!("allow it in this folder with a rule: {allow}; or run with --yes")),
             Self::Damaged {
                 session, good_events, ..
@@ -224,17 +231,18 @@ impl ChatError {
         }
     }
 
-    /// Returns the error as a part of a result object.
-    pub(crate) fn to_json(&self) -> Value {
+    /// Returns the error as a part of a result object; its hint names the server of this address.
+    pub(crate) fn to_json(&self, server: Option<&str>) -> Value {
         let mut object = json!({ "kind": self.kind(), "message": self.to_string() });
         if let Some(hint) = self.hint() {
-            object["hint"] = Value::from(hint);
+            object["hint"] = Value::from(hint_at(&hint, server));
         }
         object
     }
 
-    /// Returns the text that people read on standard error.
-    pub(crate) fn render(&self) -> String {
+    /// Returns the text that people read on standard error. If it is about a session of the server at this address, the
+    /// commands of the hint name it.
+    pub(crate) fn render_at(&self, server: Option<&str>) -> String {
         let mut text = String::new();
         let message = self.to_string();
         for (i, line) in message.lines().enumerate() {
@@ -243,6 +251,7 @@ impl ChatError {
             text.push('\n');
         }
         if let Some(hint) = self.hint() {
+            let hint = hint_at(&hint, server);
             text.push_str(&format!("hint: {}\n", crate::render::clean::visible(&hint)));
         }
         text
@@ -271,7 +280,9 @@ impl fmt::Display for ChatError {
             Self::NoModel => f.write_str("no model is connected: no API key and no server is configured"),
             Self::NobodyDrives => f.write_str("no session is being driven now"),
             Self::NoSession { workspace } => write!(f, "there is no session in {workspace} to continue"),
-            Self::Run { message, .. } | Self::Body { message, .. } => f.write_str(message),
+            Self::Run { message, .. } | Self::Unanswered { message, .. } | Self::Body { message, .. } => {
+                f.write_str(message)
+            }
             Self::NobodyAsked { calls, .. } => {
                 let were = if *calls == 1 { "was" } else { "were" };
                 write!(
@@ -333,6 +344,24 @@ impl From<io::Error> for ChatError {
     }
 }
 
+/// Commands about sessions: where a session is at a server, they have to name it.
+const OF_SESSIONS: [&str; 11] = [
+    "run", "chat", "resume", "watch", "fork", "rewind", "diff", "show", "sessions", "replay", "context",
+];
+
+/// Returns a hint whose commands about sessions work at the server of this address.
+pub(crate) fn hint_at(hint: &str, server: Option<&str>) -> String {
+    let Some(server) = server else {
+        return hint.to_owned();
+    };
+    OF_SESSIONS.iter().fold(hint.to_owned(), |hint, command| {
+        hint.replace(
+            &format!("`agentx {command}"),
+            &format!("`agentx --connect {server} {command}"),
+        )
+    })
+}
+
 fn listen_hint(address: &SocketAddr, what: &str) -> Option<String> {
     let taken = what.contains("in use");
     let denied = what.contains("denied");
@@ -355,11 +384,28 @@ mod tests {
     use super::*;
 
     #[test]
+    fn hints_about_sessions_of_a_server_name_the_server() {
+        let failed = ChatError::Run {
+            exit: Exit::Provider,
+            code: "overloaded".into(),
+            message: "busy".into(),
+        };
+        let text = failed.render_at(Some("http://127.0.0.1:5200"));
+        assert!(
+            text.contains("`agentx --connect http://127.0.0.1:5200 run --last \"go on\"`")
+                && text.contains("`agentx --connect http://127.0.0.1:5200 resume --last`"),
+            "{text}"
+        );
+        let text = ChatError::NoIdentity { path: "x".into() }.render_at(Some("http://a"));
+        assert!(text.contains("`agentx identity new`"), "{text}");
+    }
+
+    #[test]
     fn every_error_says_what_why_and_what_to_do() {
         let shown = |error: &ChatError| {
             format!(
                 "{}(kind {}, exit {})",
-                error.render(),
+                error.render_at(None),
                 error.kind(),
                 error.exit().code()
             )

@@ -183,7 +183,9 @@ mod tests {
         assert_eq!(of("talk.HTML"), Some(SessionFileFormat::Html));
         assert_eq!(of("talk.json"), Some(SessionFileFormat::Json));
         for other in ["talk.pdf", "talk.txt", "talk.md.gz"] {
-            let error = SessionFileFormat::of_file(Path::new(other)).unwrap_err().render();
+            let error = SessionFileFormat::of_file(Path::new(other))
+                .unwrap_err()
+                .render_at(None);
             assert!(
                 error.contains(".md") && error.contains(".html") && error.contains(".json"),
                 "{error}"

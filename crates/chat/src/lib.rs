@@ -51,6 +51,7 @@ pub mod model_facts;
 pub mod models;
 pub mod named_file;
 pub mod new_agent;
+pub mod other_programs;
 pub mod other_server;
 mod output;
 pub mod parameter_names;

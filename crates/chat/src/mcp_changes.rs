@@ -1,7 +1,10 @@
 //! Changes of a person's MCP servers: one more, one less, and one that is started to know its tools.
 
+use std::sync::Arc;
+
 use agentx::config::{ConfigError, LoadRequest, Loaded, Settings, add_mcp_server, remove_mcp_server};
 use agentx::mcp::{KnownServer, McpEnvironment, McpServers};
+use agentx::runtime::Tool;
 use agentx::types::ToolSpec;
 
 use crate::console::Console;
@@ -24,21 +27,69 @@ pub fn note(settings: &Settings) -> String {
     }
 }
 
+/// A tool of an MCP server by its name, with the server that has to be closed after its last call. `tools` are all tools of the
+/// runtime.
+pub fn tool_of_server(
+    settings: &Settings,
+    tools: &[ToolSpec],
+    name: &str,
+) -> Option<(McpEnvironment, Arc<dyn Tool>)> {
+    let is_of_server = |tool: &&ToolSpec| tool.reach.as_ref().is_some_and(|reach| reach.mcp.is_some());
+    let own: Vec<ToolSpec> = tools.iter().filter(|tool| !is_of_server(tool)).cloned().collect();
+    let servers = servers(settings, &own);
+    servers.iter().find_map(|server| {
+        let tool = server.tools().into_iter().find(|tool| tool.spec().name == name)?;
+        Some((server.clone(), tool))
+    })
+}
+
+/// Adds a server to the person's file, starts it once unless `no_try`, and removes it again if it does not start.
+///
+/// # Errors
+/// Returns an error if the description makes no sense, the file cannot be changed, or the output cannot be written.
+pub async fn add_and_try<'a>(
+    described: &DescribedServer<'_>,
+    request: impl Fn() -> LoadRequest<'a>,
+    no_try: bool,
+    json: bool,
+    console: &mut Console,
+) -> Result<Exit, ChatError> {
+    let (added, loaded) = add(described, request())?;
+    let (name, file) = (&added.server().name, &loaded.places.user_file);
+    let said = format!("added {name} to {}\n", visible(&file.to_string_lossy()));
+    if no_try {
+        console.say(&said);
+        return Ok(Exit::Ok);
+    }
+    let connected = added.connect().await;
+    added.close().await;
+    if let Err(failure) = connected {
+        remove_mcp_server(request(), file, name)?;
+        // What is left of it is replaced when it is added again.
+        let _ = added.forget();
+        console.say(&format!(
+            "error: MCP server {name}: {}; it was not added\nhint: --no-try adds it without starting it\n",
+            visible(&failure.to_string())
+        ));
+        return Ok(Exit::Failed);
+    }
+    console.say(&said);
+    show(&added, json, console)
+}
+
 /// Adds a server to the person's file, and returns it.
 ///
 /// # Errors
 /// Returns an error if the description makes no sense, or the file cannot be changed.
-pub fn add(
+fn add(
     described: &DescribedServer<'_>,
     request: LoadRequest<'_>,
-    console: &mut Console,
-) -> Result<McpEnvironment, ChatError> {
+) -> Result<(McpEnvironment, Loaded), ChatError> {
     let server = mcp_servers::server_of(described)?;
     let file = request.places.user_file.clone();
     let loaded = add_mcp_server(request, &file, &server)?;
-    let file = visible(&file.to_string_lossy());
-    console.say(&format!("added {} to {file}\n", server.name));
-    find(&servers(&loaded.settings, &[]), &server.name)
+    let added = find(&servers(&loaded.settings, &[]), &server.name)?;
+    Ok((added, loaded))
 }
 
 /// Removes a server from the person's file, and its cached tools.
@@ -88,7 +139,7 @@ pub async fn try_once(
     };
     if let Err(failure) = connected.and_then(accepted) {
         let (name, why) = (&environment.server().name, failure.to_string());
-        console.say(&format!("error: the MCP server {name}: {}\n", visible(&why)));
+        console.say(&format!("error: MCP server {name}: {}\n", visible(&why)));
         return Ok(Exit::Failed);
     }
     show(environment, json, console)

@@ -67,6 +67,18 @@ pub fn list(servers: &McpServers, json: bool, console: &mut Console) -> Result<E
         console.out_pretty(&rows)?;
         return Ok(Exit::Ok);
     }
+    console.out(&table_of(servers, console.out_width()))?;
+    if servers.iter().next().is_none() {
+        console.say(&format!("hint: {HOW_TO_ADD}\n"));
+    }
+    Ok(Exit::Ok)
+}
+
+/// The commands that add a server.
+pub(crate) const HOW_TO_ADD: &str = "`agentx mcp add NAME -- COMMAND` or `agentx mcp add NAME URL` adds one";
+
+/// The servers, a row each, with their states and how many tools they have.
+pub(crate) fn table_of(servers: &McpServers, width: usize) -> String {
     let mut rows = vec![
         ["SERVER", "STATE", "TOOLS", "FROM", "RUNS"]
             .map(str::to_owned)
@@ -88,11 +100,7 @@ pub fn list(servers: &McpServers, json: bool, console: &mut Console) -> Result<E
             visible(&server.shown),
         ]);
     }
-    console.out(&table(&rows, console.out_width()))?;
-    if rows.len() == 1 {
-        console.say("hint: `agentx mcp add NAME -- COMMAND` or `agentx mcp add NAME URL` adds one\n");
-    }
-    Ok(Exit::Ok)
+    table(&rows, width)
 }
 
 fn in_json(environment: &McpEnvironment) -> Value {
@@ -178,7 +186,7 @@ fn state_in_words(environment: &McpEnvironment, known: &KnownServer) -> String {
     if let Some(identity) = &known.identity {
         let (name, version) = (visible(&identity.name), visible(&identity.version));
         text.push_str(&format!(
-            "\nit is {name} {version}, protocol {}",
+            "\nreports itself as {name} {version} (protocol {})",
             visible(&identity.protocol)
         ));
     }

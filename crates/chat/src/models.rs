@@ -127,18 +127,32 @@ pub fn render(models: &[ModelInfo], settings: &Settings, chosen: &str, width: us
                 format!("${} / ${}", price(spec.prices.input), price(spec.prices.output))
             },
             info.aliases.join(" "),
-            info.missing.clone().unwrap_or_default(),
+            info.missing
+                .as_deref()
+                .map(variable_of)
+                .unwrap_or_default()
+                .to_owned(),
         ]);
     }
     if width < WIDE {
-        // Which variable is missing is what matters most; other names are in the configuration's documents.
         for row in &mut rows {
             row.remove(ALIASES);
-            let needs = row.pop().unwrap_or_default();
-            let short = needs.strip_prefix("set ").and_then(|needs| needs.split_once(','));
-            row.push(short.map_or(&*needs, |(variable, _)| variable).to_owned());
         }
-        return table(&rows, width);
     }
-    table(&rows, width)
+    let needs_key = models
+        .iter()
+        .filter_map(|info| info.missing.as_deref())
+        .any(|missing| variable_of(missing) != missing);
+    let note = if needs_key { KEYS_NOTE } else { "" };
+    format!("{}{note}", table(&rows, width))
+}
+
+/// The ways to give a key, said once below the list.
+const KEYS_NOTE: &str =
+    "\nNEEDS is a variable to set; `providers.PROVIDER.api_key: ${MY_KEY}` names another\n";
+
+/// Returns the variable that is missing, without the other ways to give a key; all of a text that names none.
+pub(crate) fn variable_of(missing: &str) -> &str {
+    let short = missing.strip_prefix("set ");
+    short.map_or(missing, |short| short.split(',').next().unwrap_or(short))
 }

@@ -61,6 +61,7 @@ impl Place {
 
     /// Says the key of a server that is met for the first time.
     pub fn introduce(&self, console: &mut Console) {
+        console.server = self.server.as_ref().map(|server| server.address.to_string());
         if let Some(server) = &self.server
             && let Some(key) = &server.new_key
         {
@@ -152,5 +153,5 @@ impl Place {
 /// The note for a person whose key a server does not know, if it admits visitors.
 const STRANGER: &str = "\
 note: this server does not know your key, so you are a visitor: you see what is shared with everybody and cannot change anything
-hint: `agentx identity show` prints your key; the operator lets you in with `agentx identity trust KEY --as member`
+hint: `agentx identity show` prints your key; the operator gives you access with `agentx identity trust KEY --as member`
 ";

@@ -28,7 +28,7 @@ pub fn exit_of(code: &str) -> Exit {
 }
 
 /// Returns the hint for a failed `agentx run`.
-pub(crate) fn hint_after_run(exit: Exit, code: &str) -> Option<String> {
+pub(crate) fn hint_after_run(exit: Exit, code: &str, message: &str) -> Option<String> {
     let hint = match exit {
         Exit::Limit => format!(
             "{GO_ON}; raise the limits with limits.* in the configuration or with --max-iterations, --max-cost, --timeout"
@@ -40,21 +40,46 @@ pub(crate) fn hint_after_run(exit: Exit, code: &str) -> Option<String> {
             "answer it there and the run continues; with `tools.ask_user: decide` the model decides for itself".into()
         }
         Exit::Denied => "allow it in this folder with a rule, as `agentx approvals add allow bash 'COMMAND' --here`, or run with --yes".into(),
+        Exit::Interrupted if code == "gave_up" => {
+            "a message that was not sent is in the line again; `agentx show` shows what has arrived".into()
+        }
         Exit::Interrupted => GO_ON.into(),
         Exit::Provider if matches!(code, CUT_OFF | EMPTY) => remedy(exit, code)?.to_owned(),
-        Exit::Provider => format!("{}; {GO_ON}", remedy(exit, code)?),
+        Exit::Provider => format!("{}; {GO_ON}", of_server(exit, code, message)?),
         exit => remedy(exit, code)?.to_owned(),
     };
     Some(hint)
 }
 
+/// Returns the hint for an `agentx run` that failed before the model said or did anything.
+pub(crate) fn hint_without_answer(exit: Exit, code: &str, message: &str) -> Option<String> {
+    match exit {
+        Exit::Provider if !matches!(code, CUT_OFF | EMPTY) => match of_server(exit, code, message)? {
+            KEPT => Some("run it again, or choose another model (`agentx models`)".into()),
+            remedy => Some(format!("{remedy}; then run it again")),
+        },
+        _ => hint_after_run(exit, code, message),
+    }
+}
+
+/// The remedy where a server does not answer: Ollama is started by a command that is known.
+fn of_server(exit: Exit, code: &str, message: &str) -> Option<&'static str> {
+    if code == "connection_failed" && message.contains(OLLAMA) {
+        return Some("start Ollama with `ollama serve`");
+    }
+    remedy(exit, code)
+}
+
+/// The port of Ollama in an address.
+const OLLAMA: &str = ":11434";
+
 /// Returns the hint for a failed run in a chat, which stays open.
-pub(crate) fn hint_in_chat(exit: Exit, code: &str) -> Option<String> {
+pub(crate) fn hint_in_chat(exit: Exit, code: &str, message: &str) -> Option<String> {
     let hint = match exit {
         Exit::Limit => {
             "`/retry` or your next message continues; raise the limits with limits.* in the configuration or with --max-iterations, --max-cost, --timeout".into()
         }
-        exit => match remedy(exit, code)? {
+        exit => match of_server(exit, code, message)? {
             KEY => format!("{KEY}; then leave and continue with `agentx resume --last`: a running chat keeps the key it started with"),
             KEPT => "Nothing is lost. Use `/retry` once the cause is fixed.".into(),
             MODEL => format!("`/model NAME` switches models (`/model` lists them); {MODEL}"),
@@ -129,25 +154,45 @@ mod tests {
     fn a_hint_says_what_to_check_where_something_can_be() {
         let refused = "connection_failed";
         assert_eq!(exit_of(refused), Exit::Provider);
-        let hint = hint_after_run(Exit::Provider, refused).unwrap_or_default();
+        let address = "cannot connect to http://localhost:9000/v1";
+        let hint = hint_after_run(Exit::Provider, refused, address).unwrap_or_default();
         assert!(
             hint.contains("base_url")
                 && hint.contains("run --last \"go on\"")
                 && hint.contains("resume --last"),
             "{hint}"
         );
-        let hint = hint_in_chat(Exit::Provider, refused).unwrap_or_default();
+        let hint = hint_in_chat(Exit::Provider, refused, address).unwrap_or_default();
         assert!(
             hint.contains("base_url") && hint.contains("/retry") && !hint.contains("resume"),
             "{hint}"
         );
-        let declined = hint_in_chat(Exit::Provider, "content_filter").unwrap_or_default();
+        let declined = hint_in_chat(Exit::Provider, "content_filter", "").unwrap_or_default();
         assert!(!declined.contains("/retry"), "{declined}");
-        let hint = hint_in_chat(Exit::Credentials, "unauthorized").unwrap_or_default();
+        let hint = hint_in_chat(Exit::Credentials, "unauthorized", "").unwrap_or_default();
         assert!(
             hint.contains("agentx resume --last") && !hint.contains("/retry"),
             "a chat does not read a key again: {hint}"
         );
-        assert_eq!(hint_in_chat(Exit::Failed, "something_else"), None);
+        assert_eq!(hint_in_chat(Exit::Failed, "something_else", ""), None);
+    }
+
+    #[test]
+    fn a_model_server_that_does_not_run_is_started_and_nothing_is_continued_that_did_not_begin() {
+        let at = "cannot connect to http://localhost:11434/v1: connection refused";
+        let hint = hint_without_answer(Exit::Provider, "connection_failed", at).unwrap_or_default();
+        assert!(
+            hint.contains("`ollama serve`") && !hint.contains("go on"),
+            "{hint}"
+        );
+        let chat = hint_in_chat(Exit::Provider, "connection_failed", at).unwrap_or_default();
+        assert!(
+            chat.contains("`ollama serve`") && chat.contains("/retry"),
+            "{chat}"
+        );
+        let broken = hint_without_answer(Exit::Provider, "stream_broken", "").unwrap_or_default();
+        assert!(!broken.contains("go on"), "{broken}");
+        let limit = hint_without_answer(Exit::Limit, "limit", "").unwrap_or_default();
+        assert!(limit.contains("go on"), "{limit}");
     }
 }

@@ -59,7 +59,7 @@ const WENT_BACK: &str = "start again to see the current state of the server; a c
 pub(crate) fn runtime_hint(error: &RuntimeError) -> Option<String> {
     let hint = match error {
         RuntimeError::Log(error) => return log_hint(error),
-        RuntimeError::Ambiguous { .. } => "give more letters of the id".into(),
+        RuntimeError::Ambiguous { .. } => "give more letters of the id, at least 4 behind `ses_`".into(),
         RuntimeError::UnknownModel { nearest, .. } if !nearest.is_empty() => {
             format!(
                 "did you mean {}? `agentx models` lists them all",
@@ -142,7 +142,7 @@ fn log_hint(error: &LogError) -> Option<String> {
 fn server_hint(code: &str) -> Option<&'static str> {
     Some(match code {
         "unknown_person" => {
-            "`agentx identity show` prints your key; the server's operator lets you in with `agentx identity trust KEY --as member`"
+            "`agentx identity show` prints your key; the server's operator gives you access with `agentx identity trust KEY --as member`"
         }
         "unauthenticated" | "bad_signature" => "`agentx identity show` prints the key you use with servers",
         "stale_challenge" => "try again; if it happens again, compare the clocks of both machines",

@@ -6,8 +6,8 @@ use std::time::Duration;
 /// The reason why a server cannot be used now.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum McpFailure {
-    /// The program cannot be started.
-    #[error("it cannot be started: {0}")]
+    /// Its program cannot be started.
+    #[error("cannot be started: {0}")]
     Start(String),
     /// A header or address that no request can have.
     #[error("it cannot be asked: {0}")]

@@ -7,7 +7,7 @@ use agentx_bus::Bus;
 use agentx_runtime::{
     ActionDispatcher, AgentEventBus, Agents, CallSlots, Condenser, ContextView, DriverParts, LogError,
     ModelInfo, NewLog, NoAgents, OfflineWriter, OpenRequest, RuntimeError, Session, SessionIds, SessionInfo,
-    SessionLog, SessionQuery, StandingRules, SystemBus, open_session,
+    SessionLog, SessionQuery, StandingRules, SystemBus, names_session, open_session,
 };
 use agentx_tools::Toolbox;
 use agentx_types::{
@@ -282,7 +282,7 @@ impl NodeRuntime {
         }
         match ids.len() {
             0 => Err(LogError::NotFound(prefix.to_owned()).into()),
-            1 => Ok(ids.remove(0)),
+            1 if names_session(prefix, &ids[0]) => Ok(ids.remove(0)),
             _ => Err(RuntimeError::Ambiguous {
                 prefix: prefix.to_owned(),
                 ids: ids.iter().map(SessionId::to_string).collect(),

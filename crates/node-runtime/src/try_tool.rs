@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use agentx_agent::approval::{Question, Verdict, decide};
 use agentx_agent::arguments::argument_error;
 use agentx_runtime::{
-    CallSlots, EventSink, FactBatch, Journal, RequestValues, SessionBlobs, ToolContext, ToolOutcome,
+    CallSlots, EventSink, FactBatch, Journal, RequestValues, SessionBlobs, Tool, ToolContext, ToolOutcome,
     ToolOutputSink,
 };
 use agentx_types::{
@@ -90,7 +90,29 @@ impl NodeRuntime {
     ) -> ToolOutcome {
         let mut call = tried(name, &input, agent);
         call.outside_workspace = true;
-        let outcome = self.outside_session(call, allows_asked, cancel, hears).await;
+        let outcome = self
+            .outside_session(call, None, allows_asked, cancel, hears)
+            .await;
+        self.end_served().await;
+        outcome
+    }
+
+    /// Runs a tool that this runtime does not have itself, such as one of an MCP server, as
+    /// [`try_tool`](Self::try_tool) does.
+    pub async fn try_foreign_tool(
+        &self,
+        tool: Arc<dyn Tool>,
+        input: Value,
+        agent: AgentConfig,
+        allows_asked: bool,
+        cancel: CancellationToken,
+        hears: impl FnMut(&EnvironmentEvent),
+    ) -> ToolOutcome {
+        let mut call = tried(&tool.spec().name, &input, agent);
+        call.outside_workspace = true;
+        let outcome = self
+            .outside_session(call, Some(tool), allows_asked, cancel, hears)
+            .await;
         self.end_served().await;
         outcome
     }
@@ -105,7 +127,7 @@ impl NodeRuntime {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         call.tool_call_id = ToolCallId::new(format!("call_{number}"));
-        self.outside_session(call, false, cancel, hears).await
+        self.outside_session(call, None, false, cancel, hears).await
     }
 
     /// Ends what the calls of clients left running.
@@ -116,6 +138,7 @@ impl NodeRuntime {
     async fn outside_session(
         &self,
         call: CallTool,
+        foreign: Option<Arc<dyn Tool>>,
         allows_asked: bool,
         cancel: CancellationToken,
         mut hears: impl FnMut(&EnvironmentEvent),
@@ -135,7 +158,12 @@ impl NodeRuntime {
             values: RequestValues::default(),
             slots: CallSlots::default(),
         };
-        let call = self.toolbox().call(&call.name, call.input.clone(), context);
+        let call = async {
+            match foreign {
+                Some(tool) => tool.call(call.input.clone(), context).await,
+                None => self.toolbox().call(&call.name, call.input.clone(), context).await,
+            }
+        };
         tokio::pin!(call);
         let mut seq = 0;
         let mut listen = |said: FactBatch| {

@@ -338,5 +338,8 @@ pub const PICTURES_ARE_COUNTED: u32 = 9;
 /// Hosts of rules and of tools are compared in the form that the URL standard gives them.
 pub const HOSTS_HAVE_ONE_FORM: u32 = 9;
 
+/// A call "needs your approval", and a refusal names both reasons for which nobody can be asked: no terminal, or the mode `deny`.
+pub const APPROVAL_IS_NAMED: u32 = 9;
+
 /// A refusal that names no window is followed by a shorter request for as long as the estimate can be raised.
 pub const GUESSES_CONTINUE: u32 = 9;

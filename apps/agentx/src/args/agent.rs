@@ -109,7 +109,7 @@ pub(crate) struct SessionArgs {
     #[arg(long, value_name = "ID", help_heading = "Session", hide_short_help = true, conflicts_with_all = ["resume", "last"])]
     pub(crate) session: Option<String>,
     /// Continue this session, by default the latest one here
-    #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = "", help_heading = "Session")]
+    #[arg(short, long, value_name = "ID", num_args = 0..=1, default_missing_value = "", help_heading = "Session")]
     pub(crate) resume: Option<String>,
     /// Continue the latest session of this directory
     #[arg(

@@ -8,6 +8,7 @@ use super::numbers;
 #[derive(Debug, Subcommand)]
 pub(crate) enum ApprovalsCommand {
     /// List every rule and where it comes from
+    #[command(alias = "ls")]
     List {
         /// Include the rules kept in this session
         #[arg(long, value_name = "ID")]
@@ -27,6 +28,7 @@ pub(crate) enum ApprovalsCommand {
     /// Add a rule to your own file
     Add(AddRuleArgs),
     /// Remove a rule from its file
+    #[command(alias = "rm")]
     Remove {
         /// The number of the rule in the list
         #[arg(value_parser = numbers::count, allow_negative_numbers = true)]
@@ -34,6 +36,11 @@ pub(crate) enum ApprovalsCommand {
     },
     /// Show which calls in past sessions a new rule would have decided differently
     Replay(TrialArgs),
+}
+
+impl ApprovalsCommand {
+    /// `agentx approvals` alone.
+    pub(crate) const ALL: Self = Self::List { session: None };
 }
 
 /// `agentx approvals add`

@@ -6,6 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 #[derive(Debug, Subcommand)]
 pub(crate) enum AgentsCommand {
     /// List the agents defined in files
+    #[command(alias = "ls")]
     List,
     /// Show an agent with its resolved instructions, model and tools
     Show {
@@ -44,6 +45,7 @@ pub(crate) enum AgentKindArg {
 #[derive(Debug, Subcommand)]
 pub(crate) enum ToolsCommand {
     /// List the tools available to an agent
+    #[command(alias = "ls")]
     List,
     /// Show a tool: its purpose, its arguments and what it accesses
     Show {

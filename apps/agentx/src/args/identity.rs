@@ -19,6 +19,7 @@ pub(crate) enum IdentityCommand {
     /// Show your id and your public key
     Show,
     /// List yourself and the people who have access to your servers
+    #[command(alias = "ls")]
     List,
     /// Print the public key in OpenSSH format
     Export {

@@ -6,6 +6,7 @@ use clap::{Args, Subcommand};
 #[derive(Debug, Subcommand)]
 pub(crate) enum McpCommand {
     /// List the servers, how they stand and how many tools they have
+    #[command(alias = "ls")]
     List,
     /// Show one server: what it runs, what it gets, its tools
     Show {
@@ -14,9 +15,10 @@ pub(crate) enum McpCommand {
     },
     /// Serve the tools, agents and sessions of this machine over standard input and output
     Serve,
-    /// Add a server to your file, and start it once to know its tools
+    /// Start a server once to know its tools, and add it to your file if it starts
     Add(AddServerArgs),
     /// Remove a server from your file
+    #[command(alias = "rm")]
     Remove {
         /// The server
         name: String,
@@ -45,7 +47,7 @@ pub(crate) struct AddServerArgs {
     /// Believe the server that a tool only reads or may be repeated
     #[arg(long)]
     pub(crate) trust_annotations: bool,
-    /// Do not start it; its tools stay unknown until `agentx mcp try`
+    /// Add it without starting it; its tools stay unknown until `agentx mcp try`
     #[arg(long)]
     pub(crate) no_try: bool,
     /// The program and its arguments, or the address

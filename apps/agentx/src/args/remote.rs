@@ -83,7 +83,7 @@ pub(crate) struct LimitArgs {
 #[derive(Args, Debug)]
 #[command(
     after_help = "A mirror is read-only. If the connection is lost, it reconnects and continues with the \
-                        next event. Ctrl-C ends it."
+                        next event. Ctrl-C stops it."
 )]
 pub(crate) struct MirrorArgs {
     /// The server's address, such as http://127.0.0.1:5200

@@ -7,10 +7,14 @@ use clap::{Args, Subcommand, ValueEnum};
 use super::{IdArgs, ShareArgs, numbers};
 use crate::show::ShowRequest;
 
+/// How many sessions are listed by default.
+const LISTED: usize = 50;
+
 /// `agentx sessions`
 #[derive(Debug, Subcommand)]
 pub(crate) enum SessionsCommand {
     /// List sessions, the latest first
+    #[command(alias = "ls")]
     List {
         /// Only sessions of this directory
         #[arg(long)]
@@ -19,7 +23,7 @@ pub(crate) enum SessionsCommand {
         #[arg(long)]
         waiting: bool,
         /// Show at most N sessions
-        #[arg(long, value_name = "N", default_value_t = 50, value_parser = numbers::count, allow_negative_numbers = true)]
+        #[arg(long, value_name = "N", default_value_t = LISTED, value_parser = numbers::count, allow_negative_numbers = true)]
         limit: usize,
     },
     /// Show a session and its messages
@@ -34,6 +38,7 @@ pub(crate) enum SessionsCommand {
         limit: usize,
     },
     /// Delete a session
+    #[command(alias = "rm")]
     Delete {
         /// Session id, or a prefix of it
         id: String,
@@ -55,6 +60,15 @@ pub(crate) enum SessionsCommand {
     Gc,
     /// Share a session with another person, or list who has access
     Share(ShareArgs),
+}
+
+impl SessionsCommand {
+    /// `agentx sessions` alone.
+    pub(crate) const ALL: Self = Self::List {
+        here: false,
+        waiting: false,
+        limit: LISTED,
+    };
 }
 
 /// `agentx sessions show`, `agentx show`

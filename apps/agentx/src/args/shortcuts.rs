@@ -1,5 +1,5 @@
-//! Command lines without a command, as people know them from other programs: `agentx "PROMPT"`, `agentx -p
-//! "PROMPT"`, `agentx -c`.
+//! Command lines without a command, as people know them from other programs: `agentx "PROMPT"`, `agentx -p "PROMPT"`, `agentx -c`,
+//! `agentx -r ID`; and flags of a command in front of it.
 
 use std::ffi::OsString;
 
@@ -9,29 +9,60 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 /// from its value, or from the words before it.
 const COMMAND_INDEX: usize = 1;
 
-/// The words with the command that a flag in front of any command stands for: `-p` for `run`, `-c` for a chat
-/// that continues.
+/// The words with the command that a flag in front of any command stands for: `-p` for `run`, `-c` and `-r ID` for a chat that
+/// continues, `-r` for `resume`.
 pub(super) fn with_command(words: &[OsString], is_command: impl Fn(&str) -> bool) -> Option<Vec<OsString>> {
     let is = |word: &OsString, flags: [&str; 2]| word.to_str().is_some_and(|word| flags.contains(&word));
     let is_print = |word: &OsString| is(word, ["-p", "--print"]);
     let is_continue = |word: &OsString| is(word, ["-c", "--continue"]);
+    let is_resume = |word: &OsString| {
+        let text = word.to_str().unwrap_or_default();
+        is(word, ["-r", "--resume"]) || text.starts_with("--resume=")
+    };
     let ends_flags = |word: &OsString| word.to_str().is_some_and(|word| word == "--" || is_command(word));
     let at = words
         .iter()
-        .position(|word| is_print(word) || is_continue(word))?;
+        .position(|word| is_print(word) || is_continue(word) || is_resume(word))?;
     if words[..at].iter().skip(1).any(ends_flags) {
         return None;
     }
     let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
-    let command = if words[..end].iter().any(is_print) {
-        "run"
-    } else {
-        "chat"
+    let names_none = |at: usize| {
+        let value = words[..end].get(at + 1).and_then(|word| word.to_str());
+        !words[at].to_string_lossy().contains('=') && value.is_none_or(|word| word.starts_with('-'))
+    };
+    let bare = words[..end]
+        .iter()
+        .position(is_resume)
+        .filter(|at| names_none(*at));
+    let command = match bare {
+        _ if words[..end].iter().any(is_print) => "run",
+        Some(_) => "resume",
+        None => "chat",
     };
     let mut meant = words.to_vec();
+    if let Some(bare) = bare.filter(|_| command == "resume") {
+        meant.remove(bare);
+    }
     let mut place = 0..;
     meant.retain(|word| place.next() >= Some(end) || !is_print(word));
     meant.insert(COMMAND_INDEX, command.into());
+    Some(meant)
+}
+
+/// The words with a command that takes the unknown flag in front of it: `agentx --output-format json run hi`.
+pub(super) fn with_flags_behind(error: &clap::Error, words: &[OsString]) -> Option<Vec<OsString>> {
+    if error.kind() != ErrorKind::UnknownArgument {
+        return None;
+    }
+    let is_command = |word: &OsString| word.to_str().is_some_and(|word| ["run", "chat"].contains(&word));
+    let at = words
+        .iter()
+        .position(is_command)
+        .filter(|at| *at > COMMAND_INDEX)?;
+    let mut meant = words.to_vec();
+    let command = meant.remove(at);
+    meant.insert(COMMAND_INDEX, command);
     Some(meant)
 }
 
@@ -73,6 +104,13 @@ mod tests {
             ("agentx hello -p", "agentx run hello"),
             ("agentx -c", "agentx chat -c"),
             ("agentx --continue hello", "agentx chat --continue hello"),
+            ("agentx -r", "agentx resume"),
+            ("agentx --resume", "agentx resume"),
+            ("agentx -r --model x", "agentx resume --model x"),
+            ("agentx -r ses_abcd", "agentx chat -r ses_abcd"),
+            ("agentx --resume=ses_abcd", "agentx chat --resume=ses_abcd"),
+            ("agentx -r ses_abcd -p hello", "agentx run -r ses_abcd hello"),
+            ("agentx resume -r", "agentx resume -r"),
             ("agentx -c -p hello", "agentx run -c hello"),
             ("agentx -p hello -c", "agentx run hello -c"),
             ("agentx -p -- -p", "agentx run -- -p"),

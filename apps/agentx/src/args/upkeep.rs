@@ -71,6 +71,7 @@ pub(crate) struct CompletionsArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum ModelsCommand {
     /// List the models and what each one needs
+    #[command(alias = "ls")]
     List,
     /// Show all that is known of a model, and where it comes from
     Show {

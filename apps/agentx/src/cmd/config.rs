@@ -23,6 +23,9 @@ use crate::render::clean::visible;
 use crate::render::table::table;
 use crate::start;
 
+/// What holds for a trusted folder from now on.
+const LATER: &str = "changed settings, agents, tools and MCP servers need to be trusted again; changed instructions are followed, and a note names them";
+
 /// Runs one of the commands.
 pub(crate) fn run(
     command: &ConfigCommand,
@@ -227,7 +230,7 @@ fn trust_workspace(global: &Global, args: TrustArgs, console: &mut Console) -> R
     let word = trust.word();
     console.out_lines(&match trust {
         FolderTrust::Trusted => {
-            format!("{shown} is trusted as it is now; changes need to be trusted again\n")
+            format!("{shown} is trusted as it is now; {LATER}\n")
         }
         _ => format!("{shown} is now {word}\n"),
     })?;

@@ -7,7 +7,7 @@ use crate::cmd::{block_on, only_here, with_runtime};
 use crate::console::Console;
 use crate::error::ChatError;
 use crate::exit::Exit;
-use crate::mcp_changes::{add, remove, servers, try_once};
+use crate::mcp_changes::{add_and_try, remove, servers, try_once};
 use crate::mcp_servers::{DescribedServer, find, list, show};
 use crate::mcp_serving::serve_stdio;
 use crate::start::{self, lookup};
@@ -43,11 +43,19 @@ pub(crate) fn run(command: McpCommand, global: &Global, console: &mut Console) -
                 trust_annotations: args.trust_annotations,
                 target: &args.target,
             };
-            let added = add(&described, request, console)?;
-            if args.no_try {
-                return Ok(Exit::Ok);
-            }
-            block_on(try_once(&added, false, global.json, console))
+            let places = &request.places;
+            let request = || LoadRequest {
+                places: places.clone(),
+                lookup: &lookup,
+                flags: Vec::new(),
+            };
+            block_on(add_and_try(
+                &described,
+                request,
+                args.no_try,
+                global.json,
+                console,
+            ))
         }
         McpCommand::Remove { name } => remove(&name, &loaded, request, console),
         McpCommand::Try { name, accept } => {

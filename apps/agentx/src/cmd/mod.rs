@@ -34,7 +34,10 @@ use std::time::Duration;
 
 use agentx::config::Loaded;
 
-use crate::args::{AgentArgs, AgentsCommand, Cli, Command, Global, McpCommand, SessionArgs, ToolsCommand};
+use crate::args::{
+    AgentArgs, AgentsCommand, ApprovalsCommand, Cli, Command, ConfigCommand, Global, IdentityCommand,
+    McpCommand, SessionArgs, SessionsCommand, ToolsCommand,
+};
 use crate::compose::CommandTarget;
 use crate::console::Console;
 use crate::error::ChatError;
@@ -113,15 +116,14 @@ fn dispatch(cli: Cli, console: &mut Console) -> Result<Exit, ChatError> {
 }
 
 fn without_agent(command: Command, global: &Global, console: &mut Console) -> Result<Exit, ChatError> {
-    let json = global.json;
     match command {
-        Command::Config(command) => {
+        Command::Config { command } => {
             only_here("config", global)?;
-            config::run(&command, global, console)
+            config::run(&command.unwrap_or(ConfigCommand::Show), global, console)
         }
-        Command::Identity(command) => {
+        Command::Identity { command } => {
             only_here("identity", global)?;
-            identity::run(command, global, console)
+            identity::run(command.unwrap_or(IdentityCommand::Show), global, console)
         }
         Command::Serve(args) => {
             only_here("serve", global)?;
@@ -140,6 +142,14 @@ fn without_agent(command: Command, global: &Global, console: &mut Console) -> Re
         Command::Complete { what } => complete::run(what, global, console),
         Command::Man { command } => manual::page(&command, console),
         Command::Help { topic } => help::run(&topic, console),
+        command => of_sessions(command, global, console),
+    }
+}
+
+/// The commands about sessions, models, agents and tools, at a server too.
+fn of_sessions(command: Command, global: &Global, console: &mut Console) -> Result<Exit, ChatError> {
+    let json = global.json;
+    match command {
         Command::Rewind(args) => with_runtime(global, console, async |place, _, console| {
             rewind::run(place, &args, json, console).await
         }),
@@ -149,9 +159,12 @@ fn without_agent(command: Command, global: &Global, console: &mut Console) -> Re
         Command::Fork(args) => with_runtime(global, console, async |place, _, console| {
             fork::run(place, &args, json, console).await
         }),
-        Command::Sessions(command) => with_runtime(global, console, async |place, loaded, console| {
-            sessions::run(place, loaded, &command, json, console).await
-        }),
+        Command::Sessions { command } => {
+            let command = &command.unwrap_or(SessionsCommand::ALL);
+            with_runtime(global, console, async |place, loaded, console| {
+                sessions::run(place, loaded, command, json, console).await
+            })
+        }
         Command::Show(args) => with_runtime(global, console, async |place, _, console| {
             show::run(place, args.wanted(), json, console).await
         }),
@@ -177,9 +190,16 @@ fn without_agent(command: Command, global: &Global, console: &mut Console) -> Re
         }),
         Command::Tools { command } => tools::run(command.unwrap_or(ToolsCommand::List), global, console),
         Command::Mcp { command } => mcp::run(command.unwrap_or(McpCommand::List), global, console),
-        Command::Approvals(command) => approvals::run(command, global, console),
+        Command::Approvals { command } => {
+            approvals::run(command.unwrap_or(ApprovalsCommand::ALL), global, console)
+        }
         Command::Agents { command } => agents::run(command.unwrap_or(AgentsCommand::List), global, console),
-        Command::Chat(_) | Command::Resume(_) | Command::Run(_) => Ok(Exit::Ok),
+        // These are done by the callers.
+        Command::Chat(_) | Command::Resume(_) | Command::Run(_) | Command::Serve(_) | Command::Mirror(_)
+        | Command::Config { .. } | Command::Identity { .. } | Command::Debug(_) | Command::Doctor(_)
+        | Command::Completions(_) | Command::Complete { .. } | Command::Man { .. } | Command::Help { .. } => {
+            Ok(Exit::Ok)
+        }
     }
 }
 

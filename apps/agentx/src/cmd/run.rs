@@ -26,7 +26,8 @@ pub(crate) fn run(global: &Global, args: &mut RunArgs, console: &mut Console) ->
         Ok(result) => result,
     };
     if args.output_format != OutputFormat::Text {
-        match console.out_json(&result.to_json()) {
+        let object = result.to_json(console.server.as_deref());
+        match console.out_json(&object) {
             Err(ChatError::ClosedOutput) => return Ok(Exit::BrokenPipe),
             written => written?,
         }

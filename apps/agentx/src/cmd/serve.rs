@@ -152,7 +152,7 @@ fn greeting(settings: &Settings, args: &ServeArgs, server: &Server) -> String {
         "agentx {} serves {} at {}\n\
          \x20 drive it     agentx --connect {url} chat\n\
          \x20 watch it     agentx mirror {url} SESSION\n\
-         \x20 let in       agentx identity trust PUBLIC_KEY --name NAME --as member  (see: agentx identity show)\n\
+         \x20 give access  agentx identity trust PUBLIC_KEY --name NAME --as member  (see: agentx identity show)\n\
          \x20              --as operator for another machine of yours\n",
         env!("CARGO_PKG_VERSION"),
         settings.data_dir.display(),
@@ -161,11 +161,11 @@ fn greeting(settings: &Settings, args: &ServeArgs, server: &Server) -> String {
     if args.listen.ip().is_loopback() && args.origin.is_none() {
         let port = server.url().rsplit(':').next().unwrap_or_default();
         text.push_str(&format!(
-            "  from afar    ssh -L {port}:127.0.0.1:{port} HOST, then as above; or --listen, with TLS\n"
+            "  by SSH       ssh -L {port}:127.0.0.1:{port} HOST, then as above; or --listen, with TLS\n"
         ));
     }
     let key = server.state().auth().server_key();
-    text.push_str(&format!("  its key      {key}\nCtrl-C ends it\n"));
+    text.push_str(&format!("  server key   {key}\nCtrl-C stops it\n"));
     text
 }
 

@@ -28,16 +28,18 @@ fn restricted_command(command: Option<&Command>) -> Option<&'static str> {
         None | Some(Command::Chat(_) | Command::Run(_) | Command::Resume(_) | Command::Serve(_)) => {
             Some(AGENT)
         }
-        Some(Command::Config(command)) => match command {
-            ConfigCommand::Show | ConfigCommand::Path | ConfigCommand::Check => None,
-            ConfigCommand::Trust(_)
-            | ConfigCommand::Set { .. }
-            | ConfigCommand::Unset { .. }
-            | ConfigCommand::Edit { .. } => Some(SETTINGS),
+        Some(Command::Config { command }) => match command {
+            None | Some(ConfigCommand::Show | ConfigCommand::Path | ConfigCommand::Check) => None,
+            Some(
+                ConfigCommand::Trust(_)
+                | ConfigCommand::Set { .. }
+                | ConfigCommand::Unset { .. }
+                | ConfigCommand::Edit { .. },
+            ) => Some(SETTINGS),
         },
-        Some(Command::Approvals(command)) => matches!(
+        Some(Command::Approvals { command }) => matches!(
             command,
-            ApprovalsCommand::Add(_) | ApprovalsCommand::Remove { .. }
+            Some(ApprovalsCommand::Add(_) | ApprovalsCommand::Remove { .. })
         )
         .then_some(RULES),
         Some(Command::Mcp { command }) => match command {
@@ -45,10 +47,12 @@ fn restricted_command(command: Option<&Command>) -> Option<&'static str> {
             Some(McpCommand::Serve) => Some(AGENT),
             Some(McpCommand::Add(_) | McpCommand::Remove { .. } | McpCommand::Try { .. }) => Some(SETTINGS),
         },
-        Some(Command::Identity(command)) => {
+        Some(Command::Identity { command }) => {
             let shows = matches!(
                 command,
-                IdentityCommand::Show | IdentityCommand::List | IdentityCommand::Export { secret: false }
+                None | Some(
+                    IdentityCommand::Show | IdentityCommand::List | IdentityCommand::Export { secret: false }
+                )
             );
             (!shows).then_some(IDENTITY)
         }

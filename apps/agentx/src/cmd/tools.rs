@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::args::{AgentArgs, Global, ToolKindArg, ToolsCommand};
 use crate::cmd::untrusted_files::{not_trusted, untrusted_error};
 use crate::cmd::{agents, only_here, with_runtime};
-use crate::compose::CommandTarget;
+use crate::compose::{CommandTarget, TriedTool};
 use crate::console::Console;
 use crate::default_model::no_model;
 use crate::error::ChatError;
@@ -70,9 +70,11 @@ pub(crate) fn run(command: ToolsCommand, global: &Global, console: &mut Console)
                 }
                 let mut aside = ScriptOutput::new(console);
                 let hears = |event: &EnvironmentEvent| aside.hear(event);
+                let (settings, name) = (&loaded.settings, &*name);
+                let tool = TriedTool { settings, name };
                 let mut signals = Signals::listen()?;
                 let (outcome, stopped) = place
-                    .try_tool(&name, input, agent, yes, hears, &mut signals)
+                    .try_tool(tool, input, agent, yes, hears, &mut signals)
                     .await?;
                 aside.end();
                 let exit = report(&outcome, json, console)?;

@@ -1,6 +1,7 @@
 //! Reports an invalid command line, also to a program that reads results.
 
 use agentx::config::nearest;
+use agentx_chat::other_programs::{instead_of_nested, instead_of_word};
 use clap::CommandFactory as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
@@ -9,7 +10,6 @@ use crate::console::Console;
 use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::headless::result::RunResult;
-use crate::other_programs::{instead_of_nested, instead_of_word};
 use crate::render::wrapped_text::wrap_lines;
 
 /// Answers a command line that is a question (`--help`, `--version`) or a mistake.
@@ -37,7 +37,7 @@ pub(crate) fn answer(error: &clap::Error, console: &mut Console) -> Exit {
     let error = as_usage(error, &typed);
     if wants_result(&typed) {
         let result = RunResult::failed(error);
-        let _ = console.out_json(&result.to_json()).and_then(|()| console.flush());
+        let _ = console.out_json(&result.to_json(None)).and_then(|()| console.flush());
         if let Some(error) = &result.error {
             console.complain(error);
         }
@@ -222,7 +222,6 @@ mod tests {
             ("agentx show --last", "`agentx sessions list` shows the ids"),
             ("agentx replay --last", "`agentx sessions list` shows the ids"),
             ("agentx context", "`agentx sessions list` shows the ids"),
-            ("agentx sessions rm ses_1", "agentx sessions delete ID"),
             ("agentx config get model", "agentx config show"),
             ("agentx version", "agentx --version"),
         ] {

@@ -1,7 +1,8 @@
 //! Tools that a person tries outside of any session (`agentx tools run`), and what of them outlived its
 //! program.
 
-use agentx::runtime::ToolOutcome;
+use agentx::config::Settings;
+use agentx::runtime::{Runtime as _, ToolOutcome};
 use agentx::types::{AgentConfig, EnvironmentEvent};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -10,15 +11,22 @@ use super::{CommandTarget, LocalNode};
 use crate::console::Console;
 use crate::error::ChatError;
 use crate::exit::Exit;
+use crate::mcp_changes::tool_of_server;
 use crate::render::conversation::ended_commands_notice;
 use crate::signals::Signals;
+
+/// A tool by its name, and the settings that have its MCP server if it is of one.
+pub(crate) struct TriedTool<'a> {
+    pub(crate) settings: &'a Settings,
+    pub(crate) name: &'a str,
+}
 
 impl CommandTarget {
     /// Runs a tool of this machine outside of any session. What it says meanwhile goes to `hears`. A signal
     /// stops it, with all that it has started.
     pub(crate) async fn try_tool(
         &self,
-        name: &str,
+        TriedTool { settings, name }: TriedTool<'_>,
         input: Value,
         agent: AgentConfig,
         allows_asked: bool,
@@ -32,9 +40,20 @@ impl CommandTarget {
             ));
         };
         let stop = CancellationToken::new();
-        let call = node
-            .runtime
-            .try_tool(name, input, agent, allows_asked, stop.clone(), hears);
+        let foreign = tool_of_server(settings, &node.runtime.tools(), name);
+        let call = async {
+            let (runtime, stop) = (&node.runtime, stop.clone());
+            let Some((server, tool)) = foreign else {
+                return runtime
+                    .try_tool(name, input, agent, allows_asked, stop, hears)
+                    .await;
+            };
+            let outcome = runtime
+                .try_foreign_tool(tool, input, agent, allows_asked, stop, hears)
+                .await;
+            server.close().await;
+            outcome
+        };
         tokio::pin!(call);
         tokio::select! {
             outcome = &mut call => Ok((outcome, None)),

@@ -25,7 +25,7 @@ fn what_fills_the_window_and_what_rules_say_is_told() {
         "reserved for the answer",
         "\"messages\":[{\"role\":\"system\"",
         "/context takes `exact` or nothing, not `all`",
-        "ask: running a program needs your yes",
+        "ask: running a program needs your approval",
         "which call? for example /approvals test bash: rm -rf build",
     ] {
         assert!(ran.to_string().contains(what), "{what}\n{ran}");
@@ -151,7 +151,7 @@ fn a_change_is_shown_before_it_is_made_and_the_rule_is_narrowed_and_taken_back()
     chat.keys("replace hello with bye in notes.txt\r");
     chat.wait_for("-hello");
     chat.wait_for("+bye");
-    chat.wait_for("because changing a file needs your yes");
+    chat.wait_for("because changing a file needs your approval");
     chat.wait_for("(or write your own: `a PATTERN`)");
     chat.wait_for_last(question);
     chat.keys("a src/**\r");

@@ -29,7 +29,7 @@ fn the_row_says_who_decides_from_the_start_and_as_soon_as_that_changes() {
     chat.wait_for("from now on you are asked about calls that no rule covers");
     chat.wait_until_gone("auto-yes");
     chat.keys("run touch made\r");
-    chat.wait_for("because running a program needs your yes");
+    chat.wait_for("because running a program needs your approval");
     chat.wait_for_last(QUESTION);
     chat.keys("n\r");
     chat.wait_for_last(PROMPT);

@@ -32,6 +32,7 @@ mod misnamed;
 mod mistakes;
 mod model_lists;
 mod names_of_people;
+mod newcomer;
 mod only_a_person;
 mod other_programs;
 mod other_server;

@@ -489,3 +489,40 @@ fn what_is_served_is_known_called_and_refused_by_the_rules() {
     // ask nobody.
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "done\n"), "{ran}");
 }
+
+#[test]
+fn a_tool_of_a_server_is_run_like_any_other() {
+    let sandbox = sandbox("plain");
+    sandbox.run(&["mcp", "try", "made-up"]);
+    let ran = sandbox.run(&["tools", "run", "made-up__echo", r#"{"text": "hello"}"#]);
+    assert_eq!(ran.code, Some(0), "{ran}");
+    assert!(ran.stdout.contains("hello"), "{ran}");
+    let doctor = sandbox.run(&["doctor", "--offline"]);
+    assert!(doctor.stdout.contains("made-up known"), "{doctor}");
+}
+
+#[test]
+fn a_server_that_does_not_start_is_not_added_and_one_that_is_there_names_what_to_do() {
+    let sandbox = Sandbox::new();
+    let bad = ["mcp", "add", "bad", "--", "agentx-made-up-program"];
+    let ran = sandbox.run(&bad);
+    assert_eq!(ran.code, Some(1), "{ran}");
+    assert!(
+        ran.stderr.contains("it was not added") && !ran.stderr.contains("added bad"),
+        "{ran}"
+    );
+    let listed = sandbox.run(&["mcp", "list"]);
+    assert!(!listed.stdout.contains("bad"), "{listed}");
+    let kept = sandbox.run(&["mcp", "add", "--no-try", "bad", "--", "agentx-made-up-program"]);
+    assert_eq!(kept.code, Some(0), "{kept}");
+    let again = sandbox.run(&bad);
+    assert!(
+        again.stderr.contains("`agentx mcp remove bad`") && !again.stderr.contains("help run"),
+        "{again}"
+    );
+    let doctor = sandbox.run(&["doctor", "--offline"]);
+    assert!(
+        doctor.stdout.contains("bad configured") && doctor.stdout.contains("agentx mcp try bad"),
+        "{doctor}"
+    );
+}

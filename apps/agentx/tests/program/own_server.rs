@@ -251,6 +251,14 @@ fn what_nobody_knows_the_price_of_costs_a_question_mark() {
         let ran = sandbox.run(line);
         assert!(ran.stdout.contains("$?") && !ran.stdout.contains("$0"), "{ran}");
     }
+    let id = crate::rewind::id_of(&sandbox, 0);
+    for format in ["md", "html"] {
+        let ran = sandbox.run(&["sessions", "export", &id, "--format", format]);
+        assert!(
+            ran.stdout.contains(" out, $?") && !ran.stdout.contains("$0.0"),
+            "{ran}"
+        );
+    }
     let stats = sandbox.run(&["sessions", "stats", "--json"]);
     assert_eq!(stats.code, Some(0), "{stats}");
     let json = sandbox.run(&["usage", "--json"]);

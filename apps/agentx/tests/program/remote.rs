@@ -346,7 +346,7 @@ fn a_server_that_is_told_twice_ends_at_once() {
     use nix::sys::signal::Signal;
     let sandbox = Sandbox::new();
     let mut server = Running::start(sandbox.command(&["serve", "--listen", "127.0.0.1:0"]));
-    server.says("Ctrl-C ends it");
+    server.says("Ctrl-C stops it");
     server.signal(Signal::SIGTERM);
     let (status, _, err) = server.end();
     assert!(status.success(), "{status}: {err}");

@@ -149,7 +149,7 @@ fn the_list_is_right_after_a_crash_and_a_name_begins_nothing_again() {
         "{before}"
     );
     let listed = ok(sandbox.run(&["sessions", "list"]));
-    assert!(listed.stdout.contains("broke off"), "{listed}");
+    assert!(listed.stdout.contains("interrupted"), "{listed}");
     let id = raw_id(&sandbox);
     ok(sandbox.run(&["sessions", "rename", &id, "Sleeper"]));
     let after = info();

@@ -72,6 +72,9 @@ pub(super) fn unasked(
 pub(super) fn nobody_asked(config: &AgentConfig) -> &'static str {
     match config.rules_version {
         ..since::REFUSALS_SAY_WHY => "and nobody is there to be asked",
+        since::APPROVAL_IS_NAMED.. => {
+            "and nobody can be asked: there is no terminal, or the approval mode is `deny`"
+        }
         _ => "and in the approval mode `deny` nobody is asked",
     }
 }

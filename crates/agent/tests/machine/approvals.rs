@@ -261,7 +261,7 @@ fn a_refusal_names_the_approval_mode_or_the_read_only_folder() {
         session.sent()[2].clone()
     };
     let refused = told(ApprovalMode::Deny, &[], false);
-    let mode = "running a program needs a yes, and in the approval mode `deny` nobody is asked";
+    let mode = "running a program needs approval, and nobody can be asked: there is no terminal, or the approval mode is `deny`";
     assert!(refused.contains(mode), "{refused}");
     let denies = ["deny bash"];
     let refused = told(ApprovalMode::Auto, &denies, true);

@@ -47,7 +47,7 @@ fn a_question_says_what_the_nearest_rule_does_not_cover() {
             "a line with $(…), `…`, a redirection or a bracket needs a rule that quotes the whole line"
                 .into(),
         ),
-        ("make x", "running a program needs your yes".into()),
+        ("make x", "running a program needs your approval".into()),
     ] {
         assert_eq!(reason(&["allow bash: git *"], command), why, "{command}");
     }

@@ -95,6 +95,7 @@ impl Chat<'_> {
             Slash::Init => self.init().await,
             Slash::Config => Ok(self.configuration()),
             Slash::Doctor => self.doctor().await,
+            Slash::Mcp => Ok(self.mcp_servers()),
             Slash::Pin(wish) => self.pin(wish).await,
         }
     }
@@ -322,7 +323,7 @@ impl Chat<'_> {
     pub(super) fn who(&self) -> String {
         match self.connection.company.who() {
             Some(rows) => table(&rows, self.display.width()),
-            None => "you are alone with this session; `agentx serve` lets others in".to_owned(),
+            None => "you are alone with this session; `agentx serve` lets others join".to_owned(),
         }
     }
 

@@ -287,7 +287,7 @@ impl Chat<'_> {
             }
             error => match remedy(error, self.connection.lost.is_some()) {
                 Some(hint) => format!("error: {}\nhint: {hint}", visible(&error.to_string())),
-                None => error.render(),
+                None => error.render_at(self.place.address()),
             },
         };
         let text = self.display.style().bad(text.trim_end());

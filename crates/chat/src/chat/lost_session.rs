@@ -5,6 +5,7 @@ use agentx::runtime::{LogError, OpenRequest, RuntimeError};
 use agentx::types::ContentPart;
 use tokio::time::Instant;
 
+use super::server_wait::GAVE_UP;
 use super::{Chat, ChatInterface, ConversationSite};
 use crate::error::ChatError;
 use crate::session_opening;
@@ -143,6 +144,7 @@ fn is_later(error: &ChatError) -> bool {
     ];
     match error {
         ChatError::Runtime(RuntimeError::Unreachable { .. }) => true,
+        ChatError::Run { code, .. } => code == GAVE_UP,
         ChatError::Runtime(RuntimeError::Remote { code, .. }) => NO_ROOM.contains(&code.as_str()),
         _ => false,
     }

@@ -321,7 +321,7 @@ impl Participants {
 fn nobody() -> ChatError {
     ChatError::usage(
         "you are alone with this session",
-        "`agentx serve` lets others in; `agentx --connect URL` joins a server",
+        "`agentx serve` lets others join; `agentx --connect URL` joins a server",
     )
 }
 

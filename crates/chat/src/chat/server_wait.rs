@@ -17,6 +17,8 @@ use crate::terminal::TerminalInput;
 
 /// The time that an answer of this machine still has after the person has stopped waiting.
 const MOMENT: Duration = Duration::from_secs(1);
+/// The code of a wait that the person has ended.
+pub(super) const GAVE_UP: &str = "gave_up";
 /// Maximum number of inputs that are kept during a wait; the rest waits in the terminal.
 const KEPT: usize = 1024;
 
@@ -139,6 +141,9 @@ impl Chat<'_> {
                 }
                 input = self.composer.inputs.newest(), if keys => {
                     if is_enough(&input) {
+                        if !is_control(&input, 'c') {
+                            self.leaving = Some(Exit::Ok);
+                        }
                         return Err(gave_up());
                     }
                     if let Some(input) = self.typed_while_away(input)? {
@@ -155,19 +160,20 @@ impl Chat<'_> {
 
 /// Returns whether a person does not want to wait any longer.
 fn is_enough(input: &TerminalInput) -> bool {
-    let is_control = |key: &KeyEvent, letter| {
-        key.code == KeyCode::Char(letter) && key.modifiers.contains(KeyModifiers::CONTROL)
-    };
-    match input {
-        TerminalInput::Key(key) => is_control(key, 'c') || is_control(key, 'd'),
-        input => *input == TerminalInput::End,
-    }
+    is_control(input, 'c') || is_control(input, 'd') || *input == TerminalInput::End
+}
+
+/// Returns whether it is this letter with the control key.
+fn is_control(input: &TerminalInput, letter: char) -> bool {
+    let is_it =
+        |key: &KeyEvent| key.code == KeyCode::Char(letter) && key.modifiers.contains(KeyModifiers::CONTROL);
+    matches!(input, TerminalInput::Key(key) if is_it(key))
 }
 
 fn gave_up() -> ChatError {
     ChatError::Run {
         exit: Exit::Interrupted,
-        code: "gave_up".into(),
-        message: "no longer waiting for it; it may still happen".into(),
+        code: GAVE_UP.into(),
+        message: "no longer waiting for an answer; what was sent last may still arrive and be done".into(),
     }
 }

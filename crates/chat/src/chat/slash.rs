@@ -80,6 +80,8 @@ pub(crate) enum Slash {
     Config,
     /// Looks for problems, as `agentx doctor` does.
     Doctor,
+    /// Lists the MCP servers and their states.
+    Mcp,
     /// Pins an input, so that condensing leaves it as it is, or unpins it.
     Pin(PinWish),
 }
@@ -168,6 +170,7 @@ pub const NAMES: &[&str] = &[
     "export",
     "config",
     "doctor",
+    "mcp",
     "quit",
     "exit",
     "status",
@@ -205,8 +208,8 @@ pub(crate) fn parse(line: &str) -> Option<Result<Slash, String>> {
 }
 
 /// The commands that take no words. Words behind them are an error, so that none get lost.
-const TAKE_NOTHING: [&str; 10] = [
-    "clear", "config", "doctor", "init", "new", "retry", "sessions", "status", "todo", "who",
+const TAKE_NOTHING: [&str; 11] = [
+    "clear", "config", "doctor", "init", "mcp", "new", "retry", "sessions", "status", "todo", "who",
 ];
 
 fn command(name: &str, argument: &str) -> Result<Slash, String> {
@@ -250,6 +253,7 @@ fn command(name: &str, argument: &str) -> Result<Slash, String> {
         "init" => Slash::Init,
         "config" => Slash::Config,
         "doctor" => Slash::Doctor,
+        "mcp" => Slash::Mcp,
         "pin" | "unpin" => Slash::Pin(PinWish {
             number: number(name, argument)?,
             stays: name == "pin",

@@ -49,11 +49,11 @@ pub fn welcome(
             format!(
                 "{head}\n{}{}\n",
                 demo(", because no API key is set", style, width),
-                real(file)
+                real(file, width)
             )
         }
         WelcomeContext::Answered(file) if model.api == Api::Scripted && session.is_empty() => {
-            format!("{head}\n{}{}\n", answered(style, width), real(file))
+            format!("{head}\n{}{}\n", answered(style, width), real(file, width))
         }
         WelcomeContext::Demo if session.is_empty() => format!("{head}\n{}", demo("", style, width)),
         WelcomeContext::Here(_) | WelcomeContext::Answered(_) | WelcomeContext::Demo => format!(
@@ -63,7 +63,7 @@ pub fn welcome(
         WelcomeContext::Server(_) => format!(
             "{head}{}\n",
             style.dim(
-                "/help explains, /who shows who is there, Ctrl-C stops the agent, Ctrl-D leaves it at work"
+                "/help explains, /who shows who is there, Ctrl-C stops the agent, Ctrl-D leaves it running"
             )
         ),
     }
@@ -113,7 +113,20 @@ fn tilde_path(file: &Path) -> String {
 }
 
 /// Describes how to use a real model instead.
-fn real(file: &Path) -> String {
+fn real(file: &Path, width: usize) -> String {
+    if width < WIDEST {
+        return format!(
+            "{}\n  ANTHROPIC_API_KEY\n  OPENAI_API_KEY\n  OPENAI_BASE_URL (any compatible server)\n{}\n",
+            prose(
+                "To talk to a real model, set one of these and start again:",
+                width
+            ),
+            prose(
+                "or set a provider in the configuration (`agentx help settings`)",
+                width
+            )
+        );
+    }
     format!(
         "To talk to a real model, set a key and start again:\n\
          \x20 export ANTHROPIC_API_KEY=…     or OPENAI_API_KEY=…\n\

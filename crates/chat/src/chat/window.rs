@@ -48,7 +48,7 @@ impl Chat<'_> {
             }
         }
         let note = format!(
-            "the last request had {}: /context exact prints it to the byte",
+            "the last request was {}: /context exact prints it to the byte",
             units::bytes(u64::try_from(view.body.len()).unwrap_or(u64::MAX))
         );
         text.push_str(&self.display.style().dim(&note));

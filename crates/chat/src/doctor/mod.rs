@@ -103,6 +103,7 @@ pub async fn of_settings(loaded: &Loaded, offline: bool) -> Vec<DoctorCheck> {
     let has_model = model.level != Level::Bad;
     let mut checks = vec![model];
     checks.extend(setup::keys(settings));
+    checks.push(setup::mcp_servers(settings));
     // Without a model there is no server to check.
     if has_model || provider.is_some() {
         checks.push(reach::model(provider.as_ref(), offline).await);

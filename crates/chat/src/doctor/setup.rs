@@ -2,12 +2,15 @@
 
 use agentx::config::{Loaded, ProviderKey, ProviderSettings, SettingOrigin, Settings, Sourced};
 
+use agentx::mcp::McpServerState;
+
 use super::DoctorCheck;
 use crate::configuration::check_tools;
 use crate::default_model;
 use crate::demo::is_demo;
 use crate::error::ChatError;
 use crate::exit::Exit;
+use crate::mcp_changes;
 
 /// Checks whether the configuration can be read, and names what should be corrected.
 pub(super) fn configuration(loaded: Result<&Loaded, &ChatError>) -> DoctorCheck {
@@ -79,10 +82,7 @@ pub(super) async fn model(
     let mut settings = loaded.settings.clone();
     let own = default_model::own_server(&settings);
     if let Some(own) = own.as_ref().filter(|_| offline) {
-        let found = format!(
-            "none is set; the server of {} was not asked for its models",
-            own.name
-        );
+        let found = format!("not set; the server of {} was not asked for its models", own.name);
         return (DoctorCheck::ok(name, found), settings, Some(own.clone()));
     }
     match default_model::only_model(&settings).await {
@@ -97,7 +97,35 @@ pub(super) async fn model(
     (check, settings, provider)
 }
 
-/// The model that the settings name, or that is asked if they name none.
+/// The MCP servers, and how each of them stands.
+pub(super) fn mcp_servers(settings: &Settings) -> DoctorCheck {
+    let name = "MCP servers";
+    let servers = mcp_changes::servers(settings, &[]);
+    let (mut told, mut to_try) = (Vec::new(), None);
+    for environment in servers.iter() {
+        let server = &environment.server().name;
+        let state = McpServerState::of(&environment.known());
+        let why = match &state {
+            McpServerState::Failed(why) => format!(": {why}"),
+            _ => String::new(),
+        };
+        told.push(format!("{server} {}{why}", state.word()));
+        if matches!(state, McpServerState::Failed(_) | McpServerState::Configured) {
+            to_try.get_or_insert(server.clone());
+        }
+    }
+    match to_try {
+        Some(server) => DoctorCheck::warn(
+            name,
+            told.join("\n"),
+            format!("`agentx mcp try {server}` starts it once"),
+        ),
+        None if told.is_empty() => DoctorCheck::ok(name, "none is configured"),
+        None => DoctorCheck::ok(name, told.join("\n")),
+    }
+}
+
+/// The model that the settings name, or that is asked where they name none.
 fn named_model(settings: &Settings) -> (DoctorCheck, Option<ProviderSettings>) {
     let name = "model";
     let wanted = settings.model_or_default().value;
@@ -166,7 +194,7 @@ pub(super) fn keys(settings: &Settings) -> Vec<DoctorCheck> {
     there.sort();
     there.dedup();
     let found = if there.is_empty() {
-        "none is set".to_owned()
+        "no API key is set".to_owned()
     } else {
         there.join(", ")
     };

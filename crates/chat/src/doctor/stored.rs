@@ -159,7 +159,7 @@ fn clock(now: Timestamp, latest: Option<Timestamp>) -> DoctorCheck {
                 advice,
             )
         }
-        _ => DoctorCheck::ok(name, "not earlier than the latest event"),
+        _ => DoctorCheck::ok(name, "correct: no stored event is in the future"),
     }
 }
 

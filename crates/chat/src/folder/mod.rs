@@ -117,7 +117,7 @@ fn followed(brings: &FolderContents, said: &str) -> String {
         String::new()
     } else {
         format!(
-            "note: new or changed since you {said}, and followed: {}\n",
+            "note: these instructions are new or changed since you {said}; the agent follows them: {}\n",
             listed(&read)
         )
     }

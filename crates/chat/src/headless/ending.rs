@@ -18,11 +18,12 @@ use crate::render::units;
 use crate::render::written_call::{WRITTEN_CALL, is_written_call};
 use crate::run_failure::{CUT_OFF, EMPTY, exit_of};
 
-/// The messages of the agent about a call that it would have asked about; sessions of earlier programs have
-/// the first one.
-const NOBODY: [&str; 2] = [
+/// The messages of the agent about a call that it would have asked about; sessions of earlier programs have the
+/// first ones.
+const NOBODY: [&str; 3] = [
     "nobody is there to be asked",
     "in the approval mode `deny` nobody is asked",
+    "nobody can be asked: there is no terminal",
 ];
 
 /// The longest argument that a hint repeats.
@@ -101,6 +102,7 @@ impl RunOutcomeCollector {
     /// The run never began: its input was taken back.
     pub(crate) fn taken_back(&mut self) {
         self.result.status = Some(RunStatus::Interrupted);
+        self.finished = true;
     }
 
     /// Returns whether the run is over.
@@ -196,11 +198,15 @@ impl RunOutcomeCollector {
                 self.said("a limit of the run was reached"),
             ),
             (Some(RunStatus::Interrupted), signal) => stopped(signal.unwrap_or(Exit::Interrupted)),
-            (Some(_), _) => error(
-                exit_of(self.code("failed")),
-                self.code("failed"),
-                self.said("the run failed"),
-            ),
+            (Some(_), _) => {
+                let (exit, code) = (exit_of(self.code("failed")), self.code("failed").to_owned());
+                let message = self.said("the run failed").to_owned();
+                if self.partial.trim().is_empty() && !self.worked {
+                    ChatError::Unanswered { exit, code, message }
+                } else {
+                    ChatError::Run { exit, code, message }
+                }
+            }
             (None, Some(signal)) => stopped(signal),
             (None, None) => error(
                 Exit::Storage,

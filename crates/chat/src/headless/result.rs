@@ -95,8 +95,8 @@ impl RunResult {
         (!is_unknown).then(|| self.cost.as_usd())
     }
 
-    /// Returns the result as the JSON object that docs/PROTOCOL.md describes.
-    pub fn to_json(&self) -> Value {
+    /// Returns the result as the JSON object that docs/PROTOCOL.md describes; its hint names `server`, the address of the server.
+    pub fn to_json(&self, server: Option<&str>) -> Value {
         let status = match self.status {
             Some(status) => json!(status),
             None => json!("failed"),
@@ -132,7 +132,7 @@ impl RunResult {
             object["approval"] = json!("auto");
         }
         if let Some(error) = &self.error {
-            object["error"] = error.to_json();
+            object["error"] = error.to_json(server);
         }
         object
     }

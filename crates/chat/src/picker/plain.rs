@@ -74,7 +74,7 @@ fn listed(model: &PickerModel, width: usize) -> String {
         .map(|(i, entry)| {
             let mark = match model.mark(&entry.info) {
                 StatusMark::Elsewhere => "open",
-                StatusMark::BrokeOff => "broke off",
+                StatusMark::BrokeOff => "interrupted",
                 StatusMark::Asks => "needs approval",
                 StatusMark::Fork => "fork",
                 StatusMark::None => "",

@@ -9,7 +9,7 @@ use super::model::{PickerModel, StatusMark};
 use super::preview::Preview;
 use crate::demo::is_demo;
 use crate::render::clean::{clean, visible};
-use crate::render::sessions::status_of;
+use crate::render::sessions::{NO_TITLE, status_of};
 use crate::render::units;
 
 /// Minimum number of columns at which the preview stands beside the list.
@@ -289,11 +289,11 @@ fn footer(text: &str, frame: &PickerFrame) -> Row {
     Row::new(text, frame.theme.faint).cut(frame.columns)
 }
 
-/// Returns the title of a session, or its directory. A copy has the title of its original, so it also names
+/// Returns the title of a session. A copy has the title of its original, so it also names
 /// the event at which it was copied.
 pub(crate) fn title(info: &SessionInfo) -> String {
     let name = if info.title.is_empty() {
-        &info.workspace
+        NO_TITLE
     } else {
         &info.title
     };

@@ -114,12 +114,14 @@ pub fn plan(
             undone.inputs
         ));
     }
-    let is_amid = |input: &PastInput| input.seq == to_seq && input.amid;
-    if history.inputs().iter().any(is_amid) {
-        text.push_str("answer        the previous answer was still streaming when you sent that; the copy contains the part received by then\n");
+    let is_amid = |input: &&PastInput| input.seq == to_seq && input.amid;
+    match history.inputs().iter().find(is_amid) {
+        Some(input) if input.received => text.push_str("answer        the previous answer was still streaming when you sent that; the copy contains the part received by then\n"),
+        Some(_) => text.push_str("answer        the previous answer had not begun when you sent that; the copy does not contain it\n"),
+        None => {}
     }
     match files {
-        Ok(plan) if plan.files.is_empty() => text.push_str("files         no file differs\n"),
+        Ok(plan) if plan.files.is_empty() => text.push_str("files         nothing to restore\n"),
         Ok(plan) => {
             let (added, removed) = plan
                 .files
@@ -232,7 +234,7 @@ pub fn report(report: &RestoreReport, plan: &RestorePlan) -> String {
     };
     let lines = [line(&put_back, "put back"), line(&removed, "removed")];
     let mut text: String = lines.into_iter().flatten().collect();
-    if text.is_empty() {
+    if text.is_empty() && !plan.files.is_empty() {
         text.push_str("no files were restored\n");
     }
     if !report.directories.is_empty() {

@@ -14,6 +14,8 @@ use crate::demo::is_demo;
 const WIDE: usize = 120;
 /// The column of the count.
 const MESSAGES: usize = 3;
+/// The title of a session in which nothing was said.
+pub(crate) const NO_TITLE: &str = "untitled";
 /// The column of the folder, which is there if the sessions are of several folders.
 const FOLDER: usize = 6;
 
@@ -79,9 +81,9 @@ fn row_of(
     now: Timestamp,
 ) -> Vec<String> {
     let title = if info.title.is_empty() {
-        info.workspace.clone()
+        NO_TITLE
     } else {
-        info.title.clone()
+        &info.title
     };
     let fork = info
         .parent
@@ -101,7 +103,7 @@ fn row_of(
         units::cost_of(info.cost, &info.usage, !is_demo(&info.model)),
         visible(&info.model),
         visible(folder_name(&info.workspace)),
-        format!("{whose}{}{fork}", visible(&title)),
+        format!("{whose}{}{fork}", visible(title)),
     ]
 }
 
@@ -136,7 +138,7 @@ fn status_word(status: RunStatus) -> &'static str {
         S::TimedOut => "limit reached",
         S::Interrupted => "stopped",
         S::AwaitingApproval => "needs approval",
-        S::Pending | S::BuildingContext | S::AwaitingLlm | S::AwaitingTool | S::Stopping => "broke off",
+        S::Pending | S::BuildingContext | S::AwaitingLlm | S::AwaitingTool | S::Stopping => "interrupted",
     }
 }
 

@@ -28,7 +28,7 @@ pub fn table(rows: &[Vec<String>], width: usize) -> String {
         let mut line = String::new();
         for (c, cell) in row.iter().enumerate() {
             if c + 1 == columns {
-                line.push_str(&cut(cell, width.saturating_sub(used).max(LAST)));
+                line.push_str(&cut_at_word(cell, width.saturating_sub(used).max(LAST)));
             } else {
                 line.push_str(cell);
                 line.extend(std::iter::repeat_n(' ', widths[c] - cell.width() + 2));
@@ -113,6 +113,23 @@ fn push_rows(text: &mut String, words: &str, before: &str, width: usize) {
     }
     for row in Line::new(words, Default::default()).rows(width.saturating_sub(before.len()).max(1)) {
         text.push_str(&format!("{before}{}\n", Row::text(&row).trim_end()));
+    }
+}
+
+/// The number of columns that a cut at the end of a word may give up.
+const LONGEST_WORD: usize = 14;
+
+/// Cuts a text as [`cut`] does, behind a word if one ends near.
+fn cut_at_word(text: &str, width: usize) -> String {
+    let short = cut(text, width);
+    if short.width() == text.width() {
+        return short;
+    }
+    match short.rfind(' ') {
+        Some(at) if short[at..].width() <= LONGEST_WORD && at > 0 => {
+            format!("{} …", short[..at].trim_end())
+        }
+        _ => short,
     }
 }
 

@@ -376,7 +376,7 @@ impl TranscriptRenderer {
             _ => self.style.bad(&told(self.style.sign("■ failed", "failed"))),
         };
         self.aside(&line);
-        if let Some(hint) = hint_in_chat(exit, &code) {
+        if let Some(hint) = hint_in_chat(exit, &code, &message) {
             self.aside(&self.style.dim(&format!("hint: {hint}")));
         }
     }

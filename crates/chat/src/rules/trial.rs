@@ -158,10 +158,10 @@ mod tests {
         let error = call_of(&tools, "read: {\"pat\": \"x\"}").unwrap_err();
         assert!(
             error
-                .render()
+                .render_at(None)
                 .contains("unknown argument \"pat\": did you mean \"path\"?"),
             "{}",
-            error.render()
+            error.render_at(None)
         );
     }
 

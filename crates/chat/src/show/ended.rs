@@ -1,19 +1,20 @@
-//! Calls that have ended in a run that broke off before the others of the same answer had ended: their
-//! results are in no message.
+//! What a session has that is in no message: calls that have ended in a run that was interrupted before the others of the same answer
+//! had ended, and the part of an answer that came before the program was killed.
 
 use agentx::types::{ContentPart, RuntimeEvent, ToolCallId};
 
-use crate::render::clean::visible;
+use crate::render::clean::{clean, visible};
 use crate::render::style::Paint;
 use crate::render::units;
 
-/// Calls that have ended and whose results are in no message so far.
+/// Calls that have ended and whose results are in no message so far, and the words of an answer that has not ended.
 #[derive(Debug, Default)]
-pub(super) struct EndedCalls {
+pub(super) struct UnfinishedAnswer {
     calls: Vec<(ToolCallId, String)>,
+    words: String,
 }
 
-impl EndedCalls {
+impl UnfinishedAnswer {
     /// Takes an event.
     pub(super) fn event(&mut self, event: &RuntimeEvent, style: Paint) {
         let (id, sign, name, time) = match event {
@@ -26,6 +27,10 @@ impl EndedCalls {
                 &failed.name,
                 failed.duration_ms,
             ),
+            RuntimeEvent::MessageStart(_) | RuntimeEvent::AssistantMessageAdded(_) => {
+                return self.words.clear();
+            }
+            RuntimeEvent::TextDelta(delta) => return self.words.push_str(&delta.text),
             RuntimeEvent::ToolResultMessageAdded(added) => {
                 let is_in_it = |id: &ToolCallId| {
                     let mut parts = added.message.content.iter();
@@ -41,8 +46,13 @@ impl EndedCalls {
         self.calls.push((id.clone(), format!("  └ {sign} {told}\n")));
     }
 
-    /// A line for each call.
-    pub(super) fn text(&self) -> String {
-        self.calls.iter().map(|(_, line)| line.as_str()).collect()
+    /// A line for each call, and the words of the answer that has not ended.
+    pub(super) fn text(&self, style: Paint) -> String {
+        let mut text: String = self.calls.iter().map(|(_, line)| line.as_str()).collect();
+        if !self.words.trim().is_empty() {
+            text.push_str(&format!("{}\n", clean(self.words.trim_end())));
+            text.push_str(&style.warn("■ the rest of this answer was not received\n"));
+        }
+        text
     }
 }

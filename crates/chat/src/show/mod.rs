@@ -96,7 +96,7 @@ async fn whole(place: &Place, id: &SessionId, console: &mut Console) -> Result<(
     let (style, width) = (console.out_style(), console.terminal.width);
     let columns = console.terminal.output.then_some(width);
     let mut names = place.names_in(&runtime.info(id).await?);
-    let (mut voices, mut ended) = (PastSpeakers::default(), ended::EndedCalls::default());
+    let (mut voices, mut ended) = (PastSpeakers::default(), ended::UnfinishedAnswer::default());
     let (mut acts, mut written) = (ActsOfOthers::default(), Ok(()));
     each_fact(runtime, id, |fact, events| {
         if written.is_err() {
@@ -119,7 +119,7 @@ async fn whole(place: &Place, id: &SessionId, console: &mut Console) -> Result<(
     })
     .await?;
     written?;
-    console.out(&ended.text())?;
+    console.out(&ended.text(style))?;
     console.flush()
 }
 

@@ -36,6 +36,9 @@ pub struct PastInput {
     /// come by then.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub amid: bool,
+    /// Whether a part of that answer had come by then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub received: bool,
 }
 
 /// Something that was done and that going back does not undo.
@@ -87,6 +90,8 @@ pub struct SessionHistory {
     running: BTreeMap<ToolCallId, RunningCall>,
     /// Whether the model of the root is asked.
     asks: bool,
+    /// Whether its answer has begun with words.
+    received: bool,
     last_seq: u64,
 }
 
@@ -101,6 +106,11 @@ impl SessionHistory {
                 E::StreamStart(_) => true,
                 E::StreamEnd(_) | E::Interrupted(_) | E::ErrorOccurred(_) => false,
                 _ => self.asks,
+            };
+            self.received = match &fact.event {
+                E::StreamStart(_) | E::StreamEnd(_) => false,
+                E::TextChunk(_) => true,
+                _ => self.received,
             };
         }
         match &fact.event {
@@ -127,6 +137,7 @@ impl SessionHistory {
                         at: fact.at,
                         texts: texts.map(str::to_owned).collect(),
                         amid: self.is_at_work(),
+                        received: self.asks && self.received,
                     });
                 }
             }

@@ -1,6 +1,6 @@
 //! Texts that both forms of a transcript share.
 
-use agentx_types::{ContentPart, Role};
+use agentx_types::{ContentPart, Role, Usage};
 use serde_json::{Map, Value};
 
 use super::{Transcript, TranscriptEntry, time_of};
@@ -31,12 +31,17 @@ pub(super) fn summary(transcript: &Transcript) -> Vec<(&'static str, String)> {
     }
     let usage = &transcript.usage;
     let read = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens;
+    // Models that were asked and cost nothing have no known price; those of the offline demo are free.
+    let is_free = ["scripted", "demo"].contains(&transcript.model.as_str());
+    let has_no_price = transcript.cost_usd == 0.0 && *usage != Usage::default() && !is_free;
+    let cost = if has_no_price {
+        "$?".to_owned()
+    } else {
+        format!("${:.4}", transcript.cost_usd)
+    };
     lines.push((
         "tokens",
-        format!(
-            "{read} in, {} out, ${:.4}",
-            usage.output_tokens, transcript.cost_usd
-        ),
+        format!("{read} in, {} out, {cost}", usage.output_tokens),
     ));
     lines.retain(|(_, value)| !value.is_empty());
     lines

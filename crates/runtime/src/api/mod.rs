@@ -77,10 +77,10 @@ pub trait Runtime: Send + Sync {
     /// Returns an error if there is none.
     fn info(&self, session: &SessionId) -> BoxFuture<'_, Result<SessionInfo, RuntimeError>>;
 
-    /// The one session whose id begins with `prefix`.
+    /// The one session whose id begins with `prefix`, with or without `ses_`.
     ///
     /// # Errors
-    /// Returns an error if there is none, or more than one.
+    /// Returns an error if there is none, more than one, or the prefix is too short to name one ([`names_session`]).
     fn resolve(&self, prefix: &str) -> BoxFuture<'_, Result<SessionId, RuntimeError>>;
 
     /// A new session that has everything of another up to `at_seq` (default: its last event).
@@ -278,4 +278,15 @@ pub trait Runtime: Send + Sync {
     /// Returns [`RuntimeError::UnknownAgent`] if no file describes the agent, and [`RuntimeError::BadAgent`]
     /// if its files have mistakes.
     fn agent(&self, wanted: &NamedAgent) -> BoxFuture<'_, Result<AgentConfig, RuntimeError>>;
+}
+
+/// The number of characters behind `ses_` from which the beginning of an id names a session.
+const SHORTEST_PREFIX: usize = 4;
+
+/// Returns whether `prefix`, with which this id begins, is long enough to name it: all of it, or 4 characters behind
+/// `ses_`. A single letter would name the only session by accident.
+pub fn names_session(prefix: &str, id: &SessionId) -> bool {
+    let own = |text: &str| text.strip_prefix(SessionId::PREFIX).unwrap_or(text).to_owned();
+    let (given, whole) = (own(prefix), own(id.as_str()));
+    given == whole || given.chars().count() >= SHORTEST_PREFIX
 }

@@ -1,6 +1,6 @@
 //! Finds sessions by words of their messages, or by the beginning of their id.
 
-use agentx_runtime::{LogError, Runtime as _, RuntimeError, SearchHit, SessionQuery};
+use agentx_runtime::{LogError, Runtime as _, RuntimeError, SearchHit, SessionQuery, names_session};
 use agentx_types::SessionId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -73,7 +73,7 @@ pub(crate) async fn resolve(
     }
     match found.as_slice() {
         [] => Err(LogError::NotFound(prefix).into()),
-        [one] => Ok(JsonResponse(Resolved {
+        [one] if names_session(&prefix, one) => Ok(JsonResponse(Resolved {
             session_id: one.clone(),
         })),
         many => Err(RuntimeError::Ambiguous {

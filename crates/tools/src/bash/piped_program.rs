@@ -1,4 +1,4 @@
-//! A program that somebody talks to through its pipes for as long as both live, such as a server of tools.
+//! A program that somebody talks to through its pipes for as long as both live, such as an MCP server.
 //!
 //! It is marked and ended as a command is: its process group, what left the group, and what it left behind.
 //! It also ends when this process is killed (`kill -9`) and can do nothing any more: a small shell waits at

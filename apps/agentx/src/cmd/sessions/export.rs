@@ -21,6 +21,8 @@ use crate::render::{conversation, units};
 const AGAIN: &str =
     "export it again on the machine it came from: agentx sessions export ID --format json -o FILE";
 
+const READS: &str = "it reads the output of: agentx sessions export ID --format json -o FILE";
+
 /// Writes a session down.
 pub(crate) async fn export(
     runtime: &dyn Runtime,
@@ -104,8 +106,6 @@ fn read(file: &Path) -> Result<String, ChatError> {
     } else {
         open_named(file).and_then(|mut file| file.read_to_string(&mut text))
     };
-    done.map(|_| text).map_err(|error| ChatError::File {
-        path: file.display().to_string(),
-        what: error.to_string(),
-    })
+    done.map(|_| text)
+        .map_err(|error| ChatError::usage(format!("{}: {error}", file.display()), READS))
 }

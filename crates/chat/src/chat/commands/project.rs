@@ -1,5 +1,5 @@
-//! `/init`, `/export`, `/config` and `/doctor`: the project's instructions, the session as a file, the
-//! settings, and what is wrong.
+//! `/init`, `/export`, `/config`, `/mcp` and `/doctor`: the project's instructions, the session as a file, the settings, the MCP
+//! servers, and what is wrong.
 
 use std::path::{Path, PathBuf};
 
@@ -9,6 +9,7 @@ use crate::configuration::{self, SettingsShown};
 use crate::doctor;
 use crate::error::ChatError;
 use crate::export::{self, SessionFileFormat};
+use crate::{mcp_changes, mcp_servers};
 
 /// Maximum number of names that an export tries if files of earlier ones exist.
 const MOST_NAMES: usize = 100;
@@ -83,6 +84,20 @@ impl Chat<'_> {
             }
         });
         text
+    }
+
+    /// Runs `/mcp`.
+    pub(super) fn mcp_servers(&self) -> String {
+        if self.place.remote().is_some() {
+            return "the MCP servers are those of the server; `agentx mcp` on its machine lists them"
+                .to_owned();
+        }
+        let servers = mcp_changes::servers(self.settings, &[]);
+        if servers.iter().next().is_none() {
+            return format!("there are no MCP servers; {}", mcp_servers::HOW_TO_ADD);
+        }
+        let list = mcp_servers::table_of(&servers, self.display.width());
+        format!("{list}`agentx mcp show NAME` shows the tools of one, `agentx mcp try NAME` starts it once")
     }
 
     /// Runs `/doctor`.

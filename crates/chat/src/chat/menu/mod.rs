@@ -169,6 +169,10 @@ impl Menu {
             KeyCode::Esc => {
                 let request = open.request.clone();
                 self.close(&request);
+                // Of a command whose list was all that was wanted, nothing stays in the line.
+                if request.written.is_empty() && request.from > 1 && before.starts_with('/') {
+                    return MenuStep::Complete(0, String::new());
+                }
                 return if has_vi { MenuStep::Pass } else { MenuStep::Stay };
             }
             _ => return MenuStep::Pass,

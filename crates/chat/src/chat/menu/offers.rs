@@ -12,6 +12,7 @@ use crate::chat::commands::effort::LEVELS;
 use crate::chat::slash::{NAMES, about};
 use crate::chat::{Chat, ChatInterface};
 use crate::error::ChatError;
+use crate::models::variable_of;
 use crate::render::clean::visible;
 use crate::render::units;
 use crate::terminal::TerminalInput;
@@ -339,7 +340,7 @@ fn approval_modes() -> Vec<MenuItem> {
 /// Describes a model: why it cannot be used, or what it takes.
 fn about_model(info: &ModelInfo, is_current: bool) -> String {
     if let Some(missing) = &info.missing {
-        return visible(missing);
+        return format!("needs {}", visible(variable_of(missing)));
     }
     let spec = &info.spec;
     let now = if is_current { "now · " } else { "" };

@@ -171,6 +171,22 @@ fn escape_closes_it_for_as_long_as_the_same_part_is_written() {
 }
 
 #[test]
+fn escape_from_the_list_of_a_command_leaves_an_empty_line() {
+    let key = KeyEvent::new(KeyCode::Esc, KeyModifiers::NONE);
+    for command in ["/model ", "/effort "] {
+        let mut list = menu(command, &[("some", "")]);
+        let cleared = MenuStep::Complete(0, String::new());
+        assert_eq!(list.key(&key, command, false), cleared, "{command}");
+    }
+    let mut begun = menu("/model op", &[("opus", "")]);
+    assert_eq!(
+        begun.key(&key, "/model op", false),
+        MenuStep::Stay,
+        "words were typed"
+    );
+}
+
+#[test]
 fn what_is_found_later_leaves_the_choice_where_it_is() {
     let mut list = menu("see @a", &[("ab.txt", ""), ("ac.txt", "")]);
     press(&mut list, KeyCode::Down, "see @a");

@@ -56,8 +56,8 @@ pub const FOREIGN_COMMANDS: &ForeignCommands = &[
     ),
     (&["tools", "skills"], "`agentx tools` lists the tools"),
     (
-        &["mcp", "plugin", "plugins"],
-        "servers of tools are listed with `agentx mcp list` and added with `agentx mcp add`; plugins are not supported",
+        &["plugin", "plugins"],
+        "MCP servers are listed with /mcp and added with `agentx mcp add`; plugins are not supported",
     ),
     (
         &["cd", "pwd"],

@@ -22,6 +22,7 @@ impl Slash {
             | Self::Effort(None)
             | Self::Config
             | Self::Doctor
+            | Self::Mcp
             | Self::Wheel(WheelCommand::Know)
             | Self::Queue(QueueWish::List)
             | Self::Approvals(Rules::List | Rules::Test(_)) => true,

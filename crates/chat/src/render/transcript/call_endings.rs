@@ -15,8 +15,11 @@ const NOT_RUN_FOR: &str = "not run: ";
 const BY_PERSON: [&str; 2] = ["The person refused this call.", "They say: "];
 /// The beginning of the reason of a call that a rule or the approval mode refused.
 const NOT_ALLOWED: &str = "Not allowed: ";
-/// The reason of a call that the approval mode refused.
-const MODE_DENY: &str = "in the approval mode `deny` nobody is asked";
+/// The reasons of a call that the approval mode refused, in sessions of now and of earlier programs.
+const MODE_DENY: [&str; 2] = [
+    "nobody can be asked: there is no terminal, or the approval mode is `deny`",
+    "in the approval mode `deny` nobody is asked",
+];
 
 impl TranscriptRenderer {
     /// Says of calls that are refused that there is no terminal to ask on: that the session was told to
@@ -46,13 +49,17 @@ impl TranscriptRenderer {
                 format!("{word}: {}", visible(note))
             };
         }
-        let error = if self.is_alone {
-            &*error.replace(MODE_DENY, "there is no terminal to ask on")
+        let is_of_mode = MODE_DENY.iter().any(|why| error.contains(why));
+        let told = if self.is_alone {
+            "there is no terminal to ask on"
         } else {
-            error
+            MODE_DENY[1]
         };
+        let error = &*MODE_DENY
+            .iter()
+            .fold(error.to_owned(), |error, why| error.replace(why, told));
         // In a chat the mode can be changed at once.
-        let remedy = if self.costs && error.contains(MODE_DENY) {
+        let remedy = if self.costs && is_of_mode {
             " `/approve-mode ask` changes that."
         } else {
             ""

@@ -1,0 +1,138 @@
+//! Words that people know from Claude Code, Codex, Gemini CLI, aider and the like, and what does the same here: an error names it.
+
+use crate::chat::slash::ForeignCommands as Table;
+
+/// Flags and commands of other programs, each with a hint.
+pub const COMMAND_LINE: &Table = &[
+    (
+        &[
+            "-p",
+            "--print",
+            "--prompt",
+            "-e",
+            "-i",
+            "--message",
+            "exec",
+            "ask",
+            "prompt",
+            "print",
+        ],
+        "to run one prompt and get the answer: agentx run \"PROMPT\"",
+    ),
+    (
+        &["-r", "--resume", "--last", "continue"],
+        "to continue the latest session here: agentx resume --last, or without a terminal: agentx run --last \
+         \"PROMPT\"; `agentx resume` lists sessions",
+    ),
+    (
+        &[
+            "--dangerously-skip-permissions",
+            "--allow-dangerously-skip-permissions",
+            "--dangerously-bypass-approvals-and-sandbox",
+            "--full-auto",
+            "--yolo",
+            "--yes-always",
+            "--auto-approve",
+        ],
+        "use --yes to allow every call that no rule denies, or `agentx approvals add` to allow single commands",
+    ),
+    (
+        &["--permission-mode", "--ask-for-approval", "--approval-mode", "-a"],
+        "use --approve ask, auto or deny to choose who decides about calls that no rule covers",
+    ),
+    (
+        &[
+            "--allowedTools",
+            "--allowed-tools",
+            "--disallowedTools",
+            "--disallowed-tools",
+            "--tools",
+            "permissions",
+        ],
+        "`agentx approvals add` adds a rule that allows or denies calls; tools.disabled in the configuration removes tools",
+    ),
+    (
+        &["-s", "--sandbox"],
+        "AgentX has no sandbox; to forbid all changes and commands in a folder: agentx config trust --read-only",
+    ),
+    (
+        &["login", "logout", "auth", "setup", "setup-token", "configure"],
+        "AgentX has no login: it reads API keys from environment variables, such as ANTHROPIC_API_KEY; `agentx doctor` shows what is missing",
+    ),
+    (
+        &["init"],
+        "project instructions belong in AGENTS.md; to have the agent write one: agentx run \"write an AGENTS.md for this project\"",
+    ),
+    (&["new"], "`agentx` without a command starts a new session"),
+    (
+        &["ls", "list", "history"],
+        "to list sessions: agentx sessions list",
+    ),
+    (
+        &["export", "share"],
+        "to export a session: agentx sessions export",
+    ),
+    (&["cost", "stats"], "to see tokens and cost: agentx usage"),
+    (
+        &["web"],
+        "`agentx serve` shares sessions over the network, and serves a web page",
+    ),
+    (&["-v", "version"], "to print the version: agentx --version"),
+    (
+        &["--cd", "-C", "--dir"],
+        "use --cwd DIR to work in another directory",
+    ),
+    (
+        &["--system-prompt", "--append-system-prompt"],
+        "use --system TEXT to replace the system prompt",
+    ),
+    (
+        &["--max-turns"],
+        "use --max-iterations N to limit the tool rounds of a run",
+    ),
+    (
+        &["--max-budget-usd"],
+        "use --max-cost USD to limit the cost of a run",
+    ),
+    (
+        &["--output-last-message"],
+        "`agentx run` prints only the answer to standard output, so it can be redirected",
+    ),
+    (
+        &["--verbose", "--debug"],
+        "log_level in the configuration sets how much is logged",
+    ),
+    (
+        &["plugin", "plugins"],
+        "plugins are not supported; add an MCP server with `agentx mcp add`, or write a tool of your own: `agentx tools new`",
+    ),
+    (
+        &["--add-dir"],
+        "to let the agent read or write elsewhere, add a rule: agentx approvals add allow read --path '/DIR/**'",
+    ),
+    (
+        &["update", "upgrade"],
+        "AgentX does not update itself; install the new version the way you installed this one",
+    ),
+];
+
+/// Returns the hint for a word of a command line that another program has.
+pub fn instead_of_word(word: &str) -> Option<&'static str> {
+    find(COMMAND_LINE, word.split('=').next().unwrap_or(word))
+}
+
+/// Returns the hint for a subcommand of `agentx COMMAND` that another program has.
+pub fn instead_of_nested(command: &str, word: &str) -> Option<&'static str> {
+    Some(match (command, word) {
+        ("sessions", "remove") => "to delete a session: agentx sessions delete ID",
+        ("sessions", "resume" | "open") => "to continue a session: agentx resume ID",
+        ("config", "get" | "list") => "to see every setting and where it comes from: agentx config show",
+        ("approvals", "delete") => "to remove a rule: agentx approvals remove N",
+        _ => return None,
+    })
+}
+
+fn find(table: &Table, word: &str) -> Option<&'static str> {
+    let row = table.iter().find(|(words, _)| words.contains(&word));
+    row.map(|(_, hint)| *hint)
+}
