@@ -313,7 +313,7 @@ payloads! {
     }
     /// A transport is up.
     Connected {
-        /// To where, without secrets.
+        /// The address, without secrets.
         endpoint: String,
     }
     /// A transport is down.
