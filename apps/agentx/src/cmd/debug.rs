@@ -12,7 +12,6 @@ use crate::console::Console;
 use crate::error::ChatError;
 use crate::exit::Exit;
 
-/// The largest body that is read.
 const MAX_BYTES: u64 = 256 << 20;
 
 pub(crate) fn run(command: &DebugCommand, console: &mut Console) -> Result<Exit, ChatError> {

@@ -14,7 +14,6 @@ use crate::error::ChatError;
 use crate::export::{self, SessionFileFormat};
 use crate::render::{conversation, units};
 
-/// The hint about a damaged or incomplete file.
 const AGAIN: &str =
     "export it again on the machine it came from: agentx sessions export ID --format json -o FILE";
 
