@@ -65,7 +65,7 @@ export type ContentPart =
 export interface ProviderData {
   /** The API that it belongs to, for example `anthropic`. */
   api: string;
-  /** The model that was asked when it came, where that is known. */
+  /** The model that was asked when it came, if that is known. */
   model?: string | null;
   /** The data as it arrived. */
   data: unknown;
@@ -218,11 +218,11 @@ export interface InterruptFrame {
   wheel_epoch?: number | null;
 }
 
-/** Wants the events of a session from a point on. */
+/** Subscribes to the events of a session from a point on. */
 export interface Subscribe {
   /** The session. Each connection has at most one subscription per session. */
   session_id: SessionId;
-  /** After which event; 0 for all. */
+  /** The `seq` after which events are sent; 0 for all. */
   after_seq?: number;
   /** The kind of events. */
   view?: WireView;
@@ -241,13 +241,13 @@ export type AgentStateId = string;
 /** The medium of an agent's output stream. On the wire it is its name. */
 export type Medium = string;
 
-/** Wants them no more. */
+/** Ends a subscription. */
 export interface Unsubscribe {
   /** The session. */
   session_id: SessionId;
 }
 
-/** Wants something with the wheel. */
+/** Requests a change of the wheel. */
 export interface WheelFrame {
   /** The session. */
   session_id: SessionId;
@@ -273,7 +273,7 @@ export interface Seat {
 /** The owner of a session. One owner never sees another's data. */
 export type OwnerId = string;
 
-/** Wants a sign of life. */
+/** Asks for a sign of life. */
 export type Ping = Record<string, never>;
 
 export type ServerNotice =
@@ -347,7 +347,7 @@ export interface Problem {
 
 /** A subscription began. */
 export interface Subscribed {
-  /** To which session. */
+  /** The session. */
   session_id: SessionId;
   /** In which view. */
   view: WireView;
@@ -437,7 +437,7 @@ export interface HeartbeatNotice {
 
 /** The progress of a subscription. */
 export interface Seen {
-  /** To which session. */
+  /** The session. */
   session_id: SessionId;
   /** All selected events up to this one have been sent. */
   seq: number;
@@ -545,10 +545,7 @@ export interface UserMessage {
   idempotency_key?: string | null;
   /** The person, if not the session's owner. */
   by?: OwnerId | null;
-  /**
-   * The schema of the answer to it, if it is one that opens a run; one that joins a run changes
-   * nothing there.
-   */
+  /** The schema of the answer to it, if it is one that opens a run; one that joins a run changes nothing there. */
   answer_schema?: AnswerSchema | null;
 }
 
@@ -594,8 +591,8 @@ export interface Approval {
   /** The person, if not the session's owner. */
   by?: OwnerId | null;
   /**
-   * Whether they may not speak for the operator of the server: then it allows nothing that the
-   * server's settings ask about, and keeps no rule.
+   * Whether they may not speak for the operator of the server: then it allows nothing that the server's settings ask about, and
+   * keeps no rule.
    */
   limited?: boolean;
 }
@@ -622,13 +619,13 @@ export interface StreamStart {
 
 /** Words of the answer. */
 export interface TextChunk {
-  /** The text as it arrived. */
+  /** As they came. */
   text: string;
 }
 
 /** Words of the model's reasoning. */
 export interface ThinkingChunk {
-  /** The text as it arrived. */
+  /** As they came. */
   text: string;
 }
 
@@ -677,7 +674,7 @@ export interface ProviderPart {
   api: string;
   /** Whether it belongs to the part before it; else it is a part of its own. */
   attach: boolean;
-  /** The data as it arrived. */
+  /** As it came. */
   data: unknown;
 }
 
@@ -723,10 +720,7 @@ export type NanoUsd = number;
 export interface ModelFellBack {
   /** The model that answers from here on, as the provider names it. */
   model: string;
-  /**
-   * The prices; absent if the catalog does not know the model, and then the requested model's prices
-   * apply.
-   */
+  /** Its prices; absent if the catalog does not know it, and then the requested model's prices apply. */
   prices?: Prices | null;
 }
 
@@ -762,8 +756,8 @@ export interface LongPrices {
 }
 
 /**
- * A model did not answer, and the agent has others for that case: the next of them is asked from here
- * on, until the run ends. The envelope's `cause` is the action by which the agent wanted it.
+ * A model did not answer, and the agent has others for that case: the next of them is asked from here on,
+ * until the run ends. The envelope's `cause` is the action by which the agent wanted it.
  */
 export interface FallbackAsked {
   /** The model that did not answer, as `provider/id`. */
@@ -787,17 +781,11 @@ export interface StreamEnd {
 /** The reason why a model stopped. */
 export type StopReason = "end_turn" | "tool_use" | "max_tokens" | "stop_sequence" | "pause_turn" | "refusal" | "context_window" | "broken" | "interrupted" | "other";
 
-/**
- * An answer was held against the schema of the run's answer. The envelope's `cause` is the action that
- * wanted it.
- */
+/** An answer was held against the schema of the run's answer. The envelope's `cause` is the action that wanted it. */
 export interface AnswerChecked {
   /** The number of the answer in its run, from 1. */
   attempt: number;
-  /**
-   * The violations, in the validator's words, at most 5 and each with its place; empty if there are
-   * none.
-   */
+  /** What does not fit, in the validator's words, at most 5 and each with its place; none if it fits. */
   problems?: string[];
 }
 
@@ -1027,22 +1015,16 @@ export interface ToolResult {
   is_error: boolean;
   /** The outcome. */
   status: ToolStatus;
-  /**
-   * For people and programs, not for the model: exit code, diff, the blob with the whole output, the
-   * file as it was.
-   */
+  /** For people and programs, not for the model: exit code, diff, the blob with the whole output, the file as it was. */
   details?: unknown;
 }
 
 /** The outcome of a tool call. */
 export type ToolStatus = "success" | "failed" | "invalid" | "denied" | "refused" | "timed_out" | "interrupted" | "unknown";
 
-/**
- * A command that a call left running in the background has ended by itself. The envelope's `cause` is
- * the call's action.
- */
+/** A command that a call left running in the background has ended by itself. The envelope's `cause` is the call's action. */
 export interface JobEnded {
-  /** The job's name in the session, by which the model asks for its output. */
+  /** Its name in the session, by which the model asks for its output. */
   job: string;
   /** The command line, cut where it is long. */
   command: string;
@@ -1077,7 +1059,7 @@ export interface Disconnected {
   endpoint: string;
   /** The reason. */
   reason?: string | null;
-  /** Milliseconds until it is tried again; `None` if it is not. */
+  /** Milliseconds until it is tried again; `None` where it is not. */
   retry_in_ms?: number | null;
 }
 
@@ -1181,8 +1163,8 @@ export interface ModelSpec {
   /** The input media besides text; `None` if unknown. */
   input?: InputMedium[] | null;
   /**
-   * The origin (`scheme://host[:port]`) of the server that is asked, where that is not the provider's own.
-   * It is never connected to: a request is refused where the provider is at another address by then.
+   * The origin (`scheme://host[:port]`) of the server that is asked, if that is not the provider's own. It
+   * is never connected to: a request is refused if the provider is at another address by then.
    */
   server?: string | null;
 }
@@ -1379,14 +1361,11 @@ export interface WriterAttached {
   epoch: number;
   /** The program, with its version. */
   program: string;
-  /** The process id. */
+  /** Its process id. */
   process: number;
   /** Programs left running by the previous process and ended by this one. */
   ended?: LeftRunning[];
-  /**
-   * Whether it is a server: then the next server continues with what this one was at when it was
-   * killed, without being asked.
-   */
+  /** Whether it is a server: then the next server continues with what this one was at when it was killed, without being asked. */
   serves?: boolean;
 }
 
@@ -1761,7 +1740,7 @@ export interface ToolCompleted {
   tool_call_id: ToolCallId;
   /** The tool's name. */
   name: string;
-  /** Milliseconds that it ran; 0 where it never ran. */
+  /** Milliseconds that it ran; 0 if it never ran. */
   duration_ms: number;
   /** For people and programs: exit code, diff, … */
   details?: unknown;
@@ -1777,7 +1756,7 @@ export interface ToolFailed {
   status: ToolStatus;
   /** The beginning of the text for the model. */
   error: string;
-  /** Milliseconds that it ran; 0 where it never ran. */
+  /** Milliseconds that it ran; 0 if it never ran. */
   duration_ms: number;
   /** For people and programs. */
   details?: unknown;
@@ -1823,7 +1802,7 @@ export interface ConversationRevised {
 
 /** An input is taken up. */
 export interface ConversationStart {
-  /** The input, where a person gave it. */
+  /** The input, if a person gave it. */
   message_id: MessageId;
 }
 
@@ -2050,11 +2029,11 @@ export interface ApprovalSettled {
 export interface Chunk {
   /** The medium. */
   medium: Medium;
-  /** The piece; where a script emitted something else than words, its JSON text. */
+  /** The piece; if a script emitted something else than words, its JSON text. */
   text: string;
   /** The value that a script emitted, if it is more than text. */
   data?: unknown;
-  /** The call whose tool says it; absent where the agent itself does. */
+  /** The call whose tool says it; absent if the agent itself does. */
   tool_call_id?: ToolCallId | null;
 }
 

@@ -105,7 +105,8 @@ fn block_type(line: &str) -> Option<&str> {
     let path = named
         .split(|c: char| !c.is_alphanumeric() && c != '_' && c != ':')
         .next()?;
-    path.rsplit("::").next().filter(|name| !name.is_empty())
+    let name = path.rsplit("::").next()?.trim_end_matches(':');
+    (!name.is_empty()).then_some(name)
 }
 
 /// The text behind generics whose `<` has been read.

@@ -142,7 +142,7 @@ pub(crate) enum Command {
     Resume(ResumeArgs),
     /// Watch a session that somebody else drives, live
     Watch(WatchArgs),
-    /// Copy a session, complete or up to an event, to try something else
+    /// Copy a session, whole or up to an event, to try something else
     Fork(ForkArgs),
     /// Rewind to before an input: the conversation in a copy, files in place
     Rewind(RewindArgs),

@@ -35,7 +35,7 @@ pub trait Files {
 /// The reason why a file was not read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileFault {
-    /// There is none.
+    /// The file does not exist.
     Missing,
     /// The file is a link that leads out of the root.
     Escapes,

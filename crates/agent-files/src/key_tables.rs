@@ -25,7 +25,7 @@ pub(crate) struct MappingShape {
     pub(crate) open: bool,
 }
 
-/// To what a reference leads.
+/// The target of a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RefKind {

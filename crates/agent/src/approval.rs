@@ -1,16 +1,9 @@
 //! Decides about tool calls. The log has the rules and the calls, so it can answer what another rule would
 //! have done.
 //!
-//! The first of these that applies decides:
-//!
-//! 1. calls that no rule can allow (the program's own files, the loss of a system or a home);
-//! 2. `deny` rules;
-//! 3. calls that are asked about each time;
-//! 4. `ask` rules, and calls that may hide from a rule;
-//! 5. `allow` rules;
-//! 6. the defaults;
-//! 7. the approval mode.
-//!
+//! The first that applies decides: calls that no rule can allow (the program's own files, the loss of a
+//! system or a home); `deny` rules; calls that are asked about each time; `ask` rules, and calls that may hide
+//! from a rule; `allow` rules; the defaults; the approval mode.
 //! It looks at text alone (note 007): the tool finds out where a path leads, and calls
 //! [`refused_where_it_leads`]. Everything is a function of the logged configuration and the call, at the
 //! version of the rules that the session uses.

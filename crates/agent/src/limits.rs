@@ -23,7 +23,7 @@ pub(crate) struct RunSpending {
 pub(crate) struct ReachedLimit {
     /// Stable, for programs.
     pub(crate) code: &'static str,
-    /// For people and the model.
+    /// The message for people and the model.
     pub(crate) message: String,
 }
 

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{AgentError, AgentHandle, Answer, Answering};
 
-/// Something that is about to be asked. Await it for the [`Answer`], or [stream](Ask::stream) it.
+/// A question that is about to be asked. Await it for the [`Answer`], or [stream](Ask::stream) it.
 ///
 /// Whoever stops waiting stops the run, with its model call, its tools and the agents that it made, unless it
 /// waits for a decision: then it continues waiting.

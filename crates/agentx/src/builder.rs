@@ -1,4 +1,4 @@
-//! From a sentence to an agent that one can talk to.
+//! Builds an agent from a sentence.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -233,8 +233,8 @@ impl AgentBuilder {
         self
     }
 
-    /// Has its session on a runtime that is there already, with that one's log, models, settings and tools:
-    /// the agent has those of them whose specifications were given by [`AgentBuilder::tool`], and all with
+    /// Opens the session on an existing runtime, with that one's log, models, settings and tools: the agent
+    /// has those of them whose specifications were given by [`AgentBuilder::tool`], and all with
     /// [`AgentBuilder::all_tools`].
     pub fn runtime(mut self, runtime: Arc<dyn Runtime>) -> Self {
         self.place.runtime = Some(runtime);
@@ -249,7 +249,7 @@ impl AgentBuilder {
         self
     }
 
-    /// Has its session on a server: `who` is a person's key, or a visitor. Models, keys, tools, log,
+    /// Opens the session on a server: `who` is a person's key, or a visitor. Models, keys, tools, log,
     /// workspace and settings are the server's: a builder that names one of them, too, does not start.
     #[cfg(feature = "remote")]
     pub fn remote(

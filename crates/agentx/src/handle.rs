@@ -194,7 +194,7 @@ impl AgentHandle {
         Ok(self.state().await?.pending_approvals)
     }
 
-    /// Lets a call be made, this once.
+    /// Approves a call once.
     ///
     /// # Errors
     /// Returns an error if no decision about it is awaited.

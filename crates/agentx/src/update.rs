@@ -6,7 +6,7 @@ use agentx_runtime::PendingApproval;
 use agentx_types::{AgentStateId, NanoUsd, RunId, ToolCallId, ToolStatus, TurnResponse, Usage};
 use serde_json::Value;
 
-/// Something that is heard while an agent answers.
+/// An update while an agent answers.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Update {

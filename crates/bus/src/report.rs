@@ -25,7 +25,7 @@ pub enum Restart {
     },
 }
 
-/// Something that happened to a reactor.
+/// A change of a reactor's state.
 ///
 /// ```
 /// use agentx_bus::{ReactorError, ReactorReport, ReactorChange};

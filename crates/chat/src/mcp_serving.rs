@@ -196,7 +196,7 @@ impl MachineParts {
         })
     }
 
-    /// Has an agent of a file work on a prompt in a session of its own; its last answer is the outcome.
+    /// Runs an agent of a file with a prompt in a session of its own; its last answer is the outcome.
     async fn ask_agent(
         &self,
         name: &str,

@@ -8,7 +8,7 @@ use crate::value::ValueError;
 
 /// The default minimum time between two runs of the status command.
 const EVERY: Duration = Duration::from_secs(10);
-/// After which time a run is a long one, if nobody says.
+/// The default duration after which a run counts as long.
 const LONG: Duration = Duration::from_secs(20);
 
 /// The settings of a chat in a terminal.
@@ -22,7 +22,7 @@ pub struct ChatSettings {
     pub status_every: Duration,
     /// The display of reasoning.
     pub thinking: ThinkingDisplay,
-    /// For which background.
+    /// The background that colours are chosen for.
     pub theme: ThemeChoice,
     /// Whether the words of a link lead there themselves.
     pub links: Links,
@@ -30,7 +30,7 @@ pub struct ChatSettings {
     pub title: bool,
     /// The notification at the end of a long run.
     pub notice: Notice,
-    /// After which time a run is a long one.
+    /// The duration after which a run counts as long.
     pub notify_after: Duration,
     /// The key bindings of the line editor.
     pub keys: EditKeys,
@@ -78,10 +78,10 @@ pub enum ThinkingDisplay {
     Hidden,
 }
 
-/// For which background colours are chosen.
+/// The background that colours are chosen for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ThemeChoice {
-    /// For that of the terminal, which is asked.
+    /// The terminal's background, which is queried.
     #[default]
     Auto,
     /// A dark one.

@@ -21,7 +21,7 @@ const MOST: usize = 1_000;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct SeenFolder {
     id: FolderId,
-    /// When it was noticed.
+    /// The time at which the folder was noticed.
     at: Timestamp,
     /// Whether another one lay there before.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -87,7 +87,7 @@ pub enum KeyringError {
         /// The cause, in words.
         what: String,
     },
-    /// There is an identity, and it was not to be replaced.
+    /// An identity exists and must not be replaced.
     #[error("an identity already exists: {key} in {}", path.display())]
     Exists {
         /// In which file.

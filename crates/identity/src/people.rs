@@ -10,7 +10,7 @@ use crate::{KeyringError, PublicKey};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TrustedAs {
-    /// Has sessions of their own.
+    /// A person with sessions of their own.
     #[default]
     Member,
     /// The same, and decides about calls of other members.

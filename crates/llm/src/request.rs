@@ -108,7 +108,7 @@ pub struct WireOptions {
     pub anthropic: anthropic::AnthropicOptions,
     /// The options of OpenAI Chat Completions and Responses.
     pub chat: openai_chat::ChatOptions,
-    /// For both APIs of Gemini.
+    /// The options of both Gemini APIs.
     pub gemini: gemini::GeminiOptions,
     /// Whether the model has a mode for answers that fit a JSON Schema. The catalog says so of the model at
     /// its provider. The default is `false`: the schema is an instruction then.

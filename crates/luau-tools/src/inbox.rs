@@ -28,7 +28,7 @@ pub(crate) struct Outlet<T> {
     /// Nothing comes with a call to look at the rest.
     row: Receiver<Option<T>>,
     rest: Receiver<T>,
-    /// Something may lie in the rest.
+    /// Whether the overflow queue may hold a command.
     spilled: Arc<AtomicBool>,
     /// Whose turn it is where there is something in both: that of the rest, else what lies in it could lie
     /// for ever.

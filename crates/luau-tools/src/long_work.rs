@@ -34,7 +34,7 @@ enum PieceWork {
 
 /// The progress.
 pub(crate) enum Piece {
-    /// There is more to do.
+    /// The work is not finished.
     On,
     /// A text was read.
     Read(FlatValue),

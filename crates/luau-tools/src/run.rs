@@ -121,7 +121,7 @@ impl ScriptRun {
         self.watch.enter(now);
     }
 
-    /// When the script began to compute.
+    /// Returns the time at which the script began to compute.
     pub(crate) fn entered(&self) -> Instant {
         self.watch.entered()
     }

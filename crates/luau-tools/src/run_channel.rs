@@ -223,7 +223,7 @@ impl RunListener {
         .await
     }
 
-    /// Has the script stop at its next safepoint. What is said first holds.
+    /// Stops the script at its next safepoint. What is said first holds.
     pub(crate) fn stop(&self, why: u8) {
         if let Some(line) = &self.line {
             line.stop.store(why, Ordering::Relaxed);

@@ -14,9 +14,9 @@ const SLICE: Duration = Duration::from_millis(4);
 
 /// The times of one run.
 pub(crate) struct RunTimer {
-    /// When this turn began.
+    /// The start of this turn.
     from: Cell<Instant>,
-    /// When it is over.
+    /// The end of this turn.
     until: Cell<Instant>,
     /// The time of the earlier turns.
     used: Cell<Duration>,
@@ -42,7 +42,7 @@ impl RunTimer {
         self.stuck_from.set(None);
     }
 
-    /// When the turn began; safepoints compare with it.
+    /// Returns the start of the turn; safepoints compare with it.
     pub(crate) fn entered(&self) -> Instant {
         self.from.get()
     }

@@ -155,7 +155,7 @@ const LETS_BY: u32 = 16;
 /// The result of polling.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum SpinOutcome {
-    /// There is news.
+    /// The lane has sent a message.
     Seen,
     /// Others have their turn, then it looks again.
     Again,

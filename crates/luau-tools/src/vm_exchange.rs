@@ -32,7 +32,7 @@ struct VmExchange {
     run: RefCell<Weak<ScriptRun>>,
     /// Safepoints that pass before the clock is read.
     passes: Cell<u32>,
-    /// When a safepoint has something to do again; at once where there is no time.
+    /// The time at which a safepoint has something to do again; at once where there is no time.
     due: Cell<Option<Instant>>,
     /// The turn is over: the next safepoint at which the script can give it away has to.
     over: Cell<bool>,

@@ -38,7 +38,7 @@ const MOMENT: Duration = Duration::from_micros(30);
 const SEVERAL: usize = 16;
 
 impl Wakes {
-    /// Has somebody woken when it suits, and soon.
+    /// Schedules a wake-up, which may be delayed for a short time.
     pub(crate) fn later(&self, listener: Option<Waker>) {
         self.spot.said();
         let Some(listener) = listener else { return };

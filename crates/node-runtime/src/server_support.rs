@@ -13,7 +13,7 @@ use agentx_types::{EnvironmentEvent, OwnerId, RunStatus, SessionId};
 use crate::NodeRuntime;
 
 impl NodeRuntime {
-    /// Up to `limit` facts of a session of any owner after `after_seq`, as they are in the log.
+    /// Returns up to `limit` facts of a session of any owner after `after_seq`, as they are in the log.
     ///
     /// # Errors
     /// Returns an error if the session does not exist or what is stored cannot be read.

@@ -29,7 +29,8 @@ impl Presence {
         self.people.borrow().clone()
     }
 
-    /// Waits until something about them is new; `false` if nothing ever will be.
+    /// Waits until the server reports a change of the people in the session; returns `false` if no further
+    /// change can come. Call [`now`](Self::now) for the new state. Safe to drop while it waits.
     pub async fn changed(&mut self) -> bool {
         self.people.changed().await.is_ok()
     }

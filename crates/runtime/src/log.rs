@@ -56,7 +56,7 @@ pub trait SessionLog: BlobStore {
     /// Nothing of the batch is kept then.
     fn append(&self, writer: &Writer, batch: Batch) -> BoxFuture<'_, Result<(), LogError>>;
 
-    /// Up to `limit` facts after `after_seq`, in order: fewer where they are large. Empty at the end.
+    /// Returns up to `limit` facts after `after_seq`, in order: fewer if they are large. Empty at the end.
     ///
     /// # Errors
     /// Returns an error if the session does not exist or what is stored cannot be read.

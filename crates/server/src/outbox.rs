@@ -35,11 +35,11 @@ enum OutboxState {
 
 /// An item of an outbox.
 pub enum OutboxItem<T> {
-    /// To be sent.
+    /// A frame to send.
     Text(Utf8Bytes),
     /// Bytes to send unchanged: frames of the WebSocket protocol.
     Framed(Bytes),
-    /// To be done, in its place between what is sent.
+    /// A task to run, in its place between the frames.
     Task(T),
 }
 
@@ -83,7 +83,7 @@ impl<T> Outbox<T> {
         self.push(OutboxItem::Framed(frames), size);
     }
 
-    /// Wants something done.
+    /// Queues a task.
     pub fn task(&self, task: T) {
         self.push(OutboxItem::Task(task), 0);
     }

@@ -167,7 +167,7 @@ pub(crate) fn ends(chain: &Chain, rest: &[u8]) -> Result<(), Damage> {
 /// Maximum number of bytes of facts in one page, however many facts are requested.
 pub(crate) const PAGE_BYTES: usize = 4 << 20;
 
-/// Up to `limit` facts of a session after `after_seq`.
+/// Returns up to `limit` facts of a session after `after_seq`.
 pub(crate) fn facts(
     connection: &Connection,
     session: &SessionId,

@@ -3,9 +3,8 @@
 //! Everything else goes through one bounded queue to the one thread that writes, which commits appends of all
 //! sessions in groups.
 //!
-//! While a commit runs, what arrives waits; all of it goes into the next transaction. Each append has its own
-//! answer: one that is refused takes nothing away from the others, and where SQLite itself fails, each is
-//! tried again alone.
+//! While a commit runs, what arrives waits; all of it goes into the next transaction. Each append has its own answer: one
+//! that is refused takes nothing away from the others, and where SQLite itself fails, each is tried again alone.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -42,9 +41,8 @@ pub(crate) enum Job {
     Task(WriterWork),
 }
 
-/// Maximum number of facts of an append that is committed on the caller's thread: more than a session's
-/// driver commits together. That takes a tenth of a millisecond; the way to the thread and back takes half as
-/// long.
+/// Maximum number of facts of an append that is committed on the caller's thread: more than a session's driver
+/// commits together. That takes a tenth of a millisecond; the way to the thread and back takes half as long.
 const HERE_FACTS: usize = 1024;
 
 /// Sessions whose writers were dropped: what is known of them can be forgotten.
@@ -54,8 +52,7 @@ pub(crate) type Released = Arc<Mutex<Vec<(SessionId, u64)>>>;
 pub(crate) struct WriterState {
     pub(crate) connection: Connection,
     pub(crate) place: DatabaseFile,
-    /// Sessions that are attached, as far as this process knows. Boxed, since a table has room for twice as
-    /// many as it holds.
+    /// Sessions that are attached, as far as this process knows. Boxed, since a table has room for twice as many as it holds.
     pub(crate) sessions: HashMap<SessionId, Box<OpenSession>>,
     /// The newer versions that forbid writing, if any.
     newer: Option<(u32, u32)>,
@@ -125,8 +122,7 @@ impl WriterState {
         }
     }
 
-    /// Does a job, with the appends that wait behind it. Returns a job that was found there and is to be done
-    /// next.
+    /// Does a job, with the appends that wait behind it. Returns a job that was found there and is to be done next.
     fn work(&mut self, job: Job, jobs: &mut mpsc::Receiver<Job>, group_limit: usize) -> Option<Job> {
         self.begin();
         self.forget_released();
@@ -179,8 +175,8 @@ impl WriterState {
         }
     }
 
-    /// Brings the word index up to date with the messages of all sessions that are attached. If that fails,
-    /// the words wait on: the next writer finds their messages.
+    /// Brings the word index up to date with the messages of all sessions that are attached. Where that fails, the words
+    /// wait on: the next writer finds their messages.
     pub(crate) fn index_waiting(&mut self) {
         let mut waiting: Vec<Unindexed> = self
             .sessions
@@ -304,8 +300,7 @@ enum AppendState {
 }
 
 impl WriterThread {
-    /// `commits_here`: whether a commit is short enough for the caller's thread, because it does not wait for
-    /// the disk.
+    /// `commits_here`: whether a commit is short enough for the caller's thread, because it does not wait for the disk.
     pub(crate) fn new(core: WriterState, queue: usize, commits_here: bool) -> Self {
         Self {
             core: Arc::new(Mutex::new(Some(core))),
@@ -389,8 +384,7 @@ impl WriterThread {
     }
 }
 
-/// The thread: does jobs until nobody can send one any more. A panic in one, here or on another thread, is
-/// the last.
+/// The thread: does jobs until nobody can send one any more. A panic in one, here or on another thread, is the last.
 fn work(core: &SharedConnection, mut jobs: mpsc::Receiver<Job>, group_limit: usize) {
     let mut next = None;
     while let Some(job) = next.take().or_else(|| jobs.blocking_recv()) {

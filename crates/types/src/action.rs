@@ -282,7 +282,7 @@ pub struct SpawnAgent {
 /// Say something to another agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SendInput {
-    /// To which.
+    /// The agent to send to.
     pub to: AgentStateId,
     /// The message.
     pub message: UserMessage,

@@ -1,8 +1,8 @@
 //! EnvironmentEvents: what came from outside. The only thing that a session log holds.
 //!
-//! Rules of a model's stream: it lies between one `stream_start` and one `stream_end`. A chunk belongs to the
-//! part that is open; a part ends when a chunk of another kind, a `provider_part` with `attach: false`, a
-//! tool call or a `part_end` arrives. A `provider_part` with `attach: true` belongs to the part before it.
+//! Rules of a model's stream: it lies between one `stream_start` and one `stream_end`. A chunk belongs to the part that
+//! is open; a part ends when a chunk of another kind, a `provider_part` with `attach: false`, a tool call or a
+//! `part_end` arrives. A `provider_part` with `attach: true` belongs to the part before it.
 
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ vocabulary! {
         ToolCallStart = "tool_call_start",
         /// A piece of the arguments, as text.
         ToolCallChunk = "tool_call_chunk",
-        /// A model asks for a tool: the complete call.
+        /// A model asks for a tool: the whole call.
         ToolCall = "tool_call",
         /// Something that only the provider understands.
         ProviderPart = "provider_part",
@@ -57,7 +57,7 @@ vocabulary! {
         StreamEnd = "stream_end",
         /// An answer was held against the schema of the run's answer.
         AnswerChecked = "answer_checked",
-        /// A model call attempt failed.
+        /// An attempt to reach a model came to nothing.
         AttemptFailed = "attempt_failed",
         /// An action is about to be performed: written before any of its effects.
         ActionStarted = "action_started",
@@ -67,8 +67,7 @@ vocabulary! {
         EffectStarted = "effect_started",
         /// A step of a running call has ended.
         EffectEnded = "effect_ended",
-        /// A running call wants to make a call of its own that a person may have to decide about: written
-        /// before that call begins.
+        /// A running call wants to make a call of its own that a person may have to decide about: written before that call begins.
         InnerCallAsked = "inner_call_asked",
         /// The outcome of a tool call: one for each call.
         ToolResult = "tool_result",
@@ -112,7 +111,7 @@ vocabulary! {
         CondenseRequested = "condense_requested",
         /// A range of the conversation is represented by a summary.
         ContextCondensed = "context_condensed",
-        /// A summary failed.
+        /// A summary came to nothing.
         CondensingFailed = "condensing_failed",
         /// A range that was condensed is again as it was.
         ContextRestored = "context_restored",
@@ -139,18 +138,15 @@ payloads! {
         /// The person, if not the session's owner.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<OwnerId>,
-        /// The schema of the answer to it, if it is one that opens a run; one that joins a run changes
-        /// nothing there.
+        /// The schema of the answer to it, if it is one that opens a run; one that joins a run changes nothing there.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         answer_schema: Option<Arc<AnswerSchema>>,
     }
-    /// An answer was held against the schema of the run's answer. The envelope's `cause` is the action that
-    /// wanted it.
+    /// An answer was held against the schema of the run's answer. The envelope's `cause` is the action that wanted it.
     AnswerChecked {
         /// The number of the answer in its run, from 1.
         attempt: u32,
-        /// The violations, in the validator's words, at most 5 and each with its place; empty if there are
-        /// none.
+        /// What does not fit, in the validator's words, at most 5 and each with its place; none if it fits.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         problems: Vec<String>,
     }
@@ -169,8 +165,8 @@ payloads! {
         /// The person, if not the session's owner.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<OwnerId>,
-        /// Whether they may not speak for the operator of the server: then it allows nothing that the
-        /// server's settings ask about, and keeps no rule.
+        /// Whether they may not speak for the operator of the server: then it allows nothing that the server's settings ask about, and
+        /// keeps no rule.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         limited: bool,
     }
@@ -185,12 +181,12 @@ payloads! {
     }
     /// Words of the answer.
     TextChunk {
-        /// The text as it arrived.
+        /// As they came.
         text: String,
     }
     /// Words of the model's reasoning.
     ThinkingChunk {
-        /// The text as it arrived.
+        /// As they came.
         text: String,
     }
     /// The open part ends.
@@ -217,7 +213,7 @@ payloads! {
         name: String,
         /// The arguments; `{}` where none came or they are not JSON.
         input: Value,
-        /// Set if the arguments are not JSON.
+        /// Set where the arguments are not JSON.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         invalid: Option<Box<InvalidInput>>,
     }
@@ -227,7 +223,7 @@ payloads! {
         api: String,
         /// Whether it belongs to the part before it; else it is a part of its own.
         attach: bool,
-        /// The data as it arrived.
+        /// As it came.
         data: Value,
     }
     /// The tokens of the call so far.
@@ -240,13 +236,12 @@ payloads! {
     ModelFellBack {
         /// The model that answers from here on, as the provider names it.
         model: String,
-        /// The prices; absent if the catalog does not know the model, and then the requested model's prices
-        /// apply.
+        /// Its prices; absent if the catalog does not know it, and then the requested model's prices apply.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         prices: Option<Box<Prices>>,
     }
-    /// A model did not answer, and the agent has others for that case: the next of them is asked from here
-    /// on, until the run ends. The envelope's `cause` is the action by which the agent wanted it.
+    /// A model did not answer, and the agent has others for that case: the next of them is asked from here on,
+    /// until the run ends. The envelope's `cause` is the action by which the agent wanted it.
     FallbackAsked {
         /// The model that did not answer, as `provider/id`.
         from: String,
@@ -261,7 +256,7 @@ payloads! {
     StreamEnd {
         /// The reason.
         stop_reason: StopReason,
-        /// The provider's own word, if it says more.
+        /// The provider's own word, where it says more.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         raw: Option<String>,
     }
@@ -292,8 +287,7 @@ payloads! {
         is_error: bool,
         /// The outcome.
         status: ToolStatus,
-        /// For people and programs, not for the model: exit code, diff, the blob with the whole output, the
-        /// file as it was.
+        /// For people and programs, not for the model: exit code, diff, the blob with the whole output, the file as it was.
         #[serde(
             default,
             deserialize_with = "present",
@@ -301,10 +295,9 @@ payloads! {
         )]
         details: Option<Value>,
     }
-    /// A command that a call left running in the background has ended by itself. The envelope's `cause` is
-    /// the call's action.
+    /// A command that a call left running in the background has ended by itself. The envelope's `cause` is the call's action.
     JobEnded {
-        /// The job's name in the session, by which the model asks for its output.
+        /// Its name in the session, by which the model asks for its output.
         job: String,
         /// The command line, cut where it is long.
         command: String,
@@ -323,7 +316,7 @@ payloads! {
         /// The reason.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
-        /// Milliseconds until it is tried again; `None` if it is not.
+        /// Milliseconds until it is tried again; `None` where it is not.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_in_ms: Option<u64>,
     }
@@ -347,13 +340,12 @@ payloads! {
         epoch: u64,
         /// The program, with its version.
         program: String,
-        /// The process id.
+        /// Its process id.
         process: u32,
         /// Programs left running by the previous process and ended by this one.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         ended: Vec<LeftRunning>,
-        /// Whether it is a server: then the next server continues with what this one was at when it was
-        /// killed, without being asked.
+        /// Whether it is a server: then the next server continues with what this one was at when it was killed, without being asked.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         serves: bool,
     }

@@ -57,13 +57,13 @@ vocabulary! {
         ApprovalFrame = "approval",
         /// Stops what runs.
         InterruptFrame = "interrupt",
-        /// Wants the events of a session from a point on, without a gap or a double.
+        /// Subscribes to the events of a session from a point on, without gaps or duplicates.
         Subscribe = "subscribe",
-        /// Wants them no more.
+        /// Ends a subscription.
         Unsubscribe = "unsubscribe",
         /// Asks for the wheel, takes it, hands it over or lets it go.
         WheelFrame = "wheel",
-        /// Wants a sign of life.
+        /// Asks for a sign of life.
         Ping = "ping",
     }
 }
@@ -193,11 +193,11 @@ payloads! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         wheel_epoch: Option<u64>,
     }
-    /// Wants the events of a session from a point on.
+    /// Subscribes to the events of a session from a point on.
     Subscribe {
         /// The session. Each connection has at most one subscription per session.
         session_id: SessionId,
-        /// After which event; 0 for all.
+        /// The `seq` after which events are sent; 0 for all.
         #[serde(default)]
         after_seq: u64,
         /// The kind of events.
@@ -210,19 +210,19 @@ payloads! {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         media: Vec<Medium>,
     }
-    /// Wants them no more.
+    /// Ends a subscription.
     Unsubscribe {
         /// The session.
         session_id: SessionId,
     }
-    /// Wants something with the wheel.
+    /// Requests a change of the wheel.
     WheelFrame {
         /// The session.
         session_id: SessionId,
         /// The request.
         wish: WheelWish,
     }
-    /// Wants a sign of life.
+    /// Asks for a sign of life.
     Ping {}
 
     /// The first frame of a server.
@@ -268,7 +268,7 @@ payloads! {
     }
     /// A subscription began.
     Subscribed {
-        /// To which session.
+        /// The session.
         session_id: SessionId,
         /// In which view.
         view: WireView,
@@ -350,7 +350,7 @@ payloads! {
     }
     /// The progress of a subscription.
     Seen {
-        /// To which session.
+        /// The session.
         session_id: SessionId,
         /// All selected events up to this one have been sent.
         seq: u64,

@@ -22,7 +22,6 @@ use crate::render::units;
 use crate::rules::{TestedCall, no_rule, remove_from_file, render};
 use crate::session_opening::{self, CommandLineOverrides};
 
-/// Maximum number of sessions to count.
 const ALL: usize = 100_000;
 
 /// Does what was asked for.
@@ -65,7 +64,6 @@ pub(crate) fn run(
     })
 }
 
-/// The agent of a new session, or of this one as it stands.
 async fn config_of(
     place: &CommandTarget,
     loaded: &Loaded,
@@ -228,7 +226,6 @@ fn note_of_everything(tool: &str, here: bool) -> String {
     )
 }
 
-/// Returns suggestions for a name that no tool has.
 fn near_tools(name: &str, tools: &[ToolSpec]) -> String {
     let near = nearest(name, tools.iter().map(|tool| tool.name.as_str()), 3);
     if near.is_empty() {

@@ -74,7 +74,6 @@ pub(crate) fn run(
     }
 }
 
-/// The session that the person chooses.
 async fn choose(
     global: &Global,
     settings: &Settings,

@@ -16,9 +16,7 @@ use crate::render::clean::visible;
 use crate::render::table::cut;
 use crate::start;
 
-/// Maximum number of sessions to offer.
 const MOST: usize = 50;
-/// Columns of what is told about each.
 const ABOUT: usize = 60;
 
 /// Prints a word a line, and after a tab what it is.

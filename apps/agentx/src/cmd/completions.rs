@@ -23,7 +23,6 @@ pub(crate) fn run(args: &CompletionsArgs, console: &mut Console) -> Result<Exit,
     Ok(Exit::Ok)
 }
 
-/// The command line without what only these scripts use.
 fn shown() -> Command {
     let root = Cli::command();
     let subs = root.get_subcommands().filter(|sub| !sub.is_hide_set());
@@ -37,15 +36,11 @@ fn shown() -> Command {
 
 /// A place on the command line where words stand that only the program knows.
 struct CompletionSite {
-    /// The commands before it, without the program.
     path: Vec<String>,
-    /// The flag before it, if it stands behind one.
     flag: Option<String>,
-    /// The kind of the argument, as `agentx complete` knows it.
     kind: &'static str,
 }
 
-/// All such places.
 fn places() -> Vec<CompletionSite> {
     let mut root = Cli::command();
     root.build();
@@ -91,11 +86,8 @@ fn kind_of(arg: &Arg, path: &[String]) -> Option<&'static str> {
 
 /// The words that may follow a command without subcommands, besides ids and flags.
 struct OperandWords {
-    /// The commands, without the program: `sessions import`.
     path: String,
-    /// Whether files do.
     files: bool,
-    /// The only words that there are, where those are few.
     choices: Vec<String>,
 }
 
@@ -162,7 +154,6 @@ fn flags_of(places: &[CompletionSite], kind: &str) -> Vec<String> {
     flags
 }
 
-/// Commands behind which files may stand, as a pattern.
 fn before_files() -> String {
     let words = operand_words();
     let files = words.iter().filter(|words| words.files);

@@ -57,7 +57,6 @@ pub(crate) async fn run(
     Ok(Exit::Ok)
 }
 
-/// Prints the parts of the window by kind.
 fn parts(view: &ContextView, model: &str, console: &mut Console) -> Result<Exit, ChatError> {
     let Some(fill) = &view.fill else {
         return Err(ChatError::usage(
@@ -73,7 +72,6 @@ fn parts(view: &ContextView, model: &str, console: &mut Console) -> Result<Exit,
     Ok(Exit::Ok)
 }
 
-/// Prints a single summary.
 fn summary(view: &ContextView, number: usize, json: bool, console: &mut Console) -> Result<Exit, ChatError> {
     let Some(condensed) = number.checked_sub(1).and_then(|at| view.condensed.get(at)) else {
         let hint = match view.condensed.len() {

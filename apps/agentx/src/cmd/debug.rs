@@ -13,7 +13,6 @@ use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::named_file::open_named;
 
-/// The largest body that is read.
 const MAX_BYTES: u64 = 256 << 20;
 
 pub(crate) fn run(command: &DebugCommand, console: &mut Console) -> Result<Exit, ChatError> {

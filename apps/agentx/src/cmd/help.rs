@@ -27,7 +27,6 @@ pub(crate) fn run(topic: &[String], console: &mut Console) -> Result<Exit, ChatE
     Ok(Exit::Ok)
 }
 
-/// Columns of what goes to a pipe.
 const PIPED: usize = 100;
 
 fn command(words: &[String]) -> Result<String, ChatError> {
@@ -36,7 +35,6 @@ fn command(words: &[String]) -> Result<String, ChatError> {
     Ok(find(&mut root, words)?.render_long_help().to_string())
 }
 
-/// The commands of the first screen, by what they are for.
 const SCREEN: [(&str, &[&str]); 6] = [
     ("talk", &["chat", "run", "resume", "rewind", "fork"]),
     (

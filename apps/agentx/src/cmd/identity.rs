@@ -21,11 +21,9 @@ use crate::render::clean::visible;
 use crate::render::table::table;
 use crate::start;
 
-/// The comment of an exported key in OpenSSH's format.
 const COMMENT: &str = "agentx";
 /// The number of bytes of a file that are read for a key; `ssh-keygen` writes less than 4 KiB.
 const MAX_KEY_BYTES: u64 = 1 << 20;
-/// The maximum length of a name, in characters.
 const NAME_CHARS: usize = 64;
 
 /// Runs one of the commands.
@@ -53,7 +51,6 @@ pub(crate) fn run(
     Ok(Exit::Ok)
 }
 
-/// Forgets the key of a server.
 fn forget(keyring: &Keyring, server: &str, json: bool, console: &mut Console) -> Result<(), ChatError> {
     let place = ServerEndpoint::parse(server)?.host_and_port();
     let Some(key) = keyring.forget_server(&place)? else {
@@ -179,7 +176,6 @@ fn export(key: &SecretKey, secret: bool, console: &mut Console) -> Result<(), Ch
     console.out(&format!("{}\n", key.public_key().to_openssh(COMMENT)))
 }
 
-/// A request to give a person access.
 struct TrustRequest {
     name: Option<String>,
     role: Option<TrustArg>,
@@ -203,7 +199,6 @@ an approver is a member who also decides about calls of other members:
   calls of their own sessions, and your rules             as for any member
 ";
 
-/// The rights of an operator.
 const OF_OPERATORS: &str = "\
 warning: an operator has the same rights as you on servers of this directory: access to all of your sessions, and commands that they allow run on this machine
 ";
@@ -337,7 +332,6 @@ fn check_name(name: &str) -> Result<(), ChatError> {
     Err(ChatError::usage(message, "use --name to set it"))
 }
 
-/// Somebody, as they are called here, else by their key.
 fn called(somebody: &Trusted) -> String {
     match &somebody.name {
         Some(name) => format!("{} ({})", visible(name), owner_of(&somebody.public_key)),

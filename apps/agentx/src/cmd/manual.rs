@@ -56,7 +56,6 @@ fn about_all() -> String {
     text
 }
 
-/// A name and what it means.
 fn entry(name: &str, meaning: &str) -> String {
     let plain = |text: &str| text.replace('\\', "\\e").replace('-', "\\-");
     // A line that begins with a dot is a request.

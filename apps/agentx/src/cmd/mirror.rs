@@ -94,7 +94,6 @@ async fn say_kept(
     Ok(())
 }
 
-/// Follows until the person has seen enough.
 async fn follow(
     mut events: AnyFollower,
     mut spectator: Spectator,

@@ -39,7 +39,6 @@ pub(crate) fn run(
     })
 }
 
-/// Lists the models.
 async fn list(
     place: &CommandTarget,
     loaded: &Loaded,

@@ -6,9 +6,7 @@ use std::io::{self, IsTerminal as _, Read, Write};
 
 use agentx::identity::{KeyError, SecretKey};
 
-/// The number of attempts for a passphrase.
 const TRIES: usize = 3;
-/// The byte that a terminal in raw mode sends for Ctrl-C.
 const CTRL_C: u8 = 3;
 
 /// Reads an OpenSSH key that has a passphrase, and asks for the passphrase with `prompt`.

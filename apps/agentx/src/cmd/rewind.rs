@@ -68,7 +68,6 @@ pub(crate) async fn run(
     going.go(place, args, as_json, console).await
 }
 
-/// Lists the messages, for people or programs.
 fn list(
     id: &SessionId,
     history: &SessionHistory,
@@ -111,7 +110,6 @@ fn no_input(number: usize, inputs: usize, id: &SessionId) -> ChatError {
     ChatError::usage(message, format!("`agentx rewind {id}` lists them"))
 }
 
-/// A rewind that was decided.
 struct RewindPlan<'a> {
     id: &'a SessionId,
     history: &'a SessionHistory,
@@ -195,7 +193,6 @@ impl RewindPlan<'_> {
     }
 }
 
-/// Whatever nobody has to be asked about, or everything.
 async fn put_back(
     runtime: &dyn Runtime,
     id: &SessionId,
@@ -221,7 +218,6 @@ async fn put_back(
     Ok(report)
 }
 
-/// Not all is as it was: a script has to know.
 fn exit_of(report: Option<&RestoreReport>) -> Exit {
     match report {
         Some(report) if !report.failed.is_empty() => Exit::Failed,

@@ -141,7 +141,6 @@ fn limits(args: &LimitArgs) -> ServerLimits {
     }
 }
 
-/// Returns the instructions for connecting to the server.
 fn greeting(settings: &Settings, args: &ServeArgs, server: &Server) -> String {
     let url = args
         .origin

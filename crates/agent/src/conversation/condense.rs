@@ -51,7 +51,7 @@ pub(super) struct Condensed {
 /// A part of the conversation that a summary could stand for; becomes the action `condense`.
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
-    /// From the first to the last event, with messages and tokens.
+    /// The range from the first to the last event, with its messages and tokens.
     pub(crate) range: ContextRange,
     /// Messages in the range that stay word for word.
     pub(crate) kept: Vec<MessageId>,

@@ -185,8 +185,8 @@ impl Conversation {
         }
     }
 
-    /// Has the request sent once more as it was, if it was refused without a word about why for the first
-    /// time since a model has answered (from version 7 of the rules on). `false` if it has to change.
+    /// Repeats the request unchanged, if it was refused without a word about why for the first time since a
+    /// model has answered (from version 7 of the rules on). `false` if it has to change.
     fn ask_unchanged(&mut self, refused: RequestPart, config: &AgentConfig) -> bool {
         let is_first = refused == RequestPart::Unknown && self.before_repairs.is_none();
         let unchanged = is_first && config.rules_version >= since::SENT_AGAIN_UNCHANGED;

@@ -43,7 +43,7 @@ pub(super) struct BeforeGuess {
     assumed_window: Option<u64>,
     /// By how much the provider counted more.
     extra_percent: u64,
-    /// Up to where thinking was left out.
+    /// The end of the messages whose thinking was left out.
     thinking: u64,
     /// The number of summaries: if one came meanwhile, indexes mean other messages.
     condensed: usize,

@@ -27,7 +27,7 @@ const MAX_FINDINGS: usize = 32;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Finding {
-    /// Something that a person wants.
+    /// An intent of a person.
     Intent(Intent),
     /// Words that name no rule, as they came.
     Words(String),

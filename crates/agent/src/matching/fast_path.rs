@@ -1,11 +1,10 @@
 //! The fast path: what an input means that is word for word a pattern or an example, without a model.
 //!
-//! Words that stand as they are count before variables: a whole pattern without any, and a pattern that has
-//! words where another has a variable and is the same besides (`play something by [artist]` before `play
-//! [title] by [artist]`). A variable takes what stands in its place if there is one way to read it; if two
-//! readings differ, a model has to decide. It has to as well if a rule tells how to read words (its
-//! references) and the variable holds words: `用英语回复我` may have to come to `eng`; and where something else
-//! seems to be asked for within the words of a variable.
+//! Words that stand as they are count before variables: a whole pattern without any, and a pattern that has words where another
+//! has a variable and is the same besides (`play something by [artist]` before `play [title] by [artist]`). A variable takes what
+//! stands in its place if there is one way to read it; where two readings differ, a model has to decide. It has to as well where
+//! a rule tells how to read words (its references) and the variable holds words: `用英语回复我` may have to come to `eng`; and where
+//! something else seems to be asked for within the words of a variable.
 
 use std::collections::BTreeMap;
 
@@ -23,8 +22,7 @@ use super::value::typed;
 
 /// Inputs of more bytes are for a model: people do not say so much in the words of a pattern.
 const MAX_INPUT: usize = 2_048;
-/// Stands for variables while a pattern is made plain; patterns that have one of these themselves are for a
-/// model.
+/// Stands for variables while a pattern is made plain; patterns that have one of these themselves are for a model.
 const FIRST_PLACE: u32 = 0xE000;
 const LAST_PLACE: u32 = 0xE0FF;
 
@@ -395,7 +393,7 @@ fn is_place(c: char) -> bool {
     (FIRST_PLACE..=LAST_PLACE).contains(&u32::from(c))
 }
 
-/// The mark that stands for the variable with this place; `None` if there are too many.
+/// The mark that stands for the variable with this place; `None` where there are too many.
 fn place(index: usize) -> Option<char> {
     let place = FIRST_PLACE.checked_add(u32::try_from(index).ok()?)?;
     char::from_u32(place).filter(|c| is_place(*c))

@@ -49,7 +49,7 @@ impl Intent {
     }
 }
 
-/// Something in an answer that is kept apart because the rule has no place for it.
+/// A part of an answer that is kept apart because the rule has no place for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MatchNote {

@@ -18,7 +18,7 @@ use agentx_types::{IntentRule, IntentVar};
 
 use super::template::{TemplatePiece, pieces};
 
-/// Something that is wrong with a rule. Its `Display` counts rules and parts from 1.
+/// A mistake in a rule. Its `Display` counts rules and parts from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleMistake {
     /// The index of the rule, from 0.

@@ -64,8 +64,8 @@ pub(super) struct FallbackInUse {
 }
 
 impl ReactAgent {
-    /// Wants the next fallback asked, after the model call in progress has ended without an answer for the
-    /// reason `code`. `false` if there is none, or if another model would not help.
+    /// Requests a call of the next fallback, after the model call in progress has ended without an answer for
+    /// the reason `code`. `false` if there is none, or if another model would not help.
     ///
     /// Nothing is asked while the run is being stopped, a summary is awaited or calls are open.
     pub(super) fn fall_back(&mut self, code: &str, message: &str, step: &mut RunStep<'_>) -> bool {

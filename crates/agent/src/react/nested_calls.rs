@@ -258,8 +258,8 @@ impl ReactAgent {
         self.inner.retain(|inner| inner.call.tool_call_id != *id);
     }
 
-    /// Lets go of the calls whose tool does not run any more, or of all where the run is being stopped. Open
-    /// questions among them are said to be settled, as not allowed.
+    /// Drops the calls whose tool has ended, or of all where the run is being stopped. Open questions among
+    /// them are said to be settled, as not allowed.
     pub(super) fn drop_inner(&mut self, all: bool, step: &mut RunStep<'_>) {
         let gone: Vec<InnerCall> = {
             let ledger = &self.ledger;

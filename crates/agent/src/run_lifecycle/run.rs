@@ -276,13 +276,14 @@ impl<'a> RunStep<'a> {
         all.map(|all| RecordedEffects::of(call, all)).unwrap_or_default()
     }
 
-    /// Wants `body` done for the run `run_id`; returns the id of the action, which the answer will name as
-    /// its cause.
+    /// Requests the action `body` for the run `run_id`; returns the id of the action, which the answer will
+    /// name as its cause.
     pub(crate) fn act(&mut self, run_id: &RunId, body: ActionBody) -> ActionId {
         self.act_in(Some(run_id.clone()), body)
     }
 
-    /// Wants `body` done. `run_id` is empty if no run stands behind it, as for a summary between two runs.
+    /// Requests the action `body`. `run_id` is empty if no run stands behind it, as for a summary between two
+    /// runs.
     pub(crate) fn act_in(&mut self, run_id: Option<RunId>, body: ActionBody) -> ActionId {
         let action_id = ActionId::following(self.seq, self.next_action());
         self.follows.acted.count(&body);
@@ -292,8 +293,8 @@ impl<'a> RunStep<'a> {
         action_id
     }
 
-    /// Wants a model asked for what `request` says. The request may be large, so it is only made where
-    /// somebody hears of it.
+    /// Requests a model call with `request`. The request may be large, so it is only made where somebody
+    /// hears of it.
     pub(crate) fn ask(&mut self, run_id: &RunId, request: impl FnOnce() -> ModelRequest) -> ActionId {
         let action_id = ActionId::following(self.seq, self.next_action());
         self.follows.acted.actions += 1;

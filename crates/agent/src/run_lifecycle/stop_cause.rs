@@ -12,7 +12,7 @@ pub struct StopCause {
     pub status: RunStatus,
     /// Stable, for programs, such as `time_limit`; empty for an interrupt.
     pub code: String,
-    /// For people, and for the model in the results of calls that were not run.
+    /// The message for people, and for the model in the results of calls that were not run.
     pub message: String,
     /// The progress of recording the cause.
     pub record: StopRecord,

@@ -37,8 +37,8 @@ pub(super) struct DispatcherState<Q: Addressed> {
 /// The way to a responder.
 pub(super) struct ResponderChannel<Q: Addressed> {
     pub(super) serve: Serve,
-    /// Has room for as many as the responder may have: what is on its way counts as given. `None` when it
-    /// takes nothing new.
+    /// The channel to the responder, with the responder's limit as its capacity: a request on its way counts
+    /// as delivered. `None` when it takes nothing new.
     pub(super) way: ClaimDelivery<Q>,
 }
 

@@ -19,8 +19,8 @@ pub struct Ticket<Q: Addressed> {
 }
 
 impl<Q: Addressed> Ticket<Q> {
-    /// Wants no answer any more: a request that waits ends as [`RequestEnd::Cancelled`]; a responder that has
-    /// it is told, and the end is what it makes of that.
+    /// Cancels the request: one that waits ends as [`RequestEnd::Cancelled`]; a responder that has it is
+    /// told, and the end is what it makes of that.
     pub fn cancel(&self) {
         self.canceller().cancel();
     }

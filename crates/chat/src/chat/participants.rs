@@ -40,7 +40,7 @@ pub(crate) struct Participants {
     calls: Option<CallsWaiting>,
     /// The address of the server, as it was named.
     address: String,
-    /// They were not looked at since one joined.
+    /// Whether nobody has looked at the list since somebody joined.
     unseen: bool,
     /// The people as they were last reported.
     told: People,

@@ -29,7 +29,7 @@ pub(crate) struct WorkingTreeState {
 /// The checked out branch or commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum GitHead {
-    /// This branch.
+    /// A branch, with its name.
     Branch(String),
     /// A commit without a branch.
     Detached,

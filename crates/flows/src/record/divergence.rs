@@ -20,7 +20,7 @@ pub struct Divergence {
 }
 
 impl Divergence {
-    /// For programs.
+    /// Returns the divergence as JSON, for programs.
     pub fn to_value(&self) -> Value {
         let side = |(kind, request): &(String, Value)| json!({"kind": kind, "request": request});
         json!({

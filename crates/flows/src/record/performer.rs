@@ -7,9 +7,9 @@ use agentx_types::EffectOutcome;
 /// The outcome of a performed effect.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PerformedEffect {
-    /// For the run.
+    /// The outcome for the run.
     pub outcome: Outcome,
-    /// For the record alone: what it cost, what it made of a file.
+    /// The metadata for the record alone: the cost, and changes of a file.
     pub extras: StepMetadata,
 }
 

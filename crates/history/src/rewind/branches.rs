@@ -13,7 +13,7 @@ use super::history::SessionHistory;
 /// The longest line of forks that is followed.
 const MOST_FORKS: usize = 1_000;
 
-/// Something that was said on a branch.
+/// A message on a branch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BranchTurn {

@@ -10,9 +10,9 @@ use serde_json::Value;
 pub enum FileVersion {
     /// Nothing.
     Absent,
-    /// This file.
+    /// A file with this content.
     File(FileImage),
-    /// Something that no fact tells.
+    /// The content is not recorded in any fact.
     Unknown,
 }
 

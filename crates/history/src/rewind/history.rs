@@ -19,7 +19,7 @@ use super::restorings::Restoring;
 /// say so.
 const CHANGERS: [&str; 2] = ["write", "edit"];
 
-/// Something that a person said.
+/// A message of a person.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PastInput {
     /// Counts them, from 1.
@@ -41,7 +41,7 @@ pub struct PastInput {
     pub received: bool,
 }
 
-/// Something that was done and that going back does not undo.
+/// An effect that a rewind does not undo.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct IrreversibleEffect {
     /// The event that tells of its end.

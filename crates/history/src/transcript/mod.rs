@@ -38,7 +38,7 @@ pub struct Transcript {
     pub workspace: String,
     /// The model that is asked.
     pub model: String,
-    /// For a fork: of which session, and the last event that both have.
+    /// For a fork: the parent session, and the last event that both have.
     pub parent: Option<(SessionId, u64)>,
     /// Tokens of all its model calls.
     pub usage: Usage,

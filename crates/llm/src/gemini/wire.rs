@@ -93,7 +93,7 @@ pub(super) struct PromptFeedback<'a> {
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct UsageMetadata {
-    /// Everything that was read, the cached tokens included.
+    /// All input tokens, including cached ones.
     pub(super) prompt_token_count: Option<LenientCount>,
     /// The part of the prompt that was read from the cache.
     pub(super) cached_content_token_count: Option<LenientCount>,

@@ -65,7 +65,7 @@ pub(super) struct InteractionWire<'a> {
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct InteractionUsage {
-    /// Everything that was read, the cached tokens included.
+    /// All input tokens, including cached ones.
     pub(super) total_input_tokens: Option<LenientCount>,
     /// The part of the input that was read from the cache.
     pub(super) total_cached_tokens: Option<LenientCount>,

@@ -11,7 +11,7 @@ pub(super) enum ClientMessage {
         method: String,
         params: Map<String, Value>,
     },
-    /// Something that gets no answer.
+    /// A message without an answer.
     Notification {
         method: String,
         params: Map<String, Value>,

@@ -29,12 +29,12 @@ pub(super) enum DemoIntent {
     Connect,
     Thanks,
     Bye,
-    /// To say these words, without the quotes around them.
+    /// Says these words, without the quotes around them.
     Echo(String),
-    /// To count from 1 to this number, at most [`MAX_COUNT`].
+    /// Counts from 1 to this number, at most [`MAX_COUNT`].
     Count(u32),
     Story,
-    /// To show reasoning about this topic, which is a demonstration only.
+    /// Shows reasoning about this topic, which is a demonstration only.
     Think(String),
     Tool(ToolWish),
     Unclear,

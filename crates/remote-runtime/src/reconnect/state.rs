@@ -79,7 +79,7 @@ impl ConnectionPhase {
 }
 
 impl ReconnectMachine {
-    /// When [`ReconnectMachine::tick`] is due next, if nothing else happens before.
+    /// Returns the time at which [`ReconnectMachine::tick`] is due next, if nothing else happens before.
     pub fn wake_at(&self) -> Option<u64> {
         match &self.phase {
             ConnectionPhase::Idle | ConnectionPhase::Over { .. } => None,

@@ -114,7 +114,7 @@ pub trait Session: Send + Sync {
     /// Returns an error if it could not be committed.
     fn rename(&self, title: String) -> BoxFuture<'_, Result<u64, RuntimeError>>;
 
-    /// Everything after `after_seq`, then what happens, without a gap or a double.
+    /// Returns the events after `after_seq`, then live events, without gaps or duplicates.
     fn subscribe(&self, after_seq: u64, view: View) -> BoxFuture<'_, Result<Subscription, RuntimeError>>;
 
     /// Stops what runs, commits what is in progress and gives the session back. It can be opened again.

@@ -38,7 +38,7 @@ pub enum UsageBy {
 /// A point in time that a person names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Since {
-    /// This one.
+    /// A point in time.
     At(Timestamp),
     /// The beginning of a day of this machine's calendar, as `2026-11-21`.
     Day(String),

@@ -189,7 +189,7 @@ impl<S: EventSource> Follower<S> {
         Ok(true)
     }
 
-    /// Everything up to here was delivered.
+    /// Returns the position up to which everything was delivered.
     pub fn position(&self) -> EventCursor {
         self.reading.position()
     }

@@ -94,7 +94,7 @@ pub enum StreamStart {
     /// The place at which all of the [`Streams`](super::Streams) begin.
     #[default]
     Start,
-    /// After this fact.
+    /// Begins after this fact.
     After(u64),
     /// The next event.
     Now,

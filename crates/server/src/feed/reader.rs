@@ -13,7 +13,7 @@ use super::{Feed, FeedRead, FeedSlot, Frame, SubscriptionFilter, ViewFold};
 
 /// A source of facts.
 pub trait FactSource: Send + Sync {
-    /// Up to `limit` facts of the session after `after_seq`.
+    /// Returns up to `limit` facts of the session after `after_seq`.
     fn facts(&self, after_seq: u64, limit: usize) -> BoxFuture<'static, Result<Vec<Fact>, RuntimeError>>;
 
     /// Returns a fold to start from that has seen no fact after `seq`.

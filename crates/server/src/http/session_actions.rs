@@ -116,7 +116,7 @@ pub(crate) struct ContextBody {
 /// The files to restore.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct RestoreBody {
-    /// To how they were before which event, and which: as the plan showed them.
+    /// The event to go back to and the files, as the plan showed them.
     wish: RestoreRequest,
     /// The wheel that the client believes it holds.
     #[serde(default)]

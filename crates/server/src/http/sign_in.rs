@@ -40,7 +40,7 @@ pub(crate) struct TokenRequest {
 /// A token.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Token {
-    /// To be sent as `Authorization: Bearer …`.
+    /// The token for the header `Authorization: Bearer …`.
     token: String,
     /// Whose it is.
     person: Person,

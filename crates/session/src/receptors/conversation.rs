@@ -1,6 +1,6 @@
-//! ConversationReceptor: the progress of each input: queued, started, thinking, responding, ended. It knows
-//! only what the log says about the agent. If the two could differ, the log decides: a model call in the run
-//! of an input starts that input, and facts of other runs are ignored.
+//! ConversationReceptor: where the talk with each agent stands: an input waits, is taken up, thought about, answered,
+//! stopped. It knows of the agent's own machine only what the log says. Where the two could drift apart, the log decides: a
+//! model call in the run of an input is what takes that input up, and facts of another run concern nobody here.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,9 +15,8 @@ use super::Receptor;
 
 /// Emits `conversation_queued`, `_revised`, `_start`, `_thinking`, `_responding`, `_end`, `_interrupted`.
 ///
-/// For each input: `queued` where it has to wait, `start` when it is taken up, then `thinking` for each model
-/// call and `responding` for the first words of each answer, and one `end` or `interrupted`. Between two
-/// `start` of an agent lies exactly one of these two.
+/// For each input: `queued` where it has to wait, `start` when it is taken up, then `thinking` for each model call and `responding`
+/// for the first words of each answer, and one `end` or `interrupted`. Between two `start` of an agent lies exactly one of these two.
 ///
 /// | mode of an input while another is answered | what becomes of it |
 /// | --- | --- |
@@ -25,9 +24,8 @@ use super::Receptor;
 /// | `steer` | joins with the next model call, without an event of its own |
 /// | `interrupt` | what is in progress is stopped, and it begins when that has ended |
 ///
-/// What it derives here the agent derives for itself (`crates/agent/src/run_lifecycle/inputs.rs`). The two
-/// are separate on purpose: this one works without an agent, as in a reader of facts; if they could differ,
-/// the log decides.
+/// What it derives here the agent derives for itself (`crates/agent/src/run_lifecycle/inputs.rs`). The two are told apart on purpose: this one
+/// works where no agent is, as in a reader of facts; where they could drift apart, the log decides.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConversationReceptor {
     agents: BTreeMap<AgentStateId, Talk>,
@@ -69,7 +67,7 @@ struct ActiveInput {
     responding: bool,
     /// Whether it is being stopped: then only a report ends it.
     stopping: bool,
-    /// The person who wants it stopped, if it is not the owner of the session.
+    /// The person who wants it stopped, where it is not the owner of the session.
     stopped_by: Option<OwnerId>,
     /// The last model call.
     model_call: Option<ActionId>,
@@ -128,8 +126,7 @@ impl Talk {
         self.names_interrupters = version >= since::INPUTS_NAME_WHO_INTERRUPTS;
     }
 
-    /// Takes a fact that is not an input: a change of tools, a model call, or what concerns the answer in
-    /// progress.
+    /// Takes a fact that is not an input: a change of tools, a model call, or what concerns the answer in progress.
     fn on_fact(&mut self, fact: &Envelope<EnvironmentEvent>, out: &mut Vec<RuntimeEvent>) {
         match (&fact.event, &fact.run_id) {
             (EnvironmentEvent::ConfigChanged(changed), _) => match &changed.change {
@@ -219,8 +216,7 @@ impl Talk {
         }
     }
 
-    /// Marks the answer in progress as being stopped by the input of this person; `None` is the owner of the
-    /// session.
+    /// Marks the answer in progress as being stopped by the input of this person; `None` is the owner of the session.
     fn interrupt(&mut self, by: Option<&OwnerId>) {
         let by = by.filter(|_| self.names_interrupters);
         if let Some(active) = &mut self.active {
@@ -257,9 +253,8 @@ impl Talk {
         out.push(ConversationStart { message_id }.into());
     }
 
-    /// A model call takes up the input that its run answers, and with it all that was meant to join. A call
-    /// for a run that nobody here knows of, such as one that an agent opened for what came from the
-    /// background, takes nothing up.
+    /// A model call takes up the input that its run answers, and with it all that was meant to join.
+    /// A call for a run that nobody here knows of, such as one that an agent opened for what came from the background, takes nothing up.
     fn ask_model(&mut self, run_id: &RunId, action: Option<&ActionId>, out: &mut Vec<RuntimeEvent>) {
         let is_active = self
             .active
@@ -277,8 +272,7 @@ impl Talk {
             self.start(input, out);
         }
         self.waiting.retain(|input| input.mode == InputMode::Queue);
-        // The model is asked when no call is open any more; calls of a stream that broke off are never
-        // answered.
+        // The model is asked when no call is open any more; calls of a stream that broke off are never answered.
         if let Some(active) = &mut self.active {
             active.begin_stream();
             active.model_call = action.cloned();
@@ -309,8 +303,7 @@ impl Talk {
                     self.finish(reason, out);
                 }
             }
-            // An error that names no run is the session's. One of the model call that is being stopped is not
-            // what ends it.
+            // An error that names no run is the session's. One of the model call that is being stopped is not what ends it.
             E::ErrorOccurred(error) if fact.run_id.is_some() && !active.was_stopped_before(fact) => {
                 self.finish(error.code.clone(), out);
             }
@@ -378,8 +371,7 @@ impl ActiveInput {
         self.calls.is_empty() && !self.stopping
     }
 
-    /// Takes the result of a call. Whether it was the last one that was open, and a tool that ends the run
-    /// succeeded.
+    /// Takes the result of a call. Whether it was the last one that was open, and a tool that ends the run succeeded.
     fn settles_with(&mut self, result: &ToolResult) -> bool {
         let Some(quits) = self.calls.remove(&result.tool_call_id) else {
             return false;
@@ -389,8 +381,8 @@ impl ActiveInput {
     }
 }
 
-/// The reason of a stop that is the last one of an answer; `None` if more follows: another attempt, the rest
-/// of a long turn, or the fact that says why it was stopped.
+/// The reason of a stop that is the last one of an answer; `None` if more follows: another attempt, the rest of a long
+/// turn, or the fact that says why it was stopped.
 fn last_word(stop_reason: StopReason) -> Option<&'static str> {
     match stop_reason {
         StopReason::PauseTurn | StopReason::Broken | StopReason::Interrupted | StopReason::ContextWindow => {

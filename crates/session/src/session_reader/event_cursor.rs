@@ -22,7 +22,7 @@ pub struct EventCursor {
 }
 
 impl EventCursor {
-    /// After a fact and all that follows from it.
+    /// Creates a cursor after a fact and all events derived from it.
     pub const fn after(seq: u64) -> Self {
         Self { seq, index: u32::MAX }
     }

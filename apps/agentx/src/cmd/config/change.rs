@@ -15,7 +15,6 @@ use crate::error::ChatError;
 use crate::render::clean::visible;
 use crate::start::{self, lookup};
 
-/// The beginning of a new file.
 const BEGINNING: &str = "# agentx: `agentx help settings` lists every key\n";
 
 /// Sets a key in a file.
@@ -74,7 +73,6 @@ pub(crate) fn unset(
     Ok(())
 }
 
-/// Says that another layer overrides the key.
 fn overruled(loaded: &Loaded, path: &str, file: &Path) -> String {
     let rows = loaded.merged.rows();
     let Some(row) = rows.iter().find(|row| row.key == path && row.value.is_some()) else {

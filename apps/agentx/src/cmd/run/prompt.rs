@@ -13,7 +13,6 @@ use crate::console::Console;
 use crate::error::ChatError;
 use crate::render::units;
 
-/// The longest standard input that joins a prompt.
 const MAX_BYTES: u64 = 16 << 20;
 /// After this time without an end, a person is told what is waited for.
 const PATIENCE: Duration = Duration::from_secs(1);

@@ -17,7 +17,6 @@ use crate::export::{self, SessionFileFormat};
 use crate::named_file::open_named;
 use crate::render::{conversation, units};
 
-/// The hint about a damaged or incomplete file.
 const AGAIN: &str =
     "export it again on the machine it came from: agentx sessions export ID --format json -o FILE";
 

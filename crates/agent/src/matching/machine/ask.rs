@@ -61,7 +61,7 @@ impl MatchAgent {
         self.prepared().fast.find(&text)
     }
 
-    /// Has a model say what an input means, unless a limit forbids it.
+    /// Asks a model for the meaning of an input, unless a limit forbids it.
     pub(super) fn ask_model(&mut self, message: Arc<Message>, step: &mut RunStep<'_>) {
         if let Some(cause) = self.lifecycle.used_up(&self.config.limits, step) {
             return self.begin_stop(cause, step);

@@ -148,7 +148,7 @@ impl MatchAgent {
         self.act(ActionBody::InterruptAgent(InterruptAgent { to, reason }), step);
     }
 
-    /// Has a child ended for good.
+    /// Closes a child.
     pub(super) fn close_child(&self, agent_state_id: AgentStateId, reason: &str, step: &mut RunStep<'_>) {
         let close = CloseAgent {
             agent_state_id,
@@ -157,7 +157,7 @@ impl MatchAgent {
         self.act(ActionBody::CloseAgent(close), step);
     }
 
-    /// Wants something done in the run in progress.
+    /// Requests an action in the run in progress.
     fn act(&self, body: ActionBody, step: &mut RunStep<'_>) {
         step.act_in(self.lifecycle.run_id(), body);
     }
@@ -256,8 +256,8 @@ impl MatchAgent {
         }
     }
 
-    /// Lets go of a child that is gone. Inputs that it was sent and never took up become tasks again, and
-    /// another child is made for them.
+    /// Forgets a closed child. Inputs that it was sent and never took up become tasks again, and another
+    /// child is made for them.
     fn child_gone(&mut self, id: &AgentStateId, step: &mut RunStep<'_>) {
         let Some(index) = self.children.iter().position(|child| child.id == *id) else {
             return;

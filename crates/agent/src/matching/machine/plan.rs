@@ -40,7 +40,7 @@ impl RouteTarget {
     }
 }
 
-/// Something to be done by a child.
+/// A task for a child.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct ChildTask {
     /// The route that it is for.
@@ -91,7 +91,7 @@ impl MatchAgent {
         }
     }
 
-    /// Has the child that is at work hear the first task; the others come behind.
+    /// Sends the first task to the working child and queues the others.
     fn go_on_with(&mut self, mut tasks: VecDeque<ChildTask>, step: &mut RunStep<'_>) {
         if let Some(first) = tasks.pop_front() {
             self.forward(&first, step);
