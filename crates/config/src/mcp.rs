@@ -51,6 +51,7 @@ pub enum McpTarget {
     Program {
         /// The program: a path, or a name in `PATH`.
         command: String,
+        /// Its arguments.
         arguments: Vec<String>,
         /// The directory that it starts in, absolute.
         directory: PathBuf,
@@ -69,6 +70,7 @@ pub enum McpTarget {
 /// A variable or a header that a server gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct McpValue {
+    /// The name of the variable or header.
     pub name: String,
     /// The environment variables that its value is taken from.
     pub from: Vec<String>,

@@ -147,7 +147,10 @@ fn tokens_of_a_fallback_without_a_price_are_counted_as_such_and_the_switch_says_
         };
         UsageReport { usage }.into()
     };
-    session.model(stream([used(), call("c1", "look", json!({"path": "a"}))], StopReason::ToolUse));
+    session.model(stream(
+        [used(), call("c1", "look", json!({"path": "a"}))],
+        StopReason::ToolUse,
+    ));
     session.result("c1", "fine");
     assert!(!session.react().totals().usage.is_unpriced());
     session.model(vec![error_event("billing", "no money")]);
