@@ -11,8 +11,8 @@ use std::sync::Arc;
 use agentx::config::{ModelOffer, SettingOrigin, Settings, environment_has_moved, nearest};
 use agentx::runtime::{Delivery, ModelInfo, NamedAgent, OpenRequest, Session, SessionQuery, View};
 use agentx::types::{
-    AgentConfig, AgentKind, Api, ApprovalMode, ConfigChange, EnvironmentEvent, ModelSpec, Prices, SessionId,
-    Source,
+    AgentConfig, AgentKind, Api, ApprovalMode, AskUser, ConfigChange, EnvironmentEvent, ModelSpec, Prices,
+    SessionId, Source,
 };
 
 use crate::error::ChatError;
@@ -213,14 +213,25 @@ const LEAVING: std::time::Duration = std::time::Duration::from_secs(2);
 /// Gives a session back. One that runs here is committed first, however long that takes.
 pub async fn leave(place: &Place, session: &dyn Session) {
     if place.remote().is_none() {
+        if keeps_question(session).await {
+            return session.suspend().await;
+        }
         return session.close().await;
     }
     // Who cannot say good-bye is found to be gone.
     let _ = tokio::time::timeout(LEAVING, session.close()).await;
 }
 
-/// The agent of a new session: that of a file, that of the settings, or that of the server with what the
-/// command line changes.
+/// Returns whether a question of the model is open that waits for an answer, whoever is there: it stays asked.
+async fn keeps_question(session: &dyn Session) -> bool {
+    let Ok(state) = session.state().await else {
+        return false;
+    };
+    let mut asked = state.pending_approvals.iter();
+    state.config.ask_user == Some(AskUser::Wait) && asked.any(|asked| asked.question.is_some())
+}
+
+/// The agent of a new session: that of a file, that of the settings, or that of the server with what the command line changes.
 pub async fn new_agent(
     place: &Place,
     settings: &Settings,

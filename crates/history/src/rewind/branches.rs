@@ -28,7 +28,7 @@ pub enum BranchTurn {
     Answer {
         /// The event that ends it.
         seq: u64,
-        /// The text of the input.
+        /// The text of the answer.
         text: String,
         /// The number of tool calls.
         calls: usize,
