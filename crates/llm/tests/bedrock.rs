@@ -1,10 +1,12 @@
 //! Bedrock's signatures and frames, compared with what botocore made of the same made-up input
 //! (`fixtures/bedrock_made_up.json`: invented keys and texts).
 
-use agentx_llm::Secret;
 use agentx_llm::bedrock::{
-    AwsCredentials, Frame, FrameDecoder, FrameError, FrameKind, SigningRequest, invoke_path, sign,
+    AwsCredentials, BedrockDecoder, Frame, FrameDecoder, FrameError, FrameKind, SigningRequest, body,
+    invoke_path, sign,
 };
+use agentx_llm::{ErrorCode, Secret, StreamContext, StreamError};
+use agentx_types::EnvironmentEvent;
 use serde_json::Value;
 
 fn vectors() -> Value {
@@ -41,7 +43,12 @@ fn signs_as_botocore_does() {
         };
         let signed = sign(&request, &credentials);
         assert_eq!(signed.date, text(case, "x_amz_date"));
-        assert_eq!(signed.authorization.expose(), text(case, "authorization"), "{}", case["name"]);
+        assert_eq!(
+            signed.authorization.expose(),
+            text(case, "authorization"),
+            "{}",
+            case["name"]
+        );
         assert_eq!(signed.security_token, credentials.session_token);
         assert!(!format!("{credentials:?}{signed:?}").contains("made-up"));
     }
@@ -99,4 +106,39 @@ fn a_cut_is_seen_at_every_byte_between_frames() {
     }
     // Before the first frame and after each of four.
     assert_eq!(complete, 5);
+}
+
+#[test]
+fn an_answer_in_frames_starts_and_ends_and_exceptions_have_their_status() {
+    let (mut decoder, mut events) = (BedrockDecoder::new(StreamContext::new("msg_1", 1)), Vec::new());
+    decoder.push(&stream(), &mut events).unwrap();
+    assert!(decoder.is_done());
+    assert!(matches!(events.first(), Some(EnvironmentEvent::StreamStart(_))));
+    assert!(matches!(events.last(), Some(EnvironmentEvent::StreamEnd(_))));
+    // The exception alone is the last frame.
+    let at = stream()
+        .windows(15)
+        .position(|part| part == b":exception-type")
+        .unwrap();
+    let mut decoder = BedrockDecoder::new(StreamContext::new("msg_1", 1));
+    let error = decoder.push(&stream()[at - 13..], &mut Vec::new()).unwrap_err();
+    let StreamError::Provider(error) = error else {
+        panic!("{error:?}")
+    };
+    assert_eq!((error.code, error.retryable), (ErrorCode::RateLimited, true));
+}
+
+#[test]
+fn a_cut_answer_is_truncated() {
+    let (mut decoder, mut events) = (BedrockDecoder::new(StreamContext::new("msg_1", 1)), Vec::new());
+    decoder.push(&stream()[..40], &mut events).unwrap();
+    assert_eq!(decoder.finish(&mut events), Err(StreamError::Truncated));
+}
+
+#[test]
+fn the_body_names_the_version_and_neither_model_nor_stream() {
+    let made = body(br#"{"model":"m","max_tokens":1,"stream":true,"messages":[]}"#).unwrap();
+    let expected = br#"{"max_tokens":1,"messages":[],"anthropic_version":"bedrock-2023-05-31"}"#;
+    assert_eq!(made, expected);
+    assert_eq!(body(b"[]"), None);
 }

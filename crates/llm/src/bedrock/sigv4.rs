@@ -91,7 +91,9 @@ pub fn sign(request: &SigningRequest<'_>, credentials: &AwsCredentials) -> Signe
     let first = format!("AWS4{}", credentials.secret_access_key.expose());
     let key = [day, request.region, SERVICE, "aws4_request"]
         .iter()
-        .fold(first.into_bytes(), |key, part| hmac(&key, part.as_bytes()).to_vec());
+        .fold(first.into_bytes(), |key, part| {
+            hmac(&key, part.as_bytes()).to_vec()
+        });
     let authorization = format!(
         "AWS4-HMAC-SHA256 Credential={}/{scope}, SignedHeaders={names}, Signature={}",
         credentials.access_key_id,
@@ -167,7 +169,11 @@ fn civil(days: u64) -> (u64, u64, u64) {
     let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let from_march = (5 * of_year + 2) / 153;
     let day = of_year - (153 * from_march + 2) / 5 + 1;
-    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
+    let month = if from_march < 10 {
+        from_march + 3
+    } else {
+        from_march - 9
+    };
     (era * 400 + year_of_era + u64::from(month <= 2), month, day)
 }
 
