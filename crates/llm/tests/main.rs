@@ -7,6 +7,7 @@
 )]
 
 mod answer_schema;
+mod bedrock;
 mod catalog;
 mod claude_rules;
 mod delivery;

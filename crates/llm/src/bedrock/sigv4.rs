@@ -1,0 +1,195 @@
+//! Signature Version 4 of AWS for one request with a body in memory. The caller passes the time; nothing here reads
+//! a clock or the environment.
+
+use std::fmt::Write as _;
+
+use sha2::{Digest as _, Sha256};
+
+use crate::Secret;
+
+/// Length of a block of SHA-256, in bytes.
+const BLOCK: usize = 64;
+
+/// Seconds of a day.
+const DAY: u64 = 86_400;
+
+/// The service in the scope of a signature.
+const SERVICE: &str = "bedrock";
+
+/// Credentials of AWS.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AwsCredentials {
+    /// The id of the access key, which is not secret.
+    pub access_key_id: String,
+    /// The secret of the access key.
+    pub secret_access_key: Secret,
+    /// The token of a temporary key; `None` for a permanent one.
+    pub session_token: Option<Secret>,
+}
+
+/// A POST request to sign. Its `content-type` is `application/json`.
+#[derive(Clone, Copy, Debug)]
+pub struct SigningRequest<'a> {
+    /// The host, with a port that is not the scheme's own.
+    pub host: &'a str,
+    /// The path as it is sent, from [`invoke_path`].
+    pub path: &'a str,
+    /// The region, such as `us-east-1`.
+    pub region: &'a str,
+    /// The body as it is sent.
+    pub body: &'a [u8],
+    /// Seconds since 1970-01-01 UTC.
+    pub unix_seconds: u64,
+}
+
+/// The headers that a signed request has beside `host` and `content-type: application/json`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SignedHeaders {
+    /// `x-amz-date`: the time that was signed.
+    pub date: String,
+    /// `authorization`.
+    pub authorization: Secret,
+    /// `x-amz-security-token`, if the credentials are temporary.
+    pub security_token: Option<Secret>,
+}
+
+/// Returns the path that calls a model with a streamed answer. An id may be a model's, an inference profile's or an
+/// ARN.
+///
+/// ```
+/// let path = agentx_llm::bedrock::invoke_path("us.anthropic.claude-v1:0");
+/// assert_eq!(path, "/model/us.anthropic.claude-v1%3A0/invoke-with-response-stream");
+/// ```
+pub fn invoke_path(model: &str) -> String {
+    format!("/model/{}/invoke-with-response-stream", encode(model, false))
+}
+
+/// Signs a request.
+pub fn sign(request: &SigningRequest<'_>, credentials: &AwsCredentials) -> SignedHeaders {
+    let date = timestamp(request.unix_seconds);
+    let day = &date[..8];
+    let scope = format!("{day}/{}/{SERVICE}/aws4_request", request.region);
+    let mut names = "content-type;host;x-amz-date".to_owned();
+    let mut headers = format!(
+        "content-type:application/json\nhost:{}\nx-amz-date:{date}\n",
+        request.host
+    );
+    if let Some(token) = &credentials.session_token {
+        names.push_str(";x-amz-security-token");
+        let _ = writeln!(headers, "x-amz-security-token:{}", token.expose());
+    }
+    // The signature covers the path encoded once more: `%3A` becomes `%253A`.
+    let canonical = format!(
+        "POST\n{}\n\n{headers}\n{names}\n{}",
+        encode(request.path, true),
+        hex(&Sha256::digest(request.body))
+    );
+    let text = format!(
+        "AWS4-HMAC-SHA256\n{date}\n{scope}\n{}",
+        hex(&Sha256::digest(canonical.as_bytes()))
+    );
+    let first = format!("AWS4{}", credentials.secret_access_key.expose());
+    let key = [day, request.region, SERVICE, "aws4_request"]
+        .iter()
+        .fold(first.into_bytes(), |key, part| {
+            hmac(&key, part.as_bytes()).to_vec()
+        });
+    let authorization = format!(
+        "AWS4-HMAC-SHA256 Credential={}/{scope}, SignedHeaders={names}, Signature={}",
+        credentials.access_key_id,
+        hex(&hmac(&key, text.as_bytes()))
+    );
+    SignedHeaders {
+        date,
+        authorization: Secret::new(authorization),
+        security_token: credentials.session_token.clone(),
+    }
+}
+
+/// Returns HMAC-SHA256 (RFC 2104).
+fn hmac(key: &[u8], text: &[u8]) -> [u8; 32] {
+    let mut block = [0_u8; BLOCK];
+    let digest: [u8; 32];
+    let key = if key.len() > BLOCK {
+        digest = Sha256::digest(key).into();
+        &digest[..]
+    } else {
+        key
+    };
+    block[..key.len()].copy_from_slice(key);
+    let inner = Sha256::new()
+        .chain_update(block.map(|byte| byte ^ 0x36))
+        .chain_update(text)
+        .finalize();
+    Sha256::new()
+        .chain_update(block.map(|byte| byte ^ 0x5c))
+        .chain_update(inner)
+        .finalize()
+        .into()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// Percent-encodes all but RFC 3986's unreserved characters, and slashes if they stay.
+fn encode(text: &str, keep_slashes: bool) -> String {
+    let mut coded = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        let plain = byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) || (keep_slashes && byte == b'/');
+        if plain {
+            coded.push(char::from(byte));
+        } else {
+            let _ = write!(coded, "%{byte:02X}");
+        }
+    }
+    coded
+}
+
+/// Returns a time as `20260304T050607Z`.
+fn timestamp(unix_seconds: u64) -> String {
+    let (year, month, day) = civil(unix_seconds / DAY);
+    let second = unix_seconds % DAY;
+    format!(
+        "{year:04}{month:02}{day:02}T{:02}{:02}{:02}Z",
+        second / 3_600,
+        second / 60 % 60,
+        second % 60
+    )
+}
+
+/// Returns year, month and day of a number of days since 1970-01-01, in the Gregorian calendar.
+fn civil(days: u64) -> (u64, u64, u64) {
+    let shifted = days + 719_468;
+    let (era, of_era) = (shifted / 146_097, shifted % 146_097);
+    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let from_march = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * from_march + 2) / 5 + 1;
+    let month = if from_march < 10 {
+        from_march + 3
+    } else {
+        from_march - 9
+    };
+    (era * 400 + year_of_era + u64::from(month <= 2), month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn writes_times_as_aws_reads_them() {
+        for (seconds, text) in [
+            (0, "19700101T000000Z"),
+            (951_782_399, "20000228T235959Z"),
+            (951_782_400, "20000229T000000Z"),
+            (4_107_542_400, "21000301T000000Z"),
+        ] {
+            assert_eq!(timestamp(seconds), text);
+        }
+    }
+}
