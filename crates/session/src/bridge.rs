@@ -121,17 +121,15 @@ fn state_meaning(state: &StateOutput, out: &mut Vec<RuntimeEvent>) {
             suggested,
             form,
         } => {
-            out.push(
-                agentx_types::ApprovalRequested {
-                    tool_call_id,
-                    name,
-                    input,
-                    reason,
-                    suggested,
-                    form,
-                }
-                .into(),
-            );
+            let asked = agentx_types::ApprovalRequested {
+                tool_call_id,
+                name,
+                input,
+                reason,
+                suggested,
+                form,
+            };
+            out.push(asked.into());
         }
         StateOutput::ApprovalSettled {
             tool_call_id,
