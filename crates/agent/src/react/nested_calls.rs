@@ -15,7 +15,7 @@
 //! JSON Schema of the answer. That is no call, so no rule and no approval mode has a say about it, and "always"
 //! keeps no rule. The answer is the note of the person's approval, and the tool reads it. Where the session asks
 //! nobody, the question is refused at once, so that a tool never waits for a person who is not there; it is
-//! refused as well if the mode changes while it is open.
+//! refused as well if the session asks nobody any more by the time of the answer.
 //!
 //! Invariant: a question is recorded before anybody waits for it, and it is settled exactly once.
 
