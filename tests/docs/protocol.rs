@@ -13,7 +13,7 @@ use crate::none;
 
 pub(crate) const PAGE: &str = "docs/PROTOCOL.md";
 /// Values that are whatever a tool or a provider makes them.
-const FREE: &[&str] = &["input", "details", "data", "args", "input_schema", "done"];
+const FREE: &[&str] = &["input", "details", "data", "args", "input_schema", "form", "done"];
 
 /// Fields, and whether they may be left out.
 pub(crate) type Fields = BTreeMap<String, bool>;

@@ -80,6 +80,7 @@ impl RemoteCall<'_> {
             self.models.clone(),
             context,
         ));
+        let _ends = requests.end_with_call();
         let mut params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
         let deadline = time_is_up(self.limit, context.journal.pauses());
         tokio::pin!(deadline);
@@ -112,7 +113,6 @@ impl RemoteCall<'_> {
             }
             params.request_state = needs.request_state;
         }
-        requests.end();
         end
     }
 

@@ -65,7 +65,9 @@ impl<'a> Form<'a> {
         for (name, field) in &self.fields {
             match (content.get(*name), field.get("default")) {
                 (Some(value), _) => check(field, value).map_err(|why| format!("{}: {why}", shown(name)))?,
-                (None, Some(usual)) => drop(content.insert((*name).clone(), usual.clone())),
+                (None, Some(usual)) => {
+                    content.insert((*name).clone(), usual.clone());
+                }
                 (None, None) if self.is_required(name) => {
                     return Err(format!("{}: a value is required", shown(name)));
                 }

@@ -39,7 +39,7 @@ pub(crate) async fn outcome_of(
                 }
                 Err(why) => why,
             },
-            Err(block) => in_words(block),
+            Err(block) => in_words(*block),
         };
         if !text.is_empty() && !text.ends_with('\n') {
             text.push('\n');
@@ -94,7 +94,7 @@ struct Medium {
 ///
 /// # Errors
 /// Returns a block that is none.
-fn medium_of(block: ContentBlock) -> Result<Medium, ContentBlock> {
+fn medium_of(block: ContentBlock) -> Result<Medium, Box<ContentBlock>> {
     let (word, media_type, data, name) = match block {
         ContentBlock::Image(image) => ("picture", image.mime_type, image.data, None),
         ContentBlock::Audio(audio) => ("sound", audio.mime_type, audio.data, None),
@@ -102,9 +102,9 @@ fn medium_of(block: ContentBlock) -> Result<Medium, ContentBlock> {
             ResourceContents::BlobResourceContents {
                 uri, blob, mime_type, ..
             } => ("resource", mime_type.unwrap_or_default(), blob, Some(shown(&uri))),
-            resource => return Err(ContentBlock::resource(resource)),
+            resource => return Err(Box::new(ContentBlock::resource(resource))),
         },
-        other => return Err(other),
+        other => return Err(Box::new(other)),
     };
     Ok(Medium {
         word,

@@ -15,7 +15,7 @@ use rmcp::model::{
     InputRequest, InputRequests, InputResponses, ListRootsResult, Root,
 };
 use serde_json::{Value, json};
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::form::Form;
 use crate::hidden::HiddenValues;
@@ -53,9 +53,9 @@ impl ServerRequests {
         }
     }
 
-    /// The call has ended: nobody waits for an answer any more.
-    pub(crate) fn end(&self) {
-        self.ended.cancel();
+    /// When what this returns is dropped the call has ended: nobody waits for an answer any more.
+    pub(crate) fn end_with_call(&self) -> DropGuard {
+        self.ended.clone().drop_guard()
     }
 
     /// Answers requests that came in place of a result (version 2026-07-28).

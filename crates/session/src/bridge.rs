@@ -125,18 +125,16 @@ fn state_meaning(state: &StateOutput, out: &mut Vec<RuntimeEvent>) {
             form,
             question,
         } => {
-            out.push(
-                agentx_types::ApprovalRequested {
-                    tool_call_id,
-                    name,
-                    input,
-                    reason,
-                    suggested,
-                    form,
-                    question,
-                }
-                .into(),
-            );
+            let asked = agentx_types::ApprovalRequested {
+                tool_call_id,
+                name,
+                input,
+                reason,
+                suggested,
+                form,
+                question,
+            };
+            out.push(asked.into());
         }
         StateOutput::ApprovalSettled {
             tool_call_id,

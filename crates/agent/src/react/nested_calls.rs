@@ -11,6 +11,12 @@
 //! | 3 | the agent | tells the tool by the action `decide_inner_call` |
 //! | 4 | the tool | begins the step (`effect_started`), or gets the refusal |
 //!
+//! A tool may also ask a person for words, as an MCP server does: `inner_call_asked` then has a `form`, the
+//! JSON Schema of the answer. That is no call, so no rule and no approval mode has a say about it, and "always"
+//! keeps no rule. The answer is the note of the person's approval, and the tool reads it. Where the session asks
+//! nobody, the question is refused at once, so that a tool never waits for a person who is not there; it is
+//! refused as well if the session asks nobody any more by the time of the answer.
+//!
 //! Invariant: a question is recorded before anybody waits for it, and it is settled exactly once.
 
 use agentx_types::{
@@ -74,6 +80,9 @@ impl InnerCall {
 }
 
 /// A question to a person is put where the session asks, and only there: no rule and no mode has an answer.
+///
+/// It is nobody's call, so the rules of a server do not ask about it either (`by_server`): whoever may approve
+/// calls in the session may answer.
 fn judge_question(config: &AgentConfig, tool: &ToolSpec, input: &Value, form: &Value) -> Verdict {
     match config.approval {
         ApprovalMode::Ask => Verdict::Ask(Question {

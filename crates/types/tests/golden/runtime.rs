@@ -279,8 +279,13 @@ fn runs() -> Vec<RuntimeEvent> {
         tool_call_id: "call_1/3".into(),
         allowed: false,
     };
+    let question = ApprovalRequested {
+        form: Some(Box::new(json!({"type": "object"}))),
+        ..asked.clone()
+    };
     vec![
         settled.into(),
+        question.into(),
         RunStarted {
             run_id: run_id.clone(),
             message_id: "msg_1".into(),
