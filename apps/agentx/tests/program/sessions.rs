@@ -435,7 +435,7 @@ fn a_pipe_that_nobody_writes_into_is_refused_by_every_command_that_reads_a_file(
         &["sessions", "import", "pipe"][..],
         &["run", "--schema", "pipe", "hello"],
         &["run", "--image", "pipe", "hello"],
-        &["identity", "import", "pipe"],
+        &["identity", "new", "--from", "pipe"],
         &["debug", "decode", "--api", "anthropic", "pipe"],
     ] {
         let ran = sandbox.run(line);
