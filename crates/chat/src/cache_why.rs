@@ -131,7 +131,9 @@ fn difference(before: u64, found: &FirstDifference) -> String {
 fn because(cause: CacheCause) -> &'static str {
     match cause {
         CacheCause::ModelSwitch => "another model: one was chosen",
-        CacheCause::Fallback => "another model: a fallback was asked, or the agent's own model again after one",
+        CacheCause::Fallback => {
+            "another model: a fallback was asked, or the agent's own model again after one"
+        }
         CacheCause::ToolList => "the list of tools changed, or how they are described",
         CacheCause::Prompt => "the prompt, the instructions or the facts about where the agent works changed",
         CacheCause::Settings => "settings of the calls changed",

@@ -574,7 +574,11 @@ fn a_deployment_that_is_named_like_a_built_in_model_does_not_capture_it() {
         ("openai/gpt-5.2", "openai"),
     ] {
         let chosen = settings.choose_model(name, &offers).unwrap();
-        assert_eq!((chosen.provider.as_str(), chosen.id.as_str()), (provider, "gpt-5.2"), "{name}");
+        assert_eq!(
+            (chosen.provider.as_str(), chosen.id.as_str()),
+            (provider, "gpt-5.2"),
+            "{name}"
+        );
     }
 }
 

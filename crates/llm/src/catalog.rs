@@ -216,9 +216,7 @@ impl Catalog {
     /// Returns the model of this name that the configuration added or overrode; `None` if it has none. The id of one
     /// with another name is no name.
     pub fn own(&self, name: &str) -> Option<ModelSpec> {
-        self.models[..self.own]
-            .iter()
-            .find_map(|entry| entry.named(name))
+        self.models[..self.own].iter().find_map(|entry| entry.named(name))
     }
 
     /// Returns whether the id of this model is a name for it, as [`ModelEntry::is_called_by_id`]; so it is for a

@@ -271,7 +271,11 @@ fn the_id_of_a_model_with_another_name_is_no_name_before_that_of_a_built_in_one(
     assert_eq!(meant("gpt-5.2"), ("openai".into(), "gpt-5.2".into()));
     assert_eq!(meant("work-gpt"), ("azure".into(), "gpt-5.2".into()));
     assert_eq!(meant("azure/gpt-5.2"), ("azure".into(), "gpt-5.2".into()));
-    assert_eq!(meant("my-deployment"), ("azure".into(), "my-deployment".into()), "nobody else's");
+    assert_eq!(
+        meant("my-deployment"),
+        ("azure".into(), "my-deployment".into()),
+        "nobody else's"
+    );
     assert_eq!(catalog.own("gpt-5.2"), None);
 }
 

@@ -148,7 +148,11 @@ impl Prices {
     pub fn marked(&self, usage: Usage) -> Usage {
         let is_unpriced = self.is_unknown() && usage.reported_cost == NanoUsd(0);
         Usage {
-            unpriced_tokens: if is_unpriced { usage.context_tokens() } else { usage.unpriced_tokens },
+            unpriced_tokens: if is_unpriced {
+                usage.context_tokens()
+            } else {
+                usage.unpriced_tokens
+            },
             ..usage
         }
     }

@@ -112,7 +112,11 @@ impl Conversation {
             if let ContentPart::ToolResult(result) = part
                 && let Some(name) = name_of(&result.tool_call_id)
             {
-                let outcome = if result.is_error { "without success" } else { "succeeded" };
+                let outcome = if result.is_error {
+                    "without success"
+                } else {
+                    "succeeded"
+                };
                 calls.push(format!("{name} ({outcome})"));
             }
         }
@@ -147,12 +151,7 @@ impl Conversation {
             let mut all = self.entries.iter().chain(nested);
             all.any(|entry| condensed.is_shown_by(entry))
         };
-        let kept: Vec<Condensed> = self
-            .condensed
-            .iter()
-            .filter(|it| is_there(it))
-            .cloned()
-            .collect();
+        let kept: Vec<Condensed> = self.condensed.iter().filter(|it| is_there(it)).cloned().collect();
         self.condensed = kept;
     }
 

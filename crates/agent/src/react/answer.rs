@@ -289,8 +289,7 @@ impl ReactAgent {
             return;
         };
         if self.config.rules_version >= since::DECLINED_TURNS_GO {
-            self.conversation
-                .leave_out_turn(&run.input_id, seq, &self.config);
+            self.conversation.leave_out_turn(&run.input_id, seq, &self.config);
         } else {
             self.conversation.leave_out_from(seq);
         }

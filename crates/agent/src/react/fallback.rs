@@ -16,8 +16,8 @@
 use std::sync::Arc;
 
 use agentx_types::{
-    ActionBody, Api, AttemptFailed, Cancel, ContextChange, Envelope, EnvironmentEvent, FallbackAsked, MessageId,
-    ModelSpec, Report, RunStatus, StateOutput, since,
+    ActionBody, Api, AttemptFailed, Cancel, ContextChange, Envelope, EnvironmentEvent, FallbackAsked,
+    MessageId, ModelSpec, Report, RunStatus, StateOutput, since,
 };
 use serde::{Deserialize, Serialize};
 

@@ -16,8 +16,8 @@
 use std::sync::Arc;
 
 use agentx_types::{
-    Api, AssembledAnswer, ContentPart, Envelope, EnvironmentEvent, Message, MessageOutput, StopReason, StreamEnd,
-    StreamOutput, Usage, since,
+    Api, AssembledAnswer, ContentPart, Envelope, EnvironmentEvent, Message, MessageOutput, StopReason,
+    StreamEnd, StreamOutput, Usage, since,
 };
 
 use super::ReactAgent;

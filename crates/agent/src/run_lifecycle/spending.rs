@@ -8,7 +8,9 @@
 //! the totals of an agent contain all that was spent below it, and a limit holds for an agent together with
 //! its children.
 
-use agentx_types::{AgentConfig, Api, EffectBill, ModelFellBack, NanoUsd, StateOutput, Usage, UsageReport, since};
+use agentx_types::{
+    AgentConfig, Api, EffectBill, ModelFellBack, NanoUsd, StateOutput, Usage, UsageReport, since,
+};
 use serde::{Deserialize, Serialize};
 
 use super::{RunLifecycle, RunStep};
@@ -38,7 +40,11 @@ impl RunLifecycle {
         let asked = self.run.as_ref().and_then(|run| run.pending.model.as_ref());
         let model = asked.unwrap_or(&config.model);
         let is_marked = config.rules_version >= since::UNPRICED_IS_COUNTED && model.api != Api::Scripted;
-        let usage = if is_marked { model.prices.marked(usage) } else { usage };
+        let usage = if is_marked {
+            model.prices.marked(usage)
+        } else {
+            usage
+        };
         let cost = model.prices.cost(&usage);
         let model = model.id.clone();
         self.share(usage, cost, step);

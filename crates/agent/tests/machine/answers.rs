@@ -424,7 +424,11 @@ fn a_refusal_of_anthropic_without_a_word_costs_nothing() {
     assert_eq!(cost("anthropic", RULES_VERSION, Vec::new()), 0);
     assert_eq!(cost("anthropic", RULES_VERSION, vec![words("I")]), 100);
     assert_eq!(cost("openai", RULES_VERSION, Vec::new()), 100);
-    assert_eq!(cost("anthropic", 8, Vec::new()), 100, "older logs derive what they did");
+    assert_eq!(
+        cost("anthropic", 8, Vec::new()),
+        100,
+        "older logs derive what they did"
+    );
 }
 
 #[test]

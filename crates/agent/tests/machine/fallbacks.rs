@@ -147,7 +147,10 @@ fn tokens_of_a_fallback_without_a_price_are_counted_as_such_and_the_switch_says_
         };
         UsageReport { usage }.into()
     };
-    session.model(stream([used(), call("c1", "look", json!({"path": "a"}))], StopReason::ToolUse));
+    session.model(stream(
+        [used(), call("c1", "look", json!({"path": "a"}))],
+        StopReason::ToolUse,
+    ));
     session.result("c1", "fine");
     assert!(!session.react().totals().usage.is_unpriced());
     session.model(vec![error_event("billing", "no money")]);
@@ -177,7 +180,11 @@ fn what_a_model_declined_and_another_answered_is_not_asked_of_the_first_again() 
         assert_eq!(session.conversation(), ["user: go", "assistant: Sure"]);
         session.say("harmless");
         assert_eq!(session.request().model.id, "second");
-        assert_eq!(switches(&session), [declined.clone(), declined.clone()], "it is said again");
+        assert_eq!(
+            switches(&session),
+            [declined.clone(), declined.clone()],
+            "it is said again"
+        );
         session.model(vec![error_event("overloaded", "busy")]);
         assert_eq!(session.request().model.id, "third");
         session.answer("Sure");
@@ -186,7 +193,11 @@ fn what_a_model_declined_and_another_answered_is_not_asked_of_the_first_again() 
         session.model(stream([], StopReason::Refusal));
         assert_eq!(session.status(), RunStatus::Failed);
         session.say("again");
-        assert_eq!(session.request().model.id, "first", "all have declined, or are down");
+        assert_eq!(
+            session.request().model.id,
+            "first",
+            "all have declined, or are down"
+        );
         session.check_replay();
     }
 }

@@ -66,13 +66,24 @@ fn a_stream_that_died_before_its_provider_counted_is_booked_as_an_estimate() {
     };
     let half = || vec![begins("msg_a"), words(&"half ".repeat(100))];
     let usage_of = died(RULES_VERSION, half());
-    assert!(usage_of.input_tokens > 600 && usage_of.output_tokens > 125, "{usage_of:?}");
+    assert!(
+        usage_of.input_tokens > 600 && usage_of.output_tokens > 125,
+        "{usage_of:?}"
+    );
     assert_eq!(usage_of.estimated_tokens, usage_of.context_tokens());
     let counted = died(RULES_VERSION, [half(), vec![usage(10, 1)]].concat());
     assert_eq!(counted.input_tokens, 10);
     assert_eq!(counted.estimated_tokens, counted.output_tokens - 1);
-    assert_eq!(died(RULES_VERSION, Vec::new()), Usage::default(), "nothing had begun");
-    assert_eq!(died(8, half()), Usage::default(), "older logs derive what they did");
+    assert_eq!(
+        died(RULES_VERSION, Vec::new()),
+        Usage::default(),
+        "nothing had begun"
+    );
+    assert_eq!(
+        died(8, half()),
+        Usage::default(),
+        "older logs derive what they did"
+    );
 }
 
 #[test]

@@ -84,7 +84,10 @@ fn more_tools_than_an_api_takes_are_searched() {
     assert!(many(Api::OpenaiChat, RULES_VERSION, 200));
     assert!(!many(Api::OpenaiResponses, RULES_VERSION, 100));
     assert!(!many(Api::Anthropic, RULES_VERSION, 200));
-    assert!(!many(Api::OpenaiResponses, 8, 200), "older logs derive what they did");
+    assert!(
+        !many(Api::OpenaiResponses, 8, 200),
+        "older logs derive what they did"
+    );
 }
 
 #[test]

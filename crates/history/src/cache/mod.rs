@@ -200,9 +200,10 @@ impl CallTrail {
         }
         // Who counts what it writes into the cache (Anthropic) has nothing there of what follows the last mark.
         let kept = match before.usage {
-            Usage { cache_write_tokens: 1.., .. } => {
-                before.usage.cache_read_tokens + before.usage.cache_write_tokens
-            }
+            Usage {
+                cache_write_tokens: 1..,
+                ..
+            } => before.usage.cache_read_tokens + before.usage.cache_write_tokens,
             usage => usage.read_tokens(),
         };
         let could = kept.min(call.usage.read_tokens());
@@ -439,8 +440,13 @@ mod tests {
         let trail = trail(vec![asked(5, "a", (10, 9_500, 100)), unanswered(6), fallback]);
         assert_eq!((trail.predecessor(2), trail.lost_tokens(2)), (Some(0), 9_600));
         assert_eq!(trail.causes(2), [CacheCause::Fallback, CacheCause::ToolList]);
-        let difference = trail.calls[2].another_model(&trail.calls[0]).expect("another model");
-        assert_eq!(causes_of(difference.part, &trail.causes(2)), [CacheCause::Fallback]);
+        let difference = trail.calls[2]
+            .another_model(&trail.calls[0])
+            .expect("another model");
+        assert_eq!(
+            causes_of(difference.part, &trail.causes(2)),
+            [CacheCause::Fallback]
+        );
     }
 
     #[test]

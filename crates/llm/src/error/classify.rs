@@ -290,7 +290,8 @@ pub(super) fn classify(status: Option<u16>, extracted: &Extracted) -> ErrorCode 
 /// (<https://github.com/continuedev/continue/issues/10062>).
 fn names_no_quota(message: &str) -> bool {
     let mut limits = message.split("limit: 0").skip(1);
-    message.contains("quota") && limits.any(|rest| !rest.starts_with(|c: char| c.is_ascii_digit() || c == '.'))
+    message.contains("quota")
+        && limits.any(|rest| !rest.starts_with(|c: char| c.is_ascii_digit() || c == '.'))
 }
 
 /// Statuses that mean one thing.
