@@ -153,6 +153,7 @@ fn every_kind_of_part_becomes_its_event() {
     let expected = json!([
         ["stream_start", {"message_id": "resp_1", "model": "gemini-3.8-flash", "attempt": 1}],
         ["thinking_chunk", {"text": "**Planning**\n\nI look at "}],
+        ["usage", {"usage": {"input_tokens": 20, "output_tokens": 7, "cache_read_tokens": 100, "reasoning_tokens": 7}}],
         ["thinking_chunk", {"text": "two files."}],
         ["provider_part", {"api": "gemini", "attach": true, "data": {"thoughtSignature": "c2lnMQ==", "signed_from": 24}}],
         ["text_chunk", {"text": "Ich lese "}],
