@@ -345,6 +345,7 @@ impl ReactAgent {
     fn finish_run(&mut self, status: RunStatus, reason: Option<String>, step: &mut RunStep<'_>) {
         self.leave_out_declined();
         self.take_guess_back();
+        self.conversation.forget_schema_form();
         self.return_to_own_model();
         if !self.lifecycle.finish(status, reason, step) {
             return;
@@ -373,6 +374,7 @@ impl ReactAgent {
         if matches!(change, ConfigChange::Model(_)) {
             self.fallback = None;
             self.conversation.forget_window();
+            self.conversation.forget_schema_form();
         }
     }
 }
