@@ -85,17 +85,18 @@ impl ReactAgent {
             return;
         }
         let reason = run.pending.check.take().and_then(|check| check.reason);
+        if checked.invalid_schema {
+            let what = checked.problems.join("; ");
+            let message = format!("the schema of the answer cannot be used: {what}");
+            let cause = StopCause::error(RunStatus::Failed, "answer_schema", &message);
+            return self.begin_stop(cause, step);
+        }
         if checked.problems.is_empty() && self.lifecycle.inputs.has_steering() {
             return self.call_model(step);
         } else if checked.problems.is_empty() {
             return self.finish_run(RunStatus::Completed, reason, step);
         }
         let problems = checked.problems.join("\n- ");
-        if checked.invalid_schema {
-            let message = format!("the schema of the answer cannot be used: {problems}");
-            let cause = StopCause::error(RunStatus::Failed, "answer_schema", &message);
-            return self.begin_stop(cause, step);
-        }
         if checked.attempt > repairs {
             let message = format!(
                 "no answer fits the schema, after {} of at most {} attempts:\n- {problems}",
