@@ -133,6 +133,40 @@ async fn an_invalid_schema_is_refused_before_the_model_is_asked() {
 }
 
 #[tokio::test]
+async fn a_schema_beyond_the_bounds_is_refused_wherever_it_comes_from() {
+    let mut definitions = serde_json::Map::new();
+    for level in 0..40 {
+        let next = json!({"$ref": format!("#/$defs/a{}", level + 1)});
+        definitions.insert(format!("a{level}"), json!({"allOf": [next.clone(), next]}));
+    }
+    definitions.insert("a40".into(), json!({"type": "string"}));
+    let doubling = AnswerSchema::new(json!({"$ref": "#/$defs/a0", "$defs": definitions}));
+    let many = AnswerSchema {
+        repairs: u32::MAX,
+        ..AnswerSchema::new(json!({"type": "object"}))
+    };
+    let large = AnswerSchema::new(json!({"enum": ["x".repeat(300 << 10)]}));
+    let agent = || agentx::agent("You know cities.").scripted([ROME]).start();
+    let agent = agent().await.unwrap();
+    for schema in [doubling, many, large] {
+        let asked = agent
+            .ask("where?")
+            .answer_schema(schema.clone())
+            .await
+            .unwrap_err();
+        assert!(
+            asked.to_string().contains("the schema of the answer is invalid"),
+            "{asked}"
+        );
+        let mut config = agent.session().state().await.unwrap().config;
+        config.answer_schema = Some(Arc::new(schema));
+        let made = agentx::runtime::check_answer_schemas(&config).unwrap_err();
+        assert!(made.contains("the schema of the answers of agent"), "{made}");
+    }
+    assert_eq!(agent.ask("where?").await.unwrap().text, ROME);
+}
+
+#[tokio::test]
 async fn a_session_with_refused_attempts_is_resumed_as_it_was() {
     let log = Arc::new(MemoryLog::new());
     let agent = || agentx::agent("You know cities.").log(log.clone());

@@ -70,7 +70,7 @@ pub fn attached(
             continue;
         };
         if !seen.iter().any(|seen| seen == name) {
-            let path = real_path(name, workspace, &is_guarded)?;
+            let path = real_path(name, workspace, &is_guarded).map_err(|error| error.words(name, "@"))?;
             content.push(file(name, &path)?);
             files.push(path);
             seen.push(name.to_owned());
@@ -150,20 +150,68 @@ fn ends_word(text: &str, at: usize, sign: char) -> bool {
     sign.is_whitespace() && !(sign == ' ' && text[..at].ends_with('\\'))
 }
 
+/// The reason why a file is not read.
+enum PathError {
+    /// It cannot be looked at.
+    Unreadable(std::io::Error),
+    /// It is a link to another file than its name says.
+    LeadsAway(PathBuf),
+}
+
+impl PathError {
+    /// The reason in words, with a file written as `mark` and its path.
+    fn words(self, name: &str, mark: &str) -> String {
+        match self {
+            Self::Unreadable(error) => format!("{name}: {error}"),
+            Self::LeadsAway(real) => {
+                let real = visible(&real.to_string_lossy());
+                format!(
+                    "nothing was sent: {name} is a symbolic link to {real}; to attach that file, name it directly ({mark}{real})"
+                )
+            }
+        }
+    }
+}
+
+/// Returns the real path of a file whose content goes to a model, by the rules of `@FILE`; a guarded file is refused
+/// whatever it is named by, and what is not a regular file too.
+///
+/// # Errors
+/// Returns an error in words for the person.
+pub(crate) fn file_for_model(
+    file: &Path,
+    workspace: &Path,
+    is_guarded: impl Fn(&Path) -> bool,
+) -> Result<PathBuf, String> {
+    let shown = visible(&file.to_string_lossy());
+    let place = std::path::absolute(file).map_err(|error| error.to_string())?;
+    let real = real_path(&place.to_string_lossy(), workspace, &is_guarded);
+    let real = real.map_err(|error| error.words(&shown, ""))?;
+    if is_guarded(&real) {
+        return Err(format!(
+            "{shown} may hold secrets, and its content would go to the model"
+        ));
+    }
+    // A pipe or a device may never end.
+    match real.metadata() {
+        Ok(found) if found.is_file() => Ok(real),
+        Ok(_) => Err(format!("{shown} is not a regular file")),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
 /// Returns the real path of a file. Files in the workspace may come from a stranger, so a link there leads to
 /// no file outside of it and to no guarded file: the person sees only its name. A file that the person names
 /// itself may be anywhere.
-fn real_path(name: &str, workspace: &Path, is_guarded: impl Fn(&Path) -> bool) -> Result<PathBuf, String> {
-    let unreadable = |error: std::io::Error| format!("{name}: {error}");
-    let root = workspace.canonicalize().map_err(unreadable)?;
-    let real = place_of(name, &root).canonicalize().map_err(unreadable)?;
+fn real_path(name: &str, workspace: &Path, is_guarded: impl Fn(&Path) -> bool) -> Result<PathBuf, PathError> {
+    let root = workspace.canonicalize().map_err(PathError::Unreadable)?;
+    let real = place_of(name, &root)
+        .canonicalize()
+        .map_err(PathError::Unreadable)?;
     let written = without_dots(&place_of(name, &root));
     let is_link = written != real && written.starts_with(&root);
     if is_link && (!real.starts_with(&root) || is_guarded(&real)) {
-        let real = visible(&real.to_string_lossy());
-        return Err(format!(
-            "nothing was sent: {name} is a symbolic link to {real}; to attach that file, name it directly (@{real})"
-        ));
+        return Err(PathError::LeadsAway(real));
     }
     Ok(real)
 }

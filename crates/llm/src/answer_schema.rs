@@ -3,51 +3,33 @@
 //!
 //! | API | mode | schemas that it takes |
 //! | --- | --- | --- |
-//! | Responses, Chat Completions | `text.format`, `response_format` | any; `strict` where each object lists all its properties as required and no others (<https://github.com/moeru-ai/xsai/issues/202>, <https://github.com/Part-DB/Part-DB-server/pull/1540>) |
-//! | Anthropic | `output_config.format` | each object has `additionalProperties: false` (<https://github.com/veryfront/veryfront-code/issues/3918>), no bounds of numbers, texts and lists (<https://github.com/agentjido/req_llm/issues/302>, <https://github.com/BerriAI/litellm/pull/21045>) |
+//! | Responses, Chat Completions | `text.format`, `response_format` | objects; `strict` where [`schema_rules`] say that it passes |
+//! | Anthropic | `output_config.format` | objects for which [`schema_rules`] say that they pass |
 //! | Gemini | `responseJsonSchema` | any; up to 2.5 not beside tools (<https://github.com/symfony/ai/issues/803>) |
 //! | Interactions | – | |
+//!
+//! What is refused nevertheless goes down one form at a time, for the rest of the run: `strict`, the mode of the API,
+//! words ([`RequestPart::StrictSchema`], [`RequestPart::AnswerSchema`]).
 
 use std::borrow::Cow;
 
-use agentx_types::{AnswerSchema, Api, ModelRequest};
-use serde_json::{Map, Value};
+use agentx_types::{AnswerSchema, Api, ModelRequest, RequestPart};
+use serde_json::Value;
 
 use crate::json::{BorrowedJson, object};
 use crate::request::WireOptions;
-use crate::schema;
+use crate::{schema, schema_rules};
 
 /// The name of the schema where an API wants one.
 const NAME: &str = "answer";
 
-/// Keywords that Anthropic refuses.
-const NOT_AT_ANTHROPIC: &[&str] = &[
-    "minimum",
-    "maximum",
-    "exclusiveMinimum",
-    "exclusiveMaximum",
-    "multipleOf",
-    "minLength",
-    "maxLength",
-    "pattern",
-    "minItems",
-    "maxItems",
-    "uniqueItems",
-    "minProperties",
-    "maxProperties",
-    "patternProperties",
-    "oneOf",
-    "not",
-    "if",
-];
-
-/// The request as it is built: if the model has no mode for its schema, the schema is an instruction behind
-/// the others, and the request has none.
+/// The request as it is built: where the model has no mode for its schema, the schema is an instruction behind the
+/// others, and the request has none.
 pub(crate) fn fitted<'a>(request: &'a ModelRequest, options: &WireOptions) -> Cow<'a, ModelRequest> {
     let Some(answer) = &request.answer_schema else {
         return Cow::Borrowed(request);
     };
-    if options.answer_schema && !request.plain && takes(request, &answer.schema) {
+    if is_in_mode(request, options, answer) {
         return Cow::Borrowed(request);
     }
     let mut system = request.system.clone();
@@ -59,7 +41,42 @@ pub(crate) fn fitted<'a>(request: &'a ModelRequest, options: &WireOptions) -> Co
     })
 }
 
-/// Returns the instruction for a model without a mode for schemas.
+/// Returns whether the schema is sent in the mode of the API.
+fn is_in_mode(request: &ModelRequest, options: &WireOptions, answer: &AnswerSchema) -> bool {
+    let is_refused = request.plain || request.is_without(RequestPart::AnswerSchema);
+    options.answer_schema && !is_refused && takes(request, &answer.schema)
+}
+
+/// How the schema of an answer is sent.
+pub(crate) enum SentForm {
+    /// In the mode of the API, which guarantees that the answer fits.
+    Strict,
+    /// In the mode of the API, without the guarantee or where there is but one form.
+    Plain,
+    /// In words, or not at all.
+    None,
+}
+
+/// Returns how the schema of the answer is sent with a request.
+pub(crate) fn sent_form(request: &ModelRequest, options: &WireOptions) -> SentForm {
+    match &request.answer_schema {
+        Some(answer) if is_in_mode(request, options, answer) => {
+            let knows_strict = matches!(request.model.api, Api::OpenaiResponses | Api::OpenaiChat);
+            if knows_strict && asks_for_strict(request, answer) {
+                SentForm::Strict
+            } else {
+                SentForm::Plain
+            }
+        }
+        _ => SentForm::None,
+    }
+}
+
+fn asks_for_strict(request: &ModelRequest, answer: &AnswerSchema) -> bool {
+    !request.is_without(RequestPart::StrictSchema) && schema_rules::fits_openai_strict(&answer.schema)
+}
+
+/// What a model reads that has no mode for schemas.
 fn instruction(answer: &AnswerSchema) -> String {
     format!(
         "Your last answer, the one without tool calls, is one JSON value and nothing else: no words around it, no code \
@@ -72,7 +89,7 @@ fn instruction(answer: &AnswerSchema) -> String {
 fn takes(request: &ModelRequest, schema: &Value) -> bool {
     match request.model.api {
         Api::OpenaiResponses | Api::OpenaiChat => is_object(schema),
-        Api::Anthropic => is_object(schema) && all(schema, &fits_anthropic),
+        Api::Anthropic => is_object(schema) && schema_rules::fits_anthropic(schema),
         Api::Gemini => request.tools.is_empty() || !is_up_to_2_5(&request.model.id),
         Api::GeminiInteractions | Api::Scripted | Api::Unknown => false,
     }
@@ -84,17 +101,18 @@ fn is_up_to_2_5(id: &str) -> bool {
 }
 
 /// The format as Responses takes it in `text`.
-pub(crate) fn of_responses(answer: &AnswerSchema) -> BorrowedJson<'_> {
+pub(crate) fn of_responses<'a>(request: &ModelRequest, answer: &'a AnswerSchema) -> BorrowedJson<'a> {
     object! {"format": object! {
-        "type": "json_schema", "name": NAME, "strict": is_strict(&answer.schema),
+        "type": "json_schema", "name": NAME, "strict": asks_for_strict(request, answer),
         "schema": schema::parameters(&answer.schema),
     }}
 }
 
 /// The `response_format` of Chat Completions.
-pub(crate) fn of_chat(answer: &AnswerSchema) -> BorrowedJson<'_> {
+pub(crate) fn of_chat<'a>(request: &ModelRequest, answer: &'a AnswerSchema) -> BorrowedJson<'a> {
+    let strict = asks_for_strict(request, answer);
     let described = object! {
-        "name": NAME, "strict": is_strict(&answer.schema), "schema": schema::parameters(&answer.schema),
+        "name": NAME, "strict": strict, "schema": schema::parameters(&answer.schema),
     };
     object! {"type": "json_schema", "json_schema": described}
 }
@@ -104,118 +122,6 @@ pub(crate) fn of_anthropic(answer: &AnswerSchema) -> BorrowedJson<'_> {
     object! {"type": "json_schema", "schema": &answer.schema}
 }
 
-/// Returns whether OpenAI can guarantee the schema: each object names all its properties as required and
-/// allows no others. Keywords that its strict mode does not know make it `false` too.
-fn is_strict(schema: &Value) -> bool {
-    all(schema, &|fields| {
-        fits_strict_object(fields) && !fields.keys().any(|key| is_foreign(key))
-    })
-}
-
-fn is_foreign(key: &str) -> bool {
-    matches!(
-        key,
-        "oneOf"
-            | "allOf"
-            | "not"
-            | "if"
-            | "patternProperties"
-            | "prefixItems"
-            | "default"
-            | "format"
-            | "$schema"
-    ) || NOT_AT_ANTHROPIC.contains(&key)
-}
-
-fn fits_strict_object(fields: &Map<String, Value>) -> bool {
-    if !describes_object(fields) {
-        return true;
-    }
-    let properties = fields.get("properties").and_then(Value::as_object);
-    let required: Vec<&str> = fields
-        .get("required")
-        .and_then(Value::as_array)
-        .map(|names| names.iter().filter_map(Value::as_str).collect())
-        .unwrap_or_default();
-    is_closed(fields)
-        && properties
-            .is_some_and(|properties| properties.keys().all(|name| required.contains(&name.as_str())))
-}
-
-fn fits_anthropic(fields: &Map<String, Value>) -> bool {
-    let is_known = fields.keys().all(|key| !NOT_AT_ANTHROPIC.contains(&key.as_str()));
-    is_known && (!describes_object(fields) || is_closed(fields))
-}
-
-fn is_closed(fields: &Map<String, Value>) -> bool {
-    fields.get("additionalProperties") == Some(&Value::Bool(false))
-}
-
 fn is_object(schema: &Value) -> bool {
     schema["type"] == "object"
-}
-
-fn describes_object(fields: &Map<String, Value>) -> bool {
-    match fields.get("type") {
-        Some(Value::String(kind)) => kind == "object",
-        Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "object"),
-        _ => fields.contains_key("properties"),
-    }
-}
-
-/// Returns whether `fits` holds for each schema in this one.
-fn all(schema: &Value, fits: &dyn Fn(&Map<String, Value>) -> bool) -> bool {
-    let Some(fields) = schema.as_object() else {
-        return true;
-    };
-    fits(fields) && schema::children(fields).all(|child| all(child, fits))
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn strict_is_asked_for_only_where_openai_takes_it() {
-        let closed = json!({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"],
-            "additionalProperties": false});
-        let cases = [
-            (closed.clone(), true),
-            (
-                json!({"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": false}),
-                false,
-            ),
-            (
-                json!({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}),
-                false,
-            ),
-            (
-                json!({"type": "object", "properties": {"a": {"type": "string", "minLength": 2}}, "required": ["a"],
-                "additionalProperties": false}),
-                false,
-            ),
-            (
-                json!({"type": "object", "properties": {"a": {"type": "object"}}, "required": ["a"],
-                "additionalProperties": false}),
-                false,
-            ),
-            (
-                json!({"type": "object", "properties": {"a": {"type": "array", "items": closed}}, "required": ["a"],
-                "additionalProperties": false}),
-                true,
-            ),
-        ];
-        for (schema, strict) in cases {
-            assert_eq!(is_strict(&schema), strict, "{schema}");
-        }
-    }
-
-    #[test]
-    fn names_of_properties_are_no_keywords() {
-        let schema = json!({"type": "object", "properties": {"minimum": {"type": "string"}},
-            "required": ["minimum"], "additionalProperties": false});
-        assert!(all(&schema, &fits_anthropic) && is_strict(&schema));
-    }
 }

@@ -10,15 +10,19 @@ mod max_tokens;
 mod overflow;
 mod refused_media;
 mod refused_parts;
+mod refused_schema;
 mod refused_setting;
 mod retry_after;
 mod template;
 
 use std::fmt;
 
-use agentx_types::{Overflow, RequestPart, Timestamp};
+use agentx_types::{ModelRequest, Overflow, RequestPart, Timestamp};
 
 use classify::classify;
+
+use crate::WireOptions;
+use crate::answer_schema::{self, SentForm};
 pub(crate) use extract::Extracted;
 
 /// Maximum number of characters that are kept of a provider's message.
@@ -155,6 +159,21 @@ impl ModelError {
             longest_answer: None,
             most_media: None,
         }
+    }
+
+    /// Says of which form of the answer's schema it is, where the schema is what was refused: of the request as it
+    /// was sent, the guarantee goes first. A request without a schema has something else refused.
+    #[must_use]
+    pub fn about(self, request: &ModelRequest, options: &WireOptions) -> Self {
+        if self.refused != Some(RequestPart::AnswerSchema) {
+            return self;
+        }
+        let refused = match answer_schema::sent_form(request, options) {
+            SentForm::Strict => Some(RequestPart::StrictSchema),
+            SentForm::Plain => Some(RequestPart::AnswerSchema),
+            SentForm::None => refused_parts::without_answer_schema(&self.message),
+        };
+        Self { refused, ..self }
     }
 
     /// Returns whether the model, or its server as it was started, refuses every request that offers tools.

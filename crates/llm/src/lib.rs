@@ -41,6 +41,7 @@ pub mod openai_responses;
 mod pictures;
 mod request;
 mod schema;
+mod schema_rules;
 mod secret;
 pub mod sse;
 mod stream;

@@ -20,12 +20,17 @@ pub(crate) fn parameters(schema: &Value) -> BorrowedJson<'_> {
 
 /// The schemas right inside of this one.
 pub(crate) fn children(schema: &Map<String, Value>) -> impl Iterator<Item = &Value> {
-    schema.iter().flat_map(|(key, value)| match (below(key), value) {
+    schema.iter().flat_map(|(key, value)| right_below(key, value))
+}
+
+/// The schemas under one keyword.
+pub(crate) fn right_below<'a>(key: &str, value: &'a Value) -> Vec<&'a Value> {
+    match (below(key), value) {
         (Below::One, child) => vec![child],
         (Below::List, Value::Array(schemas)) => schemas.iter().collect(),
         (Below::Map, Value::Object(schemas)) => schemas.values().collect(),
         _ => Vec::new(),
-    })
+    }
 }
 
 /// The kind of value under a key of a schema.
@@ -90,7 +95,7 @@ fn lacks_items(schema: &Value) -> bool {
 }
 
 /// Returns whether it is a list, or may be one, and says nothing about what is in it.
-fn is_bare_list(schema: &Map<String, Value>) -> bool {
+pub(crate) fn is_bare_list(schema: &Map<String, Value>) -> bool {
     let is_list = match schema.get("type") {
         Some(Value::String(kind)) => kind == "array",
         Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "array"),

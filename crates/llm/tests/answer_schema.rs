@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use agentx_llm::{Catalog, NoBlobs, build};
 use agentx_types::{
-    Access, AnswerSchema, Api, ContentPart, Message, ModelParams, ModelRequest, Role, ToolSpec,
+    Access, AnswerSchema, Api, ContentPart, Message, ModelParams, ModelRequest, RequestPart, Role, ToolSpec,
 };
 use serde_json::{Value, json};
 
@@ -127,4 +127,133 @@ fn where_there_is_no_mode_for_it_the_schema_is_said_in_words() {
         false,
     );
     assert_eq!(alone["generationConfig"]["responseJsonSchema"], closed());
+}
+
+/// What is refused of a request with this schema, or without one, by the words of a provider.
+fn refused(
+    model: &str,
+    api: Option<Api>,
+    schema: Option<Value>,
+    without: &[RequestPart],
+    said: &str,
+) -> Option<RequestPart> {
+    let catalog = Catalog::builtin();
+    let mut model = catalog.resolve(model).unwrap();
+    model.api = api.unwrap_or(model.api);
+    let options = catalog.wire_options(&model);
+    let request = ModelRequest {
+        model,
+        params: ModelParams::default(),
+        system: Vec::new(),
+        messages: Vec::new(),
+        tools: [].into(),
+        plain: false,
+        turns: false,
+        without: without.into(),
+        answer_schema: schema.map(|schema| Arc::new(AnswerSchema::new(schema))),
+    };
+    let body = json!({"error": {"message": said, "type": "invalid_request_error"}}).to_string();
+    let error = agentx_llm::decode_error(400, &[], body.as_bytes(), agentx_types::Timestamp(0));
+    error.about(&request, &options).refused
+}
+
+const GRAMMAR: &str = "The compiled grammar is too large, which would cause performance issues. Simplify your tool schemas or \
+    reduce the number of strict tools.";
+const REF: &str = "Invalid schema for response_format 'answer': context=('properties', 'a'), $ref cannot have keywords {'description'}.";
+const STATES: &str = "The specified schema produces a constraint that has too many states for serving.";
+const DEPTH: &str = "A schema in GenerationConfig in the request exceeds the maximum allowed nesting depth.";
+
+#[test]
+fn a_refusal_of_the_schema_names_the_next_weaker_form() {
+    let responses = ("openai/gpt-6.2-sol", Some(Api::OpenaiResponses));
+    let claude = ("anthropic/claude-opus-4-6", None);
+    let gemini = ("google/gemini-3.8-flash", Some(Api::Gemini));
+    let strict = [RequestPart::StrictSchema];
+    let words = [RequestPart::StrictSchema, RequestPart::AnswerSchema];
+    let open = json!({"type": "object", "properties": {"a": {"type": "string"}}});
+    let cases = [
+        (
+            responses,
+            Some(closed()),
+            &[][..],
+            REF,
+            Some(RequestPart::StrictSchema),
+        ),
+        (
+            responses,
+            Some(closed()),
+            &strict[..],
+            REF,
+            Some(RequestPart::AnswerSchema),
+        ),
+        (responses, Some(open), &[], REF, Some(RequestPart::AnswerSchema)),
+        (
+            claude,
+            Some(closed()),
+            &[],
+            GRAMMAR,
+            Some(RequestPart::AnswerSchema),
+        ),
+        (
+            gemini,
+            Some(closed()),
+            &[],
+            STATES,
+            Some(RequestPart::AnswerSchema),
+        ),
+        (
+            gemini,
+            Some(closed()),
+            &[],
+            DEPTH,
+            Some(RequestPart::AnswerSchema),
+        ),
+        // A request that has no schema in that form: the tools, if it names any, and else nothing to repeat it without.
+        (claude, None, &[], GRAMMAR, Some(RequestPart::Tools)),
+        (gemini, Some(closed()), &words[..], STATES, None),
+        // The schema of a tool is not that of the answer.
+        (
+            responses,
+            Some(closed()),
+            &[],
+            "Invalid schema for function 'now': object schema missing properties",
+            Some(RequestPart::Tools),
+        ),
+    ];
+    for ((model, api), schema, without, said, part) in cases {
+        let found = refused(model, api, schema, without, said);
+        assert_eq!(found, part, "{model}: {said}");
+    }
+}
+
+#[test]
+fn a_weaker_form_is_sent_where_a_stronger_one_was_refused() {
+    let catalog = Catalog::builtin();
+    let mut model = catalog.resolve("openai/gpt-6.2-sol").unwrap();
+    model.api = Api::OpenaiResponses;
+    let options = catalog.wire_options(&model);
+    let body = |without: &[RequestPart]| -> Value {
+        let request = ModelRequest {
+            model: model.clone(),
+            params: ModelParams::default(),
+            system: Vec::new(),
+            messages: Vec::new(),
+            tools: [].into(),
+            plain: false,
+            turns: false,
+            without: without.into(),
+            answer_schema: Some(Arc::new(AnswerSchema::new(closed()))),
+        };
+        serde_json::from_slice(&build(&request, &options, &NoBlobs)).unwrap()
+    };
+    assert_eq!(body(&[])["text"]["format"]["strict"], true);
+    assert_eq!(
+        body(&[RequestPart::StrictSchema])["text"]["format"]["strict"],
+        false
+    );
+    let words = body(&[RequestPart::StrictSchema, RequestPart::AnswerSchema]);
+    assert!(
+        words["text"].is_null() && words["instructions"].to_string().contains("JSON Schema"),
+        "{words}"
+    );
 }

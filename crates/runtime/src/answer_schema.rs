@@ -4,14 +4,20 @@
 //! of an answer that passed with the same function, so that both mean the same value. Nothing is fetched: a
 //! `$ref` leads to a place in the schema itself.
 
-use agentx_types::{AnswerChecked, CheckAnswer};
+use agentx_types::{AgentConfig, AnswerChecked, AnswerSchema, CheckAnswer, MAX_ANSWER_REPAIRS};
 #[cfg(feature = "answers")]
-use jsonschema::Validator;
+use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
 
-/// The number of mistakes that are reported.
+#[cfg(feature = "answers")]
+use crate::schema_bounds;
+
+/// The number of mistakes that are told.
 #[cfg(feature = "answers")]
 const MAX_MISTAKES: usize = 5;
+/// Maximum size of a compiled regular expression, and of its cache, in bytes each.
+#[cfg(feature = "answers")]
+const PATTERN_BYTES: usize = 1 << 20;
 /// The longest word about a mistake, in characters: validators repeat the value.
 const MAX_WORD: usize = 400;
 
@@ -46,19 +52,60 @@ pub fn read_json_answer(answer: &str) -> Result<Value, String> {
         .ok_or_else(|| format!("the answer is not JSON: {first}"))
 }
 
-/// Checks that a schema is one that answers can be held against.
+/// Checks that a schema is one that values can be held against: it compiles, and it is within the bounds of schemas
+/// that come from outside.
 ///
 /// # Errors
 /// Returns an error that says what is wrong, and where.
-pub fn check_answer_schema(schema: &Value) -> Result<(), String> {
+pub fn check_json_schema(schema: &Value) -> Result<(), String> {
     mistakes_of(schema, None).map(drop)
+}
+
+/// Checks that answers can be held against a schema: [`check_json_schema`], and at most
+/// [`MAX_ANSWER_REPAIRS`] repairs.
+///
+/// # Errors
+/// Returns an error that says what is wrong.
+pub fn check_answer_schema(answer: &AnswerSchema) -> Result<(), String> {
+    if answer.repairs > MAX_ANSWER_REPAIRS {
+        return Err(format!(
+            "`repairs` is {}, and at most {MAX_ANSWER_REPAIRS} are allowed",
+            answer.repairs
+        ));
+    }
+    check_json_schema(&answer.schema)
+}
+
+/// Checks the schemas of the answers of an agent, and of the agents that it may make or gives inputs to.
+///
+/// # Errors
+/// Returns an error that names the agent, and says what is wrong.
+pub fn check_answer_schemas(config: &AgentConfig) -> Result<(), String> {
+    let mut waiting = vec![config];
+    while let Some(agent) = waiting.pop() {
+        if let Some(answer) = &agent.answer_schema {
+            check_answer_schema(answer).map_err(|what| {
+                format!(
+                    "the schema of the answers of agent {:?} is invalid: {what}",
+                    agent.name
+                )
+            })?;
+        }
+        waiting.extend(&agent.agents);
+        let routed = agent.routing.iter().flat_map(|routing| {
+            let routes = routing.routes.iter().map(|route| &route.agent);
+            routes.chain(routing.default.as_deref())
+        });
+        waiting.extend(routed);
+    }
+    Ok(())
 }
 
 /// Returns the mistakes of a value, or what is wrong with the schema itself.
 #[cfg(feature = "answers")]
 fn mistakes_of(schema: &Value, value: Option<&Value>) -> Result<Vec<String>, String> {
-    let validator = validator(schema)?;
-    let mistakes = value.map(|value| schema_mistakes(&validator, value));
+    let validator = SchemaValidator::new(schema)?;
+    let mistakes = value.map(|value| validator.mistakes(value));
     Ok(mistakes.unwrap_or_default())
 }
 
@@ -68,46 +115,76 @@ fn mistakes_of(_: &Value, _: Option<&Value>) -> Result<Vec<String>, String> {
     Err("this program was built without the feature `answers` of agentx-runtime".to_owned())
 }
 
-/// Returns the first mistakes of a value, each with its place; none if it fits.
+/// Holds values against a schema from outside, with bounds on the work: schemas that can take more are refused, and
+/// a value that would is told so. Regular expressions take linear time; look-around and references back are refused.
 #[cfg(feature = "answers")]
-pub fn schema_mistakes(validator: &Validator, value: &Value) -> Vec<String> {
-    let errors = validator.iter_errors(value).take(MAX_MISTAKES);
-    let told = errors.map(|error| match error.instance_path().to_string() {
-        path if path.is_empty() => short(&error.to_string()),
-        path => format!("at {}: {}", short(&path), short(&error.to_string())),
-    });
-    told.collect()
+#[derive(Debug)]
+pub struct SchemaValidator {
+    schema: Value,
+    validator: Validator,
+}
+
+#[cfg(feature = "answers")]
+impl SchemaValidator {
+    /// Compiles a schema.
+    ///
+    /// # Errors
+    /// Returns an error that says what is wrong with the schema, or which bound it exceeds.
+    pub fn new(schema: &Value) -> Result<Self, String> {
+        schema_bounds::check_schema(schema)?;
+        let patterns = PatternOptions::regex()
+            .size_limit(PATTERN_BYTES)
+            .dfa_size_limit(PATTERN_BYTES);
+        let options = jsonschema::options().with_pattern_options(patterns);
+        let validator = options.build(schema).map_err(|error| {
+            let mut words = short(&error.to_string());
+            if words.ends_with("is not a \"regex\"") {
+                words.push_str(
+                    " that takes linear time: without look-around and references back, and not too large",
+                );
+            }
+            match error.instance_path().to_string() {
+                path if path.is_empty() => words,
+                path => format!("at {path}: {words}"),
+            }
+        })?;
+        Ok(Self {
+            schema: schema.clone(),
+            validator,
+        })
+    }
+
+    /// Returns the first mistakes of a value, each with its place; none if it fits.
+    pub fn mistakes(&self, value: &Value) -> Vec<String> {
+        if let Err(what) = schema_bounds::check_work(&self.schema, value) {
+            return vec![what];
+        }
+        let errors = self.validator.iter_errors(value).take(MAX_MISTAKES);
+        let told = errors.map(|error| match error.instance_path().to_string() {
+            path if path.is_empty() => short(&error.to_string()),
+            path => format!("at {}: {}", short(&path), short(&error.to_string())),
+        });
+        told.collect()
+    }
 }
 
 /// The verdict about an answer.
 pub(crate) fn check(check: &CheckAnswer) -> AnswerChecked {
-    let problems = match read_json_answer(&check.text) {
-        Err(what) => vec![short(&what)],
-        Ok(value) => mistakes_of(&check.answer_schema.schema, Some(&value))
-            .unwrap_or_else(|what| vec![format!("the schema is invalid: {what}")]),
+    let (problems, invalid_schema) = match read_json_answer(&check.text) {
+        Err(what) => match check_json_schema(&check.answer_schema.schema) {
+            Ok(()) => (vec![short(&what)], false),
+            Err(what) => (vec![what], true),
+        },
+        Ok(value) => match mistakes_of(&check.answer_schema.schema, Some(&value)) {
+            Ok(problems) => (problems, false),
+            Err(what) => (vec![what], true),
+        },
     };
     AnswerChecked {
         attempt: check.attempt,
         problems,
+        invalid_schema,
     }
-}
-
-#[cfg(feature = "answers")]
-fn validator(schema: &Value) -> Result<Validator, String> {
-    let error = match jsonschema::validator_for(schema) {
-        Ok(validator) => return Ok(validator),
-        Err(error) => error,
-    };
-    let words = match error.to_string() {
-        words if words.contains("not present in a registry") => {
-            "a `$ref` may only lead to a place in this schema, such as `#/$defs/city`".to_owned()
-        }
-        words => short(&words),
-    };
-    Err(match error.instance_path().to_string() {
-        path if path.is_empty() => words,
-        path => format!("at {path}: {words}"),
-    })
 }
 
 fn short(words: &str) -> String {
@@ -118,55 +195,4 @@ fn short(words: &str) -> String {
 }
 
 #[cfg(all(test, feature = "answers"))]
-mod tests {
-    use std::sync::Arc;
-
-    use agentx_types::AnswerSchema;
-    use serde_json::json;
-
-    use super::*;
-
-    fn problems(schema: Value, text: &str) -> Vec<String> {
-        let answer_schema = Arc::new(AnswerSchema::new(schema));
-        let (text, attempt) = (text.to_owned(), 1);
-        check(&CheckAnswer {
-            text,
-            answer_schema,
-            attempt,
-        })
-        .problems
-    }
-
-    #[test]
-    fn what_does_not_fit_is_told_with_its_place() {
-        let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
-        assert_eq!(problems(schema.clone(), r#"{"n": 1}"#), Vec::<String>::new());
-        assert_eq!(
-            problems(schema.clone(), "Here: {\"n\": 3}."),
-            Vec::<String>::new()
-        );
-        assert_eq!(
-            problems(schema.clone(), r#"{"n": "x"}"#),
-            [r#"at /n: "x" is not of type "integer""#]
-        );
-        assert_eq!(problems(schema.clone(), "{}"), [r#""n" is a required property"#]);
-        assert!(problems(schema, "no")[0].starts_with("the answer is not JSON"));
-        assert!(problems(json!({"type": "nonsense"}), "1")[0].starts_with("the schema is invalid"));
-    }
-
-    #[test]
-    fn a_long_value_is_not_repeated() {
-        let told = problems(json!({"type": "integer"}), &json!("é".repeat(5_000)).to_string());
-        assert!(told[0].chars().count() <= MAX_WORD + 1, "{told:?}");
-    }
-
-    #[test]
-    fn nothing_is_fetched_for_a_schema() {
-        let there = json!({"$ref": "https://example.com/schema.json"});
-        assert!(check_answer_schema(&there).is_err());
-        assert_eq!(
-            check_answer_schema(&json!({"$ref": "#/$defs/a", "$defs": {"a": {}}})),
-            Ok(())
-        );
-    }
-}
+mod tests;

@@ -48,6 +48,8 @@ mod picture_support;
 mod problem;
 mod request_values;
 mod ruling;
+#[cfg(feature = "answers")]
+mod schema_bounds;
 mod served_tool;
 mod serving;
 mod session;
@@ -77,8 +79,8 @@ pub use agentx_session::{
     SourceStart, ToolsChange, UiProjection, View, WaitingInputs, as_offered, bridge, receptors,
 };
 #[cfg(feature = "answers")]
-pub use answer_schema::schema_mistakes;
-pub use answer_schema::{check_answer_schema, read_json_answer};
+pub use answer_schema::SchemaValidator;
+pub use answer_schema::{check_answer_schema, check_answer_schemas, check_json_schema, read_json_answer};
 pub use api::*;
 pub use blob_store::{BlobStore, blob_id};
 pub use blobs::{SessionBlobs, blobs_of, has_blob};

@@ -13,6 +13,7 @@ use agentx_types::{
     ToolSpec, WriterAttached,
 };
 
+use crate::answer_schema::check_answer_schemas;
 use crate::api::{OpenRequest, RuntimeError};
 use crate::driver::{DriverParts, drive};
 use crate::folding::{FoldCompanions, fold_and_keep, may_go_on, share};
@@ -117,6 +118,7 @@ async fn create(
     agentx_agent::bind_by(&mut config, parts.server_rules.as_ref());
     // What could not be read back is not written.
     agentx_agent::check_depth(&config).map_err(RuntimeError::Refused)?;
+    check_answer_schemas(&config).map_err(RuntimeError::Refused)?;
     parts.log.create(new).await?;
     let writer = parts.log.attach(&ids.session_id).await?;
     let opened = SessionOpened {

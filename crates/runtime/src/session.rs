@@ -175,7 +175,7 @@ impl Session for LocalSession {
                 return Ok(seq);
             }
             if let Some(answer) = &input.answer_schema {
-                let checked = check_answer_schema(&answer.schema);
+                let checked = check_answer_schema(answer);
                 checked.map_err(|what| {
                     RuntimeError::Refused(format!("the schema of the answer is invalid: {what}"))
                 })?;

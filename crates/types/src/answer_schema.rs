@@ -7,14 +7,20 @@ use serde_json::Value;
 /// The default number of times that a model is asked again after an answer that does not fit.
 pub const ANSWER_REPAIRS: u32 = 2;
 
+/// The largest number of times. A schema that asks for more is refused, and in an old log it counts as so many.
+pub const MAX_ANSWER_REPAIRS: u32 = 10;
+
+/// Maximum size of a schema that comes from outside, in bytes of JSON.
+pub const MAX_SCHEMA_BYTES: usize = 256 << 10;
+
 /// The schema of the answer that ends a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AnswerSchema {
     /// JSON Schema (2020-12 where it does not say otherwise).
     pub schema: Value,
-    /// Maximum number of times in one run that the model is asked again because its answer does not fit. The
-    /// default is 2.
+    /// Maximum number of times in one run that the model is asked again because its answer does not fit: at most
+    /// [`MAX_ANSWER_REPAIRS`]. The default is 2.
     #[serde(default = "default_repairs")]
     pub repairs: u32,
 }

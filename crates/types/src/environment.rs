@@ -149,6 +149,9 @@ payloads! {
         /// What does not fit, in the validator's words, at most 5 and each with its place; none if it fits.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         problems: Vec<String>,
+        /// Whether the schema itself cannot be used: no answer will ever fit. `problems` says why.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        invalid_schema: bool,
     }
     /// A person decides about a tool call.
     Approval {

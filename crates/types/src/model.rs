@@ -318,6 +318,10 @@ pub enum RequestPart {
     /// Calls of a tool without the signature that Gemini wants with them: they are sent with one that it does
     /// not check.
     ThoughtSignature,
+    /// The guarantee that the answer fits its schema (`strict`): the schema is sent without it.
+    StrictSchema,
+    /// The schema of the answer in the API's own mode: it is an instruction in words.
+    AnswerSchema,
     /// The provider does not say which.
     Unknown,
 }
@@ -370,7 +374,9 @@ impl RequestPart {
             | Self::MaxTokens
             | Self::MaxCompletionTokens
             | Self::EmptyText
-            | Self::ThoughtSignature => true,
+            | Self::ThoughtSignature
+            | Self::StrictSchema
+            | Self::AnswerSchema => true,
             Self::Thinking
             | Self::Extras
             | Self::Media

@@ -116,6 +116,8 @@ impl Conversation {
             RequestPart::Roles => &[RequestPart::Roles, RequestPart::ToolCalls][..],
             RequestPart::LongestAnswer | RequestPart::Tools => &[],
             RequestPart::ThoughtSignature => &[RequestPart::ToolCalls],
+            RequestPart::StrictSchema => &[RequestPart::AnswerSchema],
+            RequestPart::AnswerSchema => &[],
             _ => &IN_TURN,
         };
         [refused].iter().chain(parts).copied().find(|part| match part {
@@ -194,6 +196,17 @@ impl Conversation {
             self.before_repairs = Some(self.repairs.clone());
         }
         unchanged
+    }
+
+    /// Forgets in which form the schema of an answer was refused: another run has another schema, and another model
+    /// takes others.
+    pub(crate) fn forget_schema_form(&mut self) {
+        let is_other =
+            |part: &RequestPart| !matches!(part, RequestPart::StrictSchema | RequestPart::AnswerSchema);
+        self.repairs.without.retain(is_other);
+        if let Some(before) = &mut self.before_repairs {
+            before.without.retain(is_other);
+        }
     }
 
     /// Notes that a model has answered: what was sent last is what it takes, so that repairs and guesses

@@ -1,10 +1,9 @@
 //! An answer that has to fit a schema: the run ends only with one that does.
 //!
 //! This machine does not validate. It requests a verdict with `CheckAnswer`, and the verdict is a fact
-//! (`answer_checked`), so a replay ends in the same way even if a later validator judges otherwise. If an
-//! answer does not fit, the model gets a message with the validator's words and is asked again, at most as
-//! often as the schema allows and within the limits of the run. Tool calls before the last answer are not
-//! checked.
+//! (`answer_checked`), so a replay ends in the same way even if a later validator judges otherwise. If an answer
+//! does not fit, the model gets a message with the validator's words and is asked again, at most as often as the
+//! schema allows and within the limits of the run. A schema that cannot be used ends the run at once. Tool calls before the last answer are not checked.
 //!
 //! ```text
 //! last answer ─▶ CheckAnswer ─▶ answer_checked ─┬─ fits ─────────▶ the run ends
@@ -14,8 +13,8 @@
 use std::sync::Arc;
 
 use agentx_types::{
-    ActionBody, AnswerChecked, AnswerSchema, CheckAnswer, ContentPart, Envelope, EnvironmentEvent, Message,
-    MessageId, Role, RunStatus,
+    ActionBody, AnswerChecked, AnswerSchema, CheckAnswer, ContentPart, Envelope, EnvironmentEvent,
+    MAX_ANSWER_REPAIRS, Message, MessageId, Role, RunStatus,
 };
 
 use super::ReactAgent;
@@ -73,7 +72,9 @@ impl ReactAgent {
         checked: &AnswerChecked,
         step: &mut RunStep<'_>,
     ) {
-        let repairs = self.answer_schema().map_or(0, |schema| schema.repairs);
+        let repairs = self
+            .answer_schema()
+            .map_or(0, |schema| schema.repairs.min(MAX_ANSWER_REPAIRS));
         let limits = self.config.limits;
         let Some(run) = self.lifecycle.active() else {
             return;
@@ -84,6 +85,12 @@ impl ReactAgent {
             return;
         }
         let reason = run.pending.check.take().and_then(|check| check.reason);
+        if checked.invalid_schema {
+            let what = checked.problems.join("; ");
+            let message = format!("the schema of the answer cannot be used: {what}");
+            let cause = StopCause::error(RunStatus::Failed, "answer_schema", &message);
+            return self.begin_stop(cause, step);
+        }
         if checked.problems.is_empty() && self.lifecycle.inputs.has_steering() {
             return self.call_model(step);
         } else if checked.problems.is_empty() {

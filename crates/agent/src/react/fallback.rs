@@ -207,6 +207,7 @@ impl ReactAgent {
         let was = std::mem::replace(&mut Arc::make_mut(&mut self.config).model, model);
         self.conversation.fixed_changed(&before, &self.config);
         self.conversation.forget_window();
+        self.conversation.forget_schema_form();
         was
     }
 }

@@ -346,6 +346,7 @@ impl ReactAgent {
     fn finish_run(&mut self, status: RunStatus, reason: Option<String>, step: &mut RunStep<'_>) {
         self.leave_out_declined();
         self.take_guess_back();
+        self.conversation.forget_schema_form();
         self.return_to_own_model(status);
         if !self.lifecycle.finish(status, reason, step) {
             return;
@@ -374,6 +375,7 @@ impl ReactAgent {
         if matches!(change, ConfigChange::Model(_)) {
             self.fallback = None;
             self.conversation.forget_window();
+            self.conversation.forget_schema_form();
         }
     }
 }

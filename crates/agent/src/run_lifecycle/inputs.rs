@@ -50,7 +50,8 @@ pub struct RunInput {
 pub struct InputBacklog {
     /// Inputs, and notes for the next model call.
     pub messages: usize,
-    /// Bytes of them together: their texts, and 256 for each part, so that many empty parts count too.
+    /// Bytes of them together: their texts, the schemas of their answers as JSON, and 256 for each part, so
+    /// that many empty parts count too.
     pub bytes: usize,
 }
 
@@ -308,7 +309,11 @@ impl InputQueue {
     /// The amount that waits: inputs, and notes for the next model call.
     pub(crate) fn backlog(&self) -> InputBacklog {
         let inputs = self.iter().map(|input| &input.message);
-        let mut backlog = InputBacklog::default();
+        let schemas = self.iter().filter_map(|input| input.answer_schema.as_deref());
+        let mut backlog = InputBacklog {
+            messages: 0,
+            bytes: schemas.map(|answer| json_len(&answer.schema)).sum(),
+        };
         for message in inputs.chain(&self.kept) {
             backlog.messages += 1;
             backlog.bytes += message.content.iter().map(bytes_of).sum::<usize>();
@@ -320,4 +325,22 @@ impl InputQueue {
     pub(crate) fn iter(&self) -> impl Iterator<Item = &RunInput> {
         self.steering.iter().chain(&self.waiting)
     }
+}
+
+/// The bytes of a value as JSON. Nothing is kept of what is written.
+fn json_len(value: &serde_json::Value) -> usize {
+    struct Length(usize);
+    impl std::io::Write for Length {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0 = self.0.saturating_add(bytes.len());
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut length = Length(0);
+    // Writing to a counter does not fail.
+    let _ = serde_json::to_writer(&mut length, value);
+    length.0
 }

@@ -288,6 +288,52 @@ fn an_empty_text_that_is_refused_beside_calls_costs_one_request() {
     }
 }
 
+/// The schema of an answer, in a run of the API.
+fn with_schema(api: Api, kind: &str) -> Session {
+    Session::started_with_rules(RULES_VERSION, |config| {
+        config.model.api = api;
+        config.answer_schema = Some(AnswerSchema::new(json!({"type": kind})).into());
+    })
+}
+
+#[test]
+fn a_schema_that_is_refused_goes_down_one_form_at_a_time_for_the_run() {
+    let mut session = with_schema(Api::OpenaiResponses, "object");
+    session.refused(RequestPart::StrictSchema);
+    let request = session.request();
+    assert!(request.is_without(RequestPart::StrictSchema) && !request.is_without(RequestPart::AnswerSchema));
+    session.refused(RequestPart::AnswerSchema);
+    assert!(session.request().is_without(RequestPart::AnswerSchema));
+    session.answer("{}");
+    assert_eq!(
+        session.repairs(),
+        [RequestPart::StrictSchema, RequestPart::AnswerSchema]
+    );
+    session.say("again");
+    assert_eq!(session.request().without, [], "another run has another schema");
+    session.check_replay();
+}
+
+#[test]
+fn a_schema_that_is_refused_in_words_too_ends_the_run() {
+    let mut session = with_schema(Api::Anthropic, "object");
+    session.refused(RequestPart::AnswerSchema);
+    session.refused(RequestPart::AnswerSchema);
+    assert_eq!(session.repairs(), [RequestPart::AnswerSchema]);
+    assert_eq!(session.ends_of_runs().len(), 1);
+    session.check_replay();
+}
+
+#[test]
+fn a_schema_that_cannot_be_used_ends_the_run_at_once() {
+    let mut session = with_schema(Api::Anthropic, "nonsense");
+    session.answer("{}");
+    let ends = session.ends_of_runs();
+    assert_eq!(ends.len(), 1, "{ends:?}");
+    assert_eq!(ends[0].0, RunStatus::Failed);
+    session.check_replay();
+}
+
 #[test]
 fn what_a_refusal_names_is_left_out_and_the_run_goes_on() {
     for version in OLDEST_AND_NEWEST {

@@ -196,8 +196,12 @@ pub(crate) fn consequence(action: &Action) -> Option<EventDraft<Event>> {
             (&spawn.agent_state_id, spawned.into())
         }
         ActionBody::CheckAnswer(check) => {
-            let (attempt, problems) = (check.attempt, Vec::new());
-            (&action.agent_state_id, AnswerChecked { attempt, problems }.into())
+            let checked = AnswerChecked {
+                attempt: check.attempt,
+                problems: Vec::new(),
+                invalid_schema: false,
+            };
+            (&action.agent_state_id, checked.into())
         }
         ActionBody::SendInput(input) => (&input.to, input.message.clone().into()),
         ActionBody::InterruptAgent(interrupt) => {

@@ -9,6 +9,7 @@ use agentx::UserInput;
 use agentx::runtime::{check_answer_schema, read_json_answer};
 use agentx::types::{AnswerSchema, RunStatus};
 
+use crate::attach::file_for_model;
 use crate::console::Console;
 use crate::error::ChatError;
 use crate::headless::result::RunResult;
@@ -34,11 +35,17 @@ pub fn held_to(
     Ok(prompt.map(|prompt| prompt.answer_schema(schema.map(Arc::new))))
 }
 
-/// Reads the schema of a run's answer from a JSON file.
+/// Reads the schema of a run's answer from a JSON file. Its content goes to the model, so in a `workspace` of a stranger
+/// a link leads to no file outside of it, and no guarded file is read.
 ///
 /// # Errors
-/// Returns an error if the file cannot be read, is larger than 1 MiB, or is no JSON Schema.
-pub fn read_schema(file: &Path) -> Result<AnswerSchema, ChatError> {
+/// Returns an error if the file may not be sent or cannot be read, is no regular file, is larger than 1 MiB, or is no JSON
+/// Schema within the bounds of [`check_answer_schema`].
+pub fn read_schema(
+    file: &Path,
+    workspace: &Path,
+    is_guarded: impl Fn(&Path) -> bool,
+) -> Result<AnswerSchema, ChatError> {
     let wrong = |what: String| {
         let message = format!("--schema {}: {what}", file.display());
         ChatError::usage(
@@ -46,7 +53,8 @@ pub fn read_schema(file: &Path) -> Result<AnswerSchema, ChatError> {
             "give a file with one JSON Schema, for example {\"type\": \"object\"}",
         )
     };
-    let open = open_named(file).map_err(|error| wrong(error.to_string()))?;
+    let file = file_for_model(file, workspace, is_guarded).map_err(wrong)?;
+    let open = open_named(&file).map_err(|error| wrong(error.to_string()))?;
     let mut text = String::new();
     let read = open.take(MAX_BYTES + 1).read_to_string(&mut text);
     read.map_err(|error| wrong(error.to_string()))?;
@@ -54,8 +62,10 @@ pub fn read_schema(file: &Path) -> Result<AnswerSchema, ChatError> {
         return Err(wrong("the file is larger than 1 MiB".into()));
     }
     let schema = serde_json::from_str(&text).map_err(|error| wrong(format!("not JSON: {error}")))?;
-    check_answer_schema(&schema).map_err(|what| wrong(format!("not a JSON Schema: {what}")))?;
-    Ok(AnswerSchema::new(schema))
+    let schema = AnswerSchema::new(schema);
+    check_answer_schema(&schema)
+        .map_err(|what| wrong(format!("not a JSON Schema that can be used: {what}")))?;
+    Ok(schema)
 }
 
 /// Fills in the value of an answer that was validated.
@@ -71,5 +81,49 @@ pub(super) fn print(result: &RunResult, console: &mut Console) -> Result<(), Cha
     match &result.answer {
         Some(value) => console.out(&format!("{value}\n")),
         None => Ok(()),
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn a_schema_is_read_from_a_plain_file_that_its_name_says() {
+        let home = tempfile::tempdir().unwrap();
+        let place = home.path().join("folder");
+        std::fs::create_dir(&place).unwrap();
+        std::fs::write(home.path().join("config.json"), r#"{"auths": {}}"#).unwrap();
+        std::fs::write(place.join("own.json"), r#"{"type": "object"}"#).unwrap();
+        std::fs::write(place.join("guarded.json"), r#"{"type": "object"}"#).unwrap();
+        std::fs::write(place.join("nonsense.json"), r#"{"type": "nonsense"}"#).unwrap();
+        symlink(home.path().join("config.json"), place.join("away.json")).unwrap();
+        symlink("own.json", place.join("near.json")).unwrap();
+        symlink("guarded.json", place.join("hidden.json")).unwrap();
+        symlink("/dev/zero", place.join("zero.json")).unwrap();
+        let is_guarded = |path: &Path| path.ends_with("guarded.json");
+        let read = |name: &str| {
+            let read = read_schema(&place.join(name), &place, is_guarded);
+            read.map(drop)
+                .map_err(|error| error.to_string())
+                .err()
+                .unwrap_or_default()
+        };
+        assert_eq!([read("own.json"), read("near.json")], ["", ""]);
+        for (name, words) in [
+            ("away.json", "is a symbolic link to"),
+            ("hidden.json", "is a symbolic link to"),
+            ("zero.json", "is a symbolic link to"),
+            ("guarded.json", "may hold secrets"),
+            (".", "is not a regular file"),
+            ("nonsense.json", "not a JSON Schema that can be used"),
+        ] {
+            let said = read(name);
+            assert!(said.contains(words), "{name}: {said}");
+        }
+        let device = read_schema(Path::new("/dev/zero"), &place, is_guarded).unwrap_err();
+        assert!(device.to_string().contains("is not a regular file"), "{device}");
     }
 }

@@ -4,14 +4,13 @@
 use std::sync::Arc;
 
 use agentx_agent_files::SchemaCheck;
-use agentx_runtime::{BoxFuture, Tool, ToolContext, ToolOutcome, schema_mistakes};
+use agentx_runtime::{BoxFuture, SchemaValidator, Tool, ToolContext, ToolOutcome};
 use agentx_types::{ToolSpec, ToolStatus};
-use jsonschema::Validator;
 use serde_json::Value;
 
 struct CheckedTool {
     tool: Arc<dyn Tool>,
-    arguments: Validator,
+    arguments: SchemaValidator,
 }
 
 /// Looks at the schemas of files as they will be used.
@@ -20,14 +19,14 @@ pub struct Schemas;
 
 impl SchemaCheck for Schemas {
     fn check(&self, schema: &Value) -> Result<(), String> {
-        agentx_runtime::check_answer_schema(schema)
+        agentx_runtime::check_json_schema(schema)
     }
 }
 
 /// Wraps a tool so that it only gets arguments that match its schema.
 pub(super) fn checked(tool: Arc<dyn Tool>) -> Result<Arc<dyn Tool>, String> {
-    let arguments = jsonschema::validator_for(&tool.spec().input_schema)
-        .map_err(|error| format!("`params` are no schema: {error}"))?;
+    let arguments = SchemaValidator::new(&tool.spec().input_schema)
+        .map_err(|what| format!("`params` are no schema that can be used: {what}"))?;
     Ok(Arc::new(CheckedTool { tool, arguments }))
 }
 
@@ -41,7 +40,7 @@ impl Tool for CheckedTool {
     }
 
     fn call(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutcome> {
-        let mistakes = schema_mistakes(&self.arguments, &input);
+        let mistakes = self.arguments.mistakes(&input);
         if mistakes.is_empty() {
             return self.tool.call(input, context);
         }

@@ -1,7 +1,7 @@
 //! JSON that a model writes: found in its answer, and checked against a schema.
 
 use agentx_luau_tools::{EffectError, Outcome};
-use agentx_runtime::{read_json_answer, schema_mistakes};
+use agentx_runtime::{SchemaValidator, read_json_answer};
 use serde_json::Value;
 
 /// Returns the instructions for a model that is to answer with JSON.
@@ -13,14 +13,20 @@ pub(crate) fn instructions(schema: Option<&Value>) -> String {
     }
 }
 
-/// Returns the value in an answer. The error tells the model what is wrong; its code is `invalid` if the
-/// schema itself is.
-pub(crate) fn read_answer(answer: &str, schema: Option<&Value>) -> Outcome {
+/// Compiles the schema that a script gives.
+///
+/// # Errors
+/// Returns an error with the code `invalid` if it is no schema, or exceeds the bounds of schemas from outside.
+pub(crate) fn compiled(schema: &Value) -> Result<SchemaValidator, EffectError> {
+    SchemaValidator::new(schema)
+        .map_err(|what| EffectError::new("invalid", format!("the schema is invalid: {what}")))
+}
+
+/// Returns the value in an answer. The error tells the model what is wrong.
+pub(crate) fn read_answer(answer: &str, schema: Option<&SchemaValidator>) -> Outcome {
     let value = read_json_answer(answer).map_err(|what| EffectError::new("not_as_asked", what))?;
     let Some(schema) = schema else { return Ok(value) };
-    let validator = jsonschema::validator_for(schema)
-        .map_err(|error| EffectError::new("invalid", format!("the schema is invalid: {error}")))?;
-    let mistakes = schema_mistakes(&validator, &value);
+    let mistakes = schema.mistakes(&value);
     if mistakes.is_empty() {
         Ok(value)
     } else {
@@ -39,6 +45,7 @@ mod tests {
     #[test]
     fn json_is_found_and_checked() {
         let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
+        let schema = compiled(&schema).unwrap();
         for (answer, expected) in [
             (r#"{"n": 1}"#, Ok(json!({"n": 1}))),
             ("```json\n{\"n\": 2}\n```", Ok(json!({"n": 2}))),
@@ -49,7 +56,7 @@ mod tests {
             let got = read_answer(answer, Some(&schema)).map_err(|error| error.code);
             assert_eq!(got, expected.map_err(str::to_owned), "{answer}");
         }
-        let wrong = read_answer("1", Some(&json!({"type": "nonsense"}))).map_err(|error| error.code);
-        assert_eq!(wrong, Err("invalid".to_owned()));
+        let wrong = compiled(&json!({"type": "nonsense"})).map_err(|error| error.code);
+        assert_eq!(wrong.err(), Some("invalid".to_owned()));
     }
 }

@@ -12,7 +12,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::json::{instructions, read_answer};
+use super::json::{compiled, instructions, read_answer};
 use super::prompt::{request, say};
 use super::{FileToolCall, text};
 use crate::PerformedEffect;
@@ -131,6 +131,11 @@ pub(crate) async fn generate(call: Arc<FileToolCall>, asked: Value) -> Performed
 /// what is wrong.
 pub(crate) async fn generate_json(call: Arc<FileToolCall>, asked: Value) -> PerformedEffect {
     let schema = asked.get("schema").filter(|schema| !schema.is_null());
+    // Before the model is paid for an answer that nothing could be held against.
+    let compiled = match schema.map(compiled).transpose() {
+        Ok(compiled) => compiled,
+        Err(error) => return Err(error).into(),
+    };
     let mut request = match request(&call, &asked) {
         Ok(request) => request,
         Err(error) => return Err(error).into(),
@@ -146,11 +151,8 @@ pub(crate) async fn generate_json(call: Arc<FileToolCall>, asked: Value) -> Perf
                 break;
             }
         };
-        outcome = read_answer(&said, schema);
+        outcome = read_answer(&said, compiled.as_ref());
         let Err(problem) = &outcome else { break };
-        if problem.code == "invalid" {
-            break;
-        }
         say(Role::Assistant, &said, &mut request.messages);
         let correction = format!(
             "This cannot be used: {}. Answer with the corrected JSON alone.",

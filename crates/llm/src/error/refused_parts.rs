@@ -4,7 +4,9 @@
 
 use agentx_types::RequestPart;
 
-use super::{ErrorCode, Extracted, extra_keys, max_tokens, refused_media, refused_setting, template};
+use super::{
+    ErrorCode, Extracted, extra_keys, max_tokens, refused_media, refused_schema, refused_setting, template,
+};
 
 /// Words that name a part, in lower case; the first that fits counts.
 ///
@@ -98,8 +100,6 @@ const SETTINGS: &[&str] = &[
     "top_p",
     "top_k",
     "reasoning_effort",
-    "response_format",
-    "output_config",
     "stream_options",
     "tool_choice",
     "tools.",
@@ -125,10 +125,12 @@ const TOOLS: &[&str] = &[
 /// has unsupported JSON schema keyword: anyOf". The agent looks for the name of a tool in such a message.
 fn is_about_a_schema(message: &str) -> bool {
     let mut words = message.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-    message.contains("schema")
-        && words.any(|word| matches!(word, "tool" | "function"))
-        && !message.contains("response_format")
-        && !message.contains("output_config")
+    message.contains("schema") && words.any(|word| matches!(word, "tool" | "function"))
+}
+
+/// The part that is refused in a request that has no schema of an answer, where [`RequestPart::AnswerSchema`] was read.
+pub(super) fn without_answer_schema(message: &str) -> Option<RequestPart> {
+    names_a_tool(&message.to_ascii_lowercase()).then_some(RequestPart::Tools)
 }
 
 /// Returns whether it names a tool by its place: `tools.14.`, `tools[3]`.
@@ -204,6 +206,9 @@ pub(super) fn refused(code: ErrorCode, status: Option<u16>, said: &Extracted) ->
     }
     if max_tokens::is_one(&message) {
         return Some(RequestPart::LongestAnswer);
+    }
+    if refused_schema::is_one(said, &message) {
+        return Some(RequestPart::AnswerSchema);
     }
     if names_a_tool(&message) && !message.contains("cache_control") {
         return Some(RequestPart::Tools);

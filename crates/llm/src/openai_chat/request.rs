@@ -42,7 +42,7 @@ pub fn build(request: &ModelRequest, options: &ChatOptions, blobs: &dyn BlobSour
         body.set("tools", request.tools.iter().map(tool).collect::<Vec<_>>());
     }
     if let Some(answer) = &request.answer_schema {
-        body.set("response_format", answer_schema::of_chat(answer));
+        body.set("response_format", answer_schema::of_chat(request, answer));
     }
     body.set("stream", true);
     if options.stream_options && !request.is_without(RequestPart::StreamOptions) {

@@ -34,7 +34,7 @@ pub fn build(request: &ModelRequest, options: &ChatOptions, blobs: &dyn BlobSour
         body.set("tools", request.tools.iter().map(tool).collect::<Vec<_>>());
     }
     if let Some(answer) = &request.answer_schema {
-        body.set("text", answer_schema::of_responses(answer));
+        body.set("text", answer_schema::of_responses(request, answer));
     }
     body.set("store", false);
     body.set("stream", true);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentx_llm::{StreamContext, StreamDecoder, StreamError, decode_body, decode_error};
+use agentx_llm::{ModelError, StreamContext, StreamDecoder, StreamError, decode_body, decode_error};
 use agentx_types::{EnvironmentEvent, MessageId, StopReason, TakenIds};
 use reqwest::Request;
 use tokio::time::Instant;
@@ -279,7 +279,10 @@ impl<'a> Attempt<'a> {
             .collect();
         let now = self.call.parts.clock.now();
         let error = decode_error(response.status().as_u16(), &headers, &body, now);
-        failed(AttemptFailure::said(error, &self.endpoint.who()))
+        failed(AttemptFailure::said(
+            self.about_request(error),
+            &self.endpoint.who(),
+        ))
     }
 
     async fn chunk(&self, incoming: &mut IncomingBody, until: Instant) -> Step<Option<Vec<u8>>> {
@@ -308,7 +311,7 @@ impl<'a> Attempt<'a> {
         let wrong_place = hopeless && matches!(error, StreamError::NotAStream { .. });
         let who = self.endpoint.who();
         let mut failure = match error {
-            StreamError::Provider(error) => AttemptFailure::said(error, &who),
+            StreamError::Provider(error) => AttemptFailure::said(self.about_request(error), &who),
             other => AttemptFailure::misunderstood(other.into_model_error(), &who),
         };
         if wrong_place {
@@ -316,6 +319,12 @@ impl<'a> Attempt<'a> {
             failure.message.push_str(" (is the base URL right?)");
         }
         failed(failure)
+    }
+
+    /// What was refused, of the request as it was sent.
+    fn about_request(&self, error: ModelError) -> ModelError {
+        let request = &self.call.request;
+        error.about(request, &(self.call.parts.wire_options)(&request.model))
     }
 
     fn lost(&self, error: &reqwest::Error) -> CallEnd {

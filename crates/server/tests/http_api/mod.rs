@@ -17,6 +17,7 @@ mod lost;
 mod members;
 mod parts;
 mod quotas;
+mod schemas;
 mod sequences;
 mod sizes;
 mod streams;

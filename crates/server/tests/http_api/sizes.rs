@@ -69,9 +69,13 @@ async fn a_message_weighs_its_parts_and_all_their_texts() {
         json!(vec![empty; 40]),
         json!([file("a/b", &long)]),
         json!([file(&long, "a")]),
+        json!("a schema"),
     ] {
         let session = desk.busy(&desk.ann).await;
-        let body = json!({ "content": content });
+        let mut body = json!({ "content": content });
+        if content == "a schema" {
+            body["answer_schema"] = json!({"schema": {"enum": [long]}});
+        }
         desk.send(&desk.ann, &session, "messages", &body).await.ok();
         let more = desk
             .send(&desk.ann, &session, "messages", &json!({"content": "more"}))

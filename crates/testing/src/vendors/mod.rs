@@ -6,6 +6,7 @@
 //!
 #![doc = include_str!("../../docs/strict-vendors.md")]
 
+mod answer_schema;
 mod anthropic;
 mod bytes;
 mod chat;

@@ -101,6 +101,23 @@ fn each_rule_refuses_what_breaks_it() {
             let schema = json!({ "type": "object", "properties": {} });
             request["output_config"] = json!({ "format": { "type": "json_schema", "schema": schema } })
         }),
+        ("anthropic-output-schema", |request| {
+            let schema = json!({ "type": "object", "properties": {}, "additionalProperties": false, "propertyNames": {} });
+            request["output_config"] = json!({ "format": { "type": "json_schema", "schema": schema } })
+        }),
+        ("anthropic-output-grammar", |request| {
+            let kids = json!({ "type": "array", "items": { "$ref": "#" } });
+            let schema =
+                json!({ "type": "object", "properties": { "kids": kids }, "additionalProperties": false });
+            request["output_config"] = json!({ "format": { "type": "json_schema", "schema": schema } })
+        }),
+        ("anthropic-output-grammar", |request| {
+            let properties: serde_json::Map<String, Value> = (0..25)
+                .map(|n| (format!("p{n}"), json!({ "type": "string" })))
+                .collect();
+            let schema = json!({ "type": "object", "properties": properties, "additionalProperties": false });
+            request["output_config"] = json!({ "format": { "type": "json_schema", "schema": schema } })
+        }),
         ("anthropic-beta-header", |request| {
             let binding = json!({ "prefix_mismatch_behavior": "drop_block" });
             request["thinking"] = json!({ "type": "adaptive", "block_binding": binding });

@@ -104,6 +104,22 @@ fn each_rule_refuses_what_breaks_it() {
         ("chat-strict-schema", |request| {
             request["tools"][0]["function"]["strict"] = json!(true)
         }),
+        (
+            "chat-answer-schema",
+            |request| request["response_format"] = json!({ "type": "json_schema", "json_schema": { "name": "answer", "strict": true, "schema": { "type": "object", "properties": { "a": { "$ref": "#/$defs/s", "description": "d" } }, "required": ["a"], "additionalProperties": false } } }),
+        ),
+        (
+            "chat-answer-schema",
+            |request| request["response_format"] = json!({ "type": "json_schema", "json_schema": { "name": "answer", "strict": true, "schema": { "type": "object", "properties": { "a": {} }, "required": ["a"], "additionalProperties": false } } }),
+        ),
+        (
+            "chat-answer-schema",
+            |request| request["response_format"] = json!({ "type": "json_schema", "json_schema": { "name": "answer", "strict": true, "schema": { "type": "object", "properties": { "a": { "const": "x" } }, "required": ["a"], "additionalProperties": false } } }),
+        ),
+        (
+            "chat-answer-schema",
+            |request| request["response_format"] = json!({ "type": "json_schema", "json_schema": { "name": "answer", "strict": true, "schema": { "type": "object", "properties": { "a": { "type": "object", "properties": {}, "additionalProperties": false, "propertyNames": {} } }, "required": ["a"], "additionalProperties": false } } }),
+        ),
         ("chat-roles", |request| {
             request["messages"][0]["role"] = json!("human")
         }),

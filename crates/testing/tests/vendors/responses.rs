@@ -128,6 +128,22 @@ fn each_rule_refuses_what_breaks_it() {
         ("responses-schema", |request| {
             request["tools"][0]["strict"] = Value::Null
         }),
+        (
+            "responses-answer-schema",
+            |request| request["text"] = json!({ "format": { "type": "json_schema", "name": "answer", "strict": true, "schema": { "type": "object", "properties": { "a": { "$ref": "#/$defs/s", "description": "d" } }, "required": ["a"], "additionalProperties": false } } }),
+        ),
+        (
+            "responses-answer-schema",
+            |request| request["text"] = json!({ "format": { "type": "json_schema", "name": "answer", "strict": true, "schema": { "type": "object", "properties": { "a": {} }, "required": ["a"], "additionalProperties": false } } }),
+        ),
+        (
+            "responses-answer-schema",
+            |request| request["text"] = json!({ "format": { "type": "json_schema", "name": "answer", "strict": true, "schema": { "type": "object", "properties": { "a": { "const": "x" } }, "required": ["a"], "additionalProperties": false } } }),
+        ),
+        (
+            "responses-answer-schema",
+            |request| request["text"] = json!({ "format": { "type": "json_schema", "name": "answer", "strict": true, "schema": { "type": "object", "properties": { "a": { "type": "object", "properties": {}, "additionalProperties": false, "propertyNames": {} } }, "required": ["a"], "additionalProperties": false } } }),
+        ),
         ("responses-picture", |request| {
             request["input"][0]["content"][0] =
                 json!({ "type": "input_image", "image_url": "data:image/png;base64,aGVsbG8=" });

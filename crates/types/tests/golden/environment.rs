@@ -629,11 +629,19 @@ fn small_facts() -> Vec<EnvironmentEvent> {
         AnswerChecked {
             attempt: 2,
             problems: vec!["at /n: \"x\" is not of type \"integer\"".into()],
+            invalid_schema: false,
         }
         .into(),
         AnswerChecked {
             attempt: 3,
             problems: Vec::new(),
+            invalid_schema: false,
+        }
+        .into(),
+        AnswerChecked {
+            attempt: 1,
+            problems: vec!["\"nonsense\" is no type".into()],
+            invalid_schema: true,
         }
         .into(),
         result.into(),

@@ -25,8 +25,10 @@ pub(crate) async fn run(
     args: &RunArgs,
     console: &mut Console,
 ) -> Result<RunResult, ChatError> {
-    let schema = args.schema.as_deref().map(headless::read_schema).transpose()?;
     let mut loaded = start::settings_of_run(global, &args.agent, console)?;
+    let settings = &loaded.settings;
+    let read = |file| headless::read_schema(file, &settings.workspace, |path| settings.is_guarded(path));
+    let schema = args.schema.as_deref().map(read).transpose()?;
     logging::start(&loaded.settings, false)?;
     let target = args.session.target()?;
     // A session that exists may have something under way: without a prompt, that is continued.

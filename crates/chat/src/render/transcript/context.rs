@@ -122,6 +122,8 @@ fn repaired(part: RequestPart) -> &'static str {
         RequestPart::ReasoningSummary => "without summaries of its reasoning",
         RequestPart::EmptyText => "without empty texts beside tool calls",
         RequestPart::ThoughtSignature => "with unchecked signatures",
+        RequestPart::StrictSchema => "with the schema of the answer, but not `strict`",
+        RequestPart::AnswerSchema => "with the schema of the answer in words",
         RequestPart::Roles => "with alternating user and assistant messages",
         RequestPart::Unknown => "as it was",
     }

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::model::VendorModel;
 use super::{blocks, refuse, rules};
+use crate::vendors::answer_schema::refused_as_grammar;
 use crate::vendors::{VendorRefusal, VendorRule};
 
 const FIELDS: &[&str] = &[
@@ -70,14 +71,26 @@ pub(super) fn check(body: &Value, beta: &str, model: &VendorModel) -> Result<Thi
             "output_config.effort: Input should be 'low', 'medium', 'high', 'xhigh' or 'max'",
         ));
     }
-    output_schema(&body["output_config"]["format"]["schema"])?;
+    let schema = &body["output_config"]["format"]["schema"];
+    output_schema(schema)?;
+    if let Some(message) = refused_as_grammar(schema) {
+        return Err(refuse(rules::OUTPUT_GRAMMAR, message));
+    }
     tools(body)?;
     breakpoints(body)?;
     Ok(thinking)
 }
 
 /// Keywords that the schema of an answer may not have.
-const BOUNDS: &[&str] = &["minimum", "maximum", "minItems", "maxItems"];
+const BOUNDS: &[&str] = &[
+    "minimum",
+    "maximum",
+    "minItems",
+    "maxItems",
+    "propertyNames",
+    "contains",
+    "dependentRequired",
+];
 
 fn output_schema(schema: &Value) -> Result<(), VendorRefusal> {
     let no = |message: String| Err(refuse(rules::OUTPUT_SCHEMA, message));

@@ -33,6 +33,8 @@ rules! {
         "https://platform.claude.com/docs/en/build-with-claude/effort", "2026-11-22";
     OUTPUT_SCHEMA: "anthropic-output-schema", "In the schema of `output_config.format` each object has `additionalProperties: false`, and there are no bounds of numbers and lists.",
         "https://github.com/veryfront/veryfront-code/issues/3918 https://github.com/agentjido/req_llm/issues/302 https://github.com/BerriAI/litellm/pull/21045", "2026-08-21";
+    OUTPUT_GRAMMAR: "anthropic-output-grammar", "In the schema of `output_config.format` no `$ref` leads back to itself, and at most 24 properties are optional.",
+        "https://github.com/ENTERPILOT/GoModel/pull/963 https://github.com/anthropics/claude-code/issues/55539 https://github.com/anthropics/anthropic-sdk-python/issues/1185", "2026-09-12";
     BETA: "anthropic-beta-header", "`thinking.block_binding` needs the beta header `thinking-binding-controls-2026-08-01`.",
         "https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/fix-bound-to-a-different-conversation", "2026-11-22";
     TOOL_NAME: "anthropic-tool-name", "Names of tools match `^[a-zA-Z0-9_-]{1,128}$` and are unique.",

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::{Dialect, rules};
 use crate::vendors::VendorRefusal;
+use crate::vendors::answer_schema::refused_by_strict;
 
 const OPENAI: &[&str] = &[
     "model",
@@ -88,8 +89,18 @@ pub(super) fn check(body: &Value, dialect: Dialect) -> Result<(), VendorRefusal>
     }
     if dialect == Dialect::OpenAi {
         reasoning(body)?;
+        answer(&body["response_format"]["json_schema"])?;
     }
     tools(body, dialect)
+}
+
+fn answer(format: &Value) -> Result<(), VendorRefusal> {
+    let refused = refused_by_strict(&format["schema"]).filter(|_| format["strict"] == true);
+    refused.map_or(Ok(()), |what| {
+        let name = format["name"].as_str().unwrap_or_default();
+        let message = format!("Invalid schema for response_format '{name}': {what}");
+        Err(Dialect::OpenAi.refuse(rules::ANSWER_SCHEMA, &message))
+    })
 }
 
 /// Returns the version of a reasoning model of OpenAI: 54 for gpt-5.4, 1 for the o models; `None` for models

@@ -31,6 +31,8 @@ rules! {
         "https://platform.openai.com/docs/guides/function-calling https://github.com/spring-projects/spring-ai/issues/4776", "2026-11-22";
     STRICT: "chat-strict-schema", "With `strict`, each object has `additionalProperties: false` and requires all its properties.",
         "https://github.com/lastmile-ai/openai-agents-mcp/issues/2", "2025-03-14";
+    ANSWER_SCHEMA: "chat-answer-schema", "The schema of an answer with `strict`: nothing stands beside `$ref`, each other schema has a type, each object requires all its properties and no others, and keywords such as `propertyNames` and `minLength` are not permitted.",
+        "https://github.com/vectorize-io/hindsight/pull/3944 https://github.com/can1357/oh-my-pi/issues/209 https://github.com/vercel/ai/issues/6484 https://github.com/jina-ai/node-DeepResearch/issues/79", "2026-08-31";
     ROLE: "chat-roles", "Roles are system, developer, user, assistant and tool.",
         "https://platform.openai.com/docs/api-reference/chat/create", "2026-11-22";
     PAIRING: "chat-pairing", "A message with `tool_calls` is followed by one `tool` message for each of them, and a `tool` message answers one.",

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::{refuse, rules};
 use crate::vendors::VendorRefusal;
+use crate::vendors::answer_schema::refused_by_strict;
 
 const FIELDS: &[&str] = &[
     "background",
@@ -64,7 +65,17 @@ pub(super) fn check(body: &Value, verified: bool) -> Result<(), VendorRefusal> {
         return Err(refuse(rules::SHORT, Some("max_output_tokens"), &message));
     }
     reasoning(body, verified)?;
+    answer(&body["text"]["format"])?;
     tools(body)
+}
+
+fn answer(format: &Value) -> Result<(), VendorRefusal> {
+    let refused = refused_by_strict(&format["schema"]).filter(|_| format["strict"] == true);
+    refused.map_or(Ok(()), |what| {
+        let name = format["name"].as_str().unwrap_or_default();
+        let message = format!("Invalid schema for response_format '{name}': {what}");
+        Err(refuse(rules::ANSWER, Some("text.format.schema"), &message))
+    })
 }
 
 /// Returns the version of a model that reasons: 61 for gpt-6.1, 0 for the o models; `None` for others.

@@ -47,6 +47,8 @@ rules! {
         "https://github.com/vectorize-io/hindsight/issues/58", "2025-12-19";
     SCHEMA: "responses-schema", "The parameters of a function are an object with `properties`; with `strict`, they say of all fields that they are required.",
         "https://github.com/spring-projects/spring-ai/issues/4776", "2026-11-22";
+    ANSWER: "responses-answer-schema", "The schema of an answer with `strict`: nothing stands beside `$ref`, each other schema has a type, each object requires all its properties and no others, and keywords such as `propertyNames` and `minLength` are not permitted.",
+        "https://github.com/vectorize-io/hindsight/pull/3944 https://github.com/can1357/oh-my-pi/issues/209 https://github.com/vercel/ai/issues/6484 https://github.com/jina-ai/node-DeepResearch/issues/79", "2026-08-31";
     PICTURE: "responses-picture", "A picture is an address, or base64 of the type that it names.",
         "https://github.com/vybestack/llxprt-code/pull/3075", "2026-11-22";
     WINDOW: "responses-window", "The input fits into the window.",

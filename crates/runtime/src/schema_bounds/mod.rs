@@ -1,0 +1,30 @@
+//! Bounds on the work of a JSON Schema that comes from outside: of a person, a member of a server, a file or a script.
+//!
+//! A validator follows each `$ref` again, so a schema of 3 KB whose definitions refer twice to the next one takes
+//! twice the time with each of them. Two checks bound the work:
+//!
+//! | check | when | bounds |
+//! | --- | --- | --- |
+//! | [`check_schema`] | before a schema is compiled | bytes, nesting, patterns, and schemas through `$ref`, counted as often as they are reached |
+//! | [`check_work`] | before a value is validated | pairs of schema and value that the validator looks at |
+//!
+//! The second is needed beside the first where a schema refers to itself: how often it is applied depends on the value.
+//! Both stop at their bound, so they take no longer than the work that they allow.
+
+mod graph;
+mod schema;
+mod value;
+
+pub(crate) use schema::check as check_schema;
+pub(crate) use value::check as check_work;
+
+/// Maximum number of schemas that are reached from the top, each counted as often as it is reached.
+pub(crate) const MAX_SCHEMAS: u64 = 50_000;
+/// Maximum nesting of schemas, through `$ref` too.
+pub(crate) const MAX_DEPTH: usize = 64;
+/// Maximum number of regular expressions in a schema.
+pub(crate) const MAX_PATTERNS: usize = 100;
+/// Maximum number of steps of one validation.
+pub(crate) const MAX_STEPS: u64 = 1_000_000;
+/// Maximum nesting of a validation: of the value, times the nesting of schemas that apply to one place.
+pub(crate) const MAX_VALIDATION_DEPTH: usize = 256;
