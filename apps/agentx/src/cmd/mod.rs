@@ -195,11 +195,19 @@ fn of_sessions(command: Command, global: &Global, console: &mut Console) -> Resu
         }
         Command::Agents { command } => agents::run(command.unwrap_or(AgentsCommand::List), global, console),
         // These are done by the callers.
-        Command::Chat(_) | Command::Resume(_) | Command::Run(_) | Command::Serve(_) | Command::Mirror(_)
-        | Command::Config { .. } | Command::Identity { .. } | Command::Debug(_) | Command::Doctor(_)
-        | Command::Completions(_) | Command::Complete { .. } | Command::Man { .. } | Command::Help { .. } => {
-            Ok(Exit::Ok)
-        }
+        Command::Chat(_)
+        | Command::Resume(_)
+        | Command::Run(_)
+        | Command::Serve(_)
+        | Command::Mirror(_)
+        | Command::Config { .. }
+        | Command::Identity { .. }
+        | Command::Debug(_)
+        | Command::Doctor(_)
+        | Command::Completions(_)
+        | Command::Complete { .. }
+        | Command::Man { .. }
+        | Command::Help { .. } => Ok(Exit::Ok),
     }
 }
 

@@ -37,7 +37,9 @@ pub(crate) fn answer(error: &clap::Error, console: &mut Console) -> Exit {
     let error = as_usage(error, &typed);
     if wants_result(&typed) {
         let result = RunResult::failed(error);
-        let _ = console.out_json(&result.to_json(None)).and_then(|()| console.flush());
+        let _ = console
+            .out_json(&result.to_json(None))
+            .and_then(|()| console.flush());
         if let Some(error) = &result.error {
             console.complain(error);
         }
