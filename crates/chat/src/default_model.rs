@@ -11,6 +11,7 @@ use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::other_server;
 use crate::render::clean::visible;
+use crate::run_failure::{OLLAMA, START_OLLAMA};
 
 /// Maximum number of names to print.
 const NAMES: usize = 8;
@@ -86,7 +87,12 @@ pub async fn only_model(settings: &Settings) -> Result<Option<OnlyModel>, ChatEr
         ChatError::usage(
             message,
             format!(
-                "start the server; if it is running but has no list of models, {}",
+                "{}; if it is running but has no list of models, {}",
+                if at.contains(OLLAMA) {
+                    START_OLLAMA
+                } else {
+                    "start the server"
+                },
                 choose("NAME")
             ),
         )

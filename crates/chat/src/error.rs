@@ -269,6 +269,13 @@ impl fmt::Display for ChatError {
             Self::Keyring(error) => write!(f, "{error}"),
             Self::NoIdentity { path } => write!(f, "no identity has been created yet: {path} does not exist"),
             Self::Runtime(RuntimeError::UnknownModel { model, .. }) => write!(f, "unknown model `{model}`"),
+            Self::Runtime(RuntimeError::Ambiguous { prefix, ids }) if ids.len() == 1 => {
+                write!(
+                    f,
+                    "{prefix:?} is too short to name a session; it fits {}",
+                    ids.join(", ")
+                )
+            }
             Self::Runtime(error) => write!(f, "{error}"),
             Self::UnknownModel { name, origin, .. } => match origin {
                 SettingOrigin::Default => write!(f, "unknown model `{name}`"),

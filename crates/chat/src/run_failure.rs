@@ -41,7 +41,7 @@ pub(crate) fn hint_after_run(exit: Exit, code: &str, message: &str) -> Option<St
         }
         Exit::Denied => "allow it in this folder with a rule, as `agentx approvals add allow bash 'COMMAND' --here`, or run with --yes".into(),
         Exit::Interrupted if code == "gave_up" => {
-            "a message that was not sent is in the line again; `agentx show` shows what has arrived".into()
+            "a message that was not sent is in the line again; `agentx show ID` shows what has arrived".into()
         }
         Exit::Interrupted => GO_ON.into(),
         Exit::Provider if matches!(code, CUT_OFF | EMPTY) => remedy(exit, code)?.to_owned(),
@@ -65,13 +65,15 @@ pub(crate) fn hint_without_answer(exit: Exit, code: &str, message: &str) -> Opti
 /// The remedy where a server does not answer: Ollama is started by a command that is known.
 fn of_server(exit: Exit, code: &str, message: &str) -> Option<&'static str> {
     if code == "connection_failed" && message.contains(OLLAMA) {
-        return Some("start Ollama with `ollama serve`");
+        return Some(START_OLLAMA);
     }
     remedy(exit, code)
 }
 
+/// The hint if nothing listens where Ollama would.
+pub(crate) const START_OLLAMA: &str = "start Ollama with `ollama serve`";
 /// The port of Ollama in an address.
-const OLLAMA: &str = ":11434";
+pub(crate) const OLLAMA: &str = ":11434";
 
 /// Returns the hint for a failed run in a chat, which stays open.
 pub(crate) fn hint_in_chat(exit: Exit, code: &str, message: &str) -> Option<String> {

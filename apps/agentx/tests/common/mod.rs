@@ -120,6 +120,17 @@ impl Sandbox {
         self.ran(args, self.command(args).output().unwrap())
     }
 
+    /// The id of the latest session, as this environment has it.
+    pub(crate) fn latest_id(&self, env: impl IntoIterator<Item = (&'static str, PathBuf)>) -> String {
+        let list = self
+            .command(&["sessions", "list", "--json"])
+            .envs(env)
+            .output()
+            .unwrap();
+        let list: serde_json::Value = serde_json::from_slice(&list.stdout).unwrap();
+        list[0]["session_id"].as_str().unwrap().to_owned()
+    }
+
     /// With these variables besides, and this input.
     pub(crate) fn run_where(&self, env: &[(&str, String)], args: &[&str], input: &str) -> Ran {
         let mut command = self.command(args);

@@ -30,9 +30,9 @@ fn what_fills_the_window_and_what_rules_say_is_told() {
     ] {
         assert!(ran.to_string().contains(what), "{what}\n{ran}");
     }
-    let parts = sandbox.run(&["context", "ses_", "--parts"]);
+    let parts = sandbox.run(&["context", &sandbox.latest_id([]), "--parts"]);
     assert!(parts.stdout.contains("system prompt            1 "), "{parts}");
-    let whole = sandbox.run(&["context", "ses_", "--json"]).stdout;
+    let whole = sandbox.run(&["context", &sandbox.latest_id([]), "--json"]).stdout;
     assert!(whole.contains("\"kind\": \"system_prompt\""), "{whole}");
 }
 

@@ -410,7 +410,7 @@ fn a_rewind_behind_a_run_that_was_cut_off_keeps_its_answer() {
     assert_eq!(ran.code, Some(0), "{ran}");
     let back = sandbox.run(&["rewind", &id, "--to", "2", "--yes"]);
     assert!(!back.stderr.contains("previous answer"), "{back}");
-    let copy = sandbox.run(&["show", back.stdout.trim()]);
+    let copy = sandbox.run(&["show", &latest(&sandbox)]);
     let whole = sandbox.run(&["show", &id]);
     let before = whole.stdout.split("› hello").next().unwrap_or_default();
     assert!(before.contains("sleep"), "{whole}");

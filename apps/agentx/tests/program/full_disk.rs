@@ -84,8 +84,9 @@ fn an_export_that_does_not_fit_leaves_the_file_that_was_there() {
     std::fs::write(&file, "what was there").unwrap();
     let ballast = disk.fill();
     let name = file.to_str().unwrap();
+    let id = sandbox.latest_id([]);
     let export = [
-        "sessions", "export", "ses_", "--format", "json", "--output", name, "--force",
+        "sessions", "export", &id, "--format", "json", "--output", name, "--force",
     ];
     let ran = sandbox.run(&export);
     assert!(
@@ -129,7 +130,8 @@ fn a_line_that_could_not_be_saved_is_in_the_input_and_is_sent_when_there_is_spac
     chat.wait_for("continue with: agentx resume ses_");
     assert_eq!(chat.end(), Some(0));
     assert_eq!(times(&chat, "error:"), 1, "{:#?}", chat.lines());
-    let shown = sandbox.command(&["show", "ses_"]).envs(data).output().unwrap();
+    let id = sandbox.latest_id([("AGENTX_DATA", disk.path().into())]);
+    let shown = sandbox.command(&["show", &id]).envs(data).output().unwrap();
     let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
     assert_eq!(shown.matches("tell me of the sea").count(), 1, "{shown}");
 }

@@ -150,6 +150,24 @@ fn a_chat_goes_on_with_a_server_that_was_killed() {
 }
 
 #[test]
+fn a_message_to_a_server_that_is_gone_comes_back_into_the_line_and_one_key_leaves() {
+    let sandbox = Sandbox::new();
+    let server = Serving::start(&sandbox);
+    let mut desk = chat(&sandbox, &server);
+    desk.wait_for_last("›");
+    let url = server.url.clone();
+    server.kill();
+    desk.wait_for("reconnecting …");
+    desk.keys("unsent words\r");
+    desk.keys("\u{4}");
+    desk.wait_for("no longer waiting for an answer");
+    assert_eq!(desk.end(), Some(0));
+    for said in ["› unsent words".to_owned(), format!("`agentx --connect {url}")] {
+        assert!(shows(&desk, &said), "{said}: {:#?}", desk.lines());
+    }
+}
+
+#[test]
 fn who_may_only_watch_sees_a_question_and_is_not_asked() {
     let sandbox = Sandbox::new();
     let other = member(&sandbox, "member");

@@ -23,7 +23,7 @@ pub(crate) const QUESTION: &str = "allow? y once · s session · a always · n n
 
 /// A home and a workspace, and perhaps a model.
 pub(crate) struct World {
-    sandbox: Sandbox,
+    pub(crate) sandbox: Sandbox,
     model: Option<Model>,
 }
 

@@ -184,7 +184,7 @@ mod tests {
         let rows: Vec<Vec<String>> = rows.map(|row| row.map(str::to_owned).to_vec()).into();
         assert_eq!(
             table(&rows, 40).lines().nth(1),
-            Some("ses_1  completed  $0.10  a long talk ab…")
+            Some("ses_1  completed  $0.10  a long talk …")
         );
         assert_eq!(
             table(&rows, 28),
@@ -205,7 +205,7 @@ mod tests {
         );
         let mut placed = numbered;
         placed[1][2] = "your file, config.yaml:4".into();
-        assert!(table(&placed, 40).contains("  your file, confi…\n"));
+        assert!(table(&placed, 40).contains("  your file, …\n"));
         assert_eq!(
             whole(&placed, 40),
             "1 allow bash \"git *\"\n  from your file, config.yaml:4\n"

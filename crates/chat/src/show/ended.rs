@@ -50,7 +50,9 @@ impl UnfinishedAnswer {
     pub(super) fn text(&self, style: Paint) -> String {
         let mut text: String = self.calls.iter().map(|(_, line)| line.as_str()).collect();
         if !self.words.trim().is_empty() {
-            text.push_str(&format!("{}\n", clean(self.words.trim_end())));
+            // At the beginning of a row stand signs of the program alone.
+            let words = clean(self.words.trim_end());
+            text.extend(words.lines().map(|line| format!("  {line}\n")));
             text.push_str(&style.warn("■ the rest of this answer was not received\n"));
         }
         text

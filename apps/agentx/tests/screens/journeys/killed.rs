@@ -73,7 +73,7 @@ fn a_call_that_was_done_before_the_kill_is_shown_as_done() {
     chat.wait_for("│ high tide at noon");
     chat.wait_for("└ ✓");
     chat.kill();
-    let shown = world.run(&["show", "ses_"]);
+    let shown = world.run(&["show", &world.sandbox.latest_id([])]);
     world.write("gone", "");
     assert_eq!(shown.code, Some(0), "{shown}");
     let done = shown
