@@ -58,6 +58,7 @@ mod trust;
 mod unset;
 mod value;
 mod workspace;
+mod workspace_effects;
 pub mod yaml;
 
 pub use agent::{DEFAULT_AGENT_NAME, DEFAULT_SYSTEM_PROMPT, ModelOffer, UnknownModel};

@@ -1,0 +1,143 @@
+//! The effects of a workspace's settings in sentences, for a person who is about to trust them: where prompts
+//! and keys go, which programs run, and what is allowed.
+
+use std::collections::BTreeMap;
+
+use agentx_agent::approval::describe;
+use agentx_llm::Catalog;
+use agentx_types::{Rule, RuleEffect};
+
+use crate::assemble::Getter;
+use crate::keys::KeyPath;
+use crate::models;
+use crate::read::SettingsLayer;
+use crate::trust::IgnoredSetting;
+use crate::value::{KeyReference, Value};
+use crate::workspace::PersonalSettings;
+
+/// Returns the effects of these settings: where prompts and keys go, and which programs run.
+pub(crate) fn effects(
+    layer: &SettingsLayer,
+    never: &[IgnoredSetting],
+    own: &PersonalSettings<'_>,
+) -> Vec<String> {
+    let text = |path: &KeyPath| {
+        let found = layer.entries.iter().find(|(at, _)| at == path);
+        found.map(|(_, sourced)| sourced.value.to_string())
+    };
+    let mut effects = Vec::new();
+    for (path, address) in &layer.entries {
+        let [providers, name, key] = path.0.as_slice() else {
+            continue;
+        };
+        if providers != "providers" || key != "base_url" {
+            continue;
+        }
+        let at = KeyPath::dotted("providers").child(name);
+        let held: Vec<String> = layer
+            .entries
+            .iter()
+            .filter_map(|(path, sourced)| match &sourced.value {
+                Value::Key(KeyReference::Env(variable)) if path.0.starts_with(&at.0) => {
+                    Some(variable.clone())
+                }
+                _ => None,
+            })
+            .collect();
+        let with = if held.is_empty() {
+            String::new()
+        } else {
+            format!(", with the value of {}", held.join(" and "))
+        };
+        let address = &address.value;
+        effects.push(format!(
+            "your messages to models of `{name}` are sent to {address}{with}"
+        ));
+    }
+    let at = |model: &str| model_with_address(layer, own, model);
+    if let Some(model) = text(&KeyPath::dotted("model")) {
+        effects.push(format!("the model is {}", at(&model)));
+    }
+    let fallbacks = layer
+        .entries
+        .iter()
+        .find(|(path, _)| *path == KeyPath::dotted("fallbacks"));
+    if let Some(Value::Names(names)) = fallbacks.map(|(_, sourced)| &sourced.value) {
+        let models: Vec<String> = names.iter().map(|name| at(name)).collect();
+        effects.push(format!(
+            "if a model fails, your messages are sent to {}",
+            models.join(", ")
+        ));
+    }
+    if let Some(model) = text(&KeyPath::dotted("condense.model")) {
+        effects.push(format!(
+            "summaries of your conversations are written by {}",
+            at(&model)
+        ));
+    }
+    if let Some(server) = text(&KeyPath::dotted("connect")) {
+        effects.push(format!(
+            "commands run against the server {server}, which receives your messages"
+        ));
+    }
+    if let Some(line) = text(&KeyPath::dotted("chat.status_command")) {
+        effects.push(format!("a chat automatically runs: {line}"));
+    }
+    if let Some(names) = text(&KeyPath::dotted("tools.environment")) {
+        effects.push(format!("programs get the values of these variables: {names}"));
+    }
+    effects.extend(allowed(layer));
+    if text(&KeyPath::dotted("approval")).as_deref() == Some("auto") {
+        effects.push("calls run without asking".to_owned());
+    }
+    effects.extend(
+        never
+            .iter()
+            .map(|left_out| format!("`{}` never counts: {}", left_out.key, left_out.why)),
+    );
+    effects
+}
+
+/// A model with its provider and address, if the person's settings, or else the file's, say where it is.
+fn model_with_address(layer: &SettingsLayer, own: &PersonalSettings<'_>, name: &str) -> String {
+    let mut merged = own.merged.clone();
+    merged.lay(layer.clone());
+    let catalog = models::catalog(
+        Catalog::builtin(),
+        &Getter::new(&merged, own.places),
+        &mut Vec::new(),
+    );
+    let Ok(model) = catalog.resolve(name) else {
+        return name.to_owned();
+    };
+    match catalog.provider(&model.provider) {
+        Some(provider) => format!("{name} of {} at {}", provider.name, provider.base_url),
+        None => name.to_owned(),
+    }
+}
+
+/// Returns the tools that its rules allow, one per line.
+fn allowed(layer: &SettingsLayer) -> Vec<String> {
+    let rules = layer
+        .entries
+        .iter()
+        .filter_map(|(_, sourced)| match &sourced.value {
+            Value::Rules(rules) => Some(rules),
+            _ => None,
+        });
+    let mut tools: BTreeMap<&str, Vec<&Rule>> = BTreeMap::new();
+    for rule in rules.flatten().map(|rule| &rule.value) {
+        if rule.effect == RuleEffect::Allow {
+            tools.entry(&rule.tool).or_default().push(rule);
+        }
+    }
+    let told = |(tool, rules): (&str, Vec<&Rule>)| {
+        let is_whole = |rule: &&Rule| rule.argument.is_none() && rule.path.is_none();
+        match &rules[..] {
+            _ if rules.iter().any(is_whole) => format!("allows without asking: {tool}"),
+            [rule] => format!("allows without asking: {}", describe(rule)),
+            _ => format!("allows without asking: {tool}, as {} rules say", rules.len()),
+        }
+    };
+    tools.into_iter().map(told).collect()
+}
