@@ -20,6 +20,7 @@
 
 mod config;
 mod error;
+mod model_names;
 pub mod models_dev;
 mod server;
 mod suggestions;
@@ -345,43 +346,6 @@ impl Catalog {
                 .map(String::as_str)
         });
         nearest(name.rsplit('/').next().unwrap_or(name), names)
-    }
-}
-
-/// Returns whether `name` is the `id` with a day behind it: `gpt-5.4-2026-03-05`, `claude-opus-4-5-20251101`.
-fn is_dated(id: &str, name: &str) -> bool {
-    let Some(day) = name.strip_prefix(id).and_then(|rest| rest.strip_prefix('-')) else {
-        return false;
-    };
-    let digits = day.replace('-', "");
-    digits.len() == 8 && digits.starts_with("20") && digits.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-impl ModelEntry {
-    fn has_id(&self, id: &str) -> bool {
-        self.spec.id == id
-            || self.snapshots.iter().any(|snapshot| snapshot == id)
-            || is_dated(&self.spec.id, id)
-    }
-
-    /// Returns the model if this is one of its names; its id is one unless a person calls it otherwise.
-    fn named(&self, name: &str) -> Option<ModelSpec> {
-        let is_alias = self.aliases.iter().any(|alias| alias == name);
-        self.called(name).filter(|_| self.is_called_by_id || is_alias)
-    }
-
-    /// Returns the model if this is one of its names, or its id.
-    fn called(&self, name: &str) -> Option<ModelSpec> {
-        if self.has_id(name) {
-            return Some(ModelSpec {
-                id: name.to_owned(),
-                ..self.spec.clone()
-            });
-        }
-        self.aliases
-            .iter()
-            .any(|alias| alias == name)
-            .then(|| self.spec.clone())
     }
 }
 

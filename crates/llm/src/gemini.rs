@@ -49,6 +49,7 @@ mod request;
 mod schema;
 mod state;
 mod stream;
+mod usage;
 mod wire;
 
 pub use body::decode_body;
@@ -57,8 +58,8 @@ pub use family::GeminiThinking;
 pub use request::{GeminiOptions, build};
 pub(crate) use request::{level_of, thinking_of};
 pub(crate) use schema::parameters;
-pub(crate) use state::tokens;
 pub use stream::GeminiDecoder;
+pub(crate) use usage::tokens;
 
 /// The name under which data of this API is kept in [`ProviderData`](agentx_types::ProviderData).
 pub const API: &str = "gemini";

@@ -31,7 +31,7 @@ pub(super) struct Condensed {
     /// The event that says so: `context_condensed`.
     seq: u64,
     /// The id of the message that stands for them.
-    id: MessageId,
+    pub(super) id: MessageId,
     /// The events that were asked to be condensed, with figures.
     range: ContextRange,
     /// The words of the summary alone, without what is written around it.
@@ -41,7 +41,7 @@ pub(super) struct Condensed {
     /// The number of them that stay, before the summary.
     kept: usize,
     /// All entries between the first and the last, as they were.
-    entries: Vec<Entry>,
+    pub(super) entries: Vec<Entry>,
     /// The start of the window before and after.
     window: (usize, usize),
     /// The messages that were sent before although the window had moved past them.
@@ -72,16 +72,6 @@ impl Condensed {
     /// The messages that it stands for, without the summaries among them.
     pub(super) fn originals(&self) -> impl Iterator<Item = &Entry> {
         self.entries.iter().filter(|entry| !entry.summary)
-    }
-
-    /// The messages that it stands for, and the summaries among them.
-    pub(super) fn replaced(&self) -> impl Iterator<Item = &Entry> {
-        self.entries.iter()
-    }
-
-    /// Returns whether this is the message in place of what it stands for.
-    pub(super) fn is_shown_by(&self, entry: &Entry) -> bool {
-        entry.summary && entry.message.message_id == self.id
     }
 }
 

@@ -147,9 +147,9 @@ impl Conversation {
     /// Forgets how to undo summaries that are not in the conversation any more.
     fn drop_condensed(&mut self) {
         let is_there = |condensed: &Condensed| {
-            let nested = self.condensed.iter().flat_map(Condensed::replaced);
+            let nested = self.condensed.iter().flat_map(|other| &other.entries);
             let mut all = self.entries.iter().chain(nested);
-            all.any(|entry| condensed.is_shown_by(entry))
+            all.any(|entry| entry.summary && entry.message.message_id == condensed.id)
         };
         let kept: Vec<Condensed> = self.condensed.iter().filter(|it| is_there(it)).cloned().collect();
         self.condensed = kept;
