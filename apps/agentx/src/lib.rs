@@ -18,7 +18,7 @@ use agentx_chat::{
     attach, branches, cache_why, chat, chat_opening, configuration, connection_watch, console, default_model,
     demo, doctor, error, exit, export, folder, follow, headless, mcp_changes, mcp_servers, mcp_serving,
     model_facts, models, other_server, parameter_names, picker, place, reactor_list, refreshed_models,
-    render, rules, session_opening, show, signals, spectator, spending, terminal, told_notes,
+    render, rules, script_output, session_opening, show, signals, spectator, spending, terminal, told_notes,
 };
 use console::Console;
 
