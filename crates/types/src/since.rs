@@ -5,7 +5,7 @@
 //! was released is never changed; a new behaviour gets the next one.
 
 /// The version of new sessions, and of those that a program continues with; older logs are replayed by theirs.
-pub const RULES_VERSION: u32 = 9;
+pub const RULES_VERSION: u32 = 10;
 
 /// More of what hides a command is asked about beside a rule that asks or denies.
 pub const READ_CLOSER: u32 = 1;
@@ -305,7 +305,7 @@ pub const OWN_FILES_ARE_NEVER_TAKEN: u32 = 9;
 pub const PICTURES_ARE_COUNTED: u32 = 9;
 
 /// A call "needs your approval", and a refusal names both reasons for which nobody can be asked: no terminal, or the mode `deny`.
-pub const APPROVAL_IS_NAMED: u32 = 9;
+pub const APPROVAL_IS_NAMED: u32 = 10;
 
 /// A refusal that names no window is followed by a shorter request for as long as the estimate can be raised.
 pub const GUESSES_CONTINUE: u32 = 9;
