@@ -64,6 +64,7 @@ pub mod render;
 pub mod rules;
 pub mod run_failure;
 mod runtime_error;
+pub mod script_output;
 pub mod session_opening;
 mod session_status;
 pub mod sessions_here;

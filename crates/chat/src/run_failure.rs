@@ -41,7 +41,7 @@ pub(crate) fn hint_after_run(exit: Exit, code: &str, message: &str) -> Option<St
         }
         Exit::Denied => "allow it in this folder with a rule, as `agentx approvals add allow bash 'COMMAND' --here`, or run with --yes".into(),
         Exit::Interrupted if code == "gave_up" => {
-            "a message that was not sent is in the line again; `agentx show ID` shows what has arrived".into()
+            "`agentx show ID` shows whether it arrived; in a chat that stays open it is in the line again".into()
         }
         Exit::Interrupted => GO_ON.into(),
         Exit::Provider if matches!(code, CUT_OFF | EMPTY) => remedy(exit, code)?.to_owned(),

@@ -17,9 +17,10 @@ use crate::console::Console;
 use crate::default_model::no_model;
 use crate::error::ChatError;
 use crate::exit::Exit;
-use crate::render::clean::{Cleaner, clean, visible};
+use crate::render::clean::visible;
 use crate::render::table::table;
 use crate::rules::tool_named;
+use crate::script_output::ScriptOutput;
 use crate::session_opening::{self, CommandLineOverrides};
 use crate::signals::Signals;
 use crate::start;
@@ -140,51 +141,6 @@ fn find_here<'a>(
         }
         untrusted_error("tool", name, place, settings, names).unwrap_or(error)
     })
-}
-
-/// The output of a script while it runs, on standard error: events as they are, log messages on lines of
-/// their own.
-struct ScriptOutput<'a> {
-    console: &'a mut Console,
-    cleaner: Cleaner,
-    /// Whether a line is open.
-    open: bool,
-}
-
-impl<'a> ScriptOutput<'a> {
-    fn new(console: &'a mut Console) -> Self {
-        Self {
-            console,
-            cleaner: Cleaner::default(),
-            open: false,
-        }
-    }
-
-    fn hear(&mut self, event: &EnvironmentEvent) {
-        let EnvironmentEvent::EffectEnded(ended) = event else {
-            return;
-        };
-        if let Some(emitted) = ended.emitted() {
-            let mut shown = String::new();
-            self.cleaner.push(&emitted.text, &mut shown);
-            if !shown.is_empty() {
-                self.open = !shown.ends_with('\n');
-                self.console.say_exact(&shown);
-            }
-        } else if let Some(logged) = ended.input.as_deref().filter(|_| ended.kind == "log") {
-            self.end();
-            let word = |key: &str| logged.get(key).and_then(Value::as_str).unwrap_or_default();
-            let line = format!("{}: {}\n", word("level"), clean(word("message")));
-            self.console.say(&line);
-        }
-    }
-
-    /// Ends the line that is open.
-    fn end(&mut self) {
-        if std::mem::take(&mut self.open) {
-            self.console.say("\n");
-        }
-    }
 }
 
 /// The same agent, as `run --yes` has it: calls that no rule covers are allowed.

@@ -85,8 +85,7 @@ fn what_makes_no_sense() {
     sandbox.write("ws/id", "-----BEGIN PRIVATE KEY-----\n");
     sandbox.run(&["identity", "trust", ADA, "--name", "twin", "--as", "member"]);
     sandbox.run(&["identity", "trust", BOB, "--name", "twin", "--as", "member"]);
-    let somebody: [&[&str]; 11] = [
-        &["identity"],
+    let somebody: [&[&str]; 10] = [
         &["identity", "new"],
         &["identity", "new", "--from", "id.pub", "--force"],
         &["identity", "new", "--from", "id", "--force"],

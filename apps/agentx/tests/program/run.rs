@@ -114,7 +114,7 @@ fn without_a_terminal_a_question_is_answered_with_no() {
     assert!(
         frames
             .stdout
-            .contains("in the approval mode `deny` nobody is asked"),
+            .contains("nobody can be asked: there is no terminal"),
         "{frames}"
     );
     assert!(

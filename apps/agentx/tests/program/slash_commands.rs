@@ -93,7 +93,8 @@ fn a_session_of_another_folder_is_named_and_not_opened() {
     std::fs::create_dir(sandbox.path("ws/sub/.git")).unwrap();
     let mut other = sandbox.command(&["chat"]);
     other.current_dir(sandbox.path("ws/sub"));
-    other.stdin(std::fs::File::open(sandbox.write("in", "/resume ses_\n").path("in")).unwrap());
+    let resume = format!("/resume {}\n", sandbox.latest_id([]));
+    other.stdin(std::fs::File::open(sandbox.write("in", resume).path("in")).unwrap());
     let out = other.output().unwrap();
     let said = String::from_utf8_lossy(&out.stdout);
     assert!(said.contains("that session works in"), "{said}");

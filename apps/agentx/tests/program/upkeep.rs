@@ -37,11 +37,12 @@ fn a_doctor_looks_at_everything() {
         "{text}"
     );
     assert_eq!(
-        names[..10],
+        names[..11],
         [
             "configuration",
             "model",
             "keys",
+            "MCP servers",
             "server",
             "database",
             "disk",
