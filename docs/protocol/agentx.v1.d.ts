@@ -143,7 +143,10 @@ export type InputMode = "queue" | "steer" | "interrupt";
 export interface AnswerSchema {
   /** JSON Schema (2020-12 where it does not say otherwise). */
   schema: unknown;
-  /** Maximum number of times in one run that the model is asked again because its answer does not fit. The default is 2. */
+  /**
+   * Maximum number of times in one run that the model is asked again because its answer does not fit: at most
+   * [`MAX_ANSWER_REPAIRS`]. The default is 2.
+   */
   repairs?: number;
 }
 
@@ -773,6 +776,8 @@ export interface AnswerChecked {
   attempt: number;
   /** What does not fit, in the validator's words, at most 5 and each with its place; none if it fits. */
   problems?: string[];
+  /** Whether the schema itself cannot be used: no answer will ever fit. `problems` says why. */
+  invalid_schema?: boolean;
 }
 
 /** An attempt to reach a model came to nothing. */
@@ -820,7 +825,7 @@ export interface Overflow {
 }
 
 /** A part of a request that a provider may refuse for its form. */
-export type RequestPart = "thinking" | "extras" | "media" | "tool_calls" | "tools" | "roles" | "longest_answer" | "blocks" | "temperature" | "stream_options" | "reasoning_effort" | "reasoning_summary" | "cache_key" | "max_tokens" | "max_completion_tokens" | "empty_text" | "thought_signature" | "unknown";
+export type RequestPart = "thinking" | "extras" | "media" | "tool_calls" | "tools" | "roles" | "longest_answer" | "blocks" | "temperature" | "stream_options" | "reasoning_effort" | "reasoning_summary" | "cache_key" | "max_tokens" | "max_completion_tokens" | "empty_text" | "thought_signature" | "strict_schema" | "answer_schema" | "unknown";
 
 /** An action is about to be performed. The envelope's `cause` is its id. */
 export interface ActionStarted {
