@@ -787,6 +787,8 @@ export interface AnswerChecked {
   attempt: number;
   /** What does not fit, in the validator's words, at most 5 and each with its place; none if it fits. */
   problems?: string[];
+  /** Whether the schema itself cannot be used: no answer will ever fit. `problems` says why. */
+  invalid_schema?: boolean;
 }
 
 /** A model call attempt failed. */
@@ -834,7 +836,7 @@ export interface Overflow {
 }
 
 /** A part of a request that a provider may refuse for its form. */
-export type RequestPart = "thinking" | "extras" | "media" | "tool_calls" | "tools" | "roles" | "longest_answer" | "blocks" | "temperature" | "stream_options" | "reasoning_effort" | "reasoning_summary" | "cache_key" | "max_tokens" | "max_completion_tokens" | "empty_text" | "thought_signature" | "unknown";
+export type RequestPart = "thinking" | "extras" | "media" | "tool_calls" | "tools" | "roles" | "longest_answer" | "blocks" | "temperature" | "stream_options" | "reasoning_effort" | "reasoning_summary" | "cache_key" | "max_tokens" | "max_completion_tokens" | "empty_text" | "thought_signature" | "strict_schema" | "answer_schema" | "unknown";
 
 /** An action is about to be performed. The envelope's `cause` is its id. */
 export interface ActionStarted {

@@ -13,7 +13,7 @@
 //! | | more than 24 optional properties | <https://github.com/anthropics/claude-code/issues/55539> |
 //! | | a `$ref` that leads back to itself, or in `allOf` | <https://github.com/ENTERPILOT/GoModel/pull/963> |
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
@@ -113,7 +113,7 @@ fn optional(fields: &Map<String, Value>) -> usize {
 /// Returns whether a `$ref` leads back to itself, through others too.
 fn is_recursive(root: &Value) -> bool {
     // The references below each target; a target that is done has become empty.
-    let mut open: HashMap<&str, Vec<&str>> = HashMap::new();
+    let mut open: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     let mut done: Vec<&str> = Vec::new();
     let mut way: Vec<&str> = Vec::new();
     let mut waiting = references(root);

@@ -200,6 +200,10 @@ impl Conversation {
 
     /// Forgets in which form the schema of an answer was refused: another run has another schema, and another model
     /// takes others.
+    ///
+    /// Called at the end of a run, and where another model is asked. Within a run the weaker form stays: each answer of
+    /// the run is asked for in the form that its provider took last, so a refusal costs one request and not one for
+    /// each round. What was put aside before the repairs forgets it as well, so that undoing them brings no form back.
     pub(crate) fn forget_schema_form(&mut self) {
         let is_other =
             |part: &RequestPart| !matches!(part, RequestPart::StrictSchema | RequestPart::AnswerSchema);

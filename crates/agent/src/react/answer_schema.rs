@@ -66,6 +66,9 @@ impl ReactAgent {
     }
 
     /// Takes the verdict about an answer: the run ends, the model is asked again, or the run fails.
+    ///
+    /// A schema that cannot be used fails the run before anything else: no answer would ever fit, and each attempt would
+    /// be paid for. Such a schema comes from an older log, because a new one is refused where it is given.
     pub(super) fn on_answer_checked(
         &mut self,
         fact: &Envelope<EnvironmentEvent>,

@@ -328,6 +328,10 @@ impl InputQueue {
 }
 
 /// The bytes of a value as JSON. Nothing is kept of what is written.
+///
+/// A schema of an answer is held in memory while its input waits, and each property of it takes many times the
+/// bytes of its JSON there. Without this count a few messages with large schemas would pass every bound of a queue
+/// that is measured by its texts.
 fn json_len(value: &serde_json::Value) -> usize {
     struct Length(usize);
     impl std::io::Write for Length {
