@@ -147,8 +147,8 @@ export interface AnswerSchema {
   /** JSON Schema (2020-12 where it does not say otherwise). */
   schema: unknown;
   /**
-   * Maximum number of times in one run that the model is asked again because its answer does not fit. The
-   * default is 2.
+   * Maximum number of times in one run that the model is asked again because its answer does not fit: at most
+   * [`MAX_ANSWER_REPAIRS`]. The default is 2.
    */
   repairs?: number;
 }
@@ -1000,9 +1000,13 @@ export interface ToolReach {
    */
   mcp?: string | null;
   /**
-   * If the server describes the tool in another way than the one that was accepted: the difference. Then
-   * only a rule of this very description ([`ToolReach::file`]) allows a call, and where nobody is asked it
-   * is refused.
+   * Whether a folder's `.mcp.json` names that server. A rule that allows by name is then about it only if the rule is for a
+   * workspace, because another folder may give the name to another program.
+   */
+  of_folder?: boolean;
+  /**
+   * If the server describes the tool in another way than the one that was accepted: the difference. Then only a rule of this very
+   * description ([`ToolReach::file`]) allows a call, and where nobody is asked it is refused.
    */
   changed?: string | null;
 }
@@ -1140,6 +1144,11 @@ export interface AgentConfig {
   tool_search?: ToolSearch | null;
   /** The schema of the answer that ends each of its runs; an input that has one of its own goes before it. */
   answer_schema?: AnswerSchema | null;
+  /**
+   * Whether it has the tool `ask_user`, and what becomes of a question where nobody is there; `None` if it has not, and in
+   * logs older than this field.
+   */
+  ask_user?: AskUser | null;
 }
 
 /** The state machine that drives the agent. */
@@ -1356,6 +1365,9 @@ export interface ToolSearch {
    */
   at_percent: number;
 }
+
+/** Whether an agent may ask the person, and what becomes of a question that nobody can answer. */
+export type AskUser = "decide" | "wait";
 
 /** A process became the session's writer. */
 export interface WriterAttached {
@@ -2011,6 +2023,19 @@ export interface ApprovalRequested {
   suggested: Rule;
   /** For a question to a person: the JSON Schema of the answer. The note of an `approval` with `once` is the answer, as text. */
   form?: unknown;
+  /** Set where the call is a question of the model to the person: then the note of the approval is the answer. */
+  question?: AskedQuestion | null;
+}
+
+/**
+ * A question of the model to the person, as every front end shows it. It is answered by an approval: `once`
+ * with the answer as its note, or `deny` for no answer.
+ */
+export interface AskedQuestion {
+  /** The words of the question, as the model wrote them: they may hold control characters. */
+  question: string;
+  /** Answers to choose from; none for free text. An answer in other words counts too. */
+  choices?: string[];
 }
 
 /**
@@ -2185,6 +2210,8 @@ export interface UiApprovalRequested {
   args: unknown;
   /** The rule or default that asks. */
   reason: string;
+  /** Set where the call is a question of the model to the person: then the note of the approval is the answer. */
+  question?: AskedQuestion | null;
 }
 
 /** A run has ended. */
