@@ -24,7 +24,7 @@ fn a_fixture_that_decides_otherwise_fails_and_says_where() {
         .and_then(|rest| rest.split(',').next())
         .unwrap();
     let message = failure(&text.replace(answer, "\"decision\":\"once\",\"note\":\"1\""));
-    let place = format!("bug.session: the session decides otherwise at seq {seq} (approval), line 1");
+    let place = format!("bug.session: the session decides otherwise at seq {seq} (approval), line 2");
     assert!(message.starts_with(&place), "{message}");
     let (recorded, now) = message.split_once("now:").unwrap();
     assert!(

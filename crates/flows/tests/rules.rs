@@ -505,7 +505,7 @@ async fn a_rule_about_a_host_holds_however_a_file_spells_it() {
             }
             assert_eq!(server.connections(), 0, "{host}");
             let reach = Place::new([]).tool(outer).spec().reach.unwrap().hosts;
-            assert!(["127.0.0.1", "localhost"].contains(&&*reach[0]), "{reach:?}");
+            assert!(["127.0.0.1", "localhost", "*"].contains(&&*reach[0]), "{reach:?}");
         }
     }
     let allow = rule(RuleEffect::Allow, "*", Some("to 127.0.0.1"), None);

@@ -26,6 +26,7 @@ pub mod accumulate;
 mod answer_schema;
 pub mod anthropic;
 pub mod base64;
+#[cfg(feature = "bedrock")]
 pub mod bedrock;
 pub mod catalog;
 mod emitter;

@@ -7,6 +7,7 @@
 )]
 
 mod answer_schema;
+#[cfg(feature = "bedrock")]
 mod bedrock;
 mod catalog;
 mod claude_rules;

@@ -134,7 +134,7 @@ fn where_nobody_is_asked_the_mode_decides() {
     let judgement = judge(&refusing, tool, &env());
     assert_eq!(
         judgement.reason,
-        ".env may hold secrets, and only a rule that names it allows it, and in the approval mode `deny` nobody is asked"
+        ".env may hold secrets, and only a rule that names it allows it, and nobody can be asked: there is no terminal, or the approval mode is `deny`"
     );
     assert!(matches!(judgement.verdict, Verdict::Deny { .. }));
     let mut auto = guarded(ApprovalMode::Auto, &[]);
