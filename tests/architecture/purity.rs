@@ -22,9 +22,9 @@ const PURE_DEPENDENCIES: &[&str] = &[
     "schemars",
     "serde",
     "serde_json",
+    "sha2",
     "strsim",
     "thiserror",
-    "url",
 ];
 
 /// What a pure crate may not say. Types whose order differs from run to run are here too.

@@ -8,8 +8,11 @@
 //! [`refused_where_it_leads`]. Everything is a function of the logged configuration and the call, at the
 //! version of the rules that the session uses.
 
+mod links;
 mod mode;
 mod oversized;
+
+pub use links::refused_where_it_leads;
 
 use std::borrow::Cow;
 
@@ -297,38 +300,6 @@ pub fn covers(rule: &Rule, workspace: &str, tool: &ToolSpec, input: &Value) -> b
 /// The rule that "the like" would keep for a call, with any decision.
 pub fn suggested(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Rule {
     CallSubject::of_agent(config, tool, input).suggested()
-}
-
-/// The reason against a call whose path leads through a link to `real`, which is absolute and normal: a rule
-/// that does not match the written path may match this one.
-///
-/// Only the tool that acts can see where a path leads, so it asks this before it does anything.
-pub fn refused_where_it_leads(
-    config: &AgentConfig,
-    tool: &ToolSpec,
-    input: &Value,
-    real: &str,
-) -> Option<String> {
-    let mut there = input.clone();
-    let argument = tool.path_argument.as_ref()?;
-    there.as_object_mut()?.insert(argument.clone(), real.into());
-    let strictness = |verdict: &Verdict| match verdict {
-        Verdict::Allow { .. } => 0,
-        Verdict::Ask(_) => 1,
-        Verdict::Deny { .. } => 2,
-    };
-    let written = decide(config, tool, input);
-    let judged = judge(config, tool, &there);
-    // Approval of the link's name does not cover a more sensitive target.
-    let (here, behind) = (
-        CallSubject::of_agent(config, tool, input),
-        CallSubject::of_agent(config, tool, &there),
-    );
-    let is_graver = (behind.changes_what_runs() && !here.changes_what_runs())
-        || (behind.secret().is_some() && here.secret().is_none());
-    let asks = matches!(judged.verdict, Verdict::Ask(_));
-    (strictness(&judged.verdict) > strictness(&written) || (asks && is_graver))
-        .then(|| format!("it leads to {real}, and {}", judged.reason))
 }
 
 /// Returns whether a tool may make this call of `tool`, such as a script with `invoke`. A refusal says what

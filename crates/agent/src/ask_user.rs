@@ -7,12 +7,13 @@
 //! | `once`, with a note | the note; the number of a choice means that choice |
 //! | `once`, without a note | `yes` |
 //! | `deny` | that there is no answer, and the note |
-//! | `deny`, with [`NOBODY`] as the note | only that |
+//! | `deny`, with [`NOBODY_ANSWERS`](agentx_types::NOBODY_ANSWERS) as the note | only that |
 //!
 //! Where the approval mode refuses what would be asked, nobody is there: the model is told so, or the question
 //! waits, as [`AskUser`] says. Rules that ask or allow do not matter here; one that denies does.
 
 use agentx_types::{Access, AgentConfig, ApprovalMode, AskUser, AskedQuestion, ToolSpec};
+
 use serde_json::{Value, json};
 
 /// The tool that asks the person.
@@ -23,9 +24,6 @@ pub const MOST_QUESTION_CHARS: usize = 2_000;
 pub const MOST_CHOICES: usize = 10;
 /// Maximum length of a choice, in characters.
 pub const MOST_CHOICE_CHARS: usize = 200;
-/// What the model reads where nobody can answer. A front end that has nobody to ask refuses with this as the note.
-pub const NOBODY: &str =
-    "Nobody is here to answer. Decide yourself, and say in your answer what you assumed.";
 
 /// The tool, where the agent has it and no other of this name.
 pub(crate) fn offered(config: &AgentConfig) -> Option<ToolSpec> {
@@ -33,7 +31,7 @@ pub(crate) fn offered(config: &AgentConfig) -> Option<ToolSpec> {
     (!config.tools.iter().any(|tool| tool.name == ASK_USER)).then(tool)
 }
 
-/// Returns whether a question is answered with [`NOBODY`] instead of waiting.
+/// Returns whether a question is answered with [`NOBODY_ANSWERS`](agentx_types::NOBODY_ANSWERS) instead of waiting.
 pub(crate) fn is_unattended(config: &AgentConfig) -> bool {
     config.approval == ApprovalMode::Deny && config.ask_user != Some(AskUser::Wait)
 }

@@ -141,7 +141,7 @@ mod tests {
             ("127.*", "127.*"),
             ("10.*.1", "10.*.1"),
             ("LOCALHOST.", "localhost"),
-            ("*.Ｅxample.", "*.example"),
+            ("*.Example.", "*.example"),
             ("api*.example", "api*.example"),
             ("[::1]", "::1"),
             ("::ffff:127.0.0.1", "127.0.0.1"),

@@ -98,6 +98,17 @@ impl FolderContents {
             .collect()
     }
 
+    /// Returns the models that its tools and agents ask, each as a person reads it.
+    fn described_models(&self, settings: &Settings) -> BTreeMap<String, String> {
+        let of_tools = self.tools.iter().flat_map(|tool| tool.definition.models());
+        let of_agents = self.agent_models.values().flatten().map(String::as_str);
+        let described = of_tools.chain(of_agents).filter_map(|name| {
+            let model = settings.choose_model(name, &[]).ok()?;
+            Some((name.to_owned(), settings.model_with_address(&model)))
+        });
+        described.collect()
+    }
+
     /// Returns every environment variable that a tool or an agent of the folder names.
     pub fn variables(&self) -> BTreeSet<&str> {
         let of_tools = self.tools.iter().flat_map(|tool| tool.definition.variables());
@@ -164,14 +175,7 @@ pub fn folder_contents(settings: &Settings) -> FolderContents {
         .collect();
     contents.agents = of_agents(&library, &variables_of);
     contents.agent_models = of_agents(&library, &|agent| models_of(agent, &library));
-    let named = contents.tools.iter().flat_map(|tool| tool.definition.models());
-    let named = named.chain(contents.agent_models.values().flatten().map(String::as_str));
-    contents.models = named
-        .filter_map(|name| {
-            let model = settings.choose_model(name, &[]).ok()?;
-            Some((name.to_owned(), settings.model_with_address(&model)))
-        })
-        .collect();
+    contents.models = contents.described_models(settings);
     let shadows = library.shadows().iter();
     contents.unused = shadows
         .filter(|shadow| shadow.kind != RefKind::Tool && shadow.shadowed.starts_with(&below))

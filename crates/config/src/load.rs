@@ -159,7 +159,7 @@ fn load_with(
     let own = MergedSettings::of([merged.clone().into_layer(), environment.clone(), flags.clone()]);
     let trust_dir = assemble::data_dir(&own, &places);
     let folder = folder(&trust_dir, &places, lookup);
-    let (workspace, mut workspace_mistakes) = found.workspace(&places, (&trust_dir, &folder), errors)?;
+    let (workspace, mut workspace_mistakes) = found.workspace(&places, &trust_dir, &folder, errors)?;
     let files = files(&places, user.is_some(), workspace.is_some());
     let of_person = PersonalSettings {
         merged: &own,
@@ -176,40 +176,34 @@ fn load_with(
         .unwrap_or_default();
     let catalog = refreshed_models::catalog(catalog, &trust_dir, &mut found.warnings);
     let assembled = |layer: SettingsLayer| {
-        let mut merged = merged.clone();
-        for layer in [layer, environment.clone(), flags.clone()] {
-            merged.lay(layer);
-        }
-        let mut mistakes = Vec::new();
-        let dirs = (&places, trust_dir.as_path());
-        let settings = assemble::settings(catalog.clone(), &merged, dirs, lookup, &mut mistakes);
-        (merged, settings, mistakes)
+        let layers = [layer, environment.clone(), flags.clone()];
+        Assembly::of(&merged, layers, catalog.clone(), &places, &trust_dir, lookup)
     };
-    let (mut merged, mut settings, mut mistakes) = assembled(admitted.layer.clone());
-    if !mistakes.is_empty() && !is_strict {
+    let mut assembly = assembled(admitted.layer.clone());
+    if !assembly.mistakes.is_empty() && !is_strict {
         // What is wrong without the workspace's file too is the person's.
         let without = assembled(SettingsLayer::default());
-        mistakes.retain(|mistake| !without.2.contains(mistake));
-        workspace_mistakes.append(&mut mistakes);
+        assembly
+            .mistakes
+            .retain(|mistake| !without.mistakes.contains(mistake));
+        workspace_mistakes.append(&mut assembly.mistakes);
         admitted.layer = SettingsLayer::default();
-        (merged, settings, mistakes) = without;
+        assembly = without;
     }
-    found.mistakes.append(&mut mistakes);
+    let (merged, mut settings) = (assembly.merged, assembly.settings);
+    found.mistakes.append(&mut assembly.mistakes);
     if !found.mistakes.is_empty() {
         return Err(ConfigError::Mistakes(found.mistakes));
     }
     keys.extend(models::keys(&admitted.layer, lookup));
-    let project = ProjectContext {
+    let context = ProjectContext {
         places: &places,
         folder: &folder,
         keys: &keys,
         lookup,
     };
-    let project = project.servers();
-    if folder.trust == FolderTrust::Trusted {
-        found.warnings.extend(project.mistakes.iter().cloned());
-        found.warnings.extend(project.pending.iter().cloned());
-    }
+    let project = context.servers();
+    found.warnings.extend(project.warnings(&folder));
     (settings.folder, settings.trust_dir) = (folder, trust_dir.clone());
     (settings.keys, settings.named_files) = (keys, admitted.files);
     let server_effects = add_project_servers(&mut settings, project);
@@ -226,6 +220,34 @@ fn load_with(
         places,
         trust_dir,
     })
+}
+
+/// Settings as layers make them, and what is wrong with them.
+struct Assembly {
+    merged: MergedSettings,
+    settings: Settings,
+    mistakes: Vec<ConfigMistake>,
+}
+
+impl Assembly {
+    fn of(
+        below: &MergedSettings,
+        layers: [SettingsLayer; 3],
+        catalog: Catalog,
+        places: &ConfigPaths,
+        trust_dir: &Path,
+        lookup: &dyn Fn(&str) -> Option<String>,
+    ) -> Self {
+        let mut merged = below.clone();
+        layers.into_iter().for_each(|layer| merged.lay(layer));
+        let mut mistakes = Vec::new();
+        let settings = assemble::settings(catalog, &merged, (places, trust_dir), lookup, &mut mistakes);
+        Self {
+            merged,
+            settings,
+            mistakes,
+        }
+    }
 }
 
 /// Adds the servers of the project to those of the person, whose names are theirs. Returns what the project's
@@ -296,7 +318,8 @@ impl FoundFiles {
     fn workspace(
         &mut self,
         places: &ConfigPaths,
-        (trust_dir, folder): (&Path, &Folder),
+        trust_dir: &Path,
+        folder: &Folder,
         errors: WorkspaceErrors,
     ) -> Result<(Option<ReadFile>, Vec<ConfigMistake>), ConfigError> {
         // In a home directory that is a workspace both may be the same file: then it is the user's.

@@ -40,6 +40,16 @@ pub(crate) struct ProjectServers {
     pub(crate) pending: Vec<ConfigMistake>,
 }
 
+impl ProjectServers {
+    /// Returns what a person should know of the file in a folder that they trust.
+    pub(crate) fn warnings(&self, folder: &Folder) -> Vec<ConfigMistake> {
+        if folder.trust != FolderTrust::Trusted {
+            return Vec::new();
+        }
+        self.mistakes.iter().chain(&self.pending).cloned().collect()
+    }
+}
+
 /// The conditions under which the file counts.
 pub(crate) struct ProjectContext<'a> {
     pub(crate) places: &'a ConfigPaths,

@@ -25,35 +25,7 @@ pub(crate) fn effects(
         let found = layer.entries.iter().find(|(at, _)| at == path);
         found.map(|(_, sourced)| sourced.value.to_string())
     };
-    let mut effects = Vec::new();
-    for (path, address) in &layer.entries {
-        let [providers, name, key] = path.0.as_slice() else {
-            continue;
-        };
-        if providers != "providers" || key != "base_url" {
-            continue;
-        }
-        let at = KeyPath::dotted("providers").child(name);
-        let held: Vec<String> = layer
-            .entries
-            .iter()
-            .filter_map(|(path, sourced)| match &sourced.value {
-                Value::Key(KeyReference::Env(variable)) if path.0.starts_with(&at.0) => {
-                    Some(variable.clone())
-                }
-                _ => None,
-            })
-            .collect();
-        let with = if held.is_empty() {
-            String::new()
-        } else {
-            format!(", with the value of {}", held.join(" and "))
-        };
-        let address = &address.value;
-        effects.push(format!(
-            "your messages to models of `{name}` are sent to {address}{with}"
-        ));
-    }
+    let mut effects = of_providers(layer);
     let at = |model: &str| model_with_address(layer, own, model);
     if let Some(model) = text(&KeyPath::dotted("model")) {
         effects.push(format!("the model is {}", at(&model)));
@@ -95,6 +67,40 @@ pub(crate) fn effects(
             .iter()
             .map(|left_out| format!("`{}` never counts: {}", left_out.key, left_out.why)),
     );
+    effects
+}
+
+/// Returns where the messages to models of the file's providers go, with which keys.
+fn of_providers(layer: &SettingsLayer) -> Vec<String> {
+    let mut effects = Vec::new();
+    for (path, address) in &layer.entries {
+        let [providers, name, key] = path.0.as_slice() else {
+            continue;
+        };
+        if providers != "providers" || key != "base_url" {
+            continue;
+        }
+        let at = KeyPath::dotted("providers").child(name);
+        let held: Vec<String> = layer
+            .entries
+            .iter()
+            .filter_map(|(path, sourced)| match &sourced.value {
+                Value::Key(KeyReference::Env(variable)) if path.0.starts_with(&at.0) => {
+                    Some(variable.clone())
+                }
+                _ => None,
+            })
+            .collect();
+        let with = if held.is_empty() {
+            String::new()
+        } else {
+            format!(", with the value of {}", held.join(" and "))
+        };
+        let address = &address.value;
+        effects.push(format!(
+            "your messages to models of `{name}` are sent to {address}{with}"
+        ));
+    }
     effects
 }
 

@@ -8,7 +8,7 @@ mod sigv4;
 use serde_json::{Map, Value};
 
 pub use answer::BedrockDecoder;
-pub use frames::{Frame, FrameDecoder, FrameError, FrameKind};
+pub use frames::{EventStreamFrame, FrameDecoder, FrameError, FrameKind};
 pub use sigv4::{AwsCredentials, SignedHeaders, SigningRequest, invoke_path, sign};
 
 /// The version of the Messages API at Bedrock: `anthropic_version` in the body.

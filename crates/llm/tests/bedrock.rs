@@ -2,8 +2,8 @@
 //! (`fixtures/bedrock_made_up.json`: invented keys and texts).
 
 use agentx_llm::bedrock::{
-    AwsCredentials, BedrockDecoder, Frame, FrameDecoder, FrameError, FrameKind, SigningRequest, body,
-    invoke_path, sign,
+    AwsCredentials, BedrockDecoder, EventStreamFrame, FrameDecoder, FrameError, FrameKind, SigningRequest,
+    body, invoke_path, sign,
 };
 use agentx_llm::{ErrorCode, Secret, StreamContext, StreamError};
 use agentx_types::EnvironmentEvent;
@@ -67,7 +67,7 @@ fn reads_frames_as_botocore_does_in_whatever_pieces() {
     }
 }
 
-fn check(frames: &[Frame], expected: &[Value]) {
+fn check(frames: &[EventStreamFrame], expected: &[Value]) {
     assert_eq!(frames.len(), expected.len());
     for (frame, expected) in frames.iter().zip(expected) {
         let headers = &expected["headers"];

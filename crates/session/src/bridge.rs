@@ -100,12 +100,8 @@ fn state_meaning(state: &StateOutput, out: &mut Vec<RuntimeEvent>) {
             reason,
             iterations,
         } => {
-            out.push(
-                Eof {
-                    run_id: run_id.clone(),
-                }
-                .into(),
-            );
+            let run = run_id.clone();
+            out.push(Eof { run_id: run }.into());
             out.push(
                 RunFinished {
                     run_id,

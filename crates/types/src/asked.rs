@@ -14,6 +14,11 @@ pub enum AskUser {
     Wait,
 }
 
+/// The result of a question that nobody can answer. A front end that has nobody to ask refuses with this as the
+/// note.
+pub const NOBODY_ANSWERS: &str =
+    "Nobody is here to answer. Decide yourself, and say in your answer what you assumed.";
+
 /// A question of the model to the person, as every front end shows it. It is answered by an approval: `once`
 /// with the answer as its note, or `deny` for no answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -48,14 +48,19 @@ pub fn host_name(address: &str) -> Option<String> {
 
 /// Returns whether this is `:` with a number, or nothing.
 fn is_port(text: &str) -> bool {
-    text.is_empty() || text.strip_prefix(':').is_some_and(|port| port.chars().all(|c| c.is_ascii_digit()))
+    text.is_empty()
+        || text
+            .strip_prefix(':')
+            .is_some_and(|port| port.chars().all(|c| c.is_ascii_digit()))
 }
 
 /// Reads one to four numbers with dots between them: each is a byte, and the last one fills the rest.
 fn ipv4(name: &str) -> Option<Ipv4Addr> {
     let parts: Vec<u64> = name.split('.').map(number).collect::<Option<_>>()?;
     let (last, bytes) = parts.split_last()?;
-    let free = 4_u32.checked_sub(u32::try_from(bytes.len()).ok()?).filter(|free| *free > 0)?;
+    let free = 4_u32
+        .checked_sub(u32::try_from(bytes.len()).ok()?)
+        .filter(|free| *free > 0)?;
     if *last >= 1 << (8 * free) || bytes.iter().any(|byte| *byte > 255) {
         return None;
     }

@@ -399,24 +399,6 @@ fn a_prompt_behind_a_run_that_was_cut_off_says_how_that_ended() {
     }
 }
 
-/// The answer of a run that was cut off and then finished is before the prompt that was given after it, so that a rewind to before
-/// the prompt keeps it.
-#[test]
-fn a_rewind_behind_a_run_that_was_cut_off_keeps_its_answer() {
-    let sandbox = Sandbox::new();
-    let long = (2_000_006 + 10 * u64::from(std::process::id())).to_string();
-    let id = killed_while(&sandbox, &format!("run sleep {long}\r"), &long);
-    let ran = sandbox.run(&["run", "--session", &id, "hello"]);
-    assert_eq!(ran.code, Some(0), "{ran}");
-    let back = sandbox.run(&["rewind", &id, "--to", "2", "--yes"]);
-    assert!(!back.stderr.contains("previous answer"), "{back}");
-    let copy = sandbox.run(&["show", &latest(&sandbox)]);
-    let whole = sandbox.run(&["show", &id]);
-    let before = whole.stdout.split("› hello").next().unwrap_or_default();
-    assert!(before.contains("sleep"), "{whole}");
-    assert_eq!(copy.stdout.trim_end(), before.trim_end());
-}
-
 /// Starts a chat, has it run `line` until `seconds` of a sleep are seen, and kills it.
 fn killed_while(sandbox: &Sandbox, line: &str, seconds: &str) -> String {
     let mut chat = Terminal::start(sandbox, &["chat", "--yes"]);

@@ -91,11 +91,16 @@ fn what_asks_a_folders_own_model_leaves_the_machine_and_is_asked_about() {
             )
             .write("ws/.agentx/tools/tell.yaml", format!("name: tell\n{kind}"));
         let before = sandbox.run(&["config", "trust", "--show"]);
-        assert!(before.stdout.contains("to a model of this folder"), "{before}");
+        assert!(
+            before
+                .stdout
+                .contains("sends to the model theirs/one of this folder"),
+            "{before}"
+        );
         assert!(!before.stdout.contains("runs without asking"), "{before}");
         assert_eq!(sandbox.run(&["config", "trust"]).code, Some(0));
         let after = sandbox.run(&["config", "trust", "--show"]);
-        assert!(after.stdout.contains("to a model at http://127.0.0.1"), "{after}");
+        assert!(after.stdout.contains("at http://127.0.0.1"), "{after}");
         // The server may be asked which models it has; it is told nothing.
         let is_told = || heard.try_iter().any(|request| request.starts_with("POST"));
         let ran = sandbox.run(&["run", "--model", "scripted", "--approve", "deny", "go"]);

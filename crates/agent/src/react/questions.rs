@@ -1,7 +1,19 @@
 //! The questions that the model asks the person (`ask_user`): asked as a call that needs a decision is, and
 //! answered by a decision with words.
+//!
+//! ```text
+//! call of ask_user ─┬─ arguments that make no question ──▶ the result says what is wrong
+//!                   ├─ a rule denies the tool ───────────▶ the result says so
+//!                   ├─ nobody can be asked ──────────────▶ the result says so (or it waits: `AskUser::Wait`)
+//!                   └─ else ─▶ approval_requested ─ approval ─▶ the result is the answer
+//! ```
+//!
+//! A decision about a question never keeps a rule, whatever its scope. An answer of another person than the owner
+//! names that person. A restart asks again, because the call is still open in the fold.
 
-use agentx_types::{Approval, ApprovalDecision, RequestedCall, Rule, RuleEffect, StateOutput, ToolStatus};
+use agentx_types::{
+    Approval, ApprovalDecision, NOBODY_ANSWERS, RequestedCall, Rule, RuleEffect, StateOutput, ToolStatus,
+};
 
 use super::ReactAgent;
 use super::decisions::decision_line;
@@ -28,7 +40,7 @@ impl ReactAgent {
     ) -> Result<CallStage, String> {
         let asked = Box::new(ask_user::question(&call.input)?);
         if ask_user::is_unattended(&self.config) {
-            return Ok(self.answer_now(call, ToolStatus::Success, ask_user::NOBODY.to_owned(), step));
+            return Ok(self.answer_now(call, ToolStatus::Success, NOBODY_ANSWERS.to_owned(), step));
         }
         let question = Question {
             reason: REASON.to_owned(),
@@ -85,7 +97,7 @@ impl ReactAgent {
         });
         let (who, said) = who.unwrap_or_else(|| ("The person".to_owned(), words.clone()));
         let (status, text) = match (is_answer, said.is_empty()) {
-            (false, _) if said == ask_user::NOBODY => (ToolStatus::Success, said),
+            (false, _) if said == NOBODY_ANSWERS => (ToolStatus::Success, said),
             (true, _) => (ToolStatus::Success, format!("{who} answers: {said}")),
             (false, true) => (ToolStatus::Denied, format!("{who} gives no answer.")),
             (false, false) => (
@@ -120,7 +132,7 @@ impl ReactAgent {
                 step,
             );
         } else if ask_user::is_unattended(&self.config) {
-            self.answer_open(index, ToolStatus::Success, ask_user::NOBODY.to_owned(), step);
+            self.answer_open(index, ToolStatus::Success, NOBODY_ANSWERS.to_owned(), step);
         }
         true
     }

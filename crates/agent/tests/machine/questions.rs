@@ -62,9 +62,9 @@ fn a_question_waits_for_a_person_and_the_answer_is_what_the_model_reads() {
         ),
         (
             Deny,
-            Some(agentx_agent::ask_user::NOBODY),
+            Some(NOBODY_ANSWERS),
             None,
-            agentx_agent::ask_user::NOBODY,
+            NOBODY_ANSWERS,
         ),
     ] {
         let mut session = asking(|_| {});
@@ -100,7 +100,7 @@ fn a_restart_asks_again_and_rules_that_ask_or_allow_do_not_matter() {
 
 #[test]
 fn where_nobody_is_there_the_model_is_told_or_the_question_waits() {
-    let told = format!("tool: c1 = {}", agentx_agent::ask_user::NOBODY);
+    let told = format!("tool: c1 = {}", NOBODY_ANSWERS);
     let session = asking(|config| config.approval = ApprovalMode::Deny);
     assert_eq!(last(&session), told);
     session.check_replay();

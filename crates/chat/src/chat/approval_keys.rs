@@ -8,7 +8,8 @@ use tokio::time::Instant;
 use super::{Chat, ChatFlow, ChatInterface, question_timing};
 use crate::error::ChatError;
 use crate::render::answers::Answers;
-use crate::render::approval::{self, ApprovalReply, QuestionForm};
+use crate::render::approval::{self, QuestionForm};
+use crate::render::approval_reply::ApprovalReply;
 
 /// The note for a key that came too early to be an answer.
 const TOO_EARLY: &str = "this question just appeared; press the key again to answer";

@@ -8,7 +8,7 @@ use super::slash::Rules;
 use super::{Chat, ConversationSite};
 use crate::error::ChatError;
 use crate::pending_change;
-use crate::render::approval::ApprovalReply;
+use crate::render::approval_reply::ApprovalReply;
 use crate::render::clean::visible;
 use crate::rules::{self, no_rule, remove_from_file};
 

@@ -4,9 +4,10 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use agentx::agent::ask_user::NOBODY;
 use agentx::runtime::{ApprovalInput, Runtime, Session};
-use agentx::types::{ApprovalDecision, ApprovalMode, ApprovalRequested, ConfigChange, ToolCallId};
+use agentx::types::{
+    ApprovalDecision, ApprovalMode, ApprovalRequested, ConfigChange, NOBODY_ANSWERS, ToolCallId,
+};
 use tokio::sync::mpsc;
 
 use super::operator::RemoteApprovals;
@@ -14,7 +15,8 @@ use crate::console::Console;
 use crate::error::ChatError;
 use crate::pending_change;
 use crate::render::answers::Answers;
-use crate::render::approval::{self, ApprovalReply};
+use crate::render::approval;
+use crate::render::approval_reply::ApprovalReply;
 
 /// Answers approvals.
 pub enum Approver {
@@ -67,7 +69,7 @@ impl Approver {
             answer(
                 &request.tool_call_id,
                 ApprovalDecision::Deny,
-                Some(NOBODY.to_owned()),
+                Some(NOBODY_ANSWERS.to_owned()),
             )
         };
         match self {

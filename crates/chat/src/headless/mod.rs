@@ -89,13 +89,8 @@ pub async fn with_session(
         _ => None,
     };
     let is_onward = prompt.is_none();
-    let (prompt, waiting) = run_start::after_cut_off(prompt, &before, &ends.0);
-    let run_id = match waiting {
-        Some(_) => RunId::of_input(0),
-        None => run_start::run(session, prompt, &before).await?,
-    };
+    let run_id = run_start::run(session, prompt, &before).await?;
     let mut headless = Headless::new(session.clone(), run_id, manner, approver, console);
-    headless.waiting = waiting;
     (headless.is_onward, headless.shown_from) = (is_onward, shown_from);
     let earlier = before.run.as_ref().filter(|_| !is_onward);
     headless.earlier = earlier.map(|run| run.run_id.clone());
@@ -135,8 +130,6 @@ struct Headless {
     run_id: RunId,
     /// The run that was there before the prompt.
     earlier: Option<RunId>,
-    /// The prompt, if it is sent when the earlier run has ended.
-    waiting: Option<UserInput>,
     /// The agent whose run it is, once it has said something.
     agent: Option<AgentStateId>,
     /// Whether what waits behind the run is waited for, too.
@@ -174,7 +167,6 @@ impl Headless {
             ending: RunOutcomeCollector::new(run_id.clone()),
             run_id,
             earlier: None,
-            waiting: None,
             agent: None,
             is_onward: false,
             questions_wait: false,
@@ -328,9 +320,6 @@ impl Headless {
             RuntimeEvent::ApprovalSettled(settled) => {
                 self.approver.settled(&settled.tool_call_id);
                 self.approver.put_next(&self.session, console).await;
-            }
-            RuntimeEvent::RunFinished(end) if self.earlier.as_ref() == Some(&end.run_id) => {
-                self.send_waiting().await?;
             }
             // What was stopped was the run before this one; this one is not wanted either.
             RuntimeEvent::RunStarted(started) if started.run_id == self.run_id && self.signal.is_some() => {

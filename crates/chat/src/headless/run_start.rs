@@ -7,8 +7,7 @@ use agentx::types::{
     AgentConfig, ApprovalMode, InputMode, MessageId, RunId, RunStatus, RuntimeEvent, SessionId,
 };
 
-use super::{Format, Headless, OutputOptions, RunOutcomeCollector};
-use crate::connection_watch::ConnectionWatch;
+use super::{Format, OutputOptions};
 use crate::console::Console;
 use crate::error::ChatError;
 use crate::exit::Exit;
@@ -57,38 +56,6 @@ pub(super) async fn run(
         });
     };
     Ok(RunId::of_input(session.send(input).await?))
-}
-
-/// Returns the prompt to send now, and the one to send when the run of `before` has ended: if opening the session
-/// resumed a run that was cut off, its answer comes before the prompt in the session, so that a rewind to before the prompt keeps it.
-/// At a server another person may drive that run, and the server orders the messages.
-pub(super) fn after_cut_off(
-    prompt: Option<UserInput>,
-    before: &SessionState,
-    link: &ConnectionWatch,
-) -> (Option<UserInput>, Option<UserInput>) {
-    let is_under_way = before.run.as_ref().is_some_and(|run| !run.status.is_final());
-    if is_under_way && !before.held && !link.is_to_server() {
-        (None, prompt)
-    } else {
-        (prompt, None)
-    }
-}
-
-impl Headless {
-    /// Sends the prompt that waited for the end of the earlier run, unless the person has stopped everything.
-    pub(super) async fn send_waiting(&mut self) -> Result<(), ChatError> {
-        let Some(prompt) = self.waiting.take() else {
-            return Ok(());
-        };
-        if self.signal.is_some() {
-            self.ending.taken_back();
-            return Ok(());
-        }
-        self.run_id = RunId::of_input(self.session.send(prompt).await?);
-        self.ending = RunOutcomeCollector::new(self.run_id.clone());
-        Ok(())
-    }
 }
 
 /// Takes the input of this run back where it still waits and nothing runs, so that whoever continues with the session does not

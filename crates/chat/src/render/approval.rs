@@ -1,5 +1,6 @@
 //! The question about a tool call, and the answers that a person may type.
 
+use super::approval_reply::ApprovalReply;
 use agentx::config::show_rule;
 use agentx::runtime::command_severity::{Grade, of_command};
 use agentx::runtime::{FileInQuestion, PendingApproval};
@@ -20,17 +21,6 @@ const LONGEST_RULE: usize = 160;
 
 /// The hint at another answer, if a rule is kept.
 const OTHER_RULE: &str = "  (or write your own: `a PATTERN`)";
-
-/// A person's answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ApprovalReply {
-    /// The decision.
-    pub decision: ApprovalDecision,
-    /// A word to the model.
-    pub note: Option<String>,
-    /// The pattern that the kept rule is to have, in place of the one that was shown.
-    pub pattern: Option<String>,
-}
 
 /// A question that was open before, as it was put then.
 pub fn open(asked: &PendingApproval) -> ApprovalRequested {

@@ -5,7 +5,7 @@
 
 use agentx::types::{ApprovalDecision, AskedQuestion};
 
-use super::approval::ApprovalReply;
+use super::approval_reply::ApprovalReply;
 use super::clean::visible;
 use super::style::Paint;
 

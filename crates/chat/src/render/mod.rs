@@ -4,6 +4,7 @@
 pub mod agents;
 pub mod answers;
 pub mod approval;
+pub mod approval_reply;
 pub(crate) mod asked;
 pub mod branches;
 pub mod conversation;

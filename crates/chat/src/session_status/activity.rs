@@ -13,9 +13,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 use super::summary::StatusSummary;
 use crate::demo::is_demo;
-use crate::render::clean::visible;
-use crate::render::style::Paint;
-use crate::render::units;
+use crate::render::{clean::visible, style::Paint, units};
 use answering_model::AnsweringModel;
 
 /// The interval at which the row changes during an activity.

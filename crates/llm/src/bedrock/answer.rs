@@ -4,7 +4,7 @@
 use agentx_types::{EnvironmentEvent, Timestamp};
 use serde::Deserialize;
 
-use super::frames::{Frame, FrameDecoder, FrameError, FrameKind};
+use super::frames::{EventStreamFrame, FrameDecoder, FrameError, FrameKind};
 use crate::anthropic::AnthropicDecoder;
 use crate::base64;
 use crate::error::decode_error;
@@ -65,7 +65,11 @@ impl BedrockDecoder {
         self.answer.is_done()
     }
 
-    fn frame(&mut self, frame: &Frame, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
+    fn frame(
+        &mut self,
+        frame: &EventStreamFrame,
+        out: &mut Vec<EnvironmentEvent>,
+    ) -> Result<(), StreamError> {
         if self.answer.is_done() {
             return Ok(());
         }
@@ -92,7 +96,7 @@ fn malformed(error: FrameError) -> StreamError {
 }
 
 /// Returns the error of an exception, as if its status had come instead of an answer.
-fn refusal(frame: &Frame) -> crate::ModelError {
+fn refusal(frame: &EventStreamFrame) -> crate::ModelError {
     let status = match frame.name.as_str() {
         "throttlingException" => 429,
         "validationException" => 400,

@@ -28,7 +28,7 @@ pub enum FrameKind {
 
 /// One frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Frame {
+pub struct EventStreamFrame {
     /// What it is: `:message-type`.
     pub kind: FrameKind,
     /// Its name: `:event-type`, `:exception-type` or `:error-code`; may be empty.
@@ -67,7 +67,7 @@ impl FrameDecoder {
     /// # Errors
     ///
     /// Returns an error if the bytes are not frames. The frames before the mistake were added.
-    pub fn push(&mut self, bytes: &[u8], out: &mut Vec<Frame>) -> Result<(), FrameError> {
+    pub fn push(&mut self, bytes: &[u8], out: &mut Vec<EventStreamFrame>) -> Result<(), FrameError> {
         self.pending.extend_from_slice(bytes);
         let mut read = 0;
         let result = loop {
@@ -91,7 +91,7 @@ impl FrameDecoder {
 }
 
 /// Returns the frame at the start of the bytes, with its length; `None` if it is not complete.
-fn next(bytes: &[u8]) -> Result<Option<(Frame, usize)>, FrameError> {
+fn next(bytes: &[u8]) -> Result<Option<(EventStreamFrame, usize)>, FrameError> {
     let (Some(total), Some(headers), Some(checksum)) = (number(bytes, 0), number(bytes, 4), number(bytes, 8))
     else {
         return Ok(None);
@@ -122,8 +122,8 @@ fn number(bytes: &[u8], at: usize) -> Option<u32> {
 }
 
 /// Returns the frame that headers and a payload make.
-fn read_headers(mut rest: &[u8], payload: Vec<u8>) -> Result<Frame, FrameError> {
-    let mut frame = Frame {
+fn read_headers(mut rest: &[u8], payload: Vec<u8>) -> Result<EventStreamFrame, FrameError> {
+    let mut frame = EventStreamFrame {
         kind: FrameKind::Event,
         name: String::new(),
         message: String::new(),

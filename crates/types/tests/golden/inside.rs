@@ -149,7 +149,10 @@ fn state() -> Vec<StateOutput> {
         reason: "running asks".into(),
         suggested: rule(),
         form: None,
-        question: None,
+        question: Some(Box::new(AskedQuestion {
+            question: "Which colour?".into(),
+            choices: vec!["red".into(), "blue".into()],
+        })),
     };
     let finished = |reason| StateOutput::RunFinished {
         run_id: run_id(),

@@ -281,6 +281,10 @@ fn runs() -> Vec<RuntimeEvent> {
     };
     let question = ApprovalRequested {
         form: Some(Box::new(json!({"type": "object"}))),
+        question: Some(Box::new(AskedQuestion {
+            question: "Which colour?".into(),
+            choices: vec!["red".into(), "blue".into()],
+        })),
         ..asked.clone()
     };
     vec![

@@ -54,7 +54,10 @@ fn tools() -> Vec<UiEvent> {
             tool_name: "read".into(),
             args,
             reason: "reading asks".into(),
-            question: None,
+            question: Some(Box::new(AskedQuestion {
+                question: "Which colour?".into(),
+                choices: vec!["red".into(), "blue".into()],
+            })),
         }
         .into(),
     ]

@@ -41,6 +41,7 @@ words! {
     Timer { RunLimit, Heartbeat, Unknown }
     AgentKind { React, Match, Unknown }
     ApprovalMode { Ask, Auto, Deny }
+    AskUser { Decide, Wait }
     RuleEffect { Allow, Ask, Deny }
     VarKind { String, Int, Float, Bool }
     Api { Anthropic, OpenaiChat, OpenaiResponses, Gemini, GeminiInteractions, Scripted, Unknown }

@@ -1,0 +1,14 @@
+//! The answer of a person to a question, as it is read from a line.
+
+use agentx::types::ApprovalDecision;
+
+/// A person's answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApprovalReply {
+    /// The decision.
+    pub decision: ApprovalDecision,
+    /// A word to the model.
+    pub note: Option<String>,
+    /// The pattern that the kept rule is to have, in place of the one that was shown.
+    pub pattern: Option<String>,
+}
