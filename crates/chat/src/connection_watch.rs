@@ -37,11 +37,6 @@ impl ConnectionWatch {
         }
     }
 
-    /// Returns whether the sessions are those of a server.
-    pub(crate) fn is_to_server(&self) -> bool {
-        self.states.is_some()
-    }
-
     /// Returns whether it is lost and not there again, as was said last.
     pub(crate) fn is_lost(&self) -> bool {
         self.lost

@@ -52,6 +52,7 @@ mod scripted_answers;
 mod seen_folders;
 mod set;
 mod settings;
+mod settings_layers;
 mod suggestions;
 mod symlinks;
 mod trust;

@@ -14,6 +14,7 @@ use crate::origin::FileLayer;
 use crate::paths::root_of;
 use crate::read::{self, CommandLineSetting, SettingsLayer};
 use crate::refreshed_models;
+use crate::settings_layers::SettingsLayers;
 use crate::trust::IgnoredSetting;
 use crate::workspace::{self, PersonalSettings};
 use crate::yaml::MAX_BYTES;
@@ -175,21 +176,19 @@ fn load_with(
         .map(|file| workspace::admitted(file, (&trust_dir, &folder), &merged, &of_person))
         .unwrap_or_default();
     let catalog = refreshed_models::catalog(catalog, &trust_dir, &mut found.warnings);
-    let assembled = |layer: SettingsLayer| {
-        let layers = [layer, environment.clone(), flags.clone()];
-        Assembly::of(&merged, layers, catalog.clone(), &places, &trust_dir, lookup)
+    let layers = SettingsLayers {
+        below: &merged,
+        above: [environment, flags],
+        catalog,
+        places: &places,
+        trust_dir: &trust_dir,
+        lookup,
     };
-    let mut assembly = assembled(admitted.layer.clone());
-    if !assembly.mistakes.is_empty() && !is_strict {
-        // What is wrong without the workspace's file too is the person's.
-        let without = assembled(SettingsLayer::default());
-        assembly
-            .mistakes
-            .retain(|mistake| !without.mistakes.contains(mistake));
-        workspace_mistakes.append(&mut assembly.mistakes);
-        admitted.layer = SettingsLayer::default();
-        assembly = without;
-    }
+    let mut assembly = if is_strict {
+        layers.with(admitted.layer.clone())
+    } else {
+        layers.with_if_sound(&mut admitted.layer, &mut workspace_mistakes)
+    };
     let (merged, mut settings) = (assembly.merged, assembly.settings);
     found.mistakes.append(&mut assembly.mistakes);
     if !found.mistakes.is_empty() {
@@ -220,34 +219,6 @@ fn load_with(
         places,
         trust_dir,
     })
-}
-
-/// Settings as layers make them, and what is wrong with them.
-struct Assembly {
-    merged: MergedSettings,
-    settings: Settings,
-    mistakes: Vec<ConfigMistake>,
-}
-
-impl Assembly {
-    fn of(
-        below: &MergedSettings,
-        layers: [SettingsLayer; 3],
-        catalog: Catalog,
-        places: &ConfigPaths,
-        trust_dir: &Path,
-        lookup: &dyn Fn(&str) -> Option<String>,
-    ) -> Self {
-        let mut merged = below.clone();
-        layers.into_iter().for_each(|layer| merged.lay(layer));
-        let mut mistakes = Vec::new();
-        let settings = assemble::settings(catalog, &merged, (places, trust_dir), lookup, &mut mistakes);
-        Self {
-            merged,
-            settings,
-            mistakes,
-        }
-    }
 }
 
 /// Adds the servers of the project to those of the person, whose names are theirs. Returns what the project's

@@ -60,12 +60,7 @@ fn a_question_waits_for_a_person_and_the_answer_is_what_the_model_reads() {
             Some("own_bea"),
             "Another person (own_bea) answers: red",
         ),
-        (
-            Deny,
-            Some(NOBODY_ANSWERS),
-            None,
-            NOBODY_ANSWERS,
-        ),
+        (Deny, Some(NOBODY_ANSWERS), None, NOBODY_ANSWERS),
     ] {
         let mut session = asking(|_| {});
         assert_eq!(session.status(), RunStatus::AwaitingApproval);

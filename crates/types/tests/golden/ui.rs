@@ -86,6 +86,14 @@ fn small_forms() -> Vec<UiEvent> {
         data: None,
     };
     vec![
+        UiApprovalRequested {
+            tool_call_id: "call_1".into(),
+            tool_name: "read".into(),
+            args: json!({}),
+            reason: "reading asks".into(),
+            question: None,
+        }
+        .into(),
         UiTextChunk {
             chunk: "hi".into(),
             role: None,

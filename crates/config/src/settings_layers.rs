@@ -1,0 +1,67 @@
+//! Assembles settings out of layers, with the layer of a workspace in their middle: a workspace whose values make
+//! no sense is left out, so that it keeps nobody from working.
+
+use std::path::Path;
+
+use agentx_llm::Catalog;
+
+use crate::assemble;
+use crate::layers::MergedSettings;
+use crate::read::SettingsLayer;
+use crate::{ConfigMistake, ConfigPaths, Settings};
+
+/// The layers around that of a workspace, and what settings are assembled with.
+pub(crate) struct SettingsLayers<'a> {
+    /// Defaults and the person's file.
+    pub(crate) below: &'a MergedSettings,
+    /// The environment and the command line.
+    pub(crate) above: [SettingsLayer; 2],
+    pub(crate) catalog: Catalog,
+    pub(crate) places: &'a ConfigPaths,
+    pub(crate) trust_dir: &'a Path,
+    pub(crate) lookup: &'a dyn Fn(&str) -> Option<String>,
+}
+
+/// Settings as layers make them, and what is wrong with them.
+pub(crate) struct AssembledSettings {
+    pub(crate) merged: MergedSettings,
+    pub(crate) settings: Settings,
+    pub(crate) mistakes: Vec<ConfigMistake>,
+}
+
+impl SettingsLayers<'_> {
+    /// Returns the settings with this layer of a workspace.
+    pub(crate) fn with(&self, workspace: SettingsLayer) -> AssembledSettings {
+        let mut merged = self.below.clone();
+        let [environment, flags] = self.above.clone();
+        for layer in [workspace, environment, flags] {
+            merged.lay(layer);
+        }
+        let mut mistakes = Vec::new();
+        let dirs = (self.places, self.trust_dir);
+        let settings = assemble::settings(self.catalog.clone(), &merged, dirs, self.lookup, &mut mistakes);
+        AssembledSettings {
+            merged,
+            settings,
+            mistakes,
+        }
+    }
+
+    /// Returns the settings with this layer of a workspace, or without it if its values make no sense: then the
+    /// layer is emptied, and `of_workspace` gets what is wrong. What is wrong without it too is the person's.
+    pub(crate) fn with_if_sound(
+        &self,
+        workspace: &mut SettingsLayer,
+        of_workspace: &mut Vec<ConfigMistake>,
+    ) -> AssembledSettings {
+        let with = self.with(workspace.clone());
+        if with.mistakes.is_empty() {
+            return with;
+        }
+        let without = self.with(SettingsLayer::default());
+        let its = with.mistakes.into_iter();
+        of_workspace.extend(its.filter(|mistake| !without.mistakes.contains(mistake)));
+        *workspace = SettingsLayer::default();
+        without
+    }
+}
