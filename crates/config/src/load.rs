@@ -144,11 +144,7 @@ fn load_with(
     mut found: FoundFiles,
     errors: WorkspaceErrors,
 ) -> Result<Loaded, ConfigError> {
-    let LoadRequest {
-        places,
-        lookup,
-        flags,
-    } = request;
+    let (places, lookup, flags) = (request.places, request.lookup, request.flags);
     let catalog = Catalog::builtin();
     let user = found.read(FileLayer::User(places.user_file.clone()), places.user_file_named)?;
     let environment = read::environment(&catalog, lookup, &mut found.mistakes);
@@ -205,15 +201,14 @@ fn load_with(
     found.warnings.extend(project.warnings(&folder));
     (settings.folder, settings.trust_dir) = (folder, trust_dir.clone());
     (settings.keys, settings.named_files) = (keys, admitted.files);
-    let server_effects = add_project_servers(&mut settings, project);
     Ok(Loaded {
+        server_effects: add_project_servers(&mut settings, project),
         settings,
         merged,
         warnings: found.warnings,
         workspace_mistakes,
         ignored: admitted.ignored,
         effects: admitted.effects,
-        server_effects,
         workspace_settings: admitted.settings,
         files,
         places,

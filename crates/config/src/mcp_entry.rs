@@ -42,9 +42,10 @@ pub(crate) fn details(fields: &Map<String, Value>) -> Vec<String> {
         for (name, value) in values {
             let written = value.as_str().unwrap_or_default();
             let is_literal = variables_in(written).is_empty();
-            details.push(match is_literal && is_secret_name(name) {
-                true => format!("{name} (a value of {} bytes)", written.len()),
-                false => format!("{name}{sign}{}", quoted(written)),
+            details.push(if is_literal && is_secret_name(name) {
+                format!("{name} (a value of {} bytes)", written.len())
+            } else {
+                format!("{name}{sign}{}", quoted(written))
             });
         }
     }

@@ -205,16 +205,12 @@ pub(crate) fn consequence(action: &Action) -> Option<EventDraft<Event>> {
         }
         ActionBody::SendInput(input) => (&input.to, input.message.clone().into()),
         ActionBody::InterruptAgent(interrupt) => {
-            let reason = interrupt.reason.clone();
-            (
-                &interrupt.to,
-                InterruptRequested {
-                    reason,
-                    hold: false,
-                    by: None,
-                }
-                .into(),
-            )
+            let requested = InterruptRequested {
+                reason: interrupt.reason.clone(),
+                hold: false,
+                by: None,
+            };
+            (&interrupt.to, requested.into())
         }
         ActionBody::CloseAgent(close) => {
             let closed = AgentClosed {

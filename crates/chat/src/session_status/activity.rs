@@ -227,9 +227,10 @@ impl Activity {
         }
         let prices = self.answer_prices.take().unwrap_or(self.summary.prices);
         self.summary.cost += prices.cost(usage);
-        self.summary.usage += match is_demo(&self.summary.model) {
-            true => *usage,
-            false => prices.marked(*usage),
+        self.summary.usage += if is_demo(&self.summary.model) {
+            *usage
+        } else {
+            prices.marked(*usage)
         };
     }
 

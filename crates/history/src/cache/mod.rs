@@ -224,7 +224,7 @@ impl AskedCall {
     /// differs in their APIs.
     fn another_model(&self, before: &Self) -> Option<FirstDifference> {
         let (was, is) = (before.model.reference(), self.model.reference());
-        (was != is).then(|| FirstDifference {
+        (was != is).then_some(FirstDifference {
             part: CachedPart::Model,
             index: None,
             byte: 0,

@@ -86,9 +86,10 @@ impl<'de> Deserialize<'de> for InferenceGeo {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let word = Value::deserialize(deserializer)?;
         let is_region = |word: &str| !matches!(word, "" | "global" | "not_available");
-        Ok(match word.as_str().is_some_and(is_region) {
-            true => Self::Region,
-            false => Self::Usual,
+        Ok(if word.as_str().is_some_and(is_region) {
+            Self::Region
+        } else {
+            Self::Usual
         })
     }
 }

@@ -602,15 +602,13 @@ fn small_facts() -> Vec<EnvironmentEvent> {
         status: ToolStatus::Success,
         details: None,
     };
+    let usage = Usage {
+        input_tokens: 1,
+        output_tokens: 2,
+        ..Usage::default()
+    };
     vec![
-        UsageReport {
-            usage: Usage {
-                input_tokens: 1,
-                output_tokens: 2,
-                ..Usage::default()
-            },
-        }
-        .into(),
+        UsageReport { usage }.into(),
         ModelFellBack {
             model: "claude-y".into(),
             prices: None,

@@ -49,9 +49,10 @@ impl TranscriptRenderer {
                 let (from, to, code) = (visible(from), visible(to), visible(code));
                 self.style.warn(&format!(
                     "{from} did not answer ({code}: {message}); asking {to} until this run ends{}",
-                    match *unpriced && self.max_cost.is_some() {
-                        true => "; its prices are unknown, so max_cost does not count its calls",
-                        false => "",
+                    if *unpriced && self.max_cost.is_some() {
+                        "; its prices are unknown, so max_cost does not count its calls"
+                    } else {
+                        ""
                     }
                 ))
             }
