@@ -41,6 +41,23 @@ where
     }))
 }
 
+/// Replays the fixture `text`, which was read from `path`.
+///
+/// # Panics
+/// Panics if it is no fixture, or at the first difference, with its place and both sides.
+#[track_caller]
+#[expect(clippy::panic, reason = "a test fails by panicking")]
+pub fn replay_fixture(path: &str, text: &str) {
+    let fixture = agentx_history::fixture::from_text(text);
+    let replayed = fixture.and_then(|fixture| {
+        let replayed = agentx_history::fixture::replay(&fixture);
+        replayed.map_err(|difference| difference.to_string())
+    });
+    if let Err(why) = replayed {
+        panic!("{path}: {why}");
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -68,22 +85,5 @@ mod tests {
         cancel.cancel();
         let outcome = outcome(&cancel, std::future::pending::<Result<(), String>>()).await;
         assert_eq!(outcome.unwrap_err().status, ToolStatus::Interrupted);
-    }
-}
-
-/// Replays the fixture `text`, which was read from `path`.
-///
-/// # Panics
-/// Panics if it is no fixture, or at the first difference, with its place and both sides.
-#[track_caller]
-#[expect(clippy::panic, reason = "a test fails by panicking")]
-pub fn replay_fixture(path: &str, text: &str) {
-    let fixture = agentx_history::fixture::from_text(text);
-    let replayed = fixture.and_then(|fixture| {
-        let replayed = agentx_history::fixture::replay(&fixture);
-        replayed.map_err(|difference| difference.to_string())
-    });
-    if let Err(why) = replayed {
-        panic!("{path}: {why}");
     }
 }

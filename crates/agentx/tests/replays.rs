@@ -1,6 +1,11 @@
 //! A recorded session as a test, by the macro that a user writes. The session is made up: a scripted model asks a question, and the
 //! person at the terminal answers it.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 agentx::replay_test!("tests/fixtures/question.session");
 

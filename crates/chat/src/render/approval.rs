@@ -180,14 +180,12 @@ fn question_lines(
         style.warn(style.sign("?", "question:")),
         style.bold(&wish(request))
     );
-    let reason = (!request.reason.is_empty() && request.form.is_none())
-        .then(|| {
-            format!(
-                "{}\n",
-                style.dim(&format!("  because {}", visible(&request.reason)))
-            )
-        })
-        .unwrap_or_default();
+    let reason = if request.reason.is_empty() || request.form.is_some() {
+        String::new()
+    } else {
+        let because = format!("  because {}", visible(&request.reason));
+        format!("{}\n", style.dim(&because))
+    };
     // What a tool that is not the program's own does is in the reason alone, so that stands first.
     let (before, after) = match built_in(request) {
         Some(_) => (String::new(), reason),
