@@ -164,10 +164,8 @@ fn load_with(
         places: &places,
         lookup,
     };
-    let is_strict = errors == WorkspaceErrors::Stop
-        && workspace
-            .as_ref()
-            .is_some_and(|file| workspace::is_accepted(&file.bytes, &trust_dir, &folder, &places));
+    let accepted = |file: &ReadFile| workspace::is_accepted(&file.bytes, &trust_dir, &folder, &places);
+    let is_strict = errors == WorkspaceErrors::Stop && workspace.as_ref().is_some_and(accepted);
     let mut admitted = workspace
         .map(|file| workspace::admitted(file, (&trust_dir, &folder), &merged, &of_person))
         .unwrap_or_default();
@@ -180,11 +178,7 @@ fn load_with(
         trust_dir: &trust_dir,
         lookup,
     };
-    let mut assembly = if is_strict {
-        layers.with(admitted.layer.clone())
-    } else {
-        layers.with_if_sound(&mut admitted.layer, &mut workspace_mistakes)
-    };
+    let mut assembly = layers.with_sound(&mut admitted.layer, is_strict, &mut workspace_mistakes);
     let (merged, mut settings) = (assembly.merged, assembly.settings);
     found.mistakes.append(&mut assembly.mistakes);
     if !found.mistakes.is_empty() {

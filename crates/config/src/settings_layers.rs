@@ -31,7 +31,7 @@ pub(crate) struct AssembledSettings {
 
 impl SettingsLayers<'_> {
     /// Returns the settings with this layer of a workspace.
-    pub(crate) fn with(&self, workspace: SettingsLayer) -> AssembledSettings {
+    fn with(&self, workspace: SettingsLayer) -> AssembledSettings {
         let mut merged = self.below.clone();
         let [environment, flags] = self.above.clone();
         for layer in [workspace, environment, flags] {
@@ -48,14 +48,16 @@ impl SettingsLayers<'_> {
     }
 
     /// Returns the settings with this layer of a workspace, or without it if its values make no sense: then the
-    /// layer is emptied, and `of_workspace` gets what is wrong. What is wrong without it too is the person's.
-    pub(crate) fn with_if_sound(
+    /// layer is emptied, and `of_workspace` gets what is wrong. What is wrong without it too is the person's. The
+    /// layer stays if the person accepted it as it is (`is_accepted`): then its mistakes are theirs.
+    pub(crate) fn with_sound(
         &self,
         workspace: &mut SettingsLayer,
+        is_accepted: bool,
         of_workspace: &mut Vec<ConfigMistake>,
     ) -> AssembledSettings {
         let with = self.with(workspace.clone());
-        if with.mistakes.is_empty() {
+        if with.mistakes.is_empty() || is_accepted {
             return with;
         }
         let without = self.with(SettingsLayer::default());

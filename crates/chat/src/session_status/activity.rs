@@ -1,5 +1,4 @@
-//! The current activity, its duration and the spending: one row, from the events and a clock that the caller
-//! provides.
+//! The current activity, its duration and the spending: one row, from events and the caller's clock.
 
 mod answering_model;
 
