@@ -83,7 +83,7 @@ impl CallSubject<'_> {
     }
 }
 
-/// Stands for a star while a pattern is read: `10.*.1` is no name, but `10.star` is.
+/// The placeholder for a star while a pattern is parsed, because `10.*.1` is not a valid host name.
 const STAR: &str = "agentxstar";
 
 /// Returns a pattern of hosts in the form of the hosts that it is compared with. A pattern that has no such

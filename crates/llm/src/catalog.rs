@@ -217,8 +217,8 @@ impl Catalog {
         &self.models
     }
 
-    /// Returns the model of this name that the configuration added or overrode; `None` if it has none. The id of one
-    /// with another name is no name.
+    /// Returns the model of this name that the configuration added or overrode; `None` if there is none. Ids do
+    /// not count: only the name under which the configuration lists the model.
     pub fn own(&self, name: &str) -> Option<ModelSpec> {
         self.models[..self.own].iter().find_map(|entry| entry.named(name))
     }

@@ -182,8 +182,8 @@ async fn agents_of_files_are_for_members() {
     assert_eq!(config["limits"]["max_iterations"], 3, "{config}");
 }
 
-/// A session that comes from elsewhere brings its agent and rules along: it is for who runs the server. What
-/// was spent is told to whoever spent it.
+/// A session that comes from elsewhere brings its agent and rules along, so only the operator may import it.
+/// Each person sees their own spending.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sessions_from_elsewhere_are_for_operators() {
     let stage = Stage::new(false).await;

@@ -12,8 +12,8 @@
 //! | 4 | the tool | begins the step (`effect_started`), or gets the refusal |
 //!
 //! A tool may also ask a person for words, as an MCP server does: `inner_call_asked` then has a `form`, the
-//! JSON Schema of the answer. That is no call, so no rule and no approval mode has a say about it, and "always"
-//! keeps no rule. The answer is the note of the person's approval, and the tool reads it. Where the session asks
+//! JSON Schema of the answer. It is not a call, so rules and approval modes do not apply, and "always" keeps
+//! no rule. The answer is the note of the person's approval, and the tool reads it. Where the session asks
 //! nobody, the question is refused at once, so that a tool never waits for a person who is not there; it is
 //! refused as well if the session asks nobody any more by the time of the answer.
 //!

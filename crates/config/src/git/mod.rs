@@ -29,8 +29,8 @@ const MAX_BYTES: u64 = 1 << 20;
 const MAX_REPOSITORIES: usize = 200;
 const MAX_DEPTH: usize = 8;
 
-/// The programs that Git runs because the repository around the workspace configures them, in order; empty if
-/// there is no repository or it names none.
+/// The programs that Git runs because the repository around the workspace configures them, in order; empty
+/// without a repository, or if its configuration names no program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GitPrograms {
     /// Names, such as `filter.lfs.clean` or `hook pre-commit`, and what stands behind them.
