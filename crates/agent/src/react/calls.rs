@@ -74,15 +74,7 @@ impl ReactAgent {
                 self.answer_new(call, ToolStatus::Denied, not_allowed(&reason), step);
             }
             Verdict::Ask(question) => {
-                step.state(StateOutput::ApprovalRequested {
-                    tool_call_id: call.tool_call_id.clone(),
-                    name: call.name.clone(),
-                    input: call.input.clone(),
-                    reason: question.reason.clone(),
-                    suggested: question.suggested.clone(),
-                    form: None,
-                    question: None,
-                });
+                step.request_approval(&call, &question);
                 self.ledger.add(call, CallStage::AwaitingApproval(question));
             }
         }

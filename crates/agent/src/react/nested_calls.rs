@@ -160,15 +160,7 @@ impl ReactAgent {
         let stage = match verdict {
             Verdict::Ask(mut question) => {
                 question.reason = why_asked(&question, asked);
-                step.state(StateOutput::ApprovalRequested {
-                    tool_call_id: call.tool_call_id.clone(),
-                    name: call.name.clone(),
-                    input: call.input.clone(),
-                    reason: question.reason.clone(),
-                    suggested: question.suggested.clone(),
-                    form: asked.form.clone(),
-                    question: None,
-                });
+                step.request_approval(&call, &question);
                 InnerStage::Asked(question)
             }
             verdict => {

@@ -11,9 +11,7 @@
 //! A decision about a question never keeps a rule, whatever its scope. An answer of another person than the owner
 //! names that person. A restart asks again, because the call is still open in the fold.
 
-use agentx_types::{
-    Approval, ApprovalDecision, NOBODY_ANSWERS, RequestedCall, Rule, RuleEffect, StateOutput, ToolStatus,
-};
+use agentx_types::{Approval, ApprovalDecision, NOBODY_ANSWERS, RequestedCall, Rule, RuleEffect, ToolStatus};
 
 use super::ReactAgent;
 use super::decisions::decision_line;
@@ -53,17 +51,9 @@ impl ReactAgent {
             },
             by_server: false,
             form: None,
-            asked: Some(asked.clone()),
+            asked: Some(asked),
         };
-        step.state(StateOutput::ApprovalRequested {
-            tool_call_id: call.tool_call_id.clone(),
-            name: call.name.clone(),
-            input: call.input.clone(),
-            reason: question.reason.clone(),
-            suggested: question.suggested.clone(),
-            form: None,
-            question: Some(asked),
-        });
+        step.request_approval(call, &question);
         Ok(CallStage::AwaitingApproval(question))
     }
 

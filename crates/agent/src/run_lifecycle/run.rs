@@ -11,11 +11,12 @@ use std::sync::Arc;
 use agentx_types::{
     Action, ActionBody, ActionId, AgentOutput, AgentStateId, AnswerSchema, CallModel, Envelope,
     EnvironmentEvent, Message, MessageId, MessageOutput, ModelRequest, ModelSpec, NanoUsd, RecordedEffects,
-    RunId, RunStatus, StateOutput, StreamOutput, Timestamp, ToolCallId, TurnOutput, Usage,
+    RequestedCall, RunId, RunStatus, StateOutput, StreamOutput, Timestamp, ToolCallId, TurnOutput, Usage,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::ancestor_budgets::Census;
+use crate::approval::Question;
 use crate::context::{HeardBy, StepContext, Transition};
 use crate::limits::RunSpending;
 
@@ -332,6 +333,19 @@ impl<'a> RunStep<'a> {
     /// Adds an output about the state of the agent or its run.
     pub(crate) fn state(&mut self, output: StateOutput) {
         self.say(AgentOutput::State(output));
+    }
+
+    /// Asks a person to decide about a call, or to answer it if it is a question.
+    pub(crate) fn request_approval(&mut self, call: &RequestedCall, question: &Question) {
+        self.state(StateOutput::ApprovalRequested {
+            tool_call_id: call.tool_call_id.clone(),
+            name: call.name.clone(),
+            input: call.input.clone(),
+            reason: question.reason.clone(),
+            suggested: question.suggested.clone(),
+            form: question.form.clone(),
+            question: question.asked.clone(),
+        });
     }
 
     /// Says that a message is complete and in the conversation.

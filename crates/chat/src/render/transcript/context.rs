@@ -46,9 +46,15 @@ impl TranscriptRenderer {
                 // What the provider said is in this line.
                 self.failure = None;
                 let message = cut(&visible(message), LONGEST_REASON);
+                // A message that a model declined would be declined in the next run too.
+                let until = if code == "content_filter" {
+                    "while the declined message is in the conversation"
+                } else {
+                    "until this run ends"
+                };
                 let (from, to, code) = (visible(from), visible(to), visible(code));
                 self.style.warn(&format!(
-                    "{from} did not answer ({code}: {message}); asking {to} until this run ends{}",
+                    "{from} did not answer ({code}: {message}); asking {to} {until}{}",
                     if *unpriced && self.max_cost.is_some() {
                         "; its prices are unknown, so max_cost does not count its calls"
                     } else {
