@@ -78,7 +78,7 @@ pub use git::GitPrograms;
 pub use keys::{APIS, KEYS, KeyPath, KeySpec, STATUS_NAMES, VARIABLES, WorkspaceMay};
 pub use layers::{MergedSettings, SettingRow, show_rule};
 pub use load::{FileStatus, LoadRequest, Loaded, load, load_whatever_workspace, workspace_bytes};
-pub use mcp::{McpServerSettings, McpTarget, McpValue, check_mcp_name};
+pub use mcp::{McpOauthSettings, McpServerSettings, McpTarget, McpValue, check_mcp_name};
 pub use mcp_edit::{add_mcp_server, remove_mcp_server};
 pub use mistake::{ConfigError, ConfigMistake, MistakeLocation};
 pub use named_file::NamedFile;

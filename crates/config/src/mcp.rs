@@ -31,6 +31,8 @@ pub struct McpServerSettings {
     pub trust_annotations: bool,
     /// Whether the server may have the agent's model answer it, at the person's cost.
     pub sampling: bool,
+    /// The client of a login at a server at an address.
+    pub oauth: McpOauthSettings,
     /// Whether the project's `.mcp.json` names it.
     pub of_folder: bool,
     /// The command line or the address, for people: as it is written, without the values of variables.
@@ -42,6 +44,19 @@ pub struct McpServerSettings {
     pub entry_hash: String,
     /// The values of variables that it gets anywhere, which nothing may show.
     pub hidden: Vec<Secret>,
+}
+
+/// The client that a login at a server uses. Without an id, one is registered for each login.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct McpOauthSettings {
+    /// The id of a client that the person registered at the authorization server.
+    pub client_id: Option<String>,
+    /// The secret of that client; few servers give one to a program.
+    pub client_secret: Option<Secret>,
+    /// The scopes to ask for, separated by spaces; those that the server names by default.
+    pub scope: Option<String>,
+    /// The port of this machine to which the browser comes back; any free one by default.
+    pub redirect_port: Option<u16>,
 }
 
 /// The way to reach a server.
@@ -121,6 +136,7 @@ impl McpServerSettings {
             call_timeout_ms: None,
             trust_annotations: false,
             sampling: false,
+            oauth: McpOauthSettings::default(),
             of_folder: false,
             shown,
             details: Vec::new(),
@@ -262,11 +278,33 @@ fn server(
         call_timeout_ms: get.millis_at(&path("call_timeout")),
         trust_annotations: get.text_at(&path("trust_annotations")).as_deref() == Some("true"),
         sampling: get.text_at(&path("sampling")).as_deref() == Some("true"),
+        oauth: oauth(get, &at.child("oauth"), lookup),
         ..McpServerSettings::new(name.to_owned(), target)
     };
+    if server.oauth != McpOauthSettings::default() && matches!(server.target, McpTarget::Program { .. }) {
+        return Err("`oauth` needs `url`; a program has no login".into());
+    }
     let of_variables = server.values().iter().filter(|value| !value.from.is_empty());
     server.hidden = of_variables.filter_map(|value| value.value.clone()).collect();
+    server.hidden.extend(server.oauth.client_secret.clone());
     Ok(server)
+}
+
+/// Returns the client for logins at a server.
+fn oauth(get: &Getter<'_>, at: &KeyPath, lookup: &dyn Fn(&str) -> Option<String>) -> McpOauthSettings {
+    let secret = match get.merged.get(&at.child("client_secret")) {
+        Some(Value::Key(KeyReference::Env(variable))) => lookup(variable).map(Secret::new),
+        Some(Value::Key(KeyReference::Literal(secret))) => Some(secret.clone()),
+        _ => None,
+    };
+    McpOauthSettings {
+        client_id: get.text_at(&at.child("client_id")),
+        client_secret: secret,
+        scope: get.text_at(&at.child("scope")),
+        redirect_port: get
+            .count_at(&at.child("redirect_port"))
+            .and_then(|port| u16::try_from(port).ok()),
+    }
 }
 
 /// Returns the values of a server's variables or headers. A literal value is used unchanged.

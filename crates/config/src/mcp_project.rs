@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use crate::assemble::MAX_TEXT_BYTES;
-use crate::mcp::{McpServerSettings, McpTarget, McpValue, check_mcp_name, command_line};
+use crate::mcp::{McpOauthSettings, McpServerSettings, McpTarget, McpValue, check_mcp_name, command_line};
 use crate::mcp_entry::{details, effect, variables_in};
 use crate::trust::digest;
 use crate::value::url;
@@ -246,6 +246,7 @@ impl ProjectContext<'_> {
             call_timeout_ms: None,
             trust_annotations: false,
             sampling: false,
+            oauth: McpOauthSettings::default(),
             of_folder: true,
         })
     }

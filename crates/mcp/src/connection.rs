@@ -6,8 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentx_config::{McpServerSettings, McpTarget, McpValue};
+use agentx_config::{McpServerSettings, McpTarget, McpValue, Secret};
 use agentx_tools::{PipedProgram, ProgramEnvironment};
+use http::header::AUTHORIZATION;
 use http::{HeaderName, HeaderValue};
 use rmcp::model::{PaginatedRequestParams, ProtocolVersion};
 use rmcp::service::{
@@ -42,6 +43,15 @@ pub(crate) struct McpConnection {
     pub(crate) mark: Option<RunningMark>,
 }
 
+/// What a connection needs of the person's secrets.
+#[derive(Clone, Copy)]
+pub(crate) struct ServerAccess<'a> {
+    /// The values that no text of the server may show.
+    pub(crate) hidden: &'a HiddenValues,
+    /// The token of a login.
+    pub(crate) token: Option<&'a Secret>,
+}
+
 /// The program of a server.
 struct ServerProcess {
     program: Mutex<Option<PipedProgram>>,
@@ -62,8 +72,9 @@ impl McpConnection {
         usual: &ProgramEnvironment,
         limit: Duration,
         workspace: Option<&Path>,
+        access: ServerAccess<'_>,
     ) -> Result<Self, McpFailure> {
-        let hidden = HiddenValues::of(server);
+        let hidden = access.hidden;
         let calls = RunningCalls::in_workspace(workspace);
         let listener = ServerListener {
             calls: calls.clone(),
@@ -96,7 +107,7 @@ impl McpConnection {
                 (tokio::time::timeout(limit, serve).await, Some(process))
             }
             McpTarget::Address { url, headers } => {
-                let transport = http_transport(url, headers).await?;
+                let transport = http_transport(url, headers, access.token).await?;
                 let serve = serve_client_with_lifecycle(listener, transport, lifecycle());
                 (tokio::time::timeout(limit, serve).await, None)
             }
@@ -104,14 +115,14 @@ impl McpConnection {
         let service = match service {
             Ok(Ok(service)) => service,
             Err(_elapsed) => {
-                let said = process.as_ref().map(|process| process.said.explanation(&hidden));
+                let said = process.as_ref().map(|process| process.said.explanation(hidden));
                 let said = hidden.removed_from(&said.unwrap_or_default());
                 let during = "it started";
                 return Err(McpFailure::TimedOut { limit, during, said });
             }
-            Ok(Err(error)) => return Err(not_begun(&error, process.as_ref(), &hidden).await),
+            Ok(Err(error)) => return Err(not_begun(&error, process.as_ref(), hidden).await),
         };
-        let identity = identity(service.peer(), &hidden);
+        let identity = identity(service.peer(), hidden);
         Ok(Self {
             service,
             calls,
@@ -268,12 +279,20 @@ pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     cut(&text.replace('\n', " "), 2000)
 }
 
-/// Asks servers at addresses. Redirects are not followed: a header with a key would go along.
+/// Asks servers at addresses. Redirects are not followed: a header with a key would go along. `token` is sent
+/// unless the headers have their own authorization.
 async fn http_transport(
     url: &str,
     headers: &[McpValue],
+    token: Option<&Secret>,
 ) -> Result<StreamableHttpClientTransport<reqwest::Client>, McpFailure> {
     let mut sent = HashMap::new();
+    if let Some(token) = token
+        && let Ok(mut value) = HeaderValue::from_str(&format!("Bearer {}", token.expose()))
+    {
+        value.set_sensitive(true);
+        sent.insert(AUTHORIZATION, value);
+    }
     for header in headers {
         let Some(value) = &header.value else { continue };
         let wrong = || {

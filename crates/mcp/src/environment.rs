@@ -15,6 +15,8 @@ use tokio_util::sync::CancellationToken;
 use crate::failure::McpFailure;
 use crate::host::{McpLaunchContext, McpServerState, ServerHost};
 use crate::known_servers::KnownServer;
+use crate::login::McpLogin;
+use crate::oauth::PendingLogin;
 use crate::offered_names::offered_names;
 use crate::server_tool::ServerTool;
 use crate::tool::{McpTool, spec_of};
@@ -93,6 +95,35 @@ impl McpEnvironment {
     /// Returns an error if that cannot be kept.
     pub fn accept_all(&self) -> Result<(), McpFailure> {
         self.host.accept_all()
+    }
+
+    /// Returns the login at it; `None` if there is none, or the server is a program.
+    pub fn login(&self) -> Option<McpLogin> {
+        self.host.login_file()?.read().as_ref().map(McpLogin::from)
+    }
+
+    /// Prepares a login at it: finds out where the person agrees. The login counts from the next connection on.
+    ///
+    /// # Errors
+    /// Returns an error if the server is a program, or says of nobody who could grant a login.
+    pub async fn begin_login(&self) -> Result<PendingLogin, McpFailure> {
+        match self.host.login_file() {
+            Some(file) => PendingLogin::begin(self.server(), file).await,
+            None => Err(McpFailure::Login(
+                "it is a program; only servers at an address have a login".to_owned(),
+            )),
+        }
+    }
+
+    /// Removes the login at it from this machine. Returns whether there was one.
+    ///
+    /// # Errors
+    /// Returns an error if its file cannot be removed.
+    pub fn log_out(&self) -> std::io::Result<bool> {
+        match self.host.login_file() {
+            Some(file) => file.remove(),
+            None => Ok(false),
+        }
     }
 
     /// Forgets what is known of it. Returns whether anything was.

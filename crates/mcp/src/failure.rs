@@ -23,8 +23,18 @@ pub enum McpFailure {
         said: String,
     },
     /// The server requires authorization.
-    #[error("it wants authorization; set a header for it, as `mcp.NAME.headers.Authorization: ${{TOKEN}}`")]
+    #[error(
+        "it requires authorization; `agentx mcp login NAME` logs in, or set a header: `mcp.NAME.headers.Authorization: ${{TOKEN}}`"
+    )]
     Unauthorized,
+    /// The login does not allow the call.
+    #[error(
+        "its login does not allow this; it requires the scope {0:?}: set `mcp.NAME.oauth.scope` and run `agentx mcp login NAME` again"
+    )]
+    Scope(String),
+    /// The login did not come about, or cannot be renewed.
+    #[error("the login failed: {0}")]
+    Login(String),
     /// The connection ended, or never came about.
     #[error("the connection failed: {0}")]
     Connection(String),

@@ -1,5 +1,7 @@
 //! Keeps the secrets that a server is given out of everything that it says: a result, an error, a complaint.
 
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
 use agentx_config::{McpServerSettings, Secret};
 
 /// A shorter value is an ordinary word: hiding it would hide other words.
@@ -11,23 +13,37 @@ const SHORTEST_PART: usize = 4;
 /// The replacement for a secret.
 const HIDDEN: &str = "[hidden]";
 
-/// The values that no text of a server may show.
+/// The values that no text of a server may show, the longest first. Clones share them.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct HiddenValues(Vec<Secret>);
+pub(crate) struct HiddenValues(Arc<Mutex<Vec<Secret>>>);
 
 impl HiddenValues {
     /// The values that a server gets.
     pub(crate) fn of(server: &McpServerSettings) -> Self {
-        let mut values = server.hidden.clone();
-        values.retain(|value| value.expose().len() >= SHORTEST);
+        let values = Self::default();
+        values.add(server.hidden.clone());
+        values
+    }
+
+    /// Adds values, such as the tokens of a login, which change while the program runs.
+    pub(crate) fn add(&self, more: impl IntoIterator<Item = Secret>) {
+        let mut values = self.lock();
+        for value in more {
+            if value.expose().len() >= SHORTEST && !values.contains(&value) {
+                values.push(value);
+            }
+        }
         // One value may be within another.
         values.sort_by_key(|value| std::cmp::Reverse(value.expose().len()));
-        Self(values)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Secret>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The text without them.
     pub(crate) fn removed_from(&self, text: &str) -> String {
-        self.0.iter().fold(text.to_owned(), |text, value| {
+        self.lock().iter().fold(text.to_owned(), |text, value| {
             if text.contains(value.expose()) {
                 text.replace(value.expose(), HIDDEN)
             } else {
@@ -40,7 +56,7 @@ impl HiddenValues {
     /// is replaced too.
     pub(crate) fn removed_from_cut(&self, text: &str) -> String {
         let mut text = self.removed_from(text);
-        for value in &self.0 {
+        for value in self.lock().iter() {
             let value = value.expose();
             let starts = value.char_indices().map(|(at, _)| at);
             let is_part = |part: &&str| part.len() >= SHORTEST_PART && part.len() < value.len();
@@ -66,7 +82,7 @@ impl HiddenValues {
 
     /// Returns whether the text holds one of them.
     pub(crate) fn are_in(&self, text: &str) -> bool {
-        self.0.iter().any(|value| text.contains(value.expose()))
+        self.lock().iter().any(|value| text.contains(value.expose()))
     }
 }
 

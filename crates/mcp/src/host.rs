@@ -3,23 +3,22 @@
 
 use std::path::Path;
 use std::sync::{Arc, Mutex as StdMutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Duration;
 
-use agentx_config::McpServerSettings;
+use agentx_config::{McpServerSettings, Secret};
 use agentx_runtime::{Effector, ToolContext, ToolOutcome};
 use agentx_tools::ProgramEnvironment;
 use agentx_types::ToolStatus;
-use rmcp::service::ServiceError;
 use serde_json::{Map, Value};
 use tokio::sync::{Mutex, watch};
 
 use crate::call::{RemoteCall, RemoteCallEnd};
-use crate::connection::{McpConnection, chain};
+use crate::call_report::CallReport;
+use crate::connection::{McpConnection, ServerAccess, chain};
 use crate::failure::McpFailure;
 use crate::hidden::HiddenValues;
 use crate::known_servers::{KnownServer, KnownServers};
-use crate::limits::{LINES_BETWEEN_CALLS, McpLimits};
-use crate::result::outcome_of;
+use crate::limits::McpLimits;
+use crate::oauth::{LoginAccess, LoginFile};
 use crate::server_tool::ServerTool;
 
 /// The state of a server.
@@ -73,6 +72,8 @@ pub(crate) struct ServerHost {
     surroundings: McpLaunchContext,
     limits: McpLimits,
     hidden: HiddenValues,
+    /// The login, if the server is at an address.
+    login: Option<LoginAccess>,
     connection: Mutex<Option<Arc<McpConnection>>>,
     /// Performs model calls; empty where the server is not attached to a runtime.
     models: OnceLock<Arc<dyn Effector>>,
@@ -83,9 +84,12 @@ pub(crate) struct ServerHost {
 
 impl ServerHost {
     pub(crate) fn new(server: McpServerSettings, surroundings: McpLaunchContext) -> Self {
+        let hidden = HiddenValues::of(&server);
+        let file = surroundings.known.login_file(&server);
         Self {
             limits: surroundings.limits.of(&server),
-            hidden: HiddenValues::of(&server),
+            login: file.map(|file| LoginAccess::new(file, hidden.clone())),
+            hidden,
             known: StdMutex::new(surroundings.known.of(&server)),
             server,
             surroundings,
@@ -152,11 +156,33 @@ impl ServerHost {
     }
 
     async fn open(&self, workspace: Option<&Path>) -> Result<Arc<McpConnection>, McpFailure> {
-        let usual = &self.surroundings.environment;
-        let mut connection = McpConnection::open(&self.server, usual, self.limits.start, workspace).await?;
+        let token = match &self.login {
+            Some(login) => login.token().await?,
+            None => None,
+        };
+        let opened = self.open_with(token.as_ref(), workspace).await;
+        let mut connection = match (opened, &self.login, token) {
+            // The token was taken back, or the clocks differ.
+            (Err(McpFailure::Unauthorized), Some(login), Some(refused)) => {
+                let token = login.renewed(&refused).await?;
+                self.open_with(Some(&token), workspace).await?
+            }
+            (opened, ..) => opened?,
+        };
         connection.mark = self.surroundings.known.mark_running(&self.server);
         self.list(&connection).await?;
         Ok(Arc::new(connection))
+    }
+
+    async fn open_with(
+        &self,
+        token: Option<&Secret>,
+        workspace: Option<&Path>,
+    ) -> Result<McpConnection, McpFailure> {
+        let hidden = &self.hidden;
+        let usual = &self.surroundings.environment;
+        let access = ServerAccess { hidden, token };
+        McpConnection::open(&self.server, usual, self.limits.start, workspace, access).await
     }
 
     /// Lists its tools, and keeps them.
@@ -205,6 +231,11 @@ impl ServerHost {
         self.surroundings.known.forget(&self.server)
     }
 
+    /// The file of the login at it; `None` for a program.
+    pub(crate) fn login_file(&self) -> Option<LoginFile> {
+        self.surroundings.known.login_file(&self.server)
+    }
+
     /// Calls a tool as it was offered.
     pub(crate) async fn call(&self, tool: &ServerTool, input: Value, context: &ToolContext) -> ToolOutcome {
         let Value::Object(arguments) = input else {
@@ -225,21 +256,38 @@ impl ServerHost {
         };
         let connection = match connection {
             Ok(connection) => connection,
-            Err(failure) => {
-                let text = format!(
-                    "The MCP server {} cannot be used: {failure}. Nothing was done.",
-                    self.server.name
-                );
-                return ToolOutcome::failed(ToolStatus::Failed, text);
-            }
+            Err(failure) => return self.report().unusable(&failure),
         };
         if let Some(refusal) = self.not_as_offered(tool) {
             return refusal;
         }
         self.accept(tool);
-        let outcome = self.answered(&connection, tool, arguments, context).await;
+        let end = self.sent(&connection, tool, arguments.clone(), context).await;
+        let (connection, end) = match end {
+            // The token has expired or was taken back: a new connection renews it.
+            RemoteCallEnd::NotSent(error) if self.login.is_some() && error.is_authorization_required() => {
+                self.forget(&connection).await;
+                let connection = match self.connect_in(Some(&context.workspace)).await {
+                    Ok(connection) => connection,
+                    Err(failure) => return self.report().unusable(&failure),
+                };
+                let end = self.sent(&connection, tool, arguments, context).await;
+                (connection, end)
+            }
+            end => (connection, end),
+        };
+        let outcome = self.report().outcome(end, &connection, &context.blobs).await;
         self.list_if_changed(&connection).await;
         outcome
+    }
+
+    /// How the ends of its calls are told.
+    fn report(&self) -> CallReport<'_> {
+        CallReport {
+            server: &self.server.name,
+            hidden: &self.hidden,
+            limits: &self.limits,
+        }
     }
 
     /// Lists the tools again if the server said that they have changed: before a call, so that no other tool is called than the one
@@ -284,14 +332,14 @@ impl ServerHost {
         Some(ToolOutcome::failed(ToolStatus::Failed, text))
     }
 
-    /// The outcome of a call that was sent.
-    async fn answered(
+    /// Sends a call, and waits for its end.
+    async fn sent(
         &self,
         connection: &Arc<McpConnection>,
         tool: &ServerTool,
         arguments: Map<String, Value>,
         context: &ToolContext,
-    ) -> ToolOutcome {
+    ) -> RemoteCallEnd {
         let call = RemoteCall {
             connection,
             server: &self.server.name,
@@ -306,49 +354,7 @@ impl ServerHost {
         if matches!(end, RemoteCallEnd::Lost(_)) {
             connection.settle().await;
         }
-        let name = &self.server.name;
-        match end {
-            RemoteCallEnd::Answered(answer) => {
-                outcome_of(*answer, self.limits.result_bytes, &self.hidden, &context.blobs).await
-            }
-            RemoteCallEnd::Refused(why) => {
-                let why = self.hidden.removed_from(&why);
-                ToolOutcome::failed(
-                    ToolStatus::Failed,
-                    format!("The MCP server {name} refused the call: {why}"),
-                )
-            }
-            RemoteCallEnd::NotSent(error) => {
-                let why = self.failure_of(&error);
-                let text = format!("The MCP server {name} could not be reached: {why}. Nothing was done.");
-                ToolOutcome::failed(ToolStatus::Failed, text)
-            }
-            RemoteCallEnd::Lost(error) => {
-                let why = format!("{}{}", chain(&error), connection.explanation(&self.hidden));
-                unknown(&format!(
-                    "The connection to the MCP server {name} ended: {}",
-                    self.hidden.removed_from(&why)
-                ))
-            }
-            RemoteCallEnd::Flooded => unknown(&format!(
-                "The MCP server {name} sent more than {LINES_BETWEEN_CALLS} messages since its last call"
-            )),
-            RemoteCallEnd::TimedOut => unknown(&format!(
-                "The MCP server {name} did not answer within {}; `mcp.{name}.call_timeout` sets how long a call may take",
-                seconds(self.limits.call)
-            )),
-            RemoteCallEnd::Cancelled => unknown(&format!(
-                "The call was stopped after the MCP server {name} had it"
-            )),
-        }
-    }
-
-    fn failure_of(&self, error: &ServiceError) -> String {
-        if error.is_authorization_required() || error.auth_challenge().is_some() {
-            McpFailure::Unauthorized.to_string()
-        } else {
-            self.hidden.removed_from(&chain(error))
-        }
+        end
     }
 
     /// Uses this connection no more: the next call begins another one. Calls that run on it end by
@@ -374,14 +380,4 @@ impl ServerHost {
     fn lock(&self) -> MutexGuard<'_, KnownServer> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// The outcome of a call that the server had, and of which nobody knows what became. It is not repeated.
-fn unknown(why: &str) -> ToolOutcome {
-    let text = format!("{why}. Whether the call had its effect is not known; it was not repeated.");
-    ToolOutcome::failed(ToolStatus::Unknown, text)
-}
-
-fn seconds(time: Duration) -> String {
-    format!("{} s", time.as_secs_f32())
 }

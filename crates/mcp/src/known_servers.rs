@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::failure::McpFailure;
 use crate::limits::{ACCEPTED_BYTES, FILE_BYTES, LISTED_BYTES};
+use crate::oauth::LoginFile;
 use crate::running_mark::RunningMark;
 use crate::server_tool::{LeftOutTool, ServerTool};
 
@@ -182,6 +183,14 @@ impl KnownServers {
         RunningMark::is_set(&self.mark_of(server))
     }
 
+    /// The file of the login at a server.
+    pub(crate) fn login_file(&self, server: &McpServerSettings) -> Option<LoginFile> {
+        let McpTarget::Address { url, .. } = &server.target else {
+            return None;
+        };
+        Some(LoginFile::new(self.file_of(server).with_extension("login"), url))
+    }
+
     fn mark_of(&self, server: &McpServerSettings) -> PathBuf {
         self.file_of(server).with_extension("running")
     }
@@ -193,6 +202,9 @@ impl KnownServers {
     pub fn forget(&self, server: &McpServerSettings) -> std::io::Result<bool> {
         // It is there only if the server ever ran, and says nothing once nobody holds it.
         let _ = std::fs::remove_file(self.mark_of(server));
+        if let Some(login) = self.login_file(server) {
+            login.remove()?;
+        }
         match std::fs::remove_file(self.file_of(server)) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
             removed => removed.map(|()| true),

@@ -11,6 +11,7 @@
 //! program ends with the process that started it.
 
 mod call;
+mod call_report;
 mod connection;
 mod environment;
 mod failure;
@@ -20,6 +21,8 @@ mod host;
 mod known_servers;
 mod limits;
 mod listener;
+mod login;
+mod oauth;
 mod offered_names;
 mod result;
 mod running_mark;
@@ -36,6 +39,8 @@ pub use failure::McpFailure;
 pub use host::{McpLaunchContext, McpServerState};
 pub use known_servers::{KnownServer, KnownServers, ServerIdentity};
 pub use limits::McpLimits;
+pub use login::McpLogin;
+pub use oauth::PendingLogin;
 pub use server_tool::{LeftOutTool, ServerTool};
 pub use servers::McpServers;
 pub use serving::{CallProgress, ServedCall, ServedDocument, ServedParts, serve};

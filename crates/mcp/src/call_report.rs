@@ -1,0 +1,100 @@
+//! What a model reads of the end of a call: the answer, or why there is none and whether the call may have had
+//! its effect.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentx_runtime::{BlobStore, ToolOutcome};
+use agentx_types::ToolStatus;
+use rmcp::service::ServiceError;
+
+use crate::call::RemoteCallEnd;
+use crate::connection::{McpConnection, chain};
+use crate::failure::McpFailure;
+use crate::hidden::HiddenValues;
+use crate::limits::{LINES_BETWEEN_CALLS, McpLimits};
+use crate::oauth::wanted_scope;
+use crate::result::outcome_of;
+
+/// Reports the ends of calls of one server.
+#[derive(Clone, Copy)]
+pub(crate) struct CallReport<'a> {
+    pub(crate) server: &'a str,
+    pub(crate) hidden: &'a HiddenValues,
+    pub(crate) limits: &'a McpLimits,
+}
+
+impl CallReport<'_> {
+    /// The outcome of a call that was not made because the server cannot be used.
+    pub(crate) fn unusable(&self, failure: &McpFailure) -> ToolOutcome {
+        let text = format!(
+            "The MCP server {} cannot be used: {failure}. Nothing was done.",
+            self.server
+        );
+        ToolOutcome::failed(ToolStatus::Failed, text)
+    }
+
+    /// The outcome of a call that has ended. Large results are kept in `blobs`.
+    pub(crate) async fn outcome(
+        &self,
+        end: RemoteCallEnd,
+        connection: &McpConnection,
+        blobs: &Arc<dyn BlobStore>,
+    ) -> ToolOutcome {
+        let name = self.server;
+        match end {
+            RemoteCallEnd::Answered(answer) => {
+                outcome_of(*answer, self.limits.result_bytes, self.hidden, blobs).await
+            }
+            RemoteCallEnd::Refused(why) => {
+                let why = self.hidden.removed_from(&why);
+                ToolOutcome::failed(
+                    ToolStatus::Failed,
+                    format!("The MCP server {name} refused the call: {why}"),
+                )
+            }
+            RemoteCallEnd::NotSent(error) => {
+                let why = self.failure_of(&error);
+                let text = format!("The MCP server {name} could not be reached: {why}. Nothing was done.");
+                ToolOutcome::failed(ToolStatus::Failed, text)
+            }
+            RemoteCallEnd::Lost(error) => {
+                let why = format!("{}{}", chain(&error), connection.explanation(self.hidden));
+                unknown(&format!(
+                    "The connection to the MCP server {name} ended: {}",
+                    self.hidden.removed_from(&why)
+                ))
+            }
+            RemoteCallEnd::Flooded => unknown(&format!(
+                "The MCP server {name} sent more than {LINES_BETWEEN_CALLS} messages since its last call"
+            )),
+            RemoteCallEnd::TimedOut => unknown(&format!(
+                "The MCP server {name} did not answer within {}; `mcp.{name}.call_timeout` sets how long a call may take",
+                seconds(self.limits.call)
+            )),
+            RemoteCallEnd::Cancelled => unknown(&format!(
+                "The call was stopped after the MCP server {name} had it"
+            )),
+        }
+    }
+
+    fn failure_of(&self, error: &ServiceError) -> String {
+        if error.is_authorization_required() {
+            return McpFailure::Unauthorized.to_string();
+        }
+        match error.auth_challenge() {
+            Some(challenge) => McpFailure::Scope(wanted_scope(challenge)).to_string(),
+            None => self.hidden.removed_from(&chain(error)),
+        }
+    }
+}
+
+/// The outcome of a call that the server had, and of which nobody knows what became. It is not repeated.
+fn unknown(why: &str) -> ToolOutcome {
+    let text = format!("{why}. Whether the call had its effect is not known; it was not repeated.");
+    ToolOutcome::failed(ToolStatus::Unknown, text)
+}
+
+fn seconds(time: Duration) -> String {
+    format!("{} s", time.as_secs_f32())
+}

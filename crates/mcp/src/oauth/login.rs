@@ -1,0 +1,270 @@
+//! A login at an MCP server: OAuth 2.1 with PKCE, by a browser of the person.
+
+use std::time::Duration;
+
+use agentx_config::{McpServerSettings, McpTarget, Secret};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use reqwest::Url;
+use reqwest::header::{ACCEPT, CONTENT_TYPE};
+use serde::Deserialize;
+use serde_json::json;
+use sha2::{Digest as _, Sha256};
+use tokio::sync::mpsc;
+
+use super::discovery::{Discovered, discover};
+use super::login_file::{LoginFile, LoginParties};
+use super::redirect::{Expected, RedirectListener, Returned};
+use super::requests::LoginRequests;
+use super::token_request::{ErrorAnswer, tokens};
+use crate::failure::McpFailure;
+
+/// A login that waits for the person to agree in a browser.
+///
+/// Dropping it gives the login up.
+pub struct PendingLogin {
+    /// The address to open in a browser.
+    pub address: String,
+    /// The authorization server, where the person agrees.
+    pub issuer: String,
+    /// The scopes that are asked for, separated by spaces.
+    pub scope: Option<String>,
+    requests: LoginRequests,
+    parties: LoginParties,
+    listener: RedirectListener,
+    expected: Expected,
+    verifier: String,
+    file: LoginFile,
+}
+
+impl std::fmt::Debug for PendingLogin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PendingLogin")
+            .field("issuer", &self.issuer)
+            .field("scope", &self.scope)
+            .finish_non_exhaustive()
+    }
+}
+
+impl PendingLogin {
+    /// Discovers where a person logs in for `server`, and prepares it.
+    pub(crate) async fn begin(server: &McpServerSettings, file: LoginFile) -> Result<Self, McpFailure> {
+        Self::prepare(server, file).await.map_err(McpFailure::Login)
+    }
+
+    async fn prepare(server: &McpServerSettings, file: LoginFile) -> Result<Self, String> {
+        let McpTarget::Address { url, headers } = &server.target else {
+            return Err("a program has no login".to_owned());
+        };
+        if headers
+            .iter()
+            .any(|header| header.name.eq_ignore_ascii_case("authorization"))
+        {
+            return Err(
+                "its settings have an Authorization header, which is sent in place of a login".to_owned(),
+            );
+        }
+        let address = Url::parse(url).map_err(|error| format!("its address is invalid: {error}"))?;
+        let requests = LoginRequests::of(&address).await?;
+        let found = discover(&requests, &address, &server.target).await?;
+        let scope = server.oauth.scope.clone().or(found.scope.clone());
+        let listener = RedirectListener::open(server.oauth.redirect_port).await?;
+        let client = client_at(&requests, server, &found, &listener.address, scope.as_deref()).await?;
+        let (state, verifier) = (random()?, random()?);
+        let authorize = AuthorizationRequest {
+            endpoint: requests.parse(&found.issuer.authorization_endpoint)?,
+            client_id: &client.client_id,
+            redirect: &listener.address,
+            state: &state,
+            verifier: &verifier,
+            resource: &found.resource,
+            scope: scope.as_deref(),
+        };
+        Ok(Self {
+            address: authorize.address().into(),
+            issuer: found.issuer.issuer.clone(),
+            scope,
+            expected: Expected {
+                state,
+                issuer: found.issuer.issuer.clone(),
+                names_issuer: found.issuer.authorization_response_iss_parameter_supported,
+            },
+            parties: LoginParties {
+                server: url.clone(),
+                resource: found.resource,
+                secret_in_body: found.issuer.wants_secret_in_body(),
+                issuer: found.issuer.issuer,
+                token_endpoint: found.issuer.token_endpoint,
+                client_id: client.client_id,
+                client_secret: client.client_secret.map(Secret::new),
+            },
+            requests,
+            listener,
+            verifier,
+            file,
+        })
+    }
+
+    /// Waits until the person has agreed, for at most `limit`, and stores the login. `pasted` brings lines
+    /// that the person enters: the address that the browser shows at the end. A line that is something else
+    /// is explained by `explain`.
+    ///
+    /// # Errors
+    /// Returns an error if the person or the server refuses, or nobody agrees in time.
+    pub async fn finish(
+        self,
+        mut pasted: mpsc::Receiver<String>,
+        limit: Duration,
+        mut explain: impl FnMut(&str),
+    ) -> Result<(), McpFailure> {
+        let by_person = async {
+            loop {
+                let Some(line) = pasted.recv().await else {
+                    // Nobody pastes; the browser may still come.
+                    return std::future::pending().await;
+                };
+                match self.pasted(&line) {
+                    Ok(returned) => return returned,
+                    Err(why) => explain(&why),
+                }
+            }
+        };
+        let returned = tokio::select! {
+            returned = self.listener.answer(&self.expected) => returned,
+            returned = by_person => returned,
+            () = tokio::time::sleep(limit) => {
+                let why = format!("nobody agreed within {} s", limit.as_secs());
+                return Err(McpFailure::Login(why));
+            }
+        };
+        self.exchange(returned).await.map_err(McpFailure::Login)
+    }
+
+    fn pasted(&self, line: &str) -> Result<Returned, String> {
+        let url = Url::parse(line.trim()).map_err(|_| {
+            format!(
+                "paste the whole address that the browser shows: {}?…",
+                self.listener.address
+            )
+        })?;
+        self.expected.read(&url)
+    }
+
+    async fn exchange(self, returned: Returned) -> Result<(), String> {
+        let code = match returned {
+            Returned::Code(code) => code,
+            Returned::Refused(why) => return Err(why),
+        };
+        let grant = [
+            ("grant_type", "authorization_code"),
+            ("code", &code),
+            ("redirect_uri", &self.listener.address),
+            ("code_verifier", &self.verifier),
+        ];
+        let granted = tokens(&self.requests, &self.parties, &grant).await;
+        let login = self.parties.with(granted.map_err(|failure| failure.to_string())?);
+        let failed = |error: std::io::Error| {
+            format!(
+                "the login cannot be written to {}: {error}",
+                self.file.path().display()
+            )
+        };
+        self.file.write(&login).map_err(failed)
+    }
+}
+
+/// The address at which a person agrees.
+struct AuthorizationRequest<'a> {
+    endpoint: Url,
+    client_id: &'a str,
+    redirect: &'a str,
+    state: &'a str,
+    verifier: &'a str,
+    resource: &'a str,
+    scope: Option<&'a str>,
+}
+
+impl AuthorizationRequest<'_> {
+    fn address(self) -> Url {
+        let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(self.verifier));
+        let mut url = self.endpoint;
+        let mut query = url.query_pairs_mut();
+        query
+            .append_pair("response_type", "code")
+            .append_pair("client_id", self.client_id)
+            .append_pair("redirect_uri", self.redirect)
+            .append_pair("state", self.state)
+            .append_pair("code_challenge", &challenge)
+            .append_pair("code_challenge_method", "S256")
+            .append_pair("resource", self.resource);
+        if let Some(scope) = self.scope {
+            query.append_pair("scope", scope);
+        }
+        drop(query);
+        url
+    }
+}
+
+/// A client as an authorization server knows it.
+#[derive(Deserialize)]
+struct RegisteredClient {
+    client_id: String,
+    client_secret: Option<String>,
+}
+
+/// The client of the settings, else one that is registered for this login (RFC 7591).
+async fn client_at(
+    requests: &LoginRequests,
+    server: &McpServerSettings,
+    found: &Discovered,
+    redirect: &str,
+    scope: Option<&str>,
+) -> Result<RegisteredClient, String> {
+    if let Some(client_id) = &server.oauth.client_id {
+        return Ok(RegisteredClient {
+            client_id: client_id.clone(),
+            client_secret: server.oauth.client_secret.as_ref().map(|s| s.expose().to_owned()),
+        });
+    }
+    let Some(endpoint) = &found.issuer.registration_endpoint else {
+        return Err(format!(
+            "{} registers no clients by itself; register one there with the redirect address \
+             http://127.0.0.1:PORT/callback, and set mcp.{name}.oauth.client_id and mcp.{name}.oauth.redirect_port",
+            found.issuer.issuer,
+            name = server.name
+        ));
+    };
+    let mut wanted = json!({
+        "client_name": "AgentX",
+        "application_type": "native",
+        "redirect_uris": [redirect],
+        "grant_types": ["authorization_code", "refresh_token"],
+        "response_types": ["code"],
+        "token_endpoint_auth_method": "none",
+    });
+    if let Some(scope) = scope {
+        wanted["scope"] = scope.into();
+    }
+    let request = requests
+        .post(&requests.parse(endpoint)?)?
+        .header(ACCEPT, "application/json")
+        .header(CONTENT_TYPE, "application/json")
+        .body(wanted.to_string());
+    let (status, body) = requests.send(request).await?;
+    if !status.is_success() {
+        let said: ErrorAnswer = serde_json::from_slice(&body).unwrap_or_default();
+        return Err(format!(
+            "{} refused to register a client: {status} {}",
+            found.issuer.issuer,
+            said.in_words()
+        ));
+    }
+    serde_json::from_slice(&body).map_err(|_| format!("{} registered no client", found.issuer.issuer))
+}
+
+/// A text that nobody can guess.
+fn random() -> Result<String, String> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).map_err(|error| format!("the system has no randomness: {error}"))?;
+    Ok(URL_SAFE_NO_PAD.encode(bytes))
+}

@@ -1,0 +1,323 @@
+//! The stored login at a server: a file of the person alone, mode 0600, in the data directory. A lock keeps two
+//! processes from spending the same refresh token.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use agentx_config::Secret;
+use serde::{Deserialize, Serialize};
+
+/// The version of the form of the file. What another version wrote is not read.
+const FORM: u32 = 1;
+/// The longest file.
+const FILE_BYTES: u64 = 256 << 10;
+/// A token is renewed this long before it expires.
+const MARGIN: Duration = Duration::from_secs(60);
+/// The time to wait for another process that renews the login.
+const LOCKED: Duration = Duration::from_secs(60);
+
+/// A login as it is stored. `Debug` shows no token.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct StoredLogin {
+    form: u32,
+    /// The address of the MCP server; the tokens are sent nowhere else.
+    pub(crate) server: String,
+    /// The resource that the tokens are for.
+    pub(crate) resource: String,
+    /// The authorization server.
+    pub(crate) issuer: String,
+    /// The address that renews the tokens.
+    pub(crate) token_endpoint: String,
+    /// The client that the authorization server knows.
+    pub(crate) client_id: String,
+    /// The secret that the authorization server gave to the client.
+    #[serde(default)]
+    pub(crate) client_secret: Option<String>,
+    /// Whether the secret goes into the body of a request.
+    #[serde(default)]
+    pub(crate) secret_in_body: bool,
+    pub(crate) access_token: String,
+    #[serde(default)]
+    pub(crate) refresh_token: Option<String>,
+    /// The time at which the access token expires, in seconds since 1970; `None` if nobody said.
+    #[serde(default)]
+    pub(crate) expires_at: Option<u64>,
+    /// The scopes that were granted, separated by spaces.
+    #[serde(default)]
+    pub(crate) scope: Option<String>,
+}
+
+impl std::fmt::Debug for StoredLogin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("StoredLogin")
+            .field("server", &self.server)
+            .field("issuer", &self.issuer)
+            .field("expires_at", &self.expires_at)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The parts of a login that stay as tokens come and go.
+#[derive(Clone, Debug)]
+pub(crate) struct LoginParties {
+    pub(crate) server: String,
+    pub(crate) resource: String,
+    pub(crate) issuer: String,
+    pub(crate) token_endpoint: String,
+    pub(crate) client_id: String,
+    pub(crate) client_secret: Option<Secret>,
+    pub(crate) secret_in_body: bool,
+}
+
+impl LoginParties {
+    /// The login with the tokens that were granted.
+    pub(crate) fn with(self, granted: GrantedTokens) -> StoredLogin {
+        StoredLogin {
+            form: FORM,
+            server: self.server,
+            resource: self.resource,
+            issuer: self.issuer,
+            token_endpoint: self.token_endpoint,
+            client_id: self.client_id,
+            client_secret: self.client_secret.map(|secret| secret.expose().to_owned()),
+            secret_in_body: self.secret_in_body,
+            access_token: granted.access_token,
+            refresh_token: granted.refresh_token,
+            expires_at: granted.expires_at,
+            scope: granted.scope,
+        }
+    }
+}
+
+/// Tokens that an authorization server granted.
+pub(crate) struct GrantedTokens {
+    pub(crate) access_token: String,
+    pub(crate) refresh_token: Option<String>,
+    pub(crate) expires_at: Option<u64>,
+    pub(crate) scope: Option<String>,
+}
+
+impl StoredLogin {
+    /// Returns whether the access token is valid for a while yet.
+    pub(crate) fn is_fresh(&self) -> bool {
+        self.expires_at.is_none_or(|end| end > now() + MARGIN.as_secs())
+    }
+
+    /// The parts that stay.
+    pub(crate) fn parties(&self) -> LoginParties {
+        LoginParties {
+            server: self.server.clone(),
+            resource: self.resource.clone(),
+            issuer: self.issuer.clone(),
+            token_endpoint: self.token_endpoint.clone(),
+            client_id: self.client_id.clone(),
+            client_secret: self.client_secret.clone().map(Secret::new),
+            secret_in_body: self.secret_in_body,
+        }
+    }
+
+    /// The values that no text may show.
+    pub(crate) fn secrets(&self) -> Vec<Secret> {
+        let values = [
+            Some(&self.access_token),
+            self.refresh_token.as_ref(),
+            self.client_secret.as_ref(),
+        ];
+        values.into_iter().flatten().map(Secret::new).collect()
+    }
+}
+
+/// The seconds since 1970.
+pub(crate) fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_secs())
+}
+
+/// The file of a login.
+#[derive(Clone, Debug)]
+pub(crate) struct LoginFile {
+    path: PathBuf,
+    /// The address of the server as it is configured now.
+    server: String,
+}
+
+impl LoginFile {
+    pub(crate) fn new(path: PathBuf, server: &str) -> Self {
+        Self {
+            path,
+            server: server.to_owned(),
+        }
+    }
+
+    /// The login; `None` if there is none at this server, or the file cannot be read.
+    pub(crate) fn read(&self) -> Option<StoredLogin> {
+        let mut bytes = Vec::new();
+        let file = File::open(&self.path).ok()?;
+        file.take(FILE_BYTES).read_to_end(&mut bytes).ok()?;
+        let login: StoredLogin = serde_json::from_slice(&bytes)
+            .inspect_err(|_| tracing::warn!(file = %self.path.display(), "a login cannot be read"))
+            .ok()?;
+        (login.form == FORM && login.server == self.server).then_some(login)
+    }
+
+    /// Replaces the login.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be written.
+    pub(crate) fn write(&self, login: &StoredLogin) -> std::io::Result<()> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        if let Some(folder) = self.path.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let new = self
+            .path
+            .with_extension(format!("{}-{number}.new", std::process::id()));
+        let written = private(OpenOptions::new().write(true).create_new(true))
+            .open(&new)
+            .and_then(|mut file| {
+                file.write_all(&serde_json::to_vec(login)?)?;
+                // A rotated refresh token that is lost means another login.
+                file.sync_all()
+            })
+            .and_then(|()| std::fs::rename(&new, &self.path));
+        if written.is_err() {
+            // It may not be there.
+            let _ = std::fs::remove_file(&new);
+        }
+        written
+    }
+
+    /// Removes the login. Returns whether there was one.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be removed.
+    pub(crate) fn remove(&self) -> std::io::Result<bool> {
+        // It says nothing once nobody holds it.
+        let _ = std::fs::remove_file(self.lock_path());
+        match std::fs::remove_file(&self.path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+            removed => removed.map(|()| true),
+        }
+    }
+
+    /// Waits until no other process renews the login, and keeps others from it until the result is dropped.
+    ///
+    /// # Errors
+    /// Returns the reason if another process takes too long, or the lock cannot be made.
+    pub(crate) async fn lock(&self) -> Result<File, String> {
+        let path = self.lock_path();
+        let failed = |error: std::io::Error| format!("{} cannot be locked: {error}", path.display());
+        let file = private(OpenOptions::new().write(true).create(true).truncate(false))
+            .open(&path)
+            .map_err(failed)?;
+        let tried = async {
+            loop {
+                match file.try_lock() {
+                    Ok(()) => return Ok(()),
+                    Err(TryLockError::WouldBlock) => tokio::time::sleep(Duration::from_millis(50)).await,
+                    Err(TryLockError::Error(error)) => return Err(failed(error)),
+                }
+            }
+        };
+        match tokio::time::timeout(LOCKED, tried).await {
+            Ok(locked) => locked.map(|()| file),
+            Err(_) => Err("another process did not finish renewing the login".to_owned()),
+        }
+    }
+
+    fn lock_path(&self) -> PathBuf {
+        let mut name = self.path.clone().into_os_string();
+        name.push(".lock");
+        PathBuf::from(name)
+    }
+
+    /// The path of the file, for errors.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// Gives a new file to the person alone.
+fn private(options: &mut OpenOptions) -> &mut OpenOptions {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    options
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn login() -> StoredLogin {
+        let parties = LoginParties {
+            server: "https://a.example/mcp".into(),
+            resource: "https://a.example/mcp".into(),
+            issuer: "https://login.example".into(),
+            token_endpoint: "https://login.example/token".into(),
+            client_id: "c".into(),
+            client_secret: Some(Secret::new("made-up-client-secret")),
+            secret_in_body: false,
+        };
+        parties.with(GrantedTokens {
+            access_token: "made-up-access".into(),
+            refresh_token: Some("made-up-refresh".into()),
+            expires_at: Some(now() + 3600),
+            scope: None,
+        })
+    }
+
+    #[test]
+    fn a_login_is_a_private_file_for_one_address() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("mcp/a.login");
+        let file = LoginFile::new(path.clone(), "https://a.example/mcp");
+        assert_eq!(file.read(), None);
+        file.write(&login()).unwrap();
+        assert_eq!(file.read(), Some(login()));
+        #[cfg(unix)]
+        {
+            let mode = std::os::unix::fs::PermissionsExt::mode(&path.metadata().unwrap().permissions());
+            assert_eq!(mode & 0o777, 0o600);
+        }
+        let elsewhere = LoginFile::new(path.clone(), "https://b.example/mcp");
+        assert_eq!(elsewhere.read(), None, "tokens go to their own server alone");
+        std::fs::write(&path, "{").unwrap();
+        assert_eq!(file.read(), None);
+        assert!(file.remove().unwrap() && !file.remove().unwrap());
+    }
+
+    #[test]
+    fn nothing_shows_a_token_and_one_that_ends_soon_is_not_fresh() {
+        let shown = format!("{:?}", login());
+        assert!(!shown.contains("made-up"), "{shown}");
+        assert_eq!(login().secrets().len(), 3);
+        assert!(login().is_fresh());
+        let soon = StoredLogin {
+            expires_at: Some(now() + 30),
+            ..login()
+        };
+        assert!(!soon.is_fresh());
+        let never = StoredLogin {
+            expires_at: None,
+            ..login()
+        };
+        assert!(never.is_fresh());
+    }
+
+    #[tokio::test]
+    async fn one_process_at_a_time_renews_a_login() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = LoginFile::new(folder.path().join("a.login"), "x");
+        let held = file.lock().await.unwrap();
+        let second = file.lock();
+        tokio::pin!(second);
+        let waits = tokio::time::timeout(Duration::from_millis(120), second.as_mut()).await;
+        assert!(waits.is_err());
+        drop(held);
+        second.await.unwrap();
+    }
+}
