@@ -45,6 +45,7 @@ pub mod follow;
 pub mod headless;
 mod keys;
 pub mod mcp_changes;
+pub mod mcp_login;
 pub mod mcp_servers;
 pub mod mcp_serving;
 pub mod model_facts;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use agentx::config::{ConfigError, LoadRequest, Loaded, Settings, add_mcp_server, remove_mcp_server};
-use agentx::mcp::{KnownServer, McpEnvironment, McpServers};
+use agentx::mcp::{KnownServer, McpEnvironment, McpFailure, McpServers};
 use agentx::runtime::Tool;
 use agentx::types::ToolSpec;
 
@@ -63,6 +63,10 @@ pub async fn add_and_try<'a>(
     }
     let connected = added.connect().await;
     added.close().await;
+    if connected == Err(McpFailure::Unauthorized) {
+        console.say(&format!("{said}it requires a login: `agentx mcp login {name}`\n"));
+        return Ok(Exit::Ok);
+    }
     if let Err(failure) = connected {
         remove_mcp_server(request(), file, name)?;
         // What is left of it is replaced when it is added again.

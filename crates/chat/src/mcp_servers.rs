@@ -2,7 +2,7 @@
 //! is described on a command line.
 
 use agentx::config::{McpServerSettings, McpTarget, McpValue, nearest};
-use agentx::mcp::{KnownServer, McpEnvironment, McpServerState, McpServers};
+use agentx::mcp::{KnownServer, McpEnvironment, McpLogin, McpServerState, McpServers};
 use agentx::types::ToolSpec;
 use serde_json::{Value, json};
 
@@ -11,6 +11,7 @@ use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::render::clean::visible;
 use crate::render::table::table;
+use crate::render::units;
 
 /// A server as somebody adds it. Values are only ever named.
 #[derive(Clone, Copy, Debug)]
@@ -121,6 +122,12 @@ fn in_json(environment: &McpEnvironment) -> Value {
         "of_folder": server.of_folder,
         "trust_annotations": server.trust_annotations,
         "sampling": server.sampling,
+        "login": environment.login().map(|login| json!({
+            "issuer": login.issuer,
+            "scope": login.scope,
+            "expires_at": login.expires_at,
+            "renewable": login.renewable,
+        })),
         "identity": known.identity,
         "tools": tools,
         "left_out": known.left_out,
@@ -167,9 +174,35 @@ pub fn show(environment: &McpEnvironment, json: bool, console: &mut Console) -> 
     if server.sampling {
         console.out("it may have the agent's model answer it\n")?;
     }
+    if let Some(login) = environment.login() {
+        console.out(&format!("{}\n", login_in_words(&login)))?;
+    }
     console.out(&state_in_words(environment, &known))?;
     console.out(&tools_in_words(environment))?;
     Ok(Exit::Ok)
+}
+
+fn login_in_words(login: &McpLogin) -> String {
+    let scope = login
+        .scope
+        .as_ref()
+        .map(|scope| format!(", scopes: {}", visible(scope)));
+    let how_long = match (login.renewable, login.expires_at) {
+        (true, _) => ", renewed without you".to_owned(),
+        (false, Some(end)) => {
+            let now = u64::try_from(units::now().0 / 1_000_000).unwrap_or_default();
+            match end.saturating_sub(now) {
+                0 => ", expired".to_owned(),
+                left => format!(", expires in {}", units::duration(left.saturating_mul(1000))),
+            }
+        }
+        (false, None) => String::new(),
+    };
+    format!(
+        "logged in at {}{}{how_long}",
+        visible(&login.issuer),
+        scope.unwrap_or_default()
+    )
 }
 
 fn state_in_words(environment: &McpEnvironment, known: &KnownServer) -> String {
@@ -178,6 +211,9 @@ fn state_in_words(environment: &McpEnvironment, known: &KnownServer) -> String {
     if let McpServerState::Failed(why) = &state {
         text.push_str(&format!(": {}", visible(why)));
     }
+    if state == McpServerState::NeedsLogin {
+        text.push_str(&format!(": run `agentx mcp login {}`", environment.server().name));
+    }
     if state == McpServerState::Configured {
         text.push_str(
             ": it was never started, so its tools are not known and not offered; `agentx mcp try` starts it",
@@ -185,10 +221,11 @@ fn state_in_words(environment: &McpEnvironment, known: &KnownServer) -> String {
     }
     if let Some(identity) = &known.identity {
         let (name, version) = (visible(&identity.name), visible(&identity.version));
-        text.push_str(&format!(
-            "\nreports itself as {name} {version} (protocol {})",
-            visible(&identity.protocol)
-        ));
+        let itself = match format!("{name} {version}").trim() {
+            "" => "gives no name".to_owned(),
+            itself => format!("reports itself as {itself}"),
+        };
+        text.push_str(&format!("\n{itself} (protocol {})", visible(&identity.protocol)));
     }
     text + "\n"
 }

@@ -30,6 +30,8 @@ pub enum McpServerState {
     Known,
     /// A session uses it, in this process or another one.
     Running,
+    /// The server requires a login, and there is none that it accepts.
+    NeedsLogin,
     /// The server could not be started, for this reason. The next call tries again.
     Failed(String),
 }
@@ -38,6 +40,7 @@ impl McpServerState {
     /// Returns the state of a server that does not run, by what is known of it.
     pub fn of(known: &KnownServer) -> Self {
         match (&known.failure, &known.identity) {
+            (Some(why), _) if *why == McpFailure::Unauthorized.to_string() => Self::NeedsLogin,
             (Some(why), _) => Self::Failed(why.clone()),
             (None, None) => Self::Configured,
             (None, Some(_)) => Self::Known,
@@ -50,6 +53,7 @@ impl McpServerState {
             Self::Configured => "configured",
             Self::Known => "known",
             Self::Running => "running",
+            Self::NeedsLogin => "needs login",
             Self::Failed(_) => "failed",
         }
     }

@@ -23,6 +23,16 @@ pub(crate) enum McpCommand {
         /// The server
         name: String,
     },
+    /// Log in at a server at an address, by a browser (OAuth)
+    Login {
+        /// The server
+        name: String,
+    },
+    /// Remove the login at a server from this machine
+    Logout {
+        /// The server
+        name: String,
+    },
     /// Start a server once, list its tools and keep what it says about them
     Try {
         /// The server

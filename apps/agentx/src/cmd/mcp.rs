@@ -1,4 +1,4 @@
-//! `agentx mcp`: lists, shows, adds, tries and removes MCP servers.
+//! `agentx mcp`: lists, shows, adds, tries and removes MCP servers, and logs in at them.
 
 use agentx::config::LoadRequest;
 
@@ -8,6 +8,7 @@ use crate::console::Console;
 use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::mcp_changes::{add_and_try, remove, servers, try_once};
+use crate::mcp_login::{log_in, log_out};
 use crate::mcp_servers::{DescribedServer, find, list, show};
 use crate::mcp_serving::serve_stdio;
 use crate::start::{self, lookup};
@@ -58,6 +59,8 @@ pub(crate) fn run(command: McpCommand, global: &Global, console: &mut Console) -
             ))
         }
         McpCommand::Remove { name } => remove(&name, &loaded, request, console),
+        McpCommand::Login { name } => block_on(log_in(&find(&known, &name)?, global.json, console)),
+        McpCommand::Logout { name } => log_out(&find(&known, &name)?, console),
         McpCommand::Try { name, accept } => {
             block_on(try_once(&find(&known, &name)?, accept, global.json, console))
         }

@@ -45,7 +45,13 @@ fn restricted_command(command: Option<&Command>) -> Option<&'static str> {
         Some(Command::Mcp { command }) => match command {
             None | Some(McpCommand::List | McpCommand::Show { .. }) => None,
             Some(McpCommand::Serve) => Some(AGENT),
-            Some(McpCommand::Add(_) | McpCommand::Remove { .. } | McpCommand::Try { .. }) => Some(SETTINGS),
+            Some(
+                McpCommand::Add(_)
+                | McpCommand::Remove { .. }
+                | McpCommand::Login { .. }
+                | McpCommand::Logout { .. }
+                | McpCommand::Try { .. },
+            ) => Some(SETTINGS),
         },
         Some(Command::Identity { command }) => {
             let shows = matches!(

@@ -28,6 +28,7 @@ mod left_behind;
 mod left_queued;
 #[cfg(unix)]
 mod mcp;
+mod mcp_login;
 mod misnamed;
 mod mistakes;
 mod model_lists;

@@ -101,7 +101,7 @@ pub(super) async fn model(
 pub(super) fn mcp_servers(settings: &Settings) -> DoctorCheck {
     let name = "MCP servers";
     let servers = mcp_changes::servers(settings, &[]);
-    let (mut told, mut to_try) = (Vec::new(), None);
+    let (mut told, mut to_do) = (Vec::new(), None);
     for environment in servers.iter() {
         let server = &environment.server().name;
         let state = McpServerState::of(&environment.known());
@@ -111,15 +111,14 @@ pub(super) fn mcp_servers(settings: &Settings) -> DoctorCheck {
         };
         told.push(format!("{server} {}{why}", state.word()));
         if matches!(state, McpServerState::Failed(_) | McpServerState::Configured) {
-            to_try.get_or_insert(server.clone());
+            to_do.get_or_insert(format!("`agentx mcp try {server}` starts it once"));
+        }
+        if state == McpServerState::NeedsLogin {
+            to_do.get_or_insert(format!("`agentx mcp login {server}` logs in"));
         }
     }
-    match to_try {
-        Some(server) => DoctorCheck::warn(
-            name,
-            told.join("\n"),
-            format!("`agentx mcp try {server}` starts it once"),
-        ),
+    match to_do {
+        Some(advice) => DoctorCheck::warn(name, told.join("\n"), advice),
         None if told.is_empty() => DoctorCheck::ok(name, "none is configured"),
         None => DoctorCheck::ok(name, told.join("\n")),
     }

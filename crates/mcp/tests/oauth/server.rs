@@ -42,7 +42,6 @@ struct Code {
     redirect: String,
     challenge: String,
     resource: String,
-    scope: String,
 }
 
 #[derive(Default)]
@@ -264,7 +263,6 @@ fn authorize(state: &mut State, base: &str, query: &HashMap<String, String>) -> 
             redirect: redirect.clone(),
             challenge: query["code_challenge"].clone(),
             resource: query["resource"].clone(),
-            scope: state.scope.clone(),
         };
         state.codes.insert(code, issued);
     }

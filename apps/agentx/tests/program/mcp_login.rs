@@ -1,0 +1,119 @@
+//! A login at an MCP server as a person makes it: added, refused, agreed in a browser, used, and taken back. The
+//! servers are those of the tests of `crates/mcp`.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{Shutdown, TcpStream};
+use std::process::Stdio;
+
+use crate::common::{Sandbox, squeezed};
+
+#[path = "../../../../crates/mcp/tests/oauth/server.rs"]
+#[expect(dead_code, reason = "the tests of `crates/mcp` use all of it")]
+mod server;
+
+use server::{Fault, OauthServer};
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .unwrap()
+}
+
+/// Goes where the browser of a person would go: to the address, and to the one that it leads to.
+fn browse(address: &str) -> String {
+    let answer = get(address);
+    let location = answer.lines().find_map(|line| line.strip_prefix("location: "));
+    get(location.unwrap_or_else(|| panic!("{answer}")).trim())
+}
+
+fn get(address: &str) -> String {
+    let (host, path) = address["http://".len()..].split_once('/').unwrap();
+    let mut stream = TcpStream::connect(host).unwrap();
+    let request = format!("GET /{path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
+    stream.shutdown(Shutdown::Write).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+#[test]
+fn a_person_logs_in_once_and_every_later_call_uses_it() {
+    let runtime = runtime();
+    let server = runtime.block_on(OauthServer::new(Fault::None));
+    let sandbox = Sandbox::new();
+    let added = sandbox.run(&["mcp", "add", "web", &server.address]);
+    assert_eq!(added.code, Some(0), "{added}");
+    assert!(
+        added
+            .stderr
+            .contains("it requires a login: `agentx mcp login web`"),
+        "{added}"
+    );
+    let list = sandbox.run(&["mcp", "list"]);
+    assert!(list.stdout.contains("needs login"), "{list}");
+    let doctor = sandbox.run(&["doctor"]);
+    assert!(
+        squeezed(&doctor).contains("`agentx mcp login web` logs in"),
+        "{doctor}"
+    );
+
+    let mut command = sandbox.command(&["mcp", "login", "web"]);
+    let command = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut login = command.spawn().unwrap();
+    let mut said = BufReader::new(login.stderr.take().unwrap());
+    let mut before = String::new();
+    let address = loop {
+        let mut line = String::new();
+        assert_ne!(said.read_line(&mut line).unwrap(), 0, "{before}");
+        match line.trim().strip_prefix("http://") {
+            Some(rest) => break format!("http://{rest}"),
+            None => before.push_str(&line),
+        }
+    };
+    assert!(
+        before.contains("web wants a login at http://127.0.0.1:"),
+        "{before}"
+    );
+    assert!(before.contains("(scopes: read offline_access)"), "{before}");
+    let page = browse(&address);
+    assert!(page.contains("You are logged in"), "{page}");
+    assert!(login.wait().unwrap().success());
+    let mut shown = String::new();
+    login.stdout.take().unwrap().read_to_string(&mut shown).unwrap();
+    assert!(shown.contains("renewed without you"), "{shown}");
+    assert!(shown.contains("web__echo"), "{shown}");
+
+    let called = sandbox.run(&["tools", "run", "web__echo", "{}", "--yes"]);
+    assert!(called.stdout.contains("you sent [hidden]"), "{called}");
+    let json = sandbox.run(&["mcp", "show", "web", "--json"]);
+    assert!(json.stdout.contains("\"renewable\": true"), "{json}");
+    assert!(!json.stdout.contains("made-up-"), "{json}");
+
+    let out = sandbox.run(&["mcp", "logout", "web"]);
+    assert!(out.stderr.contains("logged out of web"), "{out}");
+    let tried = sandbox.run(&["mcp", "try", "web"]);
+    assert_eq!(tried.code, Some(1), "{tried}");
+    assert!(tried.stderr.contains("agentx mcp login"), "{tried}");
+}
+
+#[test]
+fn a_server_that_cannot_be_believed_is_named_with_the_reason() {
+    let runtime = runtime();
+    let server = runtime.block_on(OauthServer::new(Fault::NoS256));
+    let sandbox = Sandbox::new();
+    sandbox.config(&format!("mcp:\n  web:\n    url: {}\n", server.address));
+    let refused = sandbox.run(&["mcp", "login", "web"]);
+    assert_eq!(refused.code, Some(1), "{refused}");
+    assert!(
+        refused.stderr.contains("does not support PKCE with S256"),
+        "{refused}"
+    );
+    let none = sandbox.run(&["mcp", "logout", "web"]);
+    assert!(none.stderr.contains("there is no login at web"), "{none}");
+}
