@@ -45,13 +45,7 @@ fn restricted_command(command: Option<&Command>) -> Option<&'static str> {
         Some(Command::Mcp { command }) => match command {
             None | Some(McpCommand::List | McpCommand::Show { .. }) => None,
             Some(McpCommand::Serve) => Some(AGENT),
-            Some(
-                McpCommand::Add(_)
-                | McpCommand::Remove { .. }
-                | McpCommand::Login { .. }
-                | McpCommand::Logout { .. }
-                | McpCommand::Try { .. },
-            ) => Some(SETTINGS),
+            Some(_) => Some(SETTINGS),
         },
         Some(Command::Identity { command }) => {
             let shows = matches!(

@@ -2,14 +2,14 @@
 
 /// The parameters of a `Bearer` challenge that matter for a login.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Challenge {
+pub(super) struct BearerChallenge {
     /// The address of the description of the protected resource.
     pub(super) resource_metadata: Option<String>,
     /// The scopes that the server wants, separated by spaces.
     pub(super) scope: Option<String>,
 }
 
-impl Challenge {
+impl BearerChallenge {
     /// Reads the first `Bearer` challenge of a header; empty if there is none.
     pub(super) fn parse(header: &str) -> Self {
         let mut challenge = Self::default();
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     fn parsed(header: &str) -> (Option<String>, Option<String>) {
-        let challenge = Challenge::parse(header);
+        let challenge = BearerChallenge::parse(header);
         (challenge.resource_metadata, challenge.scope)
     }
 

@@ -6,7 +6,7 @@ use reqwest::header::{ACCEPT, CONTENT_TYPE, WWW_AUTHENTICATE};
 use reqwest::{StatusCode, Url};
 use serde_json::json;
 
-use super::challenge::Challenge;
+use super::challenge::BearerChallenge;
 use super::metadata::{IssuerMetadata, ResourceMetadata, issuer_addresses, resource_addresses};
 use super::requests::LoginRequests;
 use crate::connection::chain;
@@ -76,7 +76,7 @@ async fn challenge_of(
     requests: &LoginRequests,
     server: &Url,
     target: &McpTarget,
-) -> Result<Challenge, String> {
+) -> Result<BearerChallenge, String> {
     let question = json!({"jsonrpc": "2.0", "id": 1, "method": "server/discover", "params": {}});
     let mut request = requests
         .for_server(server)
@@ -92,18 +92,18 @@ async fn challenge_of(
     }
     let answer = request.send().await.map_err(|error| chain(&error))?;
     if answer.status() != StatusCode::UNAUTHORIZED {
-        return Ok(Challenge::default());
+        return Ok(BearerChallenge::default());
     }
     let headers = answer.headers().get_all(WWW_AUTHENTICATE).iter();
     let texts: Vec<&str> = headers.filter_map(|value| value.to_str().ok()).collect();
-    Ok(Challenge::parse(&texts.join(", ")))
+    Ok(BearerChallenge::parse(&texts.join(", ")))
 }
 
 /// The description of the resource; `None` if the server has none.
 async fn resource_of(
     requests: &LoginRequests,
     server: &Url,
-    challenge: &Challenge,
+    challenge: &BearerChallenge,
 ) -> Result<Option<ResourceMetadata>, String> {
     let addresses = match &challenge.resource_metadata {
         Some(text) => vec![requests.parse(text)?],

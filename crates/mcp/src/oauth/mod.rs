@@ -30,6 +30,6 @@ pub(crate) use login_file::{LoginFile, StoredLogin};
 /// Returns the scopes that the challenge of a refused call wants, for people.
 pub(crate) fn wanted_scope(challenge: &str) -> String {
     const LONGEST: usize = 300;
-    let scope = challenge::Challenge::parse(challenge).scope;
+    let scope = challenge::BearerChallenge::parse(challenge).scope;
     crate::server_tool::cut(&crate::server_tool::shown(&scope.unwrap_or_default()), LONGEST)
 }

@@ -63,7 +63,7 @@ async fn whatever_a_server_does_in_a_call_the_call_has_one_end_and_the_next_is_a
     let before = peak_kib();
     for row in ROWS {
         let mut server = TestServer::of("bad_server.sh", "plain");
-        server.limits.call = Duration::from_secs(if row.reason.starts_with("did not") { 1 } else { 60 });
+        server.limits.call = Duration::from_secs(if row.reason.starts_with("did not") { 3 } else { 60 });
         let environment = server.environment();
         environment.connect().await.unwrap();
         let outcome = call(&environment, row.says).await;

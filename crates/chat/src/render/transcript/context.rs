@@ -46,12 +46,7 @@ impl TranscriptRenderer {
                 // What the provider said is in this line.
                 self.failure = None;
                 let message = cut(&visible(message), LONGEST_REASON);
-                // A message that a model declined would be declined in the next run too.
-                let until = if code == "content_filter" {
-                    "while the declined message is in the conversation"
-                } else {
-                    "until this run ends"
-                };
+                let until = asked_until(code);
                 let (from, to, code) = (visible(from), visible(to), visible(code));
                 self.style.warn(&format!(
                     "{from} did not answer ({code}: {message}); asking {to} {until}{}",
@@ -159,4 +154,13 @@ const LISTED_TOOLS: usize = 8;
 fn what(range: &ContextRange) -> String {
     let messages = units::counted(range.messages, "message");
     format!("{messages}, {} tokens,", units::count(range.tokens))
+}
+
+/// Returns how long a fallback is asked that took over for the reason `code`.
+fn asked_until(code: &str) -> &'static str {
+    match code {
+        // A message that a model declined would be declined in the next run too.
+        "content_filter" => "while the declined message is in the conversation",
+        _ => "until this run ends",
+    }
 }
