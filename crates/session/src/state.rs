@@ -120,7 +120,7 @@ pub struct PendingApproval {
     /// For a question to a person: the JSON Schema of the answer. The note of an approval with `once` is the answer, as text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub form: Option<Box<Value>>,
-    /// Set where the call is a question of the model to the person: then the note of the approval is the answer.
+    /// Set if the call is a question of the model to the person: then the note of the approval is the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<Box<AskedQuestion>>,
 }
