@@ -781,10 +781,7 @@ export interface StreamEnd {
 /** The reason why a model stopped. */
 export type StopReason = "end_turn" | "tool_use" | "max_tokens" | "stop_sequence" | "pause_turn" | "refusal" | "context_window" | "broken" | "interrupted" | "other";
 
-/**
- * An answer was checked against the run's answer schema. The envelope's `cause` is the action that
- * wanted it.
- */
+/** An answer was checked against the run's answer schema. The `cause` is the action that wanted it. */
 export interface AnswerChecked {
   /** The number of the answer in its run, from 1. */
   attempt: number;

@@ -142,8 +142,7 @@ payloads! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         answer_schema: Option<Arc<AnswerSchema>>,
     }
-    /// An answer was checked against the run's answer schema. The envelope's `cause` is the action that
-    /// wanted it.
+    /// An answer was checked against the run's answer schema. The `cause` is the action that wanted it.
     AnswerChecked {
         /// The number of the answer in its run, from 1.
         attempt: u32,

@@ -1,6 +1,7 @@
-//! ConversationReceptor: where the talk with each agent stands: an input waits, is taken up, thought about, answered,
-//! stopped. It knows of the agent's own machine only what the log says. Where the two could drift apart, the log decides: a
-//! model call in the run of an input is what takes that input up, and facts of another run concern nobody here.
+//! ConversationReceptor: the progress of the conversation with each agent: an input waits, is taken up,
+//! thought about, answered, stopped. It knows about the agent's own machine only what is in the log. If the
+//! two could diverge, the log decides: a model call in the run of an input takes that input up, and facts of
+//! other runs are ignored.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,8 +16,9 @@ use super::Receptor;
 
 /// Emits `conversation_queued`, `_revised`, `_start`, `_thinking`, `_responding`, `_end`, `_interrupted`.
 ///
-/// For each input: `queued` where it has to wait, `start` when it is taken up, then `thinking` for each model call and `responding`
-/// for the first words of each answer, and one `end` or `interrupted`. Between two `start` of an agent lies exactly one of these two.
+/// For each input: `queued` if it has to wait, `start` when it is taken up, then `thinking` for each model
+/// call and `responding` for the first words of each answer, and one `end` or `interrupted`. Between two
+/// `start` of an agent there is exactly one of these two.
 ///
 /// | mode of an input while another is answered | what becomes of it |
 /// | --- | --- |
@@ -24,8 +26,8 @@ use super::Receptor;
 /// | `steer` | joins with the next model call, without an event of its own |
 /// | `interrupt` | what is in progress is stopped, and it begins when that has ended |
 ///
-/// What it derives here the agent derives for itself (`crates/agent/src/run_lifecycle/inputs.rs`). The two are told apart on purpose: this one
-/// works where no agent is, as in a reader of facts; where they could drift apart, the log decides.
+/// The agent derives the same for itself (`crates/agent/src/run_lifecycle/inputs.rs`). The two are separate
+/// on purpose: this one works without agents, as in a reader of facts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConversationReceptor {
     agents: BTreeMap<AgentStateId, Talk>,
@@ -42,19 +44,19 @@ struct Talk {
     quit_tools: BTreeSet<String>,
     /// Whether the agent is gone: inputs to it are never handled.
     closed: bool,
-    /// Whether queued inputs are held back until a person sends a message.
+    /// Whether queued inputs wait until a person sends a message.
     held: bool,
     /// Whether an input that interrupts names its person: since a version of the rules.
     names_interrupters: bool,
 }
 
-/// Something that a person said, and the run that it opens if it opens one.
+/// An input of a person, and the run that it opens, if any.
 #[derive(Clone, Debug, PartialEq)]
 struct ConversationInput {
     /// The id by which front ends know it.
     message_id: MessageId,
     run_id: RunId,
-    /// The mode that it was said with, or last revised to.
+    /// Its mode, as sent or last revised.
     mode: InputMode,
 }
 
@@ -67,7 +69,7 @@ struct ActiveInput {
     responding: bool,
     /// Whether it is being stopped: then only a report ends it.
     stopping: bool,
-    /// The person who wants it stopped, where it is not the owner of the session.
+    /// The person who stops it, if that is not the owner of the session.
     stopped_by: Option<OwnerId>,
     /// The last model call.
     model_call: Option<ActionId>,
@@ -105,7 +107,7 @@ impl Receptor for ConversationReceptor {
                     talk.on_fact(fact, out);
                 }
             }
-            // What concerns the whole session concerns each of its agents.
+            // A fact about the whole session concerns each of its agents.
             (_, None) => self.agents.values_mut().for_each(|talk| talk.on_fact(fact, out)),
         }
     }
@@ -126,7 +128,8 @@ impl Talk {
         self.names_interrupters = version >= since::INPUTS_NAME_WHO_INTERRUPTS;
     }
 
-    /// Takes a fact that is not an input: a change of tools, a model call, or what concerns the answer in progress.
+    /// Takes a fact that is not an input: a change of tools, a model call, or a fact about the answer in
+    /// progress.
     fn on_fact(&mut self, fact: &Envelope<EnvironmentEvent>, out: &mut Vec<RuntimeEvent>) {
         match (&fact.event, &fact.run_id) {
             (EnvironmentEvent::ConfigChanged(changed), _) => match &changed.change {
@@ -224,7 +227,7 @@ impl Talk {
         }
     }
 
-    /// Marks what runs as being stopped; it says itself how it ended.
+    /// Marks the current answer as being stopped; its own facts report the outcome.
     fn stop(&mut self) {
         if let Some(active) = &mut self.active {
             active.stopping = true;
@@ -253,8 +256,9 @@ impl Talk {
         out.push(ConversationStart { message_id }.into());
     }
 
-    /// A model call takes up the input that its run answers, and with it all that was meant to join.
-    /// A call for a run that nobody here knows of, such as one that an agent opened for what came from the background, takes nothing up.
+    /// A model call takes up the input that its run answers, and all inputs that are to join it. A call for a
+    /// run without a known input, such as one that an agent opened for a result from the background, takes
+    /// nothing up.
     fn ask_model(&mut self, run_id: &RunId, action: Option<&ActionId>, out: &mut Vec<RuntimeEvent>) {
         let is_active = self
             .active
@@ -266,13 +270,13 @@ impl Talk {
             };
             let input = self.waiting.remove(at);
             if self.active.is_some() {
-                // It ended without a word: its last input was taken along by the end itself.
+                // The answer before ended without a fact of its own: this run took up its last input.
                 self.finish("end_turn", out);
             }
             self.start(input, out);
         }
         self.waiting.retain(|input| input.mode == InputMode::Queue);
-        // The model is asked when no call is open any more; calls of a stream that broke off are never answered.
+        // The model is called only when no call is open; calls of a stream that broke off are never answered.
         if let Some(active) = &mut self.active {
             active.begin_stream();
             active.model_call = action.cloned();
@@ -303,7 +307,8 @@ impl Talk {
                     self.finish(reason, out);
                 }
             }
-            // An error that names no run is the session's. One of the model call that is being stopped is not what ends it.
+            // An error that names no run concerns the session. An error of a model call that is being stopped
+            // does not end the answer.
             E::ErrorOccurred(error) if fact.run_id.is_some() && !active.was_stopped_before(fact) => {
                 self.finish(error.code.clone(), out);
             }
@@ -321,13 +326,13 @@ impl Talk {
         }
     }
 
-    /// Ends what is being answered, for this reason.
+    /// Ends the answer in progress, for this reason.
     fn finish(&mut self, reason: impl Into<String>, out: &mut Vec<RuntimeEvent>) {
         let reason = reason.into();
         self.end(ConversationEnd { reason }, out);
     }
 
-    /// Ends what is being answered, and says how.
+    /// Ends the answer in progress with this event.
     fn end(&mut self, end: impl Into<RuntimeEvent>, out: &mut Vec<RuntimeEvent>) {
         self.active = None;
         out.push(end.into());
@@ -343,15 +348,15 @@ impl ActiveInput {
         self.stopping = true;
     }
 
-    /// Says, once for each stream, that words have come.
+    /// Reports, once for each stream, that text has arrived.
     fn respond(&mut self, out: &mut Vec<RuntimeEvent>) {
         if !std::mem::replace(&mut self.responding, true) {
             out.push(ConversationResponding {}.into());
         }
     }
 
-    /// Returns whether an error only says that the model call has ended that was to be stopped anyway. Then
-    /// `interrupted` follows, and that is the end.
+    /// Returns whether an error only reports the end of a model call that was being stopped. Then
+    /// `interrupted` follows and ends the answer.
     fn was_stopped_before(&self, error: &Envelope<EnvironmentEvent>) -> bool {
         self.stopping && error.cause.is_some() && error.cause == self.model_call
     }
@@ -371,7 +376,8 @@ impl ActiveInput {
         self.calls.is_empty() && !self.stopping
     }
 
-    /// Takes the result of a call. Whether it was the last one that was open, and a tool that ends the run succeeded.
+    /// Takes the result of a call. Returns whether no call is open any more and a tool that ends the run has
+    /// succeeded.
     fn settles_with(&mut self, result: &ToolResult) -> bool {
         let Some(quits) = self.calls.remove(&result.tool_call_id) else {
             return false;
@@ -381,8 +387,8 @@ impl ActiveInput {
     }
 }
 
-/// The reason of a stop that is the last one of an answer; `None` if more follows: another attempt, the rest of a long
-/// turn, or the fact that says why it was stopped.
+/// The reason of a final stop of an answer; `None` if more follows: another attempt, the rest of a long turn,
+/// or the fact that gives the reason.
 fn last_word(stop_reason: StopReason) -> Option<&'static str> {
     match stop_reason {
         StopReason::PauseTurn | StopReason::Broken | StopReason::Interrupted | StopReason::ContextWindow => {
@@ -407,7 +413,7 @@ mod tests {
     use super::super::testing::*;
     use super::*;
 
-    /// A row: the run that the fact names, the fact, and what it means. An input in row N opens run N.
+    /// A row: the run that the fact names, the fact, and its events. An input in row N opens run N.
     type Row = (Option<u64>, EnvironmentEvent, Vec<RuntimeEvent>);
 
     fn check(table: Vec<Row>) {

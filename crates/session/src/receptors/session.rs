@@ -18,7 +18,7 @@ use super::Receptor;
 /// | `session_forked` | `session_forked`, in the log of the copy |
 /// | `session_closed` | `session_deleted` |
 ///
-/// It remembers nothing.
+/// It has no memory.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SessionReceptor {}
 
@@ -84,8 +84,8 @@ fn by(person: Option<&OwnerId>, change: SessionChange) -> RuntimeEvent {
     .into()
 }
 
-/// The part of the configuration that a change touches, by its field's name. Names are part of the protocol:
-/// front ends ask for the state again if one of them concerns what they show. What decides about calls is one
+/// The name of the configuration field that a change touches. Names are part of the protocol: front ends
+/// request the state again if a field concerns what they show. Everything that decides about calls has one
 /// name, `rules`, whoever set it.
 fn part_of(change: &ConfigChange) -> &'static str {
     match change {
