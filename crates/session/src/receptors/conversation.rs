@@ -1,7 +1,6 @@
 //! ConversationReceptor: the progress of the conversation with each agent: an input waits, is taken up,
-//! thought about, answered, stopped. It knows about the agent's own machine only what is in the log. If the
-//! two could diverge, the log decides: a model call in the run of an input takes that input up, and facts of
-//! other runs are ignored.
+//! thought about, answered, stopped. It knows the agent's own machine only from the log: a model call in the
+//! run of an input takes that input up, and facts of other runs are ignored.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,9 +15,9 @@ use super::Receptor;
 
 /// Emits `conversation_queued`, `_revised`, `_start`, `_thinking`, `_responding`, `_end`, `_interrupted`.
 ///
-/// For each input: `queued` if it has to wait, `start` when it is taken up, then `thinking` for each model
-/// call and `responding` for the first words of each answer, and one `end` or `interrupted`. Between two
-/// `start` of an agent there is exactly one of these two.
+/// For each input: `queued` if it waits, `start` when it is taken up, `thinking` for each model call,
+/// `responding` for the first text of each answer, and one `end` or `interrupted` before the agent's next
+/// `start`.
 ///
 /// | mode of an input while another is answered | what becomes of it |
 /// | --- | --- |
@@ -128,8 +127,7 @@ impl Talk {
         self.names_interrupters = version >= since::INPUTS_NAME_WHO_INTERRUPTS;
     }
 
-    /// Takes a fact that is not an input: a change of tools, a model call, or a fact about the answer in
-    /// progress.
+    /// Takes a fact that is not an input: a change of tools, a model call, or part of the answer in progress.
     fn on_fact(&mut self, fact: &Envelope<EnvironmentEvent>, out: &mut Vec<RuntimeEvent>) {
         match (&fact.event, &fact.run_id) {
             (EnvironmentEvent::ConfigChanged(changed), _) => match &changed.change {
@@ -256,9 +254,8 @@ impl Talk {
         out.push(ConversationStart { message_id }.into());
     }
 
-    /// A model call takes up the input that its run answers, and all inputs that are to join it. A call for a
-    /// run without a known input, such as one that an agent opened for a result from the background, takes
-    /// nothing up.
+    /// A model call takes up the input that its run answers, and all inputs that are to join it. A run
+    /// without a known input, such as one for a result from the background, takes nothing up.
     fn ask_model(&mut self, run_id: &RunId, action: Option<&ActionId>, out: &mut Vec<RuntimeEvent>) {
         let is_active = self
             .active
@@ -270,7 +267,7 @@ impl Talk {
             };
             let input = self.waiting.remove(at);
             if self.active.is_some() {
-                // The answer before ended without a fact of its own: this run took up its last input.
+                // The answer in progress ended without a fact of its own.
                 self.finish("end_turn", out);
             }
             self.start(input, out);
@@ -307,8 +304,8 @@ impl Talk {
                     self.finish(reason, out);
                 }
             }
-            // An error that names no run concerns the session. An error of a model call that is being stopped
-            // does not end the answer.
+            // An error without a run concerns the session. One of a model call that is being stopped ends
+            // nothing.
             E::ErrorOccurred(error) if fact.run_id.is_some() && !active.was_stopped_before(fact) => {
                 self.finish(error.code.clone(), out);
             }
@@ -376,7 +373,7 @@ impl ActiveInput {
         self.calls.is_empty() && !self.stopping
     }
 
-    /// Takes the result of a call. Returns whether no call is open any more and a tool that ends the run has
+    /// Takes a call's result. Returns whether no call is open any more and a tool that ends the run
     /// succeeded.
     fn settles_with(&mut self, result: &ToolResult) -> bool {
         let Some(quits) = self.calls.remove(&result.tool_call_id) else {
