@@ -16,17 +16,16 @@ use super::Receptor;
 /// Emits `conversation_queued`, `_revised`, `_start`, `_thinking`, `_responding`, `_end`, `_interrupted`.
 ///
 /// For each input: `queued` if it waits, `start` when it is taken up, `thinking` for each model call,
-/// `responding` for the first text of each answer, and one `end` or `interrupted` before the agent's next
-/// `start`.
+/// `responding` for the first text of each answer, and one `end` or `interrupted` before the next `start`.
 ///
-/// | mode of an input while another is answered | what becomes of it |
+/// | mode of an input while another is answered | effect |
 /// | --- | --- |
-/// | `queue` | waits; `queued` tells its place, from 1, among those that wait so |
-/// | `steer` | joins with the next model call, without an event of its own |
-/// | `interrupt` | what is in progress is stopped, and it begins when that has ended |
+/// | `queue` | waits; `queued` has its place among the inputs with this mode, from 1 |
+/// | `steer` | joins with the next model call, without a separate event |
+/// | `interrupt` | stops the answer in progress, and begins when that has ended |
 ///
-/// The agent derives the same for itself (`crates/agent/src/run_lifecycle/inputs.rs`). The two are separate
-/// on purpose: this one works without agents, as in a reader of facts.
+/// The agent derives the same for itself (`crates/agent/src/run_lifecycle/inputs.rs`); this one works without
+/// it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConversationReceptor {
     agents: BTreeMap<AgentStateId, Talk>,
@@ -254,8 +253,8 @@ impl Talk {
         out.push(ConversationStart { message_id }.into());
     }
 
-    /// A model call takes up the input that its run answers, and all inputs that are to join it. A run
-    /// without a known input, such as one for a result from the background, takes nothing up.
+    /// A model call takes up the input that its run answers, and all that are to join it. Without a known
+    /// input, as in a run for a result from the background, it takes nothing up.
     fn ask_model(&mut self, run_id: &RunId, action: Option<&ActionId>, out: &mut Vec<RuntimeEvent>) {
         let is_active = self
             .active
@@ -304,7 +303,7 @@ impl Talk {
                     self.finish(reason, out);
                 }
             }
-            // An error without a run concerns the session. One of a model call that is being stopped ends
+            // An error without a run concerns the session; one of a model call that is being stopped ends
             // nothing.
             E::ErrorOccurred(error) if fact.run_id.is_some() && !active.was_stopped_before(fact) => {
                 self.finish(error.code.clone(), out);
@@ -384,8 +383,8 @@ impl ActiveInput {
     }
 }
 
-/// The reason of a final stop of an answer; `None` if more follows: another attempt, the rest of a long turn,
-/// or the fact that gives the reason.
+/// The reason of a final stop; `None` if more follows: an attempt, the rest of a turn, or a fact with the
+/// reason.
 fn last_word(stop_reason: StopReason) -> Option<&'static str> {
     match stop_reason {
         StopReason::PauseTurn | StopReason::Broken | StopReason::Interrupted | StopReason::ContextWindow => {
