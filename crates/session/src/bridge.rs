@@ -6,7 +6,7 @@
 //! receptors have processed the same fact. Both functions are pure and stateless: an output always has the
 //! same meaning.
 //!
-//! | an agent says | RuntimeEvents, in this order | read model |
+//! | an agent's output | RuntimeEvents, in this order | read model |
 //! | --- | --- | --- |
 //! | `RunStarted` | `run_started` | – |
 //! | `RunStatus` | `run_status` | the session's status, of the root agent alone |
@@ -15,11 +15,11 @@
 //! | `Context` | `context_changed` | – |
 //! | `Closed` | `closed` | – |
 //! | `Spent` | – (the run's sum is in `turn_response`) | one row of the usage ledger |
-//! | `InputQueued`, `ToolStarted`, `ToolEnded` | – (the receptors say so, from the facts) | – |
+//! | `InputQueued`, `ToolStarted`, `ToolEnded` | – (the receptors emit them, from the facts) | – |
 //! | a message of a person or a tool | `user_message`, `tool_result_message` | the message, for search |
-//! | an answer | a `chunk` for each text and thought, `assistant_message`, `tool_call_message` where it has calls | the same |
+//! | an answer | a `chunk` for each text and thought, `assistant_message`, `tool_call_message` if it has calls | the same |
 //! | a turn begins, ends | `turn_request`, `turn_response` | – |
-//! | the Stream layer | – but `chunk` for what a tool emits | – |
+//! | the Stream layer | only `chunk`, for output that a tool emits | – |
 //!
 //! Each event has one emitter (invariant 4): `–` means that a receptor emits the event, or that it stays
 //! internal.

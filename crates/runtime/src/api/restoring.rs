@@ -47,7 +47,7 @@ pub enum Doubt {
         /// The event that found it changed.
         seq: u64,
     },
-    /// The session does not tell what it left.
+    /// The session does not record the file's last state.
     NotKnown,
     /// The file is outside the workspace.
     Outside,
@@ -59,7 +59,7 @@ pub enum Doubt {
 pub struct PlannedFile {
     /// The path of the file: absolute, without links.
     pub path: String,
-    /// The path relative to the workspace where it lies inside, else as `path`.
+    /// The path relative to the workspace if it is inside, otherwise as `path`.
     pub shown: String,
     /// The effect on it.
     pub happens: WhatHappens,
@@ -76,7 +76,7 @@ pub struct PlannedFile {
     pub added: usize,
     /// Lines that would go.
     pub removed: usize,
-    /// The change as a unified diff from the present text, empty for what is not text.
+    /// The change as a unified diff from the present text; empty for binary files.
     pub diff: String,
 }
 

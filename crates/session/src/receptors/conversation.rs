@@ -24,8 +24,7 @@ use super::Receptor;
 /// | `steer` | joins with the next model call, without a separate event |
 /// | `interrupt` | stops the answer in progress, and begins when that has ended |
 ///
-/// The agent derives the same for itself (`crates/agent/src/run_lifecycle/inputs.rs`); this one works without
-/// it.
+/// The agent derives the same (`crates/agent/src/run_lifecycle/inputs.rs`); this receptor works without it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConversationReceptor {
     agents: BTreeMap<AgentStateId, Talk>,
@@ -303,8 +302,7 @@ impl Talk {
                     self.finish(reason, out);
                 }
             }
-            // An error without a run concerns the session; one of a model call that is being stopped ends
-            // nothing.
+            // An error without a run concerns the session; one of a call that is being stopped ends nothing.
             E::ErrorOccurred(error) if fact.run_id.is_some() && !active.was_stopped_before(fact) => {
                 self.finish(error.code.clone(), out);
             }
@@ -372,8 +370,7 @@ impl ActiveInput {
         self.calls.is_empty() && !self.stopping
     }
 
-    /// Takes a call's result. Returns whether no call is open any more and a tool that ends the run
-    /// succeeded.
+    /// Takes a call's result. Returns whether none is open any more and a tool that ends the run succeeded.
     fn settles_with(&mut self, result: &ToolResult) -> bool {
         let Some(quits) = self.calls.remove(&result.tool_call_id) else {
             return false;
@@ -383,8 +380,7 @@ impl ActiveInput {
     }
 }
 
-/// The reason of a final stop; `None` if more follows: an attempt, the rest of a turn, or a fact with the
-/// reason.
+/// The reason of a final stop; `None` if more follows: an attempt, the rest of a turn, or another fact.
 fn last_word(stop_reason: StopReason) -> Option<&'static str> {
     match stop_reason {
         StopReason::PauseTurn | StopReason::Broken | StopReason::Interrupted | StopReason::ContextWindow => {

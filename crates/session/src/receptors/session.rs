@@ -12,8 +12,8 @@ use super::Receptor;
 /// | fact | event |
 /// | --- | --- |
 /// | `session_opened` | `session_created`, with the model and the workspace |
-/// | `writer_attached` of an epoch above 1 | `session_resumed`, with what the program before had left running |
-/// | `session_titled`, `wheel_changed`, `access_changed`, `context_condensed` | `session_updated`, with what changed |
+/// | `writer_attached` of an epoch above 1 | `session_resumed`, with the commands that the program before left running |
+/// | `session_titled`, `wheel_changed`, `access_changed`, `context_condensed` | `session_updated`, with the change |
 /// | `config_changed` | `session_updated`, with the name of the field alone: the whole configuration is in `SessionState` |
 /// | `session_forked` | `session_forked`, in the log of the copy |
 /// | `session_closed` | `session_deleted` |

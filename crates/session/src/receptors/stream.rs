@@ -27,8 +27,8 @@ use super::Receptor;
 /// | `model_fell_back` | `fallback_answers` if a message is open |
 /// | `stream_end` | `message_stop`, with the last usage that was reported |
 /// | `tool_result` | `tool_result`, for the first answer of a call that was asked for |
-/// | `interrupted` | `message_stop` where one is open, then `interrupted` |
-/// | `error` | `message_stop` (`broken`) where one is open |
+/// | `interrupted` | `message_stop` if one is open, then `interrupted` |
+/// | `error` | `message_stop` (`broken`) if one is open |
 ///
 /// Between two `message_start` of an agent there is exactly one `message_stop`. Facts without an agent have
 /// no meaning here.
