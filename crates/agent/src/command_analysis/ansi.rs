@@ -1,7 +1,7 @@
 //! Words in `$'…'`, which have escapes as in C.
 //!
-//! The lexer reads them because they spell commands: `$'\x72m'` is `rm`, and `$'\162m'` is too. This is a
-//! part of the lexer in a file of its own.
+//! The lexer reads them because they can spell commands: `$'\x72m'` is `rm`, and `$'\162m'` is too. This is a
+//! part of the lexer in a separate file.
 
 use super::lex::Lexer;
 
@@ -27,8 +27,9 @@ impl Lexer<'_> {
     }
 
     /// Returns the character that an escape stands for: up to two hexadecimal digits after `x`, four after
-    /// `u`, eight after `U`, or three octal digits. Any other character stands for itself. `None` if the
-    /// digits make no character.
+    /// `u`, eight after `U`, or three octal digits.
+    ///
+    /// Any other character stands for itself. `None` if the digits make no character.
     fn ansi_escape(&mut self) -> Option<char> {
         match self.next()? {
             'n' => Some('\n'),

@@ -5,7 +5,7 @@
 //! | delimiter | a line ends at | expanded |
 //! | --- | --- | --- |
 //! | `<<E` | a line end that has no backslash in front of it | `$`, backticks; `\\` before `$`, a backtick, itself |
-//! | `<<-E` | the same; tabulators in front count for nothing | the same |
+//! | `<<-E` | the same; leading tabs are ignored | the same |
 //! | `<<'E'` | each line end | nothing |
 
 use super::expand::{BRACE, BRACE_END, COMMA, STAR};
@@ -65,7 +65,7 @@ impl Lexer<'_> {
             let (body, rest, certain) = document.take(self.rest);
             self.rest = rest;
             self.lexed.unclosed |= !certain;
-            // Substitutions run in it, whichever command reads it.
+            // Substitutions run in it, regardless of the command that reads it.
             let mut inside = Lexer::of(&body, self.nests);
             inside.document();
             let within = inside.lexed.inner.into_iter().map(|inner| InnerText {
@@ -104,7 +104,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// Notes the substitutions in a text whose single quotes may protect nothing.
+    /// Notes the substitutions in a text in which single quotes may not protect them.
     pub(super) fn note_unprotected(&mut self, text: &str) {
         if text.contains('\'') && (text.contains("$(") || text.contains('`')) {
             self.note_inner(text.replace('\'', " "), InnerKind::Command);

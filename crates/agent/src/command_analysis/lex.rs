@@ -25,7 +25,7 @@ pub(crate) struct Lexed {
     pub(crate) input: Vec<String>,
     /// The commands that read the output of the one before, by their position.
     pub(crate) piped: Vec<usize>,
-    /// The commands whose input is redirected, by their position.
+    /// The positions of the commands whose input is redirected.
     pub(crate) reads: Vec<usize>,
     /// The opening parentheses, by the position of the next command.
     pub(crate) opened: Vec<usize>,
@@ -50,12 +50,12 @@ pub(crate) fn lex(line: &str, nests: bool) -> Lexed {
     lexer.lexed
 }
 
-/// The rest of the line, and the words and commands so far.
+/// The rest of the line, and the words and commands that were read.
 pub(super) struct Lexer<'a> {
     pub(super) rest: &'a str,
     pub(super) word: Option<Word>,
     pub(super) command: Vec<Word>,
-    /// The meaning of the next word if it stands behind a redirection.
+    /// The meaning of the next word if it follows a redirection.
     redirects: Option<Redirects>,
     /// The here-documents that begin on the next line.
     pub(super) documents: Vec<HereDocument>,
@@ -146,7 +146,7 @@ impl Lexer<'_> {
         self.rest = &self.rest[end..];
     }
 
-    /// Takes what `<` or `>` begins: a process substitution or a redirection.
+    /// Reads a process substitution or a redirection after `<` or `>`.
     fn angle_bracket(&mut self, bracket: char) {
         if let Some(inside) = self.rest.strip_prefix('(') {
             self.rest = inside;
@@ -222,7 +222,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// Takes the text after a single quote: everything up to the next one stands for itself.
+    /// Reads the text after a single quote: everything up to the next one is literal.
     fn single_quoted(&mut self) {
         let quoted = self.until('\'');
         self.word().push_str(&quoted);
@@ -267,8 +267,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// Handles a `$`. `quoted`: whether it stands within double quotes, where `$'…'` and `$"…"` are not
-    /// quotes.
+    /// Handles a `$`. `quoted`: whether it is within double quotes, where `$'…'` and `$"…"` are not quotes.
     pub(super) fn dollar(&mut self, quoted: bool) {
         match self.rest.chars().next() {
             Some('(') => {

@@ -14,7 +14,7 @@ use super::working_directory::{ANYWHERE, MOST_FOLDERS, working_folders};
 use super::wrapper_commands::{Runs, basename, is_assignment, is_shell, is_wrapper, runs};
 use crate::pattern::{is_within, normalize};
 
-/// Maximum number of names of one line to check. With more of them, some are not known.
+/// Maximum number of names of one line to check. A line with more of them counts as having unknown names.
 const MOST_NAMES: usize = 2000;
 /// Maximum length of a text that is checked; the rest of a longer text is not.
 const LONGEST_TEXT: usize = 100_000;
@@ -82,7 +82,7 @@ impl CommandAnalysis {
         }
     }
 
-    /// Notes a path that is known to the letter, as it is written and below the folder of an earlier `cd`.
+    /// Notes a literal path, as it is written and below the folder of an earlier `cd`.
     fn note_path(&mut self, path: &str) {
         self.paths.push(path.to_owned());
         // The shell puts its working directory in place of `~+`.
@@ -214,7 +214,7 @@ impl CommandAnalysis {
             self.folders = vec![before.map_or_else(|| to.clone(), below)];
             return;
         }
-        // The command may not run: `cd /etc || cd /tmp`, `(cd /tmp)`. So the earlier folders stay.
+        // The command may not run: `cd /etc || cd /tmp`, `(cd /tmp)`. So the earlier folders are kept.
         let mut more: Vec<String> = if is_relative(&to) {
             known.iter().chain(&self.command_folders).map(below).collect()
         } else {
@@ -285,7 +285,7 @@ impl CommandAnalysis {
         }
     }
 
-    /// Notes what a program may find in its words: code in another language, commands of its own.
+    /// Notes names that a program may find in its words: code in another language, its own commands.
     pub(super) fn note_words_of(&mut self, words: &[Word]) {
         let program = words.first().map(|word| basename(&word.text)).unwrap_or_default();
         if is_wrapper(program) || is_shell(program) {
