@@ -218,7 +218,7 @@ fn judge_by(
     asked(&subject, reason, made_by)
 }
 
-/// The reason for which a folder that the person made read-only refuses a call, and the way to change that.
+/// The reason why a folder that the person made read-only refuses a call, and the way to change that.
 const READ_ONLY: &str =
     "this folder is read only, so nothing is changed or run here; `agentx config trust` changes that";
 

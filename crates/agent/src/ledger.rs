@@ -40,7 +40,7 @@ pub enum CallStage {
     Answering {
         /// The action that brings the answer.
         action_id: ActionId,
-        /// The reason for which nothing is run: refused, denied, invalid, interrupted, or answered by the
+        /// The reason why nothing is run: refused, denied, invalid, interrupted, or answered by the
         /// machine itself.
         status: ToolStatus,
         /// The text of the answer, so that it can be repeated after a crash.

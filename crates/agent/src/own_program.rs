@@ -43,7 +43,7 @@ const PLAIN_OPTIONS: &[&str] = &["--help", "-h", "--json", "--quiet", "-q", "--n
 /// Commands that lead to a question if they occur in a text that another program may run.
 const RUNS: &[&str] = &["chat", "run", "serve", "sessions", "tools run", "identity export"];
 
-/// The reason for which a person is asked about a command line each time; `None` if it does not run this
+/// The reason why a person is asked about a command line each time; `None` if it does not run this
 /// program in such a way.
 pub(crate) fn ask_reason(line: &str, reading: &CommandAnalysis, version: u32) -> Option<&'static str> {
     before(line, reading).or_else(|| {

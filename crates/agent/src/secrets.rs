@@ -16,7 +16,7 @@ use crate::command_analysis::{PathOverlap, names_behind_stars, reaches, read};
 use crate::path_pattern::{ReadPath, below_home, glob_holds, glob_meets, may_lie_in};
 use crate::pattern::{fits, fits_path};
 
-/// The reason for which a file is guarded.
+/// The reason why a file is guarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Guarded {
     /// A file that may hold secrets.

@@ -18,7 +18,7 @@ use crate::sync::{Mutex, lock};
 #[error("the bus is closed")]
 pub struct Closed;
 
-/// The reason for which an event was not published.
+/// The reason why an event was not published.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PublishError {
     /// The bus is closed.
@@ -65,7 +65,7 @@ struct WaitingPublisher {
     waker: Waker,
 }
 
-/// The reason for which an event did not enter.
+/// The reason why an event did not enter.
 enum PublishRefused {
     Closed,
     /// A cursor of this log is full.

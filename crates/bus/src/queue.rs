@@ -101,7 +101,7 @@ impl<E> Clone for BusDelivery<E> {
     }
 }
 
-/// The reason for which a subscription has no more events. It comes after everything that was in the queue.
+/// The reason why a subscription has no more events. It comes after everything that was in the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SubscriptionEnd {
     /// The bus was closed, or its last handle was dropped.

@@ -110,7 +110,7 @@ impl fmt::Debug for ReactorTask {
     }
 }
 
-/// The reason for which a reactor could not start or continue.
+/// The reason why a reactor could not start or continue.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ReactorFailure(pub String);

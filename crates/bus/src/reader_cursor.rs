@@ -56,7 +56,7 @@ impl<E> ReaderCursor<E> {
         self.end.is_none()
     }
 
-    /// Returns the reason for which there is nothing more to take, if it ended.
+    /// Returns the reason why there is nothing more to take, if it ended.
     pub(crate) fn ended(&self) -> Option<SubscriptionEnd> {
         self.end.as_ref().map(|end| end.reason)
     }

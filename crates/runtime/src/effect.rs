@@ -65,7 +65,7 @@ pub trait Effector: Send + Sync {
     }
 }
 
-/// The result of a commit: the `seq` of the last event when it is in the log, or the reason for which it was
+/// The result of a commit: the `seq` of the last event when it is in the log, or the reason why it was
 /// refused.
 pub type CommitResult = Result<u64, String>;
 

@@ -49,7 +49,7 @@ impl fmt::Debug for OpenSessions {
     }
 }
 
-/// The reason for which a name is invalid for an [`Ingress`]: a name has 1 to 40 ASCII letters, digits, `-`
+/// The reason why a name is invalid for an [`Ingress`]: a name has 1 to 40 ASCII letters, digits, `-`
 /// and `_`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

@@ -107,7 +107,7 @@ pub fn refused_by_the_tool(
     refused_where_it_leads(config, tool, input, &place)
 }
 
-/// The reason for which a call would be asked about even with this rule; `None` if it would not, or there
+/// The reason why a call would be asked about even with this rule; `None` if it would not, or there
 /// is no such tool.
 pub fn still_asked(config: &AgentConfig, kept: &Rule, tool: &str, input: &Value) -> Option<String> {
     let tool = config.tools.iter().find(|spec| spec.name == tool)?;
@@ -117,7 +117,7 @@ pub fn still_asked(config: &AgentConfig, kept: &Rule, tool: &str, input: &Value)
     matches!(judgement.verdict, Verdict::Ask(_)).then_some(judgement.reason)
 }
 
-/// The reason for which a person is asked about every such call, and "always" keeps no rule for it. `None` if
+/// The reason why a person is asked about every such call, and "always" keeps no rule for it. `None` if
 /// rules decide, or if the tool is unknown.
 pub fn always_asked(config: &AgentConfig, tool: &str, input: &Value) -> Option<&'static str> {
     let tool = config.tools.iter().find(|spec| spec.name == tool)?;

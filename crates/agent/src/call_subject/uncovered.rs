@@ -25,7 +25,7 @@ const NOT_APART: &str =
 const ELSEWHERE: &str = "the line may go to a folder in which that rule does not hold";
 
 impl CallSubject<'_> {
-    /// The reason for which a person is asked about a call that no rule allows: the gap of the rule that
+    /// The reason why a person is asked about a call that no rule allows: the gap of the rule that
     /// comes nearest, else the default. From version 7 of the rules on rules are looked at for this.
     pub(crate) fn not_allowed_reason(&self, rules: &[Rule], mode: ApprovalMode) -> String {
         let whose = match mode {

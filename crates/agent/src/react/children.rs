@@ -100,7 +100,7 @@ impl ReactAgent {
         })
     }
 
-    /// The reason for which no other agent may be made, if there is one, with advice.
+    /// The reason why no other agent may be made, if there is one, with advice.
     fn no_room(&self, step: &RunStep<'_>) -> Option<String> {
         let at_work = self.children.iter().filter(|child| child.ended.is_none()).count();
         if at_work >= MAX_AT_WORK {

@@ -98,7 +98,7 @@ fn judge_question(config: &AgentConfig, tool: &ToolSpec, input: &Value, form: &V
     }
 }
 
-/// The reason for which a person is asked, with the tool that wants the call.
+/// The reason why a person is asked, with the tool that wants the call.
 fn why_asked(question: &Question, asked: &InnerCallAsked) -> String {
     if asked.form.is_some() {
         return format!("{} asks", asked.by);

@@ -18,7 +18,7 @@ pub struct FileInQuestion {
     /// The content; absent if there is no file or the file is not shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// The reason for which it is not shown.
+    /// The reason why it is not shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub withheld: Option<String>,
 }

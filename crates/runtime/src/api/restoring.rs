@@ -28,7 +28,7 @@ pub enum WhatHappens {
     Changed,
 }
 
-/// The reason for which a person has to be asked about a file.
+/// The reason why a person has to be asked about a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -66,10 +66,10 @@ pub struct PlannedFile {
     /// The hash of its current content; absent if there is no file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen: Option<BlobId>,
-    /// The reason for which a person has to be asked.
+    /// The reason why a person has to be asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubt: Option<Doubt>,
-    /// The reason for which it cannot be put back.
+    /// The reason why it cannot be put back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocked: Option<String>,
     /// Lines that would come.

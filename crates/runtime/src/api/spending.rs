@@ -64,7 +64,7 @@ pub struct UsageRow {
     pub unpriced_models: BTreeSet<String>,
 }
 
-/// The reason for which a model call was paid for.
+/// The reason why a model call was paid for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SpendCause {

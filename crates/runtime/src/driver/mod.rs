@@ -193,7 +193,7 @@ struct ToolOfferStatus {
     stale: Option<Option<RunId>>,
 }
 
-/// The reason for which the loop woke up.
+/// The reason why the loop woke up.
 enum Wake {
     Inbound(FactBatch),
     Command(Option<SessionCommand>),

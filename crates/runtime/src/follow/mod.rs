@@ -74,7 +74,7 @@ pub enum PastEvents {
     Facts(Vec<Fact>),
 }
 
-/// The reason for which a session cannot be followed on.
+/// The reason why a session cannot be followed on.
 #[derive(Debug, thiserror::Error)]
 pub enum FollowError {
     /// The events cannot be read.

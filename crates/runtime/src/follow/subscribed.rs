@@ -56,7 +56,7 @@ pub struct SubscriptionSource {
     source: Arc<dyn StreamSource>,
     /// `None` before the first, and after a cut.
     subscription: Option<Subscription>,
-    /// The reason for which the last one was cut off.
+    /// The reason why the last one was cut off.
     cut_off: Option<String>,
     /// The place of the reader when the last one was made, if that was after a cut.
     resumed_at: Option<EventCursor>,

@@ -55,7 +55,7 @@ use hub::{StreamHub, StreamPump};
 use queue::StreamSlot;
 use reader::CatchUp;
 
-/// The reason for which a stream ended.
+/// The reason why a stream ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StreamEnd {
     /// The agent is closed.
