@@ -46,7 +46,7 @@ pub struct TrialReport {
     pub calls: u64,
     /// The number of calls with a different decision.
     pub changed: u64,
-    /// The first of those.
+    /// The first changed calls.
     pub changes: Vec<ChangedCall>,
 }
 
@@ -99,7 +99,7 @@ impl RuleTrial {
             return;
         };
         if arguments::argument_error(tool, input).is_some() {
-            // It was answered before anybody decided about it.
+            // It was answered without a decision.
             return;
         }
         let was = judge(config, tool, input);

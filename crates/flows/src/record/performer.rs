@@ -9,7 +9,7 @@ use agentx_types::EffectOutcome;
 pub struct PerformedEffect {
     /// The outcome for the run.
     pub outcome: Outcome,
-    /// The metadata for the record alone: the cost, and changes of a file.
+    /// The metadata only for the record: the cost, and changes of a file.
     pub extras: StepMetadata,
 }
 

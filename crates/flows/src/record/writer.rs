@@ -17,7 +17,7 @@ enum RecordLine {
         done: oneshot::Sender<StartingStep>,
     },
     Ends(Box<RecordEnd>),
-    /// The run is over; what comes later is not written.
+    /// The run is over; later records are not written.
     Over,
 }
 

@@ -152,7 +152,7 @@ pub(crate) async fn begin(call: Arc<FileToolCall>, stream: Arc<AnswerStream>) ->
     if ends.await {
         Err(problem)
     } else {
-        // The session is gone: nothing is done any more.
+        // The session is gone: do nothing any more.
         std::future::pending().await
     }
 }

@@ -1,5 +1,5 @@
-//! The acts of people other than the owner of a session, besides messages. Each act is on record with the
-//! person; the words for them are in one place, so that every reader names the same acts.
+//! The acts of people other than the owner of a session, besides messages. Each act is recorded with the
+//! person; their descriptions are in one place, so that every reader names the same acts.
 
 use std::collections::HashMap;
 
