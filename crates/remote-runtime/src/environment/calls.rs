@@ -9,8 +9,8 @@ use std::collections::VecDeque;
 use agentx_types::wire::ApprovalWaiting;
 use tokio::sync::watch;
 
-/// The number of calls that are remembered: those who look later get these, and a call among them is not
-/// reported again.
+/// The number of calls that are remembered: later readers get these, and a call among them is not reported
+/// again.
 const KEPT: usize = 64;
 
 /// The reported calls.
@@ -22,7 +22,7 @@ pub(super) struct ReportedCalls {
 /// The latest calls, and how many there were.
 #[derive(Default)]
 struct ReportedCall {
-    /// The number of calls reported since this program connected; it tells a reader what it missed.
+    /// The number of calls reported since this program connected; it shows a reader how many it missed.
     count: u64,
     last: VecDeque<ApprovalWaiting>,
 }

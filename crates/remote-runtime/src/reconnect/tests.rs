@@ -118,7 +118,7 @@ fn live(machine: &mut ReconnectMachine, ms: u64) {
     machine.received(at(ms), notice(accepted("authenticate")));
 }
 
-/// A machine whose session comes from after 0.
+/// A machine with a session from the beginning.
 fn following() -> ReconnectMachine {
     let mut machine = ReconnectMachine::new(MachineSettings::default());
     machine.want(at(0), &session(), 0);
