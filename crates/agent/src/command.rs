@@ -40,8 +40,7 @@ pub struct CommandLine {
     pub certain: bool,
 }
 
-/// Takes a command line apart at `;`, `&`, `|`, line ends and the borders of substitutions, outside of
-/// quotes.
+/// Splits a command line at `;`, `&`, `|`, line ends and the borders of substitutions, outside of quotes.
 ///
 /// ```
 /// use agentx_agent::command::take_apart;

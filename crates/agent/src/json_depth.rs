@@ -73,7 +73,7 @@ struct Measure {
 }
 
 impl Measure {
-    /// Takes the next byte of JSON.
+    /// Reads the next byte of JSON.
     fn take(&mut self, byte: u8) {
         match (self.in_text, byte) {
             (true, _) if self.is_escaped => self.is_escaped = false,

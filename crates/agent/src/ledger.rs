@@ -186,7 +186,7 @@ impl ToolLedger {
         true
     }
 
-    /// Takes all calls out, when the round closes.
+    /// Removes and returns all calls, when the round closes.
     pub fn take(&mut self) -> Vec<LedgerEntry> {
         std::mem::take(&mut self.entries)
     }

@@ -164,7 +164,7 @@ impl Agent {
     }
 
     /// Replaces the rules of the session's server. Nothing follows in the same step: open questions stay
-    /// open, and are decided anew when the next writer takes over.
+    /// open, and are decided again when the next writer takes over.
     pub fn bind_by(&mut self, server: Option<&Arc<ServerRules>>) {
         match self {
             Self::React(agent) => agent.bind_by(server),
@@ -242,8 +242,8 @@ impl Agent {
         self.on_change_above(follows, fact, context)
     }
 
-    /// Takes an output that follows from `fact` of the agent `child` below: its spending, its answer, or the
-    /// end of its run. Of an agent that this one did not create, only the spending counts.
+    /// Handles an output that follows from `fact` of the agent `child` below: its spending, its answer, or
+    /// the end of its run. Of an agent that this one did not create, only the spending counts.
     pub fn on_child(
         &mut self,
         child: &AgentStateId,
@@ -257,7 +257,7 @@ impl Agent {
         })
     }
 
-    /// Takes a change from above as if it were one of the agent's own.
+    /// Applies a change from above as if it were one of the agent's own.
     fn on_change_above(
         &mut self,
         follows: Option<ConfigChange>,

@@ -159,12 +159,12 @@ fn expand_long_options<'c>(pattern: &str, command: &'c str) -> Cow<'c, str> {
     Cow::Owned(words.join(" ") + rest)
 }
 
-/// Takes a command apart into its words and the letters of its options. `-R` of `rm` counts as `-r`.
+/// Splits a command into its words and the letters of its options. `-R` of `rm` counts as `-r`.
 fn apart(command: &str, version: u32) -> ShortOptions<'_> {
     split_options(command, version, false)
 }
 
-/// Takes a command apart as [`apart`] does; with `all`, long options are taken apart, too.
+/// Splits a command as [`apart`] does; with `all`, long options are split, too.
 fn split_options(command: &str, version: u32, all: bool) -> ShortOptions<'_> {
     let shortest = if version >= since::SHORTENED_OPTIONS { 3 } else { 4 };
     let program = command.split([' ', ANYTHING]).next().unwrap_or_default();

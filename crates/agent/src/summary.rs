@@ -130,7 +130,8 @@ pub(crate) fn request(
     }
 }
 
-/// The task of the model: the part to condense, the maximum tokens of the summary, and a person's wish.
+/// The task of the model: the part to condense, the maximum tokens of the summary, and a person's
+/// instructions.
 fn task(part: &Part, length: u64, wish: Option<(&str, Option<&OwnerId>)>) -> String {
     let mut task = format!(
         "This is the transcript of events {} to {}. Condense it; at most {} words.",

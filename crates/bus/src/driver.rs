@@ -16,7 +16,7 @@ use crate::reactor_status::ReactorList;
 use crate::report::ReactorId;
 use crate::report::{ReactorChange, ReactorError, ReactorReport, Restarts};
 
-/// Takes reports; called from the task of the reactor that the report is about.
+/// Receives reports; called from the task of the reactor that the report is about.
 pub(crate) type Reporter = Arc<dyn Fn(ReactorReport) + Send + Sync>;
 
 pub(crate) struct ReactorDriver<B> {

@@ -121,7 +121,7 @@ impl<E> FilterGroup<E> {
             .find(|cursor| cursor.waits() && cursor.full_at() == Some(head))
     }
 
-    /// Takes in an event, for which there is room; returns how many deliveries that makes.
+    /// Adds an event, for which there is room; returns the number of its deliveries.
     pub(crate) fn enter(&mut self, event: Arc<E>, after: &mut DeferredWakeups<E>) -> usize {
         if self.history.head() == self.free_until {
             self.cut_off_overrun(after);
@@ -143,7 +143,7 @@ impl<E> FilterGroup<E> {
         self.open
     }
 
-    /// Takes the next events of a reader; `None` if there are none yet.
+    /// Returns the next events of a reader; `None` if there are none yet.
     pub(crate) fn take(
         &mut self,
         place: usize,

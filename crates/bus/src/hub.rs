@@ -122,12 +122,12 @@ impl<E> BusHub<E> {
             .sum()
     }
 
-    /// Takes the next events of a reader; `None` if there are none yet.
+    /// Returns the next events of a reader; `None` if there are none yet.
     pub(crate) fn try_take(&self, id: ReaderId) -> Result<Option<ReaderBatch<E>>, SubscriptionEnd> {
         self.change(|state, after| state.take(id, after))
     }
 
-    /// Takes the next events of a reader, which sleeps while there are none.
+    /// Returns the next events of a reader, which sleeps while there are none.
     pub(crate) fn poll_take(
         &self,
         id: ReaderId,

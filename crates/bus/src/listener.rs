@@ -9,7 +9,7 @@ use crate::reactor::{Reactor, ReactorFailure, ReactorTask};
 use crate::subscription::{BusSubscription, StopHandle};
 
 /// A reactor that calls a function for each delivery, one after the other. When it is stopped, it still
-/// handles the deliveries in its queue. It fails when it is cut off, so that a restart subscribes it anew.
+/// handles the deliveries in its queue. It fails when it is cut off, so that a restart subscribes it again.
 ///
 /// The function gets the bus on which the listener was started, for publishing. It must not wait there for an
 /// event that its own filter wants if its queue has [`OverflowPolicy::Wait`](crate::OverflowPolicy::Wait).

@@ -91,7 +91,7 @@ impl<B: Clone + Send + Sync + 'static> Reactors<B> {
     /// # Errors
     ///
     /// Returns [`ReactorFailure`] if the reactor could not start, or panicked. It is then not in the set,
-    /// whatever its policy is.
+    /// independent of its restart policy.
     pub async fn start(
         &mut self,
         reactor: impl Reactor<B>,
@@ -105,7 +105,7 @@ impl<B: Clone + Send + Sync + 'static> Reactors<B> {
     /// # Errors
     ///
     /// Returns [`ReactorFailure`] if the reactor could not start, or panicked. It is then not in the set,
-    /// whatever its policy is.
+    /// independent of its restart policy.
     pub async fn start_on(
         &mut self,
         bus: B,

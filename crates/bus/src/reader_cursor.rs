@@ -99,7 +99,7 @@ impl<E> ReaderCursor<E> {
         }
     }
 
-    /// Takes the next gap or events; nothing if the reader has had everything that is sealed.
+    /// Returns the next gap or events; nothing if the reader has read every sealed chunk.
     pub(crate) fn take(
         &mut self,
         history: &mut EventBuffer<E>,

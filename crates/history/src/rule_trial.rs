@@ -72,7 +72,7 @@ impl RuleTrial {
         }
     }
 
-    /// Takes the next fact.
+    /// Applies the next fact.
     pub fn take(&mut self, fact: &Envelope<EnvironmentEvent>) {
         match &fact.event {
             EnvironmentEvent::ToolCall(call) => {
@@ -132,7 +132,7 @@ impl RuleTrial {
     }
 }
 
-/// Puts a rule on trial in one session of a runtime.
+/// Tries a rule in one session of a runtime.
 ///
 /// # Errors
 /// Returns an error if the session cannot be read.

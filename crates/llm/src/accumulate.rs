@@ -49,7 +49,7 @@ struct AnswerStart {
 }
 
 impl AnswerRecorder {
-    /// Takes the next event of the stream.
+    /// Applies the next event of the stream.
     pub fn push(&mut self, event: &EnvironmentEvent) {
         match event {
             EnvironmentEvent::StreamStart(start) => {

@@ -121,7 +121,7 @@ impl SseDecoder {
         self.retry_ms
     }
 
-    /// Takes the next bytes, and calls `on_event` with each event that they complete.
+    /// Reads the next bytes, and calls `on_event` with each event that they complete.
     ///
     /// # Errors
     /// Returns an error if a limit is exceeded, and the first error of `on_event`. The decoder must not be

@@ -90,7 +90,7 @@ impl Decoding {
         Ok(false)
     }
 
-    /// Takes the decoded value.
+    /// Returns the decoded value.
     pub(crate) fn take(&mut self) -> FlatValue {
         std::mem::take(&mut self.flat)
     }

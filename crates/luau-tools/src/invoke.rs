@@ -262,7 +262,7 @@ struct Arrivals {
 }
 
 impl Arrivals {
-    /// Notes that an effect is done, and notifies its waiters.
+    /// Records that an effect is done, and notifies its waiters.
     fn arrived(&mut self, step: u64) {
         let place = self.places.len();
         self.places.insert(step, place);

@@ -56,7 +56,7 @@ impl LongWork {
         self.begin(PieceWork::Encoding(Encoding::of(flat)))
     }
 
-    /// Takes the place of the work that there was.
+    /// Replaces the former work.
     fn begin(&self, work: PieceWork) -> u64 {
         let number = self.last.get() + 1;
         self.last.set(number);

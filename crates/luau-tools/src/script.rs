@@ -31,7 +31,7 @@ pub struct Script {
     _forgets: Arc<Forgets>,
 }
 
-/// Tells the lanes when the last clone of a script is gone, so that no VM keeps it loaded.
+/// Notifies the lanes when the last clone of a script is gone, so that no VM keeps it loaded.
 struct Forgets {
     script: u64,
     owner: Owner,

@@ -194,7 +194,7 @@ impl<'l> SpinWaiter<'l> {
         if !self.looks {
             return SpinOutcome::Over;
         }
-        // Woken waiters have continued by now, but the runs that they began have not.
+        // Woken waiters have already continued, but the runs that they began have not.
         if std::mem::take(&mut self.lets_by) && !heard() {
             return SpinOutcome::Again;
         }

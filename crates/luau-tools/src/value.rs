@@ -40,7 +40,7 @@ struct ToLuau<'a> {
 }
 
 impl ToLuau<'_> {
-    /// Puts the part that was read, and its contents, into the slot.
+    /// Stores the part that was read, and its contents, in the slot.
     fn put(&self, part: FlatPart, slot: StackSlot<'_>) {
         match part {
             FlatPart::Null => slot.null(),
@@ -305,7 +305,7 @@ struct TablePositions {
 }
 
 impl TablePositions {
-    /// Notes a position.
+    /// Records a position.
     fn come_by(&mut self, place: i64) {
         self.count += 1;
         self.unsorted |= place != self.last.wrapping_add(1);

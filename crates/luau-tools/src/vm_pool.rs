@@ -2,9 +2,9 @@
 //! few that wait for an owner.
 //!
 //! A VM is taken for a run in this order: the one that was made ready for the script that ran last, one of
-//! the owner's with room, a spare one that no owner has had, a new one. A VM that had an owner is never given
-//! to another. When its last run ends it is kept for a while, cleaned, and dropped as the one that was idle
-//! longest.
+//! the owner's with room, a spare one that never had an owner, a new one. A VM that had an owner is never
+//! given to another. When its last run ends it is kept for a while, cleaned, and dropped as the one that was
+//! idle longest.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;

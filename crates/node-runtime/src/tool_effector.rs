@@ -34,7 +34,7 @@ impl ToolEffector {
         }
     }
 
-    /// Lets tools hear the other agents of their session by `events`.
+    /// Lets tools read the events of the other agents of their session from `events`.
     #[must_use]
     pub fn hearing(mut self, events: SystemEvents) -> Self {
         self.calls = self.calls.hearing(events);

@@ -90,7 +90,7 @@ impl RemoteRuntime {
         Ok(found)
     }
 
-    /// Lets the server take a session in.
+    /// Asks the server to import a session.
     pub(crate) async fn take_in(&self, export: SessionExport) -> Result<VerifyReport, RuntimeError> {
         let body = serde_json::to_value(&export)
             .map_err(|error| RuntimeError::Refused(format!("the session cannot be written down: {error}")))?;
@@ -114,7 +114,7 @@ impl RemoteRuntime {
         self.core().http.json(ask).await
     }
 
-    /// Lets the server free space that nothing refers to any more. Returns the number of bytes.
+    /// Asks the server to free space that nothing refers to any more. Returns the number of bytes.
     pub(crate) async fn give_back(&self) -> Result<u64, RuntimeError> {
         let freed: FreedSpace = self.core().http.json(Query::post(&["gc"], json!({}))).await?;
         Ok(freed.freed_bytes)

@@ -36,7 +36,7 @@ impl RemoteRuntime {
         self.core().http.json(ask).await
     }
 
-    /// Puts files back. It is not asked again if the answer is lost: its result is in the session's events.
+    /// Restores files. It is not asked again if the answer is lost: its result is in the session's events.
     pub(crate) async fn put_back(
         &self,
         session: SessionId,

@@ -226,7 +226,7 @@ fn tls_error<'a>(mut error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Err
     }
 }
 
-/// TLS 1.3 with a raw public key, for which there is no certificate. Each connection proves the key anew:
+/// TLS 1.3 with a raw public key, for which there is no certificate. Each connection proves the key again:
 /// none is resumed.
 fn keyed_config(memory: Arc<RememberedKey>) -> Result<Arc<ClientConfig>, RuntimeError> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());

@@ -169,7 +169,7 @@ impl RemoteSession {
         self.core.ask(WheelFrame { session_id, wish }).await.0
     }
 
-    /// Lets the server record a fact about sharing. It records facts about restored files itself.
+    /// Asks the server to record a fact about sharing. It records facts about restored files itself.
     async fn put_on_record(&self, note: SharingFact) -> Result<u64, RuntimeError> {
         match note {
             SharingFact::Access(access) => {

@@ -206,7 +206,7 @@ impl ActionDispatcher {
         ended
     }
 
-    /// Tells every effector that this process gives a session back.
+    /// Notifies every effector that this process gives up a session.
     pub(crate) async fn session_closed(&self, session: &SessionId) {
         for effector in self.all() {
             effector.session_closed(session).await;

@@ -52,7 +52,7 @@ struct Folding {
 }
 
 impl Folding {
-    /// Takes the next fact: remembers the fold if it is time, and shares tools.
+    /// Applies the next fact: remembers the fold if it is time, and shares tools.
     fn take(&mut self, fact: &mut Envelope<EnvironmentEvent>) {
         if self.remembered.is_none() && fact.seq > self.kept.remember {
             self.remembered = Some(self.fold.clone());

@@ -28,7 +28,7 @@ impl OpenSessions {
         self.lock().insert(session.clone(), commands.downgrade());
     }
 
-    /// Takes a session out that has ended.
+    /// Removes a session that has ended.
     pub(crate) fn remove(&self, session: &SessionId) {
         self.lock().remove(session);
     }

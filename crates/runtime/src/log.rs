@@ -261,7 +261,7 @@ pub trait SessionLog: BlobStore {
     }
 
     /// Replaces this log's rows by those of another log for the same facts, up to the last fact here: all of
-    /// them or none. Facts that no row reaches are packed anew. Returns the last event whose row now comes
+    /// them or none. Facts that no row covers are packed again. Returns the last event whose row now comes
     /// from the other log; if nothing was replaced, because a fork that was made here depends on the present
     /// rows, that is the place where the rows begin. A log without rows returns an error.
     ///

@@ -36,7 +36,7 @@ impl Decisions {
 pub(crate) struct ConfigNow(Arc<Mutex<Option<Arc<AgentConfig>>>>);
 
 impl ConfigNow {
-    /// Tells the configuration of now.
+    /// Returns the current configuration.
     pub(crate) fn set(&self, config: &Arc<AgentConfig>) {
         *lock(&self.0) = Some(Arc::clone(config));
     }

@@ -147,7 +147,7 @@ impl SystemBus {
         Arc::new(BusModels(self.actions.clone()))
     }
 
-    /// Lets an environment send inputs to open sessions. They are recorded as inputs of `env_NAME`.
+    /// Allows an environment to send inputs to open sessions. They are recorded as inputs of `env_NAME`.
     ///
     /// # Errors
     /// Returns [`InvalidEnvironmentName`] if `name` is not 1 to 40 ASCII letters, digits, `-` and `_`.

@@ -47,7 +47,7 @@ pub struct ToolContext {
     pub workspace: PathBuf,
     /// Whether the call may touch files outside of it, also through symbolic links.
     pub outside_workspace: bool,
-    /// Takes output while the tool runs.
+    /// Receives output while the tool runs.
     pub output: ToolOutputSink,
     /// Records the steps of the call, and has its steps from before a crash.
     pub journal: Journal,
@@ -132,7 +132,7 @@ impl ToolContext {
     }
 }
 
-/// Takes output of a tool while it runs. Each piece becomes an event.
+/// Receives output of a tool while it runs. Each piece becomes an event.
 #[derive(Clone)]
 pub struct ToolOutputSink {
     events: Option<EventSink>,

@@ -46,7 +46,7 @@ impl ToolOffers {
         offered.attached.iter().map(|(_, spec)| spec.clone()).collect()
     }
 
-    /// Tells when they change from now on.
+    /// Reports their changes from now on.
     pub(crate) fn changes(&self) -> ToolChanges {
         ToolChanges(self.0.subscribe())
     }
@@ -56,7 +56,7 @@ impl ToolOffers {
         self.change(|attached| attached.push((responder, spec)));
     }
 
-    /// Takes the tools of a reactor off the offer.
+    /// Withdraws the tools of a reactor.
     pub(crate) fn remove(&self, responder: ResponderId) {
         self.change(|attached| attached.retain(|(id, _)| *id != responder));
     }
@@ -88,7 +88,7 @@ impl Default for ToolOffers {
     }
 }
 
-/// Tells when the tools that are offered change.
+/// Reports changes of the offered tools.
 #[derive(Debug)]
 pub(crate) struct ToolChanges(watch::Receiver<OfferedTools>);
 

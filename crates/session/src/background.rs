@@ -29,7 +29,7 @@ struct RunningJob {
 }
 
 impl BackgroundJobs {
-    /// Takes the next fact, with the calls in progress, each with the configuration of its agent. It is
+    /// Applies the next fact, with the calls in progress, each with the configuration of its agent. It is
     /// called before the agents take the fact, so that the call that the fact answers is still among them.
     pub(crate) fn note<'a>(
         &mut self,

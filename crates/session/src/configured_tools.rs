@@ -50,7 +50,7 @@ impl ConfiguredTools {
         &self.change
     }
 
-    /// Takes the next fact about the session's own agent, which has the tools `before`.
+    /// Applies the next fact about the session's own agent, which has the tools `before`.
     pub(crate) fn note(&mut self, fact: &Envelope<EnvironmentEvent>, before: &[ToolSpec]) {
         match &fact.event {
             EnvironmentEvent::SessionOpened(opened) => {

@@ -1,9 +1,9 @@
-//! The digest of the derived events, with which a replay is compared. It begins anew with each writer and
+//! The digest of the derived events, with which a replay is compared. It starts again with each writer and
 //! each fork, so that a session can be opened without deriving its frames again.
 //!
 //! The driver adds each fact with its derived events, and commits the value with each batch. A replay with
 //! another value at the same `seq` was derived by other code, or from another log: so recorded sessions keep
-//! the rules of agents from changing (`crates/history/tests/recorded.rs`). Why it begins anew is in decision
+//! the rules of agents from changing (`crates/history/tests/recorded.rs`). The reason for that is in decision
 //! 005 in `issues/`.
 
 use agentx_types::{ActionBody, Envelope, EnvironmentEvent};
@@ -26,7 +26,7 @@ impl DerivedDigest {
     ///
     /// The complete JSON of every event counts, and so does the order. Read models do not count: they follow
     /// from events and outputs, and each store has its own form of them. Add each fact once, in order; a
-    /// `writer_attached` or `session_forked` begins the digest anew with that fact.
+    /// `writer_attached` or `session_forked` starts the digest again with that fact.
     pub fn add(&mut self, fact: &Envelope<EnvironmentEvent>, derived: &Derived) {
         if matches!(
             fact.event,

@@ -141,7 +141,7 @@ impl SessionFold {
         }
     }
 
-    /// Takes the next fact only for the state, which changes as by [`apply`](Self::apply).
+    /// Applies the next fact only to the state, which changes as by [`apply`](Self::apply).
     pub fn advance(&mut self, fact: &Envelope<EnvironmentEvent>) {
         self.note(fact);
         self.receptors.note(fact);

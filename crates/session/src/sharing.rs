@@ -41,7 +41,7 @@ pub enum SharingFact {
 }
 
 impl Sharing {
-    /// Takes the next fact: the driver, the roles, and the people who have spoken.
+    /// Applies the next fact: the driver, the roles, and the people who have spoken.
     pub(crate) fn note(&mut self, event: &EnvironmentEvent) {
         match event {
             EnvironmentEvent::WheelChanged(wheel) => {
@@ -56,7 +56,7 @@ impl Sharing {
             }
             EnvironmentEvent::UserMessage(UserMessage { by, .. })
             | EnvironmentEvent::CommandRan(CommandRan { by, .. }) => self.spoke.extend(by.clone()),
-            // The model reads the note of a refusal, and a summary follows the wishes of the driver.
+            // The model reads the note of a refusal, and a summary follows the driver's instructions.
             EnvironmentEvent::Approval(answer) if answer.note.is_some() => {
                 self.spoke.extend(answer.by.clone());
             }

@@ -32,7 +32,7 @@ pub(crate) struct ToolFold {
 }
 
 impl ToolFold {
-    /// Takes note of a fact.
+    /// Applies a fact.
     pub(crate) fn note(&mut self, fact: &Envelope<EnvironmentEvent>) {
         match &fact.event {
             EnvironmentEvent::EffectStarted(started) => {

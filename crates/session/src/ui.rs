@@ -63,7 +63,7 @@ impl UiProjection {
         }
     }
 
-    /// Takes the next event of the view `runtime` and adds its UiEvents. All events of one fact go through
+    /// Reads the next event of the view `runtime` and adds its UiEvents. All events of one fact go through
     /// the same projection, in their order.
     pub fn project(&mut self, event: &Envelope<RuntimeEvent>, out: &mut Vec<Envelope<UiEvent>>) {
         if event.seq != self.seq {

@@ -298,7 +298,7 @@ fn damage(seq: u64, what: &str) -> read::Damage {
     }
 }
 
-/// Notes the blobs that an event names, and sees to it that its own payload is here.
+/// Records the blobs that an event names, and checks that its own payload is here.
 fn name_blobs(
     connection: &Connection,
     seq: u64,

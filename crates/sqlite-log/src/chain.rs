@@ -88,7 +88,7 @@ impl Chain {
         }
     }
 
-    /// Takes in the next row of the table if it is the one that has to follow.
+    /// Adds the next row of the table if it is the one that has to follow.
     pub(crate) fn row<'a>(&mut self, row: &'a Row<'_>) -> Result<GoodRow<'a>, ChainStop> {
         let damage = |what: &str| Damage {
             seq: self.last_seq + 1,
@@ -120,7 +120,7 @@ impl Chain {
         Ok(self.take(stored)?)
     }
 
-    /// Takes in a row if it is the one that has to follow.
+    /// Adds a row if it is the one that has to follow.
     pub(crate) fn take<'a>(&mut self, row: StoredRow<'a>) -> Result<GoodRow<'a>, Damage> {
         let expected = self.last_seq + 1;
         if row.first_seq != expected {

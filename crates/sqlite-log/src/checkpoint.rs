@@ -87,7 +87,7 @@ impl Checkpoints {
     pub(crate) fn after_commit(&mut self, connection: &Connection) {
         let pages = self.pages.load(Ordering::Relaxed);
         if pages < self.due {
-            // The write-ahead log began anew.
+            // The write-ahead log started again from its beginning.
             self.due = self.due.min(pages + PAGES).max(PAGES);
             return;
         }

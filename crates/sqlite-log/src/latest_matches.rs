@@ -115,7 +115,7 @@ impl LatestMessages {
         })
     }
 
-    /// Takes the next messages in. Returns how many.
+    /// Adds the next messages. Returns their number.
     fn take(&mut self, connection: &Connection, rows: &mut Rows<'_>) -> Result<usize, Fault> {
         let before = self.messages.len();
         let mut insert = self

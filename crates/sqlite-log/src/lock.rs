@@ -50,7 +50,7 @@ pub(crate) enum LockAttempt {
 }
 
 impl Locks {
-    /// Takes the lock of a session if nobody has it.
+    /// Takes the lock of a session if it is free.
     pub(crate) fn take(&self, session: &SessionId) -> Result<LockAttempt, Fault> {
         let name = file_name(session);
         match self {

@@ -88,7 +88,7 @@ impl Lending<'_> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Lends the first of `seqs`, and what is joined to it. Returns the last that was lent.
+    /// Lends the first of `seqs`, and the ones joined to it. Returns the last lent one.
     fn lend(
         &mut self,
         seqs: RangeInclusive<u64>,

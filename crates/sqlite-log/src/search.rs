@@ -26,7 +26,7 @@ const MORE_FOR_COPIES: usize = 4;
 /// The number of characters that are shown on each side of a hit.
 const AROUND: usize = 60;
 
-/// Puts the words of a message into the index.
+/// Adds the words of a message to the index.
 pub(crate) fn index(connection: &Connection, message: i64, text: &str) -> Result<(), Fault> {
     connection
         .prepare_cached("DELETE FROM words WHERE rowid = ?1")?

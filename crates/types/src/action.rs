@@ -148,7 +148,7 @@ impl TakenIds {
         }
     }
 
-    /// Takes note of the id that an event gives.
+    /// Records the id that an event gives.
     pub fn note(&mut self, event: &EnvironmentEvent) {
         match event {
             EnvironmentEvent::StreamStart(start) => self.messages.insert(start.message_id.clone()),
@@ -158,7 +158,7 @@ impl TakenIds {
         };
     }
 
-    /// Takes all that `other` has.
+    /// Adds everything that `other` has.
     pub fn append(&mut self, other: &Self) {
         self.calls.extend(other.calls.sorted().into_iter().cloned());
         self.messages.extend(other.messages.sorted().into_iter().cloned());

@@ -80,7 +80,7 @@ impl Assembler {
         }
     }
 
-    /// Takes the next event of the stream; events that are not part of a stream are ignored.
+    /// Applies the next event of the stream; events that are not part of a stream are ignored.
     pub fn feed(&mut self, event: &EnvironmentEvent) {
         if !self.is_open() && !matches!(event, EnvironmentEvent::StreamStart(_)) {
             return;
@@ -154,7 +154,7 @@ impl Assembler {
         }
     }
 
-    /// All that came, and begins anew with the model that is asked.
+    /// Returns everything that arrived, and starts again with an empty answer of the same model.
     fn take(&mut self) -> Self {
         let (asked, thinks) = (self.asked.take(), self.thinks.take());
         std::mem::replace(

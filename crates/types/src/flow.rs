@@ -227,7 +227,7 @@ impl RecordedEffects {
         self.steps.is_empty() && self.inner.is_empty()
     }
 
-    /// Takes note of a step that begins.
+    /// Records the start of a step.
     pub fn started(&mut self, started: &EffectStarted) {
         self.steps.entry(started.step).or_insert_with(|| RecordedEffect {
             kind: started.kind.clone(),
@@ -236,7 +236,7 @@ impl RecordedEffects {
         });
     }
 
-    /// Takes note of a step's end. The first end of a step is its end.
+    /// Records the end of a step. Only the first end of a step counts.
     pub fn ended(&mut self, ended: &EffectEnded) {
         let effect = self.steps.entry(ended.step).or_insert_with(|| RecordedEffect {
             kind: ended.kind.clone(),

@@ -6,7 +6,7 @@
 use super::lex::Lexer;
 
 impl Lexer<'_> {
-    /// Takes the rest of `$'…'` into the word and resolves its escapes. Without an end, the line is unclosed.
+    /// Adds the rest of `$'…'` to the word and resolves its escapes. Without an end, the line is unclosed.
     pub(super) fn ansi_quoted(&mut self) {
         self.word();
         loop {
@@ -53,7 +53,7 @@ impl Lexer<'_> {
         char::from_u32(u32::from_str_radix(self.digits(radix, most), radix).ok()?)
     }
 
-    /// Takes at most so many digits from the line.
+    /// Reads at most so many digits from the line.
     fn digits(&mut self, radix: u32, most: usize) -> &str {
         let count = self
             .rest

@@ -25,7 +25,7 @@ pub(super) struct HereDocument {
 }
 
 impl HereDocument {
-    /// Takes the document from a text. Returns its lines, the rest, and whether its end is certain.
+    /// Reads the document from a text. Returns its lines, the rest, and whether its end is certain.
     pub(super) fn take<'t>(&self, text: &'t str) -> (String, &'t str, bool) {
         let mut body = String::new();
         let mut rest = text;
@@ -59,7 +59,7 @@ impl HereDocument {
 }
 
 impl Lexer<'_> {
-    /// Takes the lines of here-documents, each up to the line that ends it.
+    /// Reads the lines of here-documents, each up to the line that ends it.
     pub(super) fn documents(&mut self) {
         for document in std::mem::take(&mut self.documents) {
             let (body, rest, certain) = document.take(self.rest);
@@ -96,15 +96,15 @@ impl Lexer<'_> {
         }
     }
 
-    /// Notes that arithmetic begins, in front of the rest of the line. Quotes protect nothing in arithmetic,
-    /// and its end is not certain, so the first time the rest is read once more without quotes.
+    /// Records that arithmetic begins, in front of the rest of the line. Quotes protect nothing in
+    /// arithmetic, and its end is not certain, so the first time the rest is read once more without quotes.
     pub(super) fn begin_arithmetic(&mut self) {
         if !std::mem::replace(&mut self.arithmetic, true) {
             self.note_unprotected(self.rest);
         }
     }
 
-    /// Notes the substitutions in a text in which single quotes may not protect them.
+    /// Records the substitutions in a text in which single quotes may not protect them.
     pub(super) fn note_unprotected(&mut self, text: &str) {
         if text.contains('\'') && (text.contains("$(") || text.contains('`')) {
             self.note_inner(text.replace('\'', " "), InnerKind::Command);
@@ -118,7 +118,7 @@ impl Lexer<'_> {
         word.ends_with(['@', '?', '*', '+', '!']) && word != "!"
     }
 
-    /// Takes the alternatives, behind their parenthesis. The sign before it belongs to them.
+    /// Reads the alternatives, behind their parenthesis. The sign before it belongs to them.
     pub(super) fn alternatives(&mut self) {
         let end = end_of_substitution(self.rest);
         self.lexed.unclosed |= end.is_none();

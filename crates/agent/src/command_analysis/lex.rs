@@ -10,7 +10,7 @@ use super::piped_input::{InnerKind, InnerText};
 use super::word::Word;
 use crate::command::BLANKS;
 
-/// A command line in words.
+/// A command line, split into words.
 #[derive(Debug, Default)]
 pub(crate) struct Lexed {
     /// The single commands, without redirections.
@@ -102,7 +102,7 @@ impl<'a> Lexer<'a> {
 }
 
 impl Lexer<'_> {
-    /// Takes the next character from the line.
+    /// Reads the next character of the line.
     pub(super) fn next(&mut self) -> Option<char> {
         let c = self.rest.chars().next()?;
         self.rest = &self.rest[c.len_utf8()..];
@@ -228,7 +228,7 @@ impl Lexer<'_> {
         self.word().push_str(&quoted);
     }
 
-    /// Takes the text before `end`, and skips `end` itself.
+    /// Reads the text before `end`, and skips `end` itself.
     fn until(&mut self, end: char) -> String {
         let (inside, rest) = match self.rest.split_once(end) {
             Some(parts) => parts,
@@ -241,7 +241,7 @@ impl Lexer<'_> {
         inside.to_owned()
     }
 
-    /// Takes the text after a double quote, in which `$`, backticks and some escapes keep their meaning.
+    /// Reads the text after a double quote, in which `$`, backticks and some escapes keep their meaning.
     fn double_quoted(&mut self) {
         self.word();
         loop {
@@ -311,7 +311,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// Takes the text between `${` and its `}`.
+    /// Reads the text between `${` and its `}`.
     fn parameter(&mut self) -> String {
         if !self.nests {
             return self.until('}');
@@ -326,7 +326,7 @@ impl Lexer<'_> {
         inside.to_owned()
     }
 
-    /// Takes the command after a backtick, up to the next one.
+    /// Reads the command after a backtick, up to the next one.
     pub(super) fn backticks(&mut self) {
         let mut inside = String::new();
         loop {
@@ -344,7 +344,7 @@ impl Lexer<'_> {
         self.note_inner(inside, InnerKind::Command);
     }
 
-    /// Takes the text of a substitution, after the opening parenthesis.
+    /// Reads the text of a substitution, after the opening parenthesis.
     fn substitution(&mut self, kind: InnerKind) {
         let end = end_of_substitution(self.rest);
         self.lexed.unclosed |= end.is_none();

@@ -62,7 +62,7 @@ impl CommandAnalysis {
         self.in_words.extend(in_words);
     }
 
-    /// Notes programs that this command may copy to another name, and programs whose path it looks up.
+    /// Records programs that this command may copy to another name, and programs whose path it looks up.
     pub(super) fn note_copies(&mut self, words: &[Word]) {
         let Some((program, arguments)) = words.split_first() else {
             return;

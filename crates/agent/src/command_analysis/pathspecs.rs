@@ -5,7 +5,7 @@ use super::CommandAnalysis;
 use super::word::{ANYTHING, Word};
 
 impl CommandAnalysis {
-    /// Notes the files that words of Git may stand for: `':(glob).e*'`, `'.e*'`. Stars of Git also match dots
+    /// Records the files that words of Git may name: `':(glob).e*'`, `'.e*'`. Stars of Git also match dots
     /// and slashes.
     pub(super) fn note_pathspecs(&mut self, words: &[Word]) {
         for word in words.iter().skip(1) {

@@ -148,7 +148,7 @@ impl Lexer<'_> {
         self.closed = c == ')' || (self.closed && (c == ' ' || c == '\t' || c.is_ascii_digit()));
     }
 
-    /// Notes a substitution in the command that is being read.
+    /// Records a substitution in the command that is being read.
     pub(super) fn note_inner(&mut self, text: String, kind: InnerKind) {
         let at = self.lexed.commands.len();
         self.lexed.inner.push(InnerText { text, at, kind });

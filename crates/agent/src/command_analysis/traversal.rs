@@ -54,7 +54,7 @@ impl CommandAnalysis {
         (self.fed, self.piped_args) = outside;
     }
 
-    /// Notes the targets of redirections and the files that commands read, and reads the parts that bash
+    /// Records the targets of redirections and the files that commands read, and reads the parts that bash
     /// expands a second time.
     fn note_redirections(&mut self, line: &str, lexed: &Lexed, depth: usize) {
         for target in &lexed.targets {
@@ -149,7 +149,7 @@ impl CommandAnalysis {
         self.hides = true;
     }
 
-    /// Notes the files and folders that a command names, and those that it takes whole or writes.
+    /// Records the files and folders that a command names, and those that it takes whole or writes.
     fn note_files(&mut self, words: &[Word]) {
         let (paths, globs) = (self.paths.len(), self.globs.len());
         self.note_names(words);
@@ -166,7 +166,7 @@ impl CommandAnalysis {
         }
     }
 
-    /// Notes a command by itself, without the one that it runs.
+    /// Records a command by itself, without the one that it runs.
     fn note_wrapper(&mut self, words: &[Word], depth: usize) {
         self.note(words);
         if self.expands_twice && sets_a_loader(words) {
@@ -226,7 +226,7 @@ impl CommandAnalysis {
         }
     }
 
-    /// Notes the command that `xargs` or `parallel` makes by appending its input to its words.
+    /// Records the command that `xargs` or `parallel` makes by appending its input to its words.
     fn note_given_arguments(&mut self, words: &[Word]) {
         let Runs::From(start) = runs(words, true) else {
             return;

@@ -341,7 +341,7 @@ impl Conversation {
         }
     }
 
-    /// Notes that a person wants an input to stay (`keep`), or no longer. Ids that are not here may come
+    /// Records that a person wants an input to stay (`keep`), or no longer. Ids that are not here may come
     /// later.
     pub(crate) fn keep_input(&mut self, message_id: &MessageId, keep: bool) {
         if keep {

@@ -68,7 +68,7 @@ fn count_parts(parts: &[ContentPart]) -> u32 {
     parts.iter().map(one).sum()
 }
 
-/// Puts words in the place of the first `surplus` pictures.
+/// Replaces the first `surplus` pictures with text.
 fn leave_out_first(parts: &mut [ContentPart], surplus: &mut u32, most: u32) {
     for part in parts {
         match part {

@@ -60,7 +60,7 @@ impl Conversation {
 }
 
 impl Repairs {
-    /// Drops the repairs of one server. Thinking stays left out, and pictures have a memory of their own.
+    /// Drops the repairs of one server. Thinking stays left out, and repairs of pictures are kept elsewhere.
     fn another_model(&mut self) {
         self.roles = false;
         self.answer = None;

@@ -51,7 +51,7 @@ impl Landmarks {
         landmarks
     }
 
-    /// Notes that a message has come to the conversation, at the index `at`.
+    /// Records that a message was added to the conversation at the index `at`.
     pub(super) fn note(&mut self, at: usize, entry: &Entry) {
         self.by_id.insert((entry.message.message_id.clone(), at));
         if entry.summary {

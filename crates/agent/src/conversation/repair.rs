@@ -33,8 +33,8 @@ fn is_gemini(config: &AgentConfig) -> bool {
 }
 
 impl Conversation {
-    /// Notes that something before the thinking of the conversation has changed: none of it is sent any more,
-    /// nor that of an answer in progress. It matters only to agents with `keeps_beginning`.
+    /// Records that something before the thinking of the conversation has changed: none of it is sent any
+    /// more, nor that of an answer in progress. It matters only to agents with `keeps_beginning`.
     pub(crate) fn beginning_changed(&mut self, config: &AgentConfig) {
         let keeps = config
             .condensing
@@ -212,7 +212,8 @@ impl Conversation {
         }
     }
 
-    /// Notes that a model has answered: it accepts the form of the last request, so repairs and guesses stay.
+    /// Records that a model has answered: it accepts the form of the last request, so repairs and guesses
+    /// stay.
     pub(crate) fn note_accepted(&mut self) {
         self.before_repairs = None;
         self.before_guess = None;

@@ -59,7 +59,7 @@ pub struct AnswerParser {
 }
 
 impl AnswerParser {
-    /// Takes the next piece of the answer, and adds the findings of the lines that end in it to `found`.
+    /// Reads the next piece of the answer, and adds the findings of the lines that end in it to `found`.
     pub fn feed(&mut self, rules: &[IntentRule], piece: &str, found: &mut Vec<Finding>) {
         let mut rest = piece;
         while let Some(end) = rest.find(['\n', '\r']) {

@@ -38,7 +38,7 @@ pub(crate) struct RuleLine<'a> {
     pub(crate) stray: String,
 }
 
-/// Takes a line apart; `None` if it names no rule.
+/// Parses a line; `None` if it names no rule.
 pub(crate) fn take_apart<'a>(rules: &'a [IntentRule], line: &str) -> Option<RuleLine<'a>> {
     let line = line.trim();
     let bare = unmarked(line);

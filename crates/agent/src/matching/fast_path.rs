@@ -50,7 +50,7 @@ struct WordIndex {
 }
 
 impl WordIndex {
-    /// Notes that the template at `index` has these words at its end.
+    /// Records that the template at `index` ends with these words.
     fn add(&mut self, words: &str, index: usize) {
         self.longest = self.longest.max(words.len());
         self.places.entry(words.to_owned()).or_default().push(index);

@@ -1,4 +1,4 @@
-//! An intent: the wish of a person, as a rule names it.
+//! An intent: the thing that a person wants, as a rule names it.
 //!
 //! An `Intent` comes from the fast path or from a line of a model's answer, and is given to the agent that
 //! its rule is routed to. Parts of a model's answer for which the rule has no place are not lost: the notes

@@ -263,7 +263,7 @@ impl ReactAgent {
         }
     }
 
-    /// Notes that the model, or a filter of its provider, declined to answer in the event `refusal`. The
+    /// Records that the model, or a filter of its provider, declined to answer in the event `refusal`. The
     /// first refusal of a run counts. Before version 5 of the rules a declined turn stayed in the
     /// conversation; until version 9 only its unanswered part was left out.
     pub(super) fn note_declined(&mut self, refusal: u64) {

@@ -66,7 +66,7 @@ impl ReactAgent {
         of_run.or_else(|| self.config.answer_schema.clone())
     }
 
-    /// Takes the verdict about an answer: the run ends, the model is called again, or the run fails.
+    /// Applies the verdict about an answer: the run ends, the model is called again, or the run fails.
     ///
     /// A schema that cannot be used fails the run before anything else: no answer would ever fit, and each
     /// attempt would be paid for. Such a schema comes from an older log, because a new one is refused with

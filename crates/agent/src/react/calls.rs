@@ -193,7 +193,7 @@ impl ReactAgent {
         });
     }
 
-    /// Takes a result. One that is not of an open call, by the action that performs it, is ignored: an
+    /// Handles a result. One that is not of an open call, by the action that performs it, is ignored: an
     /// effector that speaks twice, or after its call was settled otherwise, changes nothing. When the last
     /// open call has its result, the round is closed and the model is asked again.
     pub(super) fn on_tool_result(
@@ -219,7 +219,7 @@ impl ReactAgent {
         self.proceed(step);
     }
 
-    /// Puts the results of a settled ledger into the conversation, in the order of the calls, and counts the
+    /// Adds the results of a settled ledger to the conversation, in the order of the calls, and counts the
     /// round unless the model will not be asked again.
     pub(super) fn close_round(&mut self, step: &mut RunStep<'_>) {
         let entries = self.ledger.take();

@@ -219,7 +219,7 @@ impl ReactAgent {
         }
     }
 
-    /// Takes an output of a child.
+    /// Handles an output of a child.
     pub(crate) fn hear_child(&mut self, id: &AgentStateId, output: &AgentOutput, step: &mut RunStep<'_>) {
         let known = self.children.iter().position(|child| child.id == *id);
         match output {
@@ -240,7 +240,7 @@ impl ReactAgent {
         }
     }
 
-    /// Takes the first end of a child's run: closes the child, and hands on its answer.
+    /// Handles the first end of a child's run: closes the child, and hands on its answer.
     fn child_ended(&mut self, index: usize, status: RunStatus, reason: Option<&str>, step: &mut RunStep<'_>) {
         let Some(child) = self.children.get_mut(index) else {
             return;

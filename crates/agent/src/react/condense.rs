@@ -45,7 +45,7 @@ fn is_zero(number: &u32) -> bool {
 pub(crate) struct CondenseState {
     /// The summary that is awaited.
     pub(super) under_way: Option<OpenCondensing>,
-    /// A person's wish for a summary that could not be asked for yet, because a run is in progress.
+    /// A person's request for a summary that could not be sent yet, because a run is in progress.
     wanted: Option<SummaryWish>,
     /// Whether the last summary was made because a model reported a full window, and no model has answered
     /// since: then a second one is not tried.
@@ -75,7 +75,7 @@ pub(super) struct OpenCondensing {
     why: Why,
 }
 
-/// A person's wish for a summary.
+/// A person's request for a summary.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct SummaryWish {
     /// The points that the summary should dwell on, if the person named any.
@@ -172,7 +172,7 @@ impl ReactAgent {
     }
 
     /// A person wants the conversation condensed: now, if no run is in progress, else before its next model
-    /// call. A second wish while a summary is written is that summary.
+    /// call. A second request while a summary is written gets that summary.
     pub(super) fn on_condense_requested(&mut self, wish: &CondenseRequested, step: &mut RunStep<'_>) {
         if self.condenser.under_way.is_some() {
             return;
@@ -217,7 +217,7 @@ impl ReactAgent {
         step.state(StateOutput::Context { change });
     }
 
-    /// Puts a summary into the conversation and pays for it. One that answers an action that is no longer
+    /// Adds a summary to the conversation and pays for it. One that answers an action that is no longer
     /// awaited is ignored; one without a cause was made elsewhere, and counts.
     ///
     /// The latest 40 decisions of persons in the range are written under it, word for word. After a summary
@@ -256,7 +256,7 @@ impl ReactAgent {
         }
     }
 
-    /// Notes that no summary came: the conversation stays complete, and the next attempt waits until it has
+    /// Records that no summary came: the conversation stays complete, and the next attempt waits until it has
     /// grown much.
     ///
     /// After an overflow the run may still continue with less (from version 6 of the rules on); otherwise it
@@ -329,7 +329,7 @@ impl ReactAgent {
         }
     }
 
-    /// Notes how full the window is now: it changes without a model call.
+    /// Reports how full the window is now: it changes without a model call.
     fn note_context(&mut self) {
         self.lifecycle.totals.context_tokens = self.conversation.in_use(&self.config);
     }

@@ -23,7 +23,7 @@ use crate::run_lifecycle::RunStep;
 const DECISION_CHARS: usize = 300;
 
 impl ReactAgent {
-    /// Takes a person's decision. One about a call that is not waiting is ignored, because two people may
+    /// Applies a person's decision. One about a call that is not waiting is ignored, because two people may
     /// decide at once.
     pub(super) fn on_approval(&mut self, approval: &Approval, step: &mut RunStep<'_>) {
         if self.decide_inner(approval, step) {
@@ -72,8 +72,8 @@ impl ReactAgent {
         self.update_waiting_status(step);
     }
 
-    /// Notes a person's decision about a call, so that it survives condensing word for word: refusals, notes,
-    /// and rules. A plain "once" is not noted.
+    /// Records a person's decision about a call, so that it survives condensing word for word: refusals,
+    /// notes, and rules. A plain "once" is not noted.
     pub(super) fn note_decision(&mut self, call: &RequestedCall, approval: &Approval, step: &RunStep<'_>) {
         let decided = match approval.decision {
             ApprovalDecision::Deny => "refused",
@@ -144,7 +144,7 @@ impl ReactAgent {
         self.reconsider_inner(step);
     }
 
-    /// Takes new rules of the session's server. Waiting calls are decided anew when the next writer takes
+    /// Applies new rules of the session's server. Waiting calls are decided again when the next writer takes
     /// over; until then the questions only record who may decide.
     pub(crate) fn bind_by(&mut self, server: Option<&Arc<ServerRules>>) {
         crate::bind_by(Arc::make_mut(&mut self.config), server);

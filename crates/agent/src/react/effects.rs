@@ -28,7 +28,7 @@ impl ReactAgent {
         }
     }
 
-    /// Takes the end of a step: its nested call is over, its bill counts for the run, and its output is a
+    /// Handles the end of a step: its nested call is over, its bill counts for the run, and its output is a
     /// chunk of the agent's stream.
     pub(super) fn on_effect_ended(
         &mut self,

@@ -203,7 +203,7 @@ impl ReactAgent {
         left.find(|(_, model)| key(model) != key(own) && key(model) != key(&self.config.model))
     }
 
-    /// Puts another model into the configuration, as if a person had chosen it; returns the one before.
+    /// Sets another model in the configuration, as if a person had chosen it; returns the one before.
     fn take_model(&mut self, model: ModelSpec) -> ModelSpec {
         let before = self.config.clone();
         let was = std::mem::replace(&mut Arc::make_mut(&mut self.config).model, model);

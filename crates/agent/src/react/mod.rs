@@ -174,7 +174,7 @@ impl ReactAgent {
         self.lifecycle.totals
     }
 
-    /// Takes the next fact, in the step that it makes this agent take.
+    /// Handles the next fact, within this agent's step for it.
     ///
     /// The match is exhaustive on purpose: a new kind of fact does not compile until this match handles it.
     pub(crate) fn take(&mut self, fact: &Envelope<EnvironmentEvent>, step: &mut RunStep<'_>) {
@@ -238,7 +238,7 @@ impl ReactAgent {
         self.lifecycle.note_time(fact);
     }
 
-    /// Takes a change of the configuration that comes from an agent above.
+    /// Applies a change of the configuration by an agent above.
     pub(crate) fn on_change_above(&mut self, change: &ConfigChange, step: &mut RunStep<'_>) {
         self.on_config_changed(change, step);
     }

@@ -186,7 +186,7 @@ impl ReactAgent {
         self.update_waiting_status(step);
     }
 
-    /// Takes a person's decision about such a call. `false` if it is not about a call of a running tool.
+    /// Applies a person's decision about such a call. `false` if it is not about a call of a running tool.
     ///
     /// A person who may not decide for the operator of the server cannot allow a call that the server's rules
     /// ask about: such a decision has no effect.
@@ -247,7 +247,7 @@ impl ReactAgent {
         }
     }
 
-    /// Notes anew whether each open question is one of the server's rules, after these have changed.
+    /// Updates which open questions come from the server's rules, after these have changed.
     pub(super) fn bind_inner(&mut self) {
         let config = self.config.clone();
         for inner in self.inner.iter_mut().filter(|inner| !inner.is_question()) {

@@ -58,8 +58,8 @@ impl ReactAgent {
         format!("{}{more}", names.join(", "))
     }
 
-    /// Takes note of the tools that a result names, or of the one that was called unfound: requests have
-    /// their schemas from now on.
+    /// Records the tools that a result names, or of the one that was called unfound: requests have their
+    /// schemas from now on.
     pub(super) fn note_found_tools(&mut self, called: &str, status: ToolStatus, content: &[ContentPart]) {
         if self.config.tool_search.is_none() || self.own_tool(FIND_TOOLS).is_none() {
             return;

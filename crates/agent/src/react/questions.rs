@@ -68,8 +68,8 @@ impl ReactAgent {
         Ok(CallStage::AwaitingApproval(question))
     }
 
-    /// Takes a person's answer to the question at `index`. `false` if the call there is not a question to the
-    /// person.
+    /// Applies a person's answer to the question at `index`. `false` if the call there is not a question to
+    /// the person.
     pub(super) fn answer_question(
         &mut self,
         index: usize,
@@ -113,7 +113,7 @@ impl ReactAgent {
         true
     }
 
-    /// Decides anew about the question at `index`, after rules or the mode have changed. `false` if the call
+    /// Decides again about the question at `index`, after rules or the mode have changed. `false` if the call
     /// there is not a question to the person.
     pub(super) fn reconsider_question(
         &mut self,

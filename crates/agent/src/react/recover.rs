@@ -83,7 +83,7 @@ impl ReactAgent {
     /// how each kind is settled.
     ///
     /// `ended` are the commands of the old process that still ran and that the new one has ended. Rules may
-    /// have changed with the new process, so open questions are decided anew.
+    /// have changed with the new process, so open questions are decided again.
     pub(super) fn on_writer_attached(&mut self, ended: &[LeftRunning], step: &mut RunStep<'_>) {
         let max = self.config.limits.max_wall_ms;
         self.recover_condensing();

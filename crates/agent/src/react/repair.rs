@@ -16,7 +16,7 @@ use super::ReactAgent;
 use crate::run_lifecycle::RunStep;
 
 impl ReactAgent {
-    /// Notes that a request with only text was refused for its size in bytes. `false` if it was refused for
+    /// Records that a request with only text was refused for its size in bytes. `false` if it was refused for
     /// another reason.
     ///
     /// Another form of the text would be as long, so there has to be less of it, as with a full window.

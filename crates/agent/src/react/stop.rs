@@ -24,7 +24,7 @@ const NOT_RUN: &str = "Not run: the run was stopped before anybody allowed this 
 const BY_PARENT: &str = "the agent that made it was stopped";
 
 impl ReactAgent {
-    /// Takes a failed attempt of the model call in progress, and notes the part that its server refused.
+    /// Handles a failed attempt of the model call in progress, and records the part that its server refused.
     ///
     /// If another attempt is to follow, checks whether the run may still pay for it, because a broken answer
     /// costs like a whole one (from version 5 of the rules on).
@@ -63,8 +63,8 @@ impl ReactAgent {
         self.leave_unavailable_model(failed, step);
     }
 
-    /// Takes an error. One of the model call that was in progress ends its answer too; any other ends the run
-    /// that it names.
+    /// Handles an error. One of the model call that was in progress ends its answer too; any other ends the
+    /// run that it names.
     ///
     /// Before an error of the model ends the run, the machine tries each remedy once: a shorter answer that
     /// fits into the rest of the window, a summary, less of the conversation, another form of the request,

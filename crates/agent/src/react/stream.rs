@@ -1,4 +1,4 @@
-//! Takes the model's answer piece by piece, as it arrives.
+//! Handles the model's answer piece by piece, as it arrives.
 //!
 //! A model call has one action and perhaps several streams: an attempt that breaks off (`stream_end` with
 //! `broken`) is followed by another `stream_start` under the same action, by an `error`, or by a new writer.
@@ -24,7 +24,7 @@ use super::ReactAgent;
 use crate::run_lifecycle::{RunStep, StopCause};
 
 impl ReactAgent {
-    /// Takes a piece of the answer. The assembler always takes it; the outputs are only for readers.
+    /// Handles a piece of the answer. The assembler always gets it; the outputs are only for readers.
     pub(super) fn on_stream(&mut self, fact: &Envelope<EnvironmentEvent>, step: &mut RunStep<'_>) {
         if !self.lifecycle.answers_model_call(fact.cause.as_ref()) {
             return;
@@ -78,7 +78,7 @@ impl ReactAgent {
         }
     }
 
-    /// Takes the end of a stream. Its reason shows whether the answer has ended too, or only this attempt.
+    /// Handles the end of a stream. Its reason shows whether the answer has ended too, or only this attempt.
     pub(super) fn on_stream_end(
         &mut self,
         fact: &Envelope<EnvironmentEvent>,

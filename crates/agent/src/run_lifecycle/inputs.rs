@@ -89,7 +89,7 @@ impl RunInput {
 }
 
 impl RunLifecycle {
-    /// Takes an input of a person, and decides by its mode and by whether a run is in progress (the table
+    /// Handles an input of a person, and decides by its mode and by whether a run is in progress (the table
     /// above).
     ///
     /// Without a run in progress, the input opens one. One exception keeps the order: a `queue` input goes
@@ -229,7 +229,7 @@ impl InputQueue {
         self.kept.push(message);
     }
 
-    /// Takes the messages that waited for the next model call.
+    /// Removes and returns the messages that waited for the next model call.
     pub(crate) fn take_kept(&mut self) -> Vec<Arc<Message>> {
         std::mem::take(&mut self.kept)
     }

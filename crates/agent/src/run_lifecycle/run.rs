@@ -250,7 +250,7 @@ impl<'a> RunStep<'a> {
         self.context.census.with(wanted)
     }
 
-    /// Notes spending of the agent: limits above are compared with the spending before the fact plus this.
+    /// Adds spending of the agent: limits above are compared with the spending before the fact plus this.
     pub(crate) fn spend(&mut self, usage: Usage, cost: NanoUsd) {
         self.spent.usage += usage;
         self.spent.cost += cost;

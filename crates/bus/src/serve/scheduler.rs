@@ -44,7 +44,7 @@ pub(crate) enum RequestRefusal {
     Full { responder: ResponderId, waiting: usize },
 }
 
-/// The result of a wish to cancel a request.
+/// The result of cancelling a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cancelled {
     /// The request waited, and is removed.

@@ -40,7 +40,7 @@ pub trait EffectPerformer: Send + Sync + 'static {
     /// the values that a script keeps with its agent.
     fn at_once(&self, effect: &HostEffect) -> Outcome;
 
-    /// Notes an effect that is not performed, because its outcome is recorded.
+    /// Remembers an effect that is not performed, because its outcome is recorded.
     fn remember(&self, effect: &HostEffect, outcome: Option<&EffectOutcome>);
 
     /// Returns whether a tool may be called twice.

@@ -73,7 +73,7 @@ impl Children {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes a recorded step.
+    /// Remembers a recorded step.
     pub(crate) fn remember(&self, effect: &HostEffect, outcome: Option<&EffectOutcome>) {
         let Some(EffectOutcome::Done(value)) = outcome else {
             return;

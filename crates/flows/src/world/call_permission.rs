@@ -21,7 +21,7 @@ impl CallPermits {
         steps.insert(step, outside_workspace);
     }
 
-    /// Takes the permit of a step; a step has one for one call.
+    /// Acquires the permit of a step; a step has one for one call.
     fn take(&self, step: u64) -> Option<bool> {
         self.0
             .lock()

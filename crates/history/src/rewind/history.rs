@@ -96,7 +96,7 @@ pub struct SessionHistory {
 }
 
 impl SessionHistory {
-    /// Takes the next fact.
+    /// Applies the next fact.
     pub fn take(&mut self, fact: &Envelope<EnvironmentEvent>) {
         use EnvironmentEvent as E;
         self.last_seq = fact.seq;

@@ -129,8 +129,8 @@ impl OpenBlock {
         Self::Words { kind, extra: block }
     }
 
-    /// Takes a delta of a kind that belongs to this kind of block, as it is nearly always. Returns `false` if
-    /// it does not: then [`Self::merge`] takes it whole.
+    /// Applies a delta of a kind that belongs to this kind of block, as it is nearly always. Returns `false`
+    /// if it does not: then [`Self::merge`] takes it whole.
     pub(super) fn delta(
         &mut self,
         delta: &mut BlockDelta<'_>,
@@ -197,7 +197,7 @@ impl OpenBlock {
         true
     }
 
-    /// Takes a delta of an unusual kind: its keys are merged into the block that will be sent back.
+    /// Applies a delta of an unusual kind: its keys are merged into the block that will be sent back.
     pub(super) fn merge(&mut self, delta: Map<String, Value>) {
         let into = match self {
             Self::Words { extra, .. } | Self::Tool { extra, .. } => extra,

@@ -148,7 +148,7 @@ impl MessageState {
         }
     }
 
-    /// Decodes an event that a gateway named. An event named `error` is an error, whatever its data.
+    /// Decodes an event that a gateway named. An event named `error` is an error, independent of its data.
     fn named_event(
         &mut self,
         name: &str,

@@ -145,7 +145,7 @@ fn read_headers(mut rest: &[u8], payload: Vec<u8>) -> Result<EventStreamFrame, F
     Ok(frame)
 }
 
-/// Takes one header: its name, and its value if that is a text.
+/// Reads one header: its name, and its value if that is a text.
 fn header<'a>(rest: &mut &'a [u8]) -> Option<(&'a [u8], Option<&'a [u8]>)> {
     let length = usize::from(*take(rest, 1)?.first()?);
     let name = take(rest, length)?;

@@ -26,7 +26,8 @@
 //! servers ("The input (N tokens) is longer than the model's context length (M tokens)", as
 //! <https://github.com/earendil-works/pi> has collected them). The words of watsonx ("the number of input
 //! tokens N cannot exceed the total tokens limit M"), of Z.AI ("tokens in request more than max tokens
-//! allowed") and of Chinese gateways ("超过最大长度", "上下文长度") are told by programs that know them.
+//! allowed") and of Chinese gateways ("超过最大长度", "上下文长度") are taken from the sources of programs that know
+//! them.
 //!
 //! Some servers subtract the input from the window and find the rest too small for any answer: vLLM
 //! "max_tokens must be at least 1, got -7584" (<https://github.com/vllm-project/vllm/pull/36789>). Nobody
@@ -167,7 +168,7 @@ fn leaves_no_room(message: &str) -> bool {
     NAMES.iter().any(|name| message.contains(name)) && message.contains("must be at least 1, got -")
 }
 
-/// Notes a limit for the tokens in a minute that this one request exceeds: the whole limit remains, but the
+/// Records a limit for the tokens in a minute that this one request exceeds: the whole limit remains, but the
 /// request was refused.
 pub(super) fn note_headers<'h>(header: impl Fn(&str) -> Option<&'h str>, into: &mut Extracted) {
     let number = |name| header(name)?.parse::<u64>().ok();
@@ -276,7 +277,7 @@ fn parts_of_the_prompt(message: &str) -> Option<u64> {
     Some(messages.saturating_add(before(" in the functions").unwrap_or_default()))
 }
 
-/// The number right behind `phrase`; small ones are no sizes.
+/// The number directly after `phrase`; small ones are no sizes.
 pub(super) fn number_after(message: &str, phrase: &str) -> Option<u64> {
     const LEAST: u64 = 256;
     let mut rest = message;

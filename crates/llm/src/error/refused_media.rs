@@ -5,12 +5,12 @@
 //! (<https://openrouter.ai/docs/client-sdks/typescript/models/code>). Sources of the words: llama.cpp answers
 //! 500 ("image input is not supported - hint: if this is unexpected, you may need to provide the mmproj",
 //! <https://github.com/ggml-org/llama.cpp/issues/13566>) and, like Ollama, "Failed to load image or audio
-//! file" where it cannot read a picture; Ollama 500 ("missing data required for image input"; "Failed to
-//! process inputs: image: unknown format", <https://github.com/ollama/ollama/issues/11320>); LM Studio
-//! ("Vision model is not loaded. Cannot process images.", <https://github.com/lmstudio-ai/lms/issues/53>;
-//! "Model does not support images", <https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/908>; with
-//! MLX, in a 200, "Vision add-on is not loaded, but images were provided for processing"); OpenRouter 404
-//! ("No endpoints found that support image input"); vLLM ("… is not a multimodal model").
+//! file" if it cannot read a picture; Ollama 500 ("missing data required for image input"; "Failed to process
+//! inputs: image: unknown format", <https://github.com/ollama/ollama/issues/11320>); LM Studio ("Vision model
+//! is not loaded. Cannot process images.", <https://github.com/lmstudio-ai/lms/issues/53>; "Model does not
+//! support images", <https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/908>; with MLX, in a 200,
+//! "Vision add-on is not loaded, but images were provided for processing"); OpenRouter 404 ("No endpoints
+//! found that support image input"); vLLM ("… is not a multimodal model").
 //!
 //! Most servers limit the number of pictures in one request. Then the number is refused, and no single
 //! picture is at fault: vLLM ("At most 1 image(s) may be provided in one request.",
@@ -111,7 +111,7 @@ pub(super) fn most(message: &str) -> Option<u16> {
     is_their_number(&message).then(|| named().unwrap_or(1))
 }
 
-/// The number right behind these words, if no unit of size follows.
+/// The number directly after these words, if no unit of size follows.
 fn number_behind(message: &str, before: &str) -> Option<u16> {
     const SIZES: &[&str] = &["mb", "kb", "byte", "pixel", "px", "mega"];
     let (_, rest) = message.split_once(before)?;

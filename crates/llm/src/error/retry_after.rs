@@ -24,7 +24,7 @@ pub(super) fn in_words(message: &str) -> Option<u64> {
         .find_map(|(_, rest)| time(rest))
 }
 
-/// Notes the fields of an error object: Google's `RetryInfo` has `retryDelay: "4s"`
+/// Reads the fields of an error object: Google's `RetryInfo` has `retryDelay: "4s"`
 /// (<https://github.com/googleapis/googleapis/blob/master/google/rpc/error_details.proto>), OpenRouter passes
 /// on `X-RateLimit-Reset` in `metadata.headers`, and ChatGPT has `resets_in_seconds` and `resets_at`, in
 /// seconds since 1970 (<https://github.com/earendil-works/pi/issues/4172>).

@@ -18,7 +18,7 @@ pub enum GeminiThinking {
     Level,
     /// `thinkingBudget`, in tokens: Gemini 2.5.
     Budget,
-    /// The model does not reason; nothing is asked.
+    /// The model does not reason; the request has no such setting.
     None,
 }
 

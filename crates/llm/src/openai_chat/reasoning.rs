@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 pub(super) struct Details(Vec<Map<String, Value>>);
 
 impl Details {
-    /// Takes a piece, as it came.
+    /// Adds a piece, as it arrived.
     pub(super) fn add(&mut self, raw: &str) {
         let Ok(Value::Array(items)) = serde_json::from_str(raw) else {
             return;

@@ -234,8 +234,8 @@ impl CompletionState {
         }
     }
 
-    /// Takes a whole message that comes in a stream: all of it if nothing was emitted yet; at the end, only
-    /// the parts that did not come piece by piece. Everything else in it was emitted before.
+    /// Handles a whole message within a stream: all of it if nothing was emitted yet; at the end, only the
+    /// parts that did not come piece by piece. Everything else in it was emitted before.
     fn whole_message(&mut self, message: ChoiceDelta<'_>, out: &mut Vec<EnvironmentEvent>) {
         let is_last = self.finish_reason.is_some();
         if !is_last && (self.has_said || self.has_thought || !self.calls.is_empty()) {

@@ -25,7 +25,7 @@ pub(super) enum ThinkPiece {
     WasThinking,
 }
 
-/// Tells thinking from words, piece by piece.
+/// Separates thinking from text, piece by piece.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ThinkTags {
     place: TagPosition,
@@ -56,7 +56,7 @@ enum TagPosition {
 }
 
 impl ThinkTags {
-    /// Takes a piece of the answer, and returns the parts that are certain.
+    /// Reads a piece of the answer, and returns the parts that are certain.
     pub(super) fn take(&mut self, piece: &str) -> Vec<ThinkPiece> {
         if self.place == TagPosition::Answer {
             return vec![ThinkPiece::Piece(PartKind::Text, piece.to_owned())];

@@ -42,7 +42,7 @@ impl ToolCallBuffer {
         self.0.is_empty()
     }
 
-    /// Takes a piece.
+    /// Applies a piece.
     pub(super) fn delta(
         &mut self,
         delta: ToolDelta<'_>,
@@ -119,7 +119,7 @@ impl ToolCallBuffer {
 }
 
 impl OpenToolCall {
-    /// Takes the name in a piece: nothing, the whole name (repeatedly, at some servers), or, before the
+    /// Applies the name in a piece: nothing, the whole name (repeatedly, at some servers), or, before the
     /// arguments begin, the continuation of the piece before.
     fn take_name(&mut self, name: &str) {
         if name.is_empty() || self.name == name {
@@ -131,7 +131,7 @@ impl OpenToolCall {
         self.name.push_str(name);
     }
 
-    /// Takes a piece of the arguments, and emits it: with all earlier pieces if the call had no name until
+    /// Adds a piece of the arguments, and emits it: with all earlier pieces if the call had no name until
     /// now.
     fn take_arguments(&mut self, piece: &str, emitter: &mut Emitter, out: &mut Vec<EnvironmentEvent>) {
         emitter.count_arguments(piece.len());

@@ -188,7 +188,7 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    /// Takes the next piece of a body, and in a fast stream those that are emitted with it. The decoded
+    /// Decodes the next piece of a body, and in a fast stream those that are emitted with it. The decoded
     /// events are in `events`, even if the rest fails. Returns `false` at the end of the body.
     async fn take(&self, body: &mut StreamingBody, events: &mut Vec<EnvironmentEvent>) -> Step<bool> {
         let mut goes_on = self.piece(body, events).await?;

@@ -25,7 +25,7 @@ pub(super) struct TokenEstimate {
 }
 
 impl TokenEstimate {
-    /// Takes the next event of the answer.
+    /// Counts the next event of the answer.
     pub(super) fn note(&mut self, event: &EnvironmentEvent) {
         match event {
             EnvironmentEvent::UsageReport(report) => {

@@ -43,7 +43,7 @@ impl StreamPace {
         };
     }
 
-    /// Notes that events were emitted at this time: pieces that come soon after them may be held back.
+    /// Records that events were emitted at this time: pieces that come soon after them may be held back.
     pub(super) fn said(&mut self, now: Instant) {
         self.said = Some(now);
     }

@@ -175,7 +175,7 @@ fn count(last: u32, chinese: bool) -> String {
     text
 }
 
-/// The tool and the arguments for a wish; the error is the name of a tool that is not offered.
+/// The tool and the arguments for a request; the error is the name of a tool that is not offered.
 fn call(wish: &ToolWish, tools: &[ToolSpec]) -> Result<(String, Value), &'static str> {
     let name = match wish {
         ToolWish::List { .. } => "glob",

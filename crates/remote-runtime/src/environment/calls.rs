@@ -28,7 +28,7 @@ struct ReportedCall {
 }
 
 impl ReportedCalls {
-    /// Notes that a call waits. One that is known already is not reported again.
+    /// Records that a call waits. One that is known already is not reported again.
     pub(super) fn add(&self, call: ApprovalWaiting) {
         let id = |call: &ApprovalWaiting| (call.session_id.clone(), call.tool_call_id.clone());
         self.told.send_if_modified(|told| {

@@ -115,7 +115,7 @@ impl SessionFeed {
         self.people.subscribe()
     }
 
-    /// Takes a notice about presence or the wheel.
+    /// Handles a notice about presence or the wheel.
     pub(super) fn note_people(&self, notice: ServerNotice) {
         self.people.send_modify(|people| match notice {
             ServerNotice::Presence(presence) => people.present = presence.people,
@@ -135,7 +135,7 @@ impl SessionFeed {
         self.holders.load(Ordering::Acquire) > 0
     }
 
-    /// Takes new facts, keeps the latest, and passes them on.
+    /// Handles new facts: keeps the latest, and passes them on.
     pub(super) async fn take_in(&self, came: Vec<(Fact, usize)>) -> Facts {
         {
             // Facts are kept before they are passed on, so that a reader that takes a snapshot after it began

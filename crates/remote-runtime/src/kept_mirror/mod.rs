@@ -199,7 +199,7 @@ impl MirrorKeeper {
         &self.writer.session_id
     }
 
-    /// Takes facts and rows as they come, until the session ends, the server cannot continue, or it is
+    /// Stores facts and rows as they come, until the session ends, the server cannot continue, or it is
     /// stopped.
     async fn run(&mut self, mut events: Subscription) -> Result<(), RuntimeError> {
         let mut waiting = Vec::new();
@@ -311,7 +311,7 @@ impl MirrorKeeper {
         Ok(())
     }
 
-    /// Notes whether a run is under way now.
+    /// Records whether a run is in progress now.
     fn note(&mut self, projections: &[Projection]) {
         let last = projections.iter().rev().find_map(|projection| match projection {
             Projection::Status(status) => Some(!status.is_final()),
@@ -347,7 +347,7 @@ impl MirrorKeeper {
         Ok(())
     }
 
-    /// Tells how far it is, if that is news.
+    /// Reports its progress, if that has changed.
     fn say(&self) {
         self.progress.send_if_modified(|kept| {
             let is_news = *kept != self.kept;

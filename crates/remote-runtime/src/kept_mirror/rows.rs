@@ -79,7 +79,7 @@ impl MirrorRows {
         }
     }
 
-    /// Takes an answer. One that did not come is asked for again when something is new.
+    /// Handles an answer. One that did not come is asked for again when something is new.
     pub(super) fn have(&mut self, fetched: Result<Fetched, RuntimeError>) {
         match fetched {
             Ok(fetched) => self.came = Some(fetched),
@@ -149,7 +149,7 @@ impl MirrorKeeper {
         fetch(self.core.clone(), self.session().clone(), after, self.kept.seq)
     }
 
-    /// Takes over rows that came, when the facts are here that they are of.
+    /// Stores fetched rows, once their facts are here.
     pub(super) async fn adopt_what_came(&mut self) -> Result<(), RuntimeError> {
         let seq = self.kept.seq;
         match self.rows.came.take_if(|came| came.last_seq() <= seq) {
@@ -158,7 +158,7 @@ impl MirrorKeeper {
         }
     }
 
-    /// Takes over rows. If they need blobs that the facts here do not, those are fetched.
+    /// Stores rows. If they need blobs that the facts here do not, those are fetched.
     pub(super) async fn adopt(&mut self, Fetched(rows): Fetched) -> Result<(), RuntimeError> {
         let own = rows.parts.last().map_or(0, |own| own.after_seq);
         let adoption = Arc::new(Adoption {

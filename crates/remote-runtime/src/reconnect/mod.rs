@@ -280,7 +280,7 @@ impl ReconnectMachine {
         self.lost(moment, why, None);
     }
 
-    /// Takes the signed challenge; an error is final.
+    /// Handles the signed challenge; an error is final.
     pub fn credentials(&mut self, moment: Moment, answer: Result<Authenticate, String>) {
         if !matches!(self.phase, ConnectionPhase::Signing { .. }) {
             return;

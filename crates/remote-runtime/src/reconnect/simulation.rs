@@ -188,7 +188,7 @@ impl SimulatedWorld {
         seq
     }
 
-    /// Puts a frame on its way; only events are ever lost or doubled there.
+    /// Sends a frame; only events are ever lost or doubled there.
     fn post(&mut self, frame: Result<IncomingFrame, String>) {
         let is_event = matches!(frame, Ok(IncomingFrame::Fact(..)));
         let at = self.now + self.delay;
@@ -208,7 +208,7 @@ impl SimulatedWorld {
         }
     }
 
-    /// Lets time pass, with all that happens in it.
+    /// Lets time pass, with everything that happens meanwhile.
     fn pass(&mut self, ms: u64) {
         let end = self.now + ms;
         loop {

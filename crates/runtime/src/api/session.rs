@@ -48,16 +48,16 @@ pub trait Session: Send + Sync {
         Box::pin(ready(Ok(WaitingInputs::default())))
     }
 
-    /// Takes back an input that waits, or has it looked at at another time than it was sent for.
+    /// Withdraws a waiting input, or changes its mode.
     ///
     /// # Errors
-    /// Returns an error if it waits no more, or the wish could not be committed.
+    /// Returns an error if it no longer waits, or the request could not be committed.
     fn revise(&self, input: MessageId, mode: Option<InputMode>) -> BoxFuture<'_, Result<u64, RuntimeError>>;
 
-    /// Condenses the conversation, takes a summary out again, or has an input stay.
+    /// Condenses the conversation, removes a summary, or pins an input.
     ///
     /// # Errors
-    /// Returns an error if there is nothing to take out, or the wish could not be committed.
+    /// Returns an error if there is no summary to remove, or the request could not be committed.
     fn context(&self, wish: ContextRequest) -> BoxFuture<'_, Result<u64, RuntimeError>> {
         let _ = wish;
         Box::pin(ready(Err(RuntimeError::not_offered(

@@ -124,8 +124,8 @@ struct CommitBatch {
 }
 
 impl SessionDriver {
-    /// Takes in facts, with their immediate consequences and with other waiting facts. When it returns, all
-    /// of them are committed and published, and their actions are dispatched.
+    /// Commits facts, with their immediate consequences and with other waiting facts. When it returns, all of
+    /// them are committed and published, and their actions are dispatched.
     pub(super) async fn take_in(&mut self, items: Vec<PendingFact>) -> Result<(), LogError> {
         let mut queue = VecDeque::from(items);
         let mut turn = CommitBatch {

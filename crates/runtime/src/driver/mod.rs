@@ -128,7 +128,7 @@ impl DriverParts {
     }
 }
 
-/// Takes a session over: commits `first`, before anything else, and continues in a new task. Returns the
+/// Takes over a session: commits `first`, before anything else, and continues in a new task. Returns the
 /// command sender and the status receiver.
 ///
 /// # Errors
@@ -186,7 +186,7 @@ struct SessionDriver {
 
 /// The tools of a session compared with those on offer.
 struct ToolOfferStatus {
-    /// Tells when other tools are offered.
+    /// Reports changes of the offered tools.
     changes: ToolChanges,
     /// Set if the tool offers changed since the session last recorded them: the run that was in progress at
     /// that time.
@@ -202,7 +202,7 @@ enum Wake {
 }
 
 impl SessionDriver {
-    /// Takes events until the session is closed or cannot continue.
+    /// Handles events until the session is closed or cannot continue.
     ///
     /// Boxed, because an `async fn` that takes `self` by value stores it twice.
     pub(crate) async fn run(mut self: Box<Self>) {

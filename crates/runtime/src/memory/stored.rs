@@ -194,7 +194,7 @@ impl StoredSession {
         ))
     }
 
-    /// Takes a batch in, or nothing of it.
+    /// Stores all events of a batch, or none.
     ///
     /// # Errors
     /// Returns an error if another writer has come since, or the facts are not the next ones of this session.

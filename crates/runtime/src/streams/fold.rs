@@ -169,7 +169,7 @@ impl Voice {
         }
     }
 
-    /// Takes an event of this agent; returns its output.
+    /// Applies an event of this agent; returns its output.
     fn hear(&mut self, event: &RuntimeEvent) -> Option<StreamBody> {
         use RuntimeEvent as R;
         match event {

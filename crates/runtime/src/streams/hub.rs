@@ -70,7 +70,7 @@ impl StreamHub {
 }
 
 impl StreamHubState {
-    /// Takes the next event.
+    /// Publishes the next event.
     fn take(&mut self, event: &Envelope<RuntimeEvent>) {
         let place = EventCursor::of(event);
         if !self.has_begun && place > self.begin {

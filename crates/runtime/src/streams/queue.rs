@@ -74,8 +74,7 @@ impl StreamSlot {
         self.lock().skip = place;
     }
 
-    /// Takes in an event. `false`: nothing more is wanted of the multiplexer, as the stream is cut off or
-    /// over.
+    /// Adds an event. `false`: nothing more is wanted of the multiplexer, as the stream is cut off or over.
     pub(super) fn push(&self, event: &Arc<StreamEvent>, fold: &StreamFold) -> bool {
         let mut queue = self.lock();
         if event.place() <= queue.skip {

@@ -111,7 +111,7 @@ impl Receptor for ConversationReceptor {
 }
 
 impl ConversationReceptor {
-    /// Notes an agent and the tools that end its runs.
+    /// Records an agent and the tools that end its runs.
     fn add_agent(&mut self, agent: &AgentStateId, config: &AgentConfig) {
         let talk = self.agents.entry(agent.clone()).or_default();
         talk.follow_rules(config.rules_version);
@@ -120,12 +120,13 @@ impl ConversationReceptor {
 }
 
 impl Talk {
-    /// Takes the version of the rules from here on.
+    /// Sets the version of the rules from here on.
     fn follow_rules(&mut self, version: u32) {
         self.names_interrupters = version >= since::INPUTS_NAME_WHO_INTERRUPTS;
     }
 
-    /// Takes a fact that is not an input: a change of tools, a model call, or part of the answer in progress.
+    /// Applies a fact that is not an input: a change of tools, a model call, or part of the answer in
+    /// progress.
     fn on_fact(&mut self, fact: &Envelope<EnvironmentEvent>, out: &mut Vec<RuntimeEvent>) {
         match (&fact.event, &fact.run_id) {
             (EnvironmentEvent::ConfigChanged(changed), _) => match &changed.change {
@@ -153,7 +154,7 @@ impl Talk {
         }
     }
 
-    /// Notes which of these tools end a run when they succeed.
+    /// Records which of these tools end a run when they succeed.
     fn offer(&mut self, tools: &[ToolSpec]) {
         self.quit_tools = tools
             .iter()
@@ -162,7 +163,7 @@ impl Talk {
             .collect();
     }
 
-    /// Takes an input: it is taken up at once if nothing is answered, else it waits, joins or interrupts,
+    /// Applies an input: it is taken up at once if no run is in progress, else it waits, joins or interrupts,
     /// by its mode.
     fn on_input(&mut self, said: &UserMessage, run_id: RunId, out: &mut Vec<RuntimeEvent>) {
         let (message_id, mode) = (said.message_id.clone(), said.mode);
@@ -195,7 +196,7 @@ impl Talk {
         }
     }
 
-    /// Takes a change of an input that waits: another mode, or none, which takes it back.
+    /// Applies a change of a waiting input: another mode, or none, which withdraws it.
     fn revise(&mut self, revised: &InputRevised, out: &mut Vec<RuntimeEvent>) {
         let InputRevised { message_id, mode, by } = revised.clone();
         let Some(at) = self
@@ -334,7 +335,7 @@ impl Talk {
 }
 
 impl ActiveInput {
-    /// Takes a wish that it be stopped; of several persons the first one counts.
+    /// Applies a request to stop it; if several persons request it, the first one counts.
     fn stopped_by(&mut self, person: Option<&OwnerId>) {
         if !self.stopping {
             self.stopped_by = person.cloned();
@@ -370,7 +371,7 @@ impl ActiveInput {
         self.calls.is_empty() && !self.stopping
     }
 
-    /// Takes a call's result. Returns whether none is open any more and a tool that ends the run succeeded.
+    /// Applies a call's result. Returns whether none is open any more and a tool that ends the run succeeded.
     fn settles_with(&mut self, result: &ToolResult) -> bool {
         let Some(quits) = self.calls.remove(&result.tool_call_id) else {
             return false;

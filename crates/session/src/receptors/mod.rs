@@ -38,7 +38,7 @@ pub use transport::TransportReceptor;
 /// A receptor gets each fact of a session once, in `seq` order. Its default value is the state before the
 /// first fact.
 pub trait Receptor {
-    /// Takes the next fact of the session and pushes its events onto `out`.
+    /// Applies the next fact of the session and pushes its events onto `out`.
     ///
     /// `out` may hold events of other receptors: it is only appended to. Most facts have no meaning to most
     /// receptors.
@@ -71,7 +71,7 @@ pub struct Receptors {
 }
 
 impl Receptors {
-    /// Takes the next fact only for the memory, as when a session is opened. Receptors without memory are
+    /// Applies the next fact only to the memory, as when a session is opened. Receptors without memory are
     /// skipped, and the text of chunks is ignored.
     ///
     /// It leaves the same memory as [`receive`](Receptor::receive):

@@ -172,7 +172,7 @@ impl SessionReader {
         }
     }
 
-    /// Takes the facts of the log after the requested one, in order; an empty list if it has no more.
+    /// Handles the facts of the log after the requested one, in order; an empty list if it has no more.
     pub fn page(&mut self, facts: Vec<Fact>) {
         let ReaderStage::Log(head) = self.stage else {
             return;
@@ -198,7 +198,7 @@ impl SessionReader {
         self.page = facts.into_iter();
     }
 
-    /// Takes the requested state of the session.
+    /// Handles the requested state of the session.
     pub fn folded(&mut self, fold: Box<SessionFold>) {
         let wanted = self.taken.whole();
         let is_of_use = self.fold.is_none() || fold.last_seq() > self.known();
@@ -212,7 +212,7 @@ impl SessionReader {
         }
     }
 
-    /// Takes an item of the source.
+    /// Handles an item of the source.
     pub fn feed(&mut self, heard: SourceItem) {
         match heard {
             SourceItem::Fact(fact) => self.fact(&fact),
@@ -315,7 +315,7 @@ impl SessionReader {
         true
     }
 
-    /// Takes a derived event that the source brings.
+    /// Handles a derived event that the source brings.
     fn meaning(&mut self, event: Arc<Envelope<RuntimeEvent>>) {
         if self.view != View::Runtime || self.brings != LiveContent::Meaning {
             return;
@@ -334,8 +334,8 @@ impl SessionReader {
         }
     }
 
-    /// Takes a fact that the source brings. One that leaves a gap breaks the reading, unless the source then
-    /// brings the missing facts.
+    /// Handles a fact that the source brings. One that leaves a gap breaks the reading, unless the source
+    /// then brings the missing facts.
     fn fact(&mut self, fact: &Fact) {
         let ReaderStage::Live { in_step } = self.stage else {
             return;
@@ -367,7 +367,7 @@ impl SessionReader {
         }
     }
 
-    /// Takes the fact after the last known one.
+    /// Applies the fact after the last known one.
     fn look_at(&mut self, fact: &Fact) {
         let after = EventCursor::after(fact.seq);
         if self.view == View::Environment {

@@ -107,7 +107,7 @@ impl MatchAgent {
         of_system.saturating_add(estimate_message(&message))
     }
 
-    /// Takes a piece of the model's answer. The person does not need it, so it is reported as thinking.
+    /// Handles a piece of the model's answer. The person does not need it, so it is reported as thinking.
     pub(super) fn on_stream(&mut self, fact: &Envelope<EnvironmentEvent>, step: &mut RunStep<'_>) {
         if !self.lifecycle.answers_model_call(fact.cause.as_ref()) {
             return;
@@ -147,7 +147,7 @@ impl MatchAgent {
         }
     }
 
-    /// Takes the end of a stream: of an attempt, or of the answer.
+    /// Handles the end of a stream: of an attempt, or of the answer.
     pub(super) fn on_stream_end(
         &mut self,
         fact: &Envelope<EnvironmentEvent>,
@@ -169,7 +169,7 @@ impl MatchAgent {
         }
     }
 
-    /// Takes a complete answer: pays for it, shows it, and acts on it, unless the run is being stopped.
+    /// Handles a complete answer: pays for it, shows it, and acts on it, unless the run is being stopped.
     fn on_answer(&mut self, reason: StopReason, step: &mut RunStep<'_>) {
         let answer = self.lifecycle.assembler.finish();
         self.lifecycle.pay(answer.usage, &self.config, step);
@@ -215,7 +215,7 @@ impl MatchAgent {
         self.begin_stop(StopCause::error(RunStatus::Failed, why.0, why.1), step);
     }
 
-    /// Takes a failed attempt of the model call in progress. If another one is to follow, looks whether the
+    /// Handles a failed attempt of the model call in progress. If another one is to follow, looks whether the
     /// run may still pay for it: an answer that broke off is paid for like a whole one.
     pub(super) fn on_attempt_failed(
         &mut self,

@@ -162,8 +162,8 @@ impl MatchAgent {
         step.act_in(self.lifecycle.run_id(), body);
     }
 
-    /// Takes an output of a child: its spending is also this agent's, its text becomes the run's, and the end
-    /// of its run ends its task.
+    /// Handles an output of a child: its spending is also this agent's, its text becomes the run's, and the
+    /// end of its run ends its task.
     pub(crate) fn hear_child(&mut self, id: &AgentStateId, output: &AgentOutput, step: &mut RunStep<'_>) {
         match output {
             AgentOutput::State(StateOutput::Spent { usage, cost, .. }) => {
@@ -210,8 +210,8 @@ impl MatchAgent {
         self.at_work.as_ref().is_some_and(|work| work.child == *id)
     }
 
-    /// Takes the end of a run of the child that is at work. A child that was sent more meanwhile continues,
-    /// or is stopped again.
+    /// Handles the end of a run of the working child. A child that was sent more meanwhile continues, or is
+    /// stopped again.
     fn child_ended(
         &mut self,
         id: &AgentStateId,

@@ -115,8 +115,8 @@ impl MatchAgent {
         self.lifecycle.totals
     }
 
-    /// Takes the next fact, in the step that it makes this agent take. It has no tools and keeps no
-    /// conversation, so most facts do not concern it.
+    /// Handles the next fact, within this agent's step for it. It has no tools and keeps no conversation, so
+    /// most facts do not concern it.
     pub(crate) fn take(&mut self, fact: &Envelope<EnvironmentEvent>, step: &mut RunStep<'_>) {
         use EnvironmentEvent as E;
         match &fact.event {
@@ -148,12 +148,12 @@ impl MatchAgent {
         self.lifecycle.note_time(fact);
     }
 
-    /// Takes a change of the configuration that comes from an agent above.
+    /// Applies a change of the configuration by an agent above.
     pub(crate) fn on_change_above(&mut self, change: &ConfigChange, step: &mut RunStep<'_>) {
         self.on_change(change, step);
     }
 
-    /// Takes a change of the configuration, and drops the rules that were prepared from it.
+    /// Applies a change of the configuration, and drops the rules that were prepared from it.
     fn on_change(&mut self, change: &ConfigChange, step: &mut RunStep<'_>) {
         self.lifecycle
             .change(Arc::make_mut(&mut self.config), change, step);
@@ -194,7 +194,7 @@ impl MatchAgent {
         self.take_up(message, step);
     }
 
-    /// Takes an input into the run: it is matched by the fast path, or a model is asked about it.
+    /// Adds an input to the run: it is matched by the fast path, or a model is asked about it.
     fn take_up(&mut self, message: Arc<Message>, step: &mut RunStep<'_>) {
         step.message(MessageOutput::User {
             message: message.clone(),

@@ -49,7 +49,7 @@ impl MatchAgent {
     }
 
     /// Another process takes over: children that stayed behind are closed, the model call that was in
-    /// progress is made again, and the timer starts anew. A child that is at work continues by itself.
+    /// progress is made again, and the timer starts again. A child that is at work continues by itself.
     pub(super) fn on_writer_attached(&mut self, step: &mut RunStep<'_>) {
         for child in std::mem::take(&mut self.left_behind) {
             self.close_child(child, "its work stayed behind in another session", step);

@@ -9,7 +9,7 @@ use super::MatchAgent;
 use crate::run_lifecycle::{RunStep, StopCause, StopConsequence, StopRecord};
 
 impl MatchAgent {
-    /// Takes an error. One of the model call that was in progress ends its answer too; nothing is repaired
+    /// Handles an error. One of the model call that was in progress ends its answer too; nothing is repaired
     /// here, because a request holds one input and the rules.
     pub(super) fn on_error(
         &mut self,
