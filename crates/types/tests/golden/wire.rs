@@ -1,4 +1,4 @@
-//! Samples of every frame of a client, and of everything that a server says beside events.
+//! Samples of every frame of a client, and of everything that a server sends besides events.
 
 use agentx_types::wire::{Heartbeat, *};
 use agentx_types::*;
