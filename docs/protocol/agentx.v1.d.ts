@@ -14,7 +14,7 @@ export type ClientFrame = { id: string } & (
   | { type: "ping"; payload?: Ping }
 );
 
-/** Says who it is, once, before anything else. */
+/** Identifies the client, once, before anything else. */
 export interface Authenticate {
   /** `ed25519:` and the key's 32 bytes in base64url; absent for a visitor. */
   public_key?: string | null;
@@ -24,7 +24,7 @@ export interface Authenticate {
   client: string;
 }
 
-/** Says something to the agent. */
+/** Sends an input to the agent. */
 export interface UserInputFrame {
   /** In which session. */
   session_id: SessionId;
@@ -32,7 +32,7 @@ export interface UserInputFrame {
   content: string | ContentPart[];
   /** When the agent handles it. */
   mode?: InputMode;
-  /** A second message with the same key is the same message. */
+  /** Identifies the message: one that is sent again with the same key is not recorded twice. */
   idempotency_key?: string | null;
   /** The time of the input by the client's clock: ISO 8601, UTC. The model reads it. */
   client_timestamp_utc?: string | null;
@@ -115,7 +115,7 @@ export interface ToolCallPart {
   tool_call_id: ToolCallId;
   /** The tool's name. */
   name: string;
-  /** The arguments; `{}` where none came. */
+  /** The arguments; `{}` if there were none. */
   input: unknown;
   /** Data that the provider attached and needs back. */
   provider?: ProviderData | null;
@@ -144,7 +144,7 @@ export type InputMode = "queue" | "steer" | "interrupt";
 
 /** The schema of the answer that ends a run. */
 export interface AnswerSchema {
-  /** JSON Schema (2020-12 where it does not say otherwise). */
+  /** The JSON Schema (2020-12 unless it names another version). */
   schema: unknown;
   /**
    * Maximum number of times in one run that the model is asked again because its answer does not fit: at most
@@ -182,13 +182,13 @@ export interface ApprovalFrame {
 /** The decision of a person about a tool call. */
 export type ApprovalDecision = "once" | "session" | "always" | "deny";
 
-/** An approval rule. What is `None` matches everything. */
+/** An approval rule. A field that is `None` matches everything. */
 export interface Rule {
   /** The effect. */
   effect: RuleEffect;
   /**
    * The tool's name; `*` stands for any run of characters. `NAME@HASH` is a tool of a folder's file as
-   * long as that does not change ([`crate::ToolReach::file`]).
+   * long as the file does not change ([`crate::ToolReach::file`]).
    */
   tool: string;
   /**
@@ -199,8 +199,8 @@ export interface Rule {
   /** The path that the call names, absolute or relative to the workspace; `*` stops at `/`, `**` does not. */
   path?: string | null;
   /**
-   * The only directory, absolute, in which (and below which) it holds; a relative `path` begins there.
-   * Without it the rule holds everywhere.
+   * The absolute directory in which and below which the rule applies; a relative `path` begins there.
+   * `None` means everywhere.
    */
   workspace?: string | null;
 }
@@ -208,7 +208,7 @@ export interface Rule {
 /** The effect of a rule on a call. */
 export type RuleEffect = "allow" | "ask" | "deny";
 
-/** Stops what runs. */
+/** Stops the current run. */
 export interface InterruptFrame {
   /** In which session. */
   session_id: SessionId;
@@ -226,7 +226,7 @@ export interface Subscribe {
   after_seq?: number;
   /** The kind of events. */
   view?: WireView;
-  /** Only events of these agents, and those of no agent; all where it is empty. */
+  /** Only events of these agents, and those of no agent; empty means all events. */
   agents?: AgentStateId[];
   /** The media of agent streams to include; all if empty. */
   media?: Medium[];
@@ -266,7 +266,7 @@ export type WheelWish =
 export interface Seat {
   /** The person. */
   person: OwnerId;
-  /** The name that the person's program gave itself; it stays the same after a reconnect. */
+  /** The name that the person's program chose; it stays the same after a reconnect. */
   client: string;
 }
 
@@ -295,9 +295,9 @@ export interface Hello {
   protocol: number;
   /** The server, with its version. */
   server: string;
-  /** Random, for this connection alone; base64url. */
+  /** A random value for this connection only; base64url. */
   nonce: string;
-  /** The origin that has to be signed: what the client connected to, as the server knows itself. */
+  /** The origin to sign: the address that the client connected to, as the server knows it. */
   origin: string;
   /** Until when a signature counts: milliseconds since 1970. */
   expires_at_ms: number;
@@ -309,8 +309,8 @@ export interface Hello {
   /** Whether unauthenticated visitors may connect. */
   visitors: boolean;
   /**
-   * The interval of heartbeats in milliseconds; twice as long without any frame means that the
-   * connection is dead.
+   * The interval of heartbeats in milliseconds; after twice this time without any frame the connection
+   * is dead.
    */
   heartbeat_ms: number;
 }
@@ -337,7 +337,7 @@ export interface Refused {
 export interface Problem {
   /** Stable, for programs. */
   code: string;
-  /** For people: what was wrong, where, and what to do. */
+  /** For people: the mistake, its place, and what to do. */
   detail: string;
   /** The time until a new attempt, in milliseconds. */
   retry_after_ms?: number | null;
@@ -460,7 +460,7 @@ export type EnvironmentFrame = Frame & EnvironmentEvent;
 export interface Frame {
   /** Its place in the session. Derived events carry that of the event that they come from. */
   seq: number;
-  /** For derived events: which of those that come from the same `seq`, from 0. */
+  /** For derived events: the position among those that come from the same `seq`, from 0. */
   index?: number | null;
   at: Timestamp;
   source: Source;
@@ -533,7 +533,7 @@ export type EnvironmentEvent =
   | { event: "interrupted"; payload: Interrupted }
   | { event: "error"; payload: ErrorOccurred };
 
-/** A person says something. */
+/** A person sends an input. */
 export interface UserMessage {
   /** Unique in the session. */
   message_id: MessageId;
@@ -541,7 +541,7 @@ export interface UserMessage {
   content: ContentPart[];
   /** When the agent handles it. */
   mode?: InputMode;
-  /** A second message with the same key is the same message. */
+  /** Identifies the message: one that is sent again with the same key is not recorded twice. */
   idempotency_key?: string | null;
   /** The person, if not the session's owner. */
   by?: OwnerId | null;
@@ -552,7 +552,7 @@ export interface UserMessage {
 /** A message of a conversation. */
 export type MessageId = string;
 
-/** A person wants what runs to stop. */
+/** A person wants to stop the run. */
 export interface InterruptRequested {
   /** The reason, if one was given. */
   reason?: string | null;
@@ -591,8 +591,8 @@ export interface Approval {
   /** The person, if not the session's owner. */
   by?: OwnerId | null;
   /**
-   * Whether they may not speak for the operator of the server: then it allows nothing that the server's settings ask about, and
-   * keeps no rule.
+   * Whether they may not decide for the operator of the server: then the decision allows nothing that
+   * the server's settings ask about, and keeps no rule.
    */
   limited?: boolean;
 }
@@ -654,9 +654,9 @@ export interface ToolCall {
   tool_call_id: ToolCallId;
   /** The tool's name. */
   name: string;
-  /** The arguments; `{}` where none came or they are not JSON. */
+  /** The arguments; `{}` if there were none or they are not JSON. */
   input: unknown;
-  /** Set where the arguments are not JSON. */
+  /** Set if the arguments are not JSON. */
   invalid?: InvalidInput | null;
 }
 
@@ -672,7 +672,7 @@ export interface InvalidInput {
 export interface ProviderPart {
   /** The API that it belongs to. */
   api: string;
-  /** Whether it belongs to the part before it; else it is a part of its own. */
+  /** Whether it belongs to the part before it; otherwise it is a separate part. */
   attach: boolean;
   /** As it came. */
   data: unknown;
@@ -706,7 +706,7 @@ export interface Usage {
   estimated_tokens?: number;
   /** The cost that the provider reports; 0 if it reports none. It counts if the model's prices are unknown. */
   reported_cost?: NanoUsd;
-  /** The number of these tokens of which nobody knows the whole price, so that the cost is incomplete. */
+  /** The number of these tokens whose price is not fully known, so that the cost is incomplete. */
   unpriced_tokens?: number;
 }
 
@@ -756,8 +756,8 @@ export interface LongPrices {
 }
 
 /**
- * A model did not answer, and the agent has others for that case: the next of them is asked from here on,
- * until the run ends. The envelope's `cause` is the action by which the agent wanted it.
+ * A model did not answer, and the agent has fallback models: from here on the next of them is called,
+ * until the run ends. The envelope's `cause` is the action that requested it.
  */
 export interface FallbackAsked {
   /** The model that did not answer, as `provider/id`. */
@@ -774,18 +774,18 @@ export interface FallbackAsked {
 export interface StreamEnd {
   /** The reason. */
   stop_reason: StopReason;
-  /** The provider's own word, where it says more. */
+  /** The provider's own word, if it says more. */
   raw?: string | null;
 }
 
 /** The reason why a model stopped. */
 export type StopReason = "end_turn" | "tool_use" | "max_tokens" | "stop_sequence" | "pause_turn" | "refusal" | "context_window" | "broken" | "interrupted" | "other";
 
-/** An answer was held against the schema of the run's answer. The envelope's `cause` is the action that wanted it. */
+/** An answer was checked against the run's answer schema. The `cause` is the action that wanted it. */
 export interface AnswerChecked {
   /** The number of the answer in its run, from 1. */
   attempt: number;
-  /** What does not fit, in the validator's words, at most 5 and each with its place; none if it fits. */
+  /** The validator's messages, each with its place, at most 5; empty if the answer fits. */
   problems?: string[];
   /** Whether the schema itself cannot be used: no answer will ever fit. `problems` says why. */
   invalid_schema?: boolean;
@@ -918,11 +918,11 @@ export interface EffectBill {
   cost: NanoUsd;
 }
 
-/** A running call wants to make a call of its own that a person may have to decide about. */
+/** A running call wants to make a nested call that a person may have to decide about. */
 export interface InnerCallAsked {
   /** The id: that of the running call, `/` and the step that makes it. */
   tool_call_id: ToolCallId;
-  /** The tool that is to be called. The agent itself may not have it. */
+  /** The tool to call. The agent itself may lack it. */
   tool: ToolSpec;
   /** With these arguments, without secrets. */
   input: unknown;
@@ -930,11 +930,12 @@ export interface InnerCallAsked {
   by: string;
   /** The place in its file: `tools/report.luau:12`, `step fetch`; absent if unknown. */
   place?: string | null;
-  /** Whether its file names the tool that is called, and does not only say `*`. */
+  /** Whether the script's file lists the called tool by name, not only with `*`. */
   named?: boolean;
   /**
-   * For a question to a person instead of a call: the JSON Schema of the answer. No rule and no mode answers it. Where
-   * nobody is asked it is refused; the note of an `approval` with `once` is the answer, as text.
+   * For a question to a person instead of a call: the JSON Schema of the answer. No rule and no mode
+   * answers it. If nobody can be asked, it is refused; the note of an `approval` with `once` is the
+   * answer, as text.
    */
   form?: unknown;
 }
@@ -954,16 +955,15 @@ export interface ToolSpec {
   /** The argument that holds a command line, if one does. */
   command_argument?: string | null;
   /**
-   * Whether doing it twice is the same as doing it once: such a call is made again after a crash, any
-   * other is answered with an unknown outcome.
+   * Whether a call can safely be repeated: then it is made again after a crash. Any other is answered with
+   * an unknown outcome.
    */
   idempotent?: boolean;
   /** Whether a successful call ends the run. */
   quit?: boolean;
   /**
-   * Whether the schema says all there is to the arguments: a call that it does not fit is answered with
-   * what is wrong, before anybody is asked and before the tool is. In sessions that began before this was
-   * looked at, the tool alone says so.
+   * Whether the schema describes the arguments completely: then a call that does not fit is answered with
+   * the mistakes, before a person or the tool gets it. In older sessions, only the tool checks.
    */
   checked?: boolean;
   /**
@@ -1005,8 +1005,8 @@ export interface ToolReach {
    */
   of_folder?: boolean;
   /**
-   * If the server describes the tool in another way than the one that was accepted: the difference. Then only a rule of this very
-   * description ([`ToolReach::file`]) allows a call, and where nobody is asked it is refused.
+   * The difference, if the server's description of the tool is not the accepted one. Then only a rule for
+   * exactly this description ([`ToolReach::file`]) allows a call; if nobody can be asked, it is refused.
    */
   changed?: string | null;
 }
@@ -1032,14 +1032,14 @@ export type ToolStatus = "success" | "failed" | "invalid" | "denied" | "refused"
 export interface JobEnded {
   /** Its name in the session, by which the model asks for its output. */
   job: string;
-  /** The command line, cut where it is long. */
+  /** The command line, shortened if it is long. */
   command: string;
-  /** The outcome in words: `exit 0, 3.20 s`. */
+  /** The outcome as text: `exit 0, 3.20 s`. */
   how: string;
 }
 
 /**
- * A command that a person ran beside the conversation has ended. The model reads of it with its next
+ * A command that a person ran outside the conversation has ended. The model reads about it in its next
  * call; it begins no run.
  */
 export interface CommandRan {
@@ -1047,7 +1047,7 @@ export interface CommandRan {
   command: string;
   /** The output; of a long output the beginning and the end. */
   output: string;
-  /** The outcome in words: `exit 0`. */
+  /** The outcome as text: `exit 0`. */
   how: string;
   /** The person, if not the session's owner. */
   by?: OwnerId | null;
@@ -1055,17 +1055,17 @@ export interface CommandRan {
 
 /** A transport is up. */
 export interface Connected {
-  /** To where, without secrets. */
+  /** The address, without secrets. */
   endpoint: string;
 }
 
 /** A transport is down. */
 export interface Disconnected {
-  /** From where, without secrets. */
+  /** The address, without secrets. */
   endpoint: string;
   /** The reason. */
   reason?: string | null;
-  /** Milliseconds until it is tried again; `None` where it is not. */
+  /** Milliseconds until the next attempt; `None` if there is none. */
   retry_in_ms?: number | null;
 }
 
@@ -1114,8 +1114,8 @@ export interface AgentConfig {
   /** The default decision about calls. */
   approval: ApprovalMode;
   /**
-   * Approval rules, in order of their source: a `deny` beats an `ask`, an `ask` beats an `allow`, whatever
-   * the order.
+   * Approval rules, in order of their source. Regardless of the order, a `deny` beats an `ask`, and an
+   * `ask` beats an `allow`.
    */
   rules: Rule[];
   /** The limits of a run. */
@@ -1142,11 +1142,11 @@ export interface AgentConfig {
    * all are always listed, and in logs older than this field.
    */
   tool_search?: ToolSearch | null;
-  /** The schema of the answer that ends each of its runs; an input that has one of its own goes before it. */
+  /** The schema of the answer that ends each of its runs; the schema of an input takes precedence. */
   answer_schema?: AnswerSchema | null;
   /**
-   * Whether it has the tool `ask_user`, and what becomes of a question where nobody is there; `None` if it has not, and in
-   * logs older than this field.
+   * What happens to a question of the tool `ask_user` that nobody can answer; `None` if the agent does not
+   * have this tool, and in logs older than this field.
    */
   ask_user?: AskUser | null;
 }
@@ -1186,7 +1186,7 @@ export type Api = "anthropic" | "openai-chat" | "openai-responses" | "gemini" | 
 /** A kind of input besides text. */
 export type InputMedium = "image" | "audio" | "file";
 
-/** Settings of one model call. What is `None` is left to the provider. */
+/** Settings of one model call. A field that is `None` is left to the provider. */
 export interface ModelParams {
   /** The longest answer in tokens, within the model's own limit. */
   max_output_tokens?: number | null;
@@ -1197,11 +1197,11 @@ export interface ModelParams {
 }
 
 /**
- * A file of instructions that was read when the session was opened, or the facts about where the agent
- * works.
+ * A file of instructions that was read when the session was opened, or the description of the agent's
+ * environment.
  */
 export interface Instructions {
-  /** The path of the file; empty for the facts about where the agent works, which come from no file. */
+  /** The path of the file; empty for the description of the environment, which comes from no file. */
   path: string;
   /** The content of the file. */
   text: string;
@@ -1242,7 +1242,7 @@ export interface IntentRule {
   vars?: IntentVar[];
   /** Phrases that people use. */
   patterns?: IntentPattern[];
-  /** Inputs as they may come, with what they mean. */
+  /** Example inputs, with their intents. */
   examples?: IntentExample[];
 }
 
@@ -1267,7 +1267,7 @@ export interface IntentVar {
 /** The type of a variable. */
 export type VarKind = "string" | "int" | "float" | "bool";
 
-/** A way to say it. */
+/** A phrasing of it. */
 export interface IntentPattern {
   /** The words, with `[name]` for a variable. */
   input: string;
@@ -1285,7 +1285,7 @@ export interface IntentExample {
   output?: string | null;
 }
 
-/** An agent and the rules whose intents are its. */
+/** An agent, and the rules whose intents it handles. */
 export interface Route {
   /** Their names. */
   rules: string[];
@@ -1305,26 +1305,25 @@ export interface Condensing {
    * and a third of what instructions and tools leave of it.
    */
   tail: number;
-  /** The model that writes the summaries; the agent's own where there is none. */
+  /** The model that writes the summaries; `None` means the agent's own. */
   model?: ModelSpec | null;
   /**
-   * Whether what is sent keeps its beginning as long as it can: `recall` is on offer from the start, and
-   * thinking is left out that was made after another beginning. Sessions of before are sent as they were.
+   * Whether requests keep the same beginning as long as possible: `recall` is offered from the start, and
+   * thinking that followed another beginning is left out. Requests of older sessions stay as they were.
    */
   keeps_beginning?: boolean;
 }
 
 /**
- * Files that calls are kept from by default, as patterns like those of a rule's path; upper and lower case
- * are the same. They are absolute, or begin with `~/`, which stands for any home directory that is written
- * as such.
+ * Files that calls may not touch by default, as patterns like those of a rule's path, without regard to
+ * case. They are absolute, or begin with `~/`, which means any home directory that a call names.
  */
 export interface Guard {
   /** Files that may hold secrets: a person is asked, unless a rule allows it that names such a file. */
   secrets: string[];
   /** Files that hold none although a pattern of `secrets` fits them. */
   except?: string[];
-  /** The program's own files, such as sessions and keys: refused, whatever rules say. */
+  /** The program's own files, such as sessions and keys: refused regardless of the rules. */
   own?: string[];
   /**
    * Programs that Git runs because the workspace's repository configures them (`filter.lfs.clean`,
@@ -1334,7 +1333,7 @@ export interface Guard {
   git?: string[];
   /**
    * Whether the person made the workspace read-only: the rules refuse every tool that does more than read,
-   * and say that it is so.
+   * and give this as the reason.
    */
   read_only?: boolean;
 }
@@ -1345,14 +1344,14 @@ export interface Guard {
  */
 export interface ServerRules {
   /**
-   * The rules of the settings. They come before those of the session: a `deny` or `ask` here holds
-   * whatever the session's rules say.
+   * The rules of the settings. They take precedence over those of the session: a `deny` or `ask` here
+   * applies regardless of the session's rules.
    */
   rules?: Rule[];
   /**
-   * Set in the session of a member: the directory, absolute, that they work in. There, rules of the
-   * session and the approval mode `auto` allow nothing: beside reading in this directory, a call runs
-   * where a rule of the server allows it, or the operator does.
+   * Set in the session of a member: the absolute directory in which they work. In such a session, the
+   * session's rules and the approval mode `auto` allow nothing: besides reading in this directory, a call
+   * runs only if a rule of the server or the operator allows it.
    */
   member_directory?: string | null;
 }
@@ -1366,7 +1365,7 @@ export interface ToolSearch {
   at_percent: number;
 }
 
-/** Whether an agent may ask the person, and what becomes of a question that nobody can answer. */
+/** What happens to a question of the model that nobody can answer. */
 export type AskUser = "decide" | "wait";
 
 /** A process became the session's writer. */
@@ -1379,7 +1378,7 @@ export interface WriterAttached {
   process: number;
   /** Programs left running by the previous process and ended by this one. */
   ended?: LeftRunning[];
-  /** Whether it is a server: then the next server continues with what this one was at when it was killed, without being asked. */
+  /** Whether it is a server: if it is killed, the next server continues its runs without being asked. */
   serves?: boolean;
 }
 
@@ -1388,7 +1387,7 @@ export interface WriterAttached {
  * session ends; or a command in the background that ended with its program.
  */
 export interface LeftRunning {
-  /** The call that was cut off; absent where the call had ended, and this continued in the background. */
+  /** The call that was cut off; absent if the call had ended and this continued in the background. */
   tool_call_id?: ToolCallId | null;
   /**
    * The name of the first program, as the system shows it, or `!` and the command that a person ran; the
@@ -1433,7 +1432,7 @@ export interface AccessChanged {
   person: OwnerId;
   /** The new role; `None` for none. */
   role?: SessionRole | null;
-  /** The person who changed it, if not the session's owner. */
+  /** The person who changed it, if it was not the session's owner. */
   by?: OwnerId | null;
 }
 
@@ -1738,7 +1737,7 @@ export interface ToolExecuting {
   input: unknown;
 }
 
-/** The tool says something while it runs. */
+/** The tool writes output while it runs. */
 export interface ToolOutput {
   /** The call. */
   tool_call_id: ToolCallId;
@@ -1748,7 +1747,7 @@ export interface ToolOutput {
   text: string;
 }
 
-/** The tool did what was asked. */
+/** The tool succeeded. */
 export interface ToolCompleted {
   /** The call. */
   tool_call_id: ToolCallId;
@@ -1760,7 +1759,7 @@ export interface ToolCompleted {
   details?: unknown;
 }
 
-/** The tool did not do what was asked. */
+/** The tool failed. */
 export interface ToolFailed {
   /** The call. */
   tool_call_id: ToolCallId;
@@ -1780,19 +1779,19 @@ export interface ToolFailed {
 export interface JobFinished {
   /** The job's name in the session. */
   job: string;
-  /** The command line, cut where it is long. */
+  /** The command line, shortened if it is long. */
   command: string;
-  /** The outcome in words: `exit 0, 3.20 s`. */
+  /** The outcome as text: `exit 0, 3.20 s`. */
   how: string;
 }
 
-/** A command that a person ran beside the conversation has ended. */
+/** A command that a person ran outside the conversation has ended. */
 export interface CommandFinished {
   /** The command line. */
   command: string;
   /** The output; of a long output the beginning and the end. */
   output: string;
-  /** The outcome in words: `exit 0`. */
+  /** The outcome as text: `exit 0`. */
   how: string;
   /** The person, if not the session's owner. */
   by?: OwnerId | null;
@@ -1913,7 +1912,7 @@ export interface ConnectionEstablished {
 
 /** A transport is down. */
 export interface ConnectionLost {
-  /** From where. */
+  /** The address. */
   endpoint: string;
   /** The reason. */
   reason?: string | null;
@@ -1940,7 +1939,7 @@ export interface ErrorRaised {
   recoverable: boolean;
   /** Milliseconds until it is tried again by itself; `None` if it is not. */
   retry_in_ms?: number | null;
-  /** Milliseconds for which it is tried again at most, where time is what ends it. */
+  /** Milliseconds after which it gives up, if time bounds the attempts. */
   gives_up_in_ms?: number | null;
 }
 
@@ -1995,7 +1994,7 @@ export type ContextChange =
   | { fell_back: { from: string; to: string; code: string; message: string; unpriced?: boolean } }
   | { shortened: { window: number } };
 
-/** A range of the conversation, and what it weighs. */
+/** A range of the conversation, and its size. */
 export interface ContextRange {
   /** The first event of the range. */
   from_seq: number;
@@ -2023,7 +2022,10 @@ export interface ApprovalRequested {
   suggested: Rule;
   /** For a question to a person: the JSON Schema of the answer. The note of an `approval` with `once` is the answer, as text. */
   form?: unknown;
-  /** Set where the call is a question of the model to the person: then the note of the approval is the answer. */
+  /**
+   * Set if the call is a question of the model to the person: then the note of the approval is the
+   * answer.
+   */
   question?: AskedQuestion | null;
 }
 
@@ -2045,10 +2047,7 @@ export interface AskedQuestion {
 export interface ApprovalSettled {
   /** The call. */
   tool_call_id: ToolCallId;
-  /**
-   * Whether it may be made. If it may not, a person said so, a rule that came later, or the run was
-   * stopped.
-   */
+  /** Whether the call may be made. If not, a person or a later rule denied it, or the run was stopped. */
   allowed: boolean;
 }
 
@@ -2060,7 +2059,7 @@ export interface Chunk {
   text: string;
   /** The value that a script emitted, if it is more than text. */
   data?: unknown;
-  /** The call whose tool says it; absent if the agent itself does. */
+  /** The call whose tool emits it; absent if the agent itself does. */
   tool_call_id?: ToolCallId | null;
 }
 
@@ -2210,7 +2209,10 @@ export interface UiApprovalRequested {
   args: unknown;
   /** The rule or default that asks. */
   reason: string;
-  /** Set where the call is a question of the model to the person: then the note of the approval is the answer. */
+  /**
+   * Set if the call is a question of the model to the person: then the note of the approval is the
+   * answer.
+   */
   question?: AskedQuestion | null;
 }
 
@@ -2248,7 +2250,7 @@ export interface UiResult {
 
 /** The owner of the session and its reader. */
 export interface UiConnectionState {
-  /** Whether the reader has not said who they are. */
+  /** Whether the reader is anonymous. */
   visitor: boolean;
 }
 
@@ -2258,6 +2260,6 @@ export interface Person {
   person: OwnerId;
   /** Their name, if the server has one. */
   name?: string | null;
-  /** Whether they have not said who they are. */
+  /** Whether they are anonymous. */
   visitor: boolean;
 }

@@ -1,10 +1,10 @@
-//! The budgets that the agents above one leave to it.
+//! The budgets that the agents above leave to an agent.
 //!
 //! A child's spending counts for its ancestors, so it makes no model call once an ancestor's budget is used
 //! up. A session also limits the number of agents. The session's fold, which steps the agents, passes both
 //! with each step ([`StepContext::above`](crate::StepContext), [`StepContext::census`](crate::StepContext)):
-//! it follows from the agents themselves, so it is the same in every replay, and a limit that is raised
-//! counts at once.
+//! they follow from the agents themselves, so they are equal in every replay, and a raised limit counts at
+//! once.
 //!
 //! ```text
 //! main          max_tokens 100,000, spent 90,000 ─┐  AncestorBudgets of the grandchild: two, the nearest first;
@@ -12,7 +12,7 @@
 //!   └ grandchild  asks a model                    ┘  and the agent whose limit it is
 //! ```
 //!
-//! Invariant: no model is asked if a limit of any agent above is reached (invariant 18).
+//! Invariant: no model is called if a limit of any agent above is reached (invariant 18).
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ pub struct AncestorBudgets {
     stopped: Option<StopCause>,
 }
 
-/// The limits of an agent above, beside its spending so far.
+/// The limits of an agent above, and its spending until now.
 #[derive(Clone, Debug, PartialEq)]
 struct AncestorBudget {
     /// The agent's configuration; only the limits and the name matter.
@@ -68,8 +68,7 @@ impl AncestorBudgets {
 
     /// The limit above that forbids another model call; `None` if none does.
     ///
-    /// Those above have not heard yet of what the agent has `spent` in the step that it takes, so it is
-    /// added.
+    /// The agents above do not know yet what the agent has `spent` in the current step, so that is added.
     pub(crate) fn used_up(&self, spent: &RunSpending) -> Option<StopCause> {
         let reached = |budget: &AncestorBudget| {
             let mut with_this_step = budget.spent;
@@ -89,12 +88,12 @@ impl AncestorBudgets {
     }
 }
 
-/// The number of agents in a session, beside the one that people talk to.
+/// The number of agents in a session, besides the root.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Census {
-    /// Agents that are there now.
+    /// The existing agents.
     pub alive: u32,
-    /// The number of agents made since a person last said something.
+    /// The number of agents created since the last input of a person.
     pub made: u32,
 }
 

@@ -1,12 +1,11 @@
-//! Decides about tool calls. The log has the rules and the calls, so it can answer what another rule would
-//! have done.
+//! Decides about tool calls. The log has the rules and the calls, so one can compute what another rule would
+//! have decided.
 //!
 //! The first that applies decides: calls that no rule can allow (the program's own files, the loss of a
-//! system or a home); `deny` rules; calls that are asked about each time; `ask` rules, and calls that may hide
-//! from a rule; `allow` rules; the defaults; the approval mode.
-//! It looks at text alone (note 007): the tool finds out where a path leads, and calls
-//! [`refused_where_it_leads`]. Everything is a function of the logged configuration and the call, at the
-//! version of the rules that the session uses.
+//! system or a home); `deny` rules; calls that always need a question; `ask` rules, and calls that may evade
+//! a rule; `allow` rules; the defaults; the approval mode. It looks only at text (note 007): the tool finds
+//! out where a path leads, and calls [`refused_where_it_leads`]. Everything is a function of the logged
+//! configuration and the call, under the version of the rules that the session uses.
 
 mod links;
 mod mode;
@@ -33,14 +32,14 @@ use mode::{asked_by_mode, nobody_asked, unasked};
 pub enum Verdict {
     /// Do it.
     Allow {
-        /// Whether it may also touch what lies outside the workspace.
+        /// Whether it may also touch files outside the workspace.
         outside_workspace: bool,
     },
     /// Ask a person.
     Ask(Question),
     /// Refuse it.
     Deny {
-        /// The rule or default that says so.
+        /// The rule or default that decided.
         reason: String,
     },
 }
@@ -59,19 +58,19 @@ pub struct Question {
     /// For a question to a person: the JSON Schema of the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub form: Option<Box<Value>>,
-    /// Set where the call is the model's own question to the person (`ask_user`).
+    /// Set if the call is the model's own question to the person (`ask_user`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<Box<AskedQuestion>>,
 }
 
-/// A verdict, and what made it.
+/// A verdict, and its reasons.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judgement {
     /// The decision.
     pub verdict: Verdict,
     /// The rules that made it, by their place in [`rules_of`]; none if a default or the mode did.
     pub rules: Vec<usize>,
-    /// The rule or default that says so, in words.
+    /// The rule or default that decided, as text.
     pub reason: String,
 }
 
@@ -105,8 +104,8 @@ pub fn member_directory(config: &AgentConfig) -> Option<&str> {
     config.server_rules.as_ref()?.member_directory.as_deref()
 }
 
-/// Returns whether the settings of the server would not let this call run without a question, whatever the
-/// session's own rules and mode say. `false` if no server has the session open.
+/// Returns whether the settings of the server require a question before this call, regardless of the
+/// session's own rules and mode. `false` if no server has the session open.
 pub fn asked_by_server(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> bool {
     config.server_rules.as_ref().is_some_and(|server| {
         let judged = judge_by(config, &server.rules, ApprovalMode::Ask, tool, input);
@@ -114,9 +113,10 @@ pub fn asked_by_server(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> 
     })
 }
 
-/// Decides about a call. Deny beats ask, and ask beats allow, wherever the rules come from. Without a rule, a
-/// call that touches nothing or reads inside the workspace is allowed, and the approval mode decides about
-/// the rest. Rules of a server's settings count beside those of the session: see [`rules_of`].
+/// Decides about a call. Deny beats ask, and ask beats allow, regardless of the source of the rules. Without
+/// a rule, a call that touches nothing or reads inside the workspace is allowed, and the approval mode
+/// decides about the rest. Rules of a server's settings count together with those of the session: see
+/// [`rules_of`].
 ///
 /// ```
 /// use agentx_agent::approval::{Verdict, decide};
@@ -136,7 +136,7 @@ pub fn decide(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Verdict {
     judge(config, tool, input).verdict
 }
 
-/// Decides about a call as [`decide`] does, and says which rules and which words made the verdict.
+/// Decides about a call as [`decide`] does, and returns the rules and the words that led to the verdict.
 ///
 /// In the session of a member, a question that the server's rules ask is marked for the operator.
 pub fn judge(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Judgement {
@@ -153,8 +153,7 @@ pub fn judge(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Judgement 
     judged
 }
 
-/// Decides by these rules and this mode alone, in the order given at the top of this file. The first that
-/// applies decides.
+/// Decides only by these rules and this mode, in the order given at the top of this file.
 fn judge_by(
     config: &AgentConfig,
     rules: &[Rule],
@@ -191,7 +190,7 @@ fn judge_by(
             )
         }),
     };
-    // The question includes what the tool's file lets it reach.
+    // The question includes the reach that the tool's file grants.
     let told = tool
         .reach
         .as_deref()
@@ -219,7 +218,7 @@ fn judge_by(
     asked(&subject, reason, made_by)
 }
 
-/// The reason for which a folder that the person made read-only refuses a call, and the way to change that.
+/// The reason why a folder that the person made read-only refuses a call, and the way to change that.
 const READ_ONLY: &str =
     "this folder is read only, so nothing is changed or run here; `agentx config trust` changes that";
 
@@ -286,7 +285,7 @@ pub fn is_outside_workspace(config: &AgentConfig, tool: &ToolSpec, input: &Value
     CallSubject::of(&config.workspace, config.rules_version, tool, input).is_outside()
 }
 
-/// Returns whether this rule alone has a say about a call: one that allows has to cover all of it, the others
+/// Returns whether this rule by itself applies to a call: one that allows has to cover all of it, the others
 /// any part.
 pub fn covers(rule: &Rule, workspace: &str, tool: &ToolSpec, input: &Value) -> bool {
     let subject = CallSubject::of(workspace, RULES_VERSION, tool, input);
@@ -302,13 +301,13 @@ pub fn suggested(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Rule {
     CallSubject::of_agent(config, tool, input).suggested()
 }
 
-/// Returns whether a tool may make this call of `tool`, such as a script with `invoke`. A refusal says what
-/// helps.
+/// Returns whether a tool, such as a script with `invoke`, may make this call of `tool`. A refusal says what
+/// to do.
 ///
-/// The rules count as they do for a model's call: what they deny is refused, and a person is asked if they
-/// ask. If no rule says anything, a person who allowed the tool that calls has allowed the tools that its
-/// file names (`named`): it is not asked about again. That does not hold for files that programs run by
-/// themselves, and for a tool that took the name of another one.
+/// The rules apply as they do to a model's call: they deny it, or lead to a question. If no rule applies, a
+/// person who allowed the calling tool has also allowed the tools that its file lists (`named`), so there is
+/// no second question. Exceptions are files that programs run by themselves, and a tool that took the name of
+/// another one.
 pub fn judge_inner(config: &AgentConfig, tool: &ToolSpec, input: &Value, named: bool) -> Verdict {
     let Judgement {
         verdict,

@@ -2,8 +2,8 @@
 //! message tells the model what to change: the argument, the expected value, the given value, and the nearest
 //! name.
 //!
-//! Types, names, choices and bounds are looked at. What else a schema may say (a `$ref`, a pattern) is left
-//! to the tool itself.
+//! Types, names, choices and bounds are checked. Other parts of a schema (a `$ref`, a pattern) are left to
+//! the tool itself.
 
 use agentx_types::ToolSpec;
 use serde_json::{Map, Value};
@@ -13,8 +13,8 @@ use crate::nearest;
 /// Maximum number of mistakes of one call to report.
 const MOST: usize = 8;
 
-/// The message to the model about a call whose arguments are wrong, if the tool is one whose schema says all
-/// there is to them.
+/// Returns the message to the model about wrong arguments of a call, if the tool's schema describes its
+/// arguments completely.
 ///
 /// ```
 /// # use agentx_types::{Access, ToolSpec};
@@ -96,7 +96,7 @@ fn object(path: &str, schema: &Value, given: &Map<String, Value>, found: &mut Ve
                 below(path, name),
                 expected(wanted)
             )),
-            // Many models say so that they leave an argument out.
+            // Many models send `null` for an argument that they leave out.
             None | Some(Value::Null) if !is_required => {}
             Some(value) => check(&below(path, name), wanted, value, found),
             None => {}
@@ -122,7 +122,7 @@ fn check(path: &str, schema: &Value, value: &Value, found: &mut Vec<String>) {
         Value::Object(given) => object(path, schema, given, found),
         Value::Array(items) => {
             let Some(wanted) = schema.get("items") else { return };
-            // Schemas do not say of an item that it may be left empty.
+            // Schemas cannot mark an item as optional.
             for (index, item) in items.iter().enumerate().filter(|(_, item)| !item.is_null()) {
                 check(&format!("{path}[{index}]"), wanted, item, found);
             }
@@ -182,7 +182,7 @@ fn reaches_minimum(schema: &Value, value: &Value) -> bool {
     minimum.is_none_or(|minimum| value.as_f64().is_some_and(|number| number >= minimum))
 }
 
-/// The bound that a value of the right type breaks, in words.
+/// The bound that a value of the right type breaks, as text.
 fn out_of_bounds(schema: &Value, value: &Value) -> Option<String> {
     let (size, what, least, most) = match value {
         Value::Number(number) => (number.as_f64()?, "", "minimum", "maximum"),
@@ -277,7 +277,7 @@ fn kind_in_words(kind: &str, schema: &Value) -> String {
     }
 }
 
-/// The given value in a few words: the model knows what it wrote, so the beginning is enough.
+/// The given value, shortened: the model knows what it wrote, so the beginning is enough.
 fn brief(value: &Value) -> String {
     match value {
         Value::Null => "null".into(),

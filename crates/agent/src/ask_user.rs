@@ -1,16 +1,17 @@
-//! `ask_user`: the model asks the person a question, with answers to choose from or for free text. The machine
-//! asks by itself, as it asks about a call: the question waits as a call that needs a decision does, so every
-//! front end can answer it, a restart asks it again, and the answer is an `approval` in the log.
+//! `ask_user`: the model asks the person a question, with answers to choose from or for free text. The
+//! machine asks the question itself: it waits like a call that needs a decision, so every front end can
+//! answer it, a restart asks it again, and the answer is an `approval` in the log.
 //!
-//! | a person decides | what the model reads |
+//! | the person's decision | the model reads |
 //! | --- | --- |
 //! | `once`, with a note | the note; the number of a choice means that choice |
 //! | `once`, without a note | `yes` |
 //! | `deny` | that there is no answer, and the note |
 //! | `deny`, with [`NOBODY_ANSWERS`](agentx_types::NOBODY_ANSWERS) as the note | only that |
 //!
-//! Where the approval mode refuses what would be asked, nobody is there: the model is told so, or the question
-//! waits, as [`AskUser`] says. Rules that ask or allow do not matter here; one that denies does.
+//! If the approval mode refuses instead of asking, nobody can answer: then the result says so, or the
+//! question waits, depending on [`AskUser`]. Rules that ask or allow have no effect here; a rule that denies
+//! does.
 
 use agentx_types::{Access, AgentConfig, ApprovalMode, AskUser, AskedQuestion, ToolSpec};
 
@@ -25,7 +26,7 @@ pub const MOST_CHOICES: usize = 10;
 /// Maximum length of a choice, in characters.
 pub const MOST_CHOICE_CHARS: usize = 200;
 
-/// The tool, where the agent has it and no other of this name.
+/// The tool, if the agent has it and no other tool of this name.
 pub(crate) fn offered(config: &AgentConfig) -> Option<ToolSpec> {
     config.ask_user?;
     (!config.tools.iter().any(|tool| tool.name == ASK_USER)).then(tool)
@@ -36,7 +37,7 @@ pub(crate) fn is_unattended(config: &AgentConfig) -> bool {
     config.approval == ApprovalMode::Deny && config.ask_user != Some(AskUser::Wait)
 }
 
-/// The tool, as the model is told of it.
+/// The description of the tool for the model.
 fn tool() -> ToolSpec {
     let schema = json!({
         "type": "object",
@@ -51,7 +52,7 @@ fn tool() -> ToolSpec {
     ToolSpec::new(ASK_USER.to_owned(), about.to_owned(), schema, Access::Internal).with_idempotent(true)
 }
 
-/// Reads the arguments of a call. An `Err` is what the model is told about them.
+/// Reads the arguments of a call. An `Err` is the message to the model about them.
 pub(crate) fn question(input: &Value) -> Result<AskedQuestion, String> {
     let question = input.get("question").and_then(Value::as_str).unwrap_or_default();
     let length = question.chars().count();

@@ -1,9 +1,9 @@
-//! Values that follow from the rest of a state: kept for speed, never written down, and no part of what makes
-//! two states equal.
+//! Values that follow from the rest of a state: kept for speed, never serialized, and ignored when states are
+//! compared.
 //!
-//! A state with a `CachedValue` in it stays deterministic: whether the value is there changes what a step
-//! costs, and never what it says. `serde` skips such fields, so that a state that is read back begins with
-//! empty ones. Every change of what a value follows from has to `update` or `clear` it.
+//! A state with a `CachedValue` stays deterministic: the cached value changes the cost of a step, never its
+//! result. `serde` skips such fields, so a state that is read back begins with empty ones. Every change of
+//! the data from which a value follows has to `update` or `clear` it.
 
 /// A cached value that can be computed again; `None` until the first use.
 #[derive(Clone, Debug)]
@@ -22,7 +22,7 @@ impl<T> CachedValue<T> {
         }
     }
 
-    /// Forgets the value, because what it follows from has changed.
+    /// Forgets the value, because the data from which it follows has changed.
     pub(crate) fn clear(&mut self) {
         self.0 = None;
     }
@@ -34,7 +34,7 @@ impl<T> Default for CachedValue<T> {
     }
 }
 
-/// Two caches are always equal: they say nothing about the state.
+/// Two caches are always equal: they are not part of the state.
 impl<T> PartialEq for CachedValue<T> {
     fn eq(&self, _: &Self) -> bool {
         true

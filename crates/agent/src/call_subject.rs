@@ -1,14 +1,14 @@
-//! The subject of a call: the path, the command line and the hosts that its arguments name, and what rules
-//! say about them.
+//! The subject of a call: the path, the command line and the hosts that its arguments name, and the rules
+//! that apply to them.
 //!
-//! Rules that deny or ask are held against every way in which a call may be read: they count if any fits. A
-//! rule that allows has to cover all of it as it is written. A parsing error therefore causes an unnecessary
-//! question, never an unwanted permission.
+//! Rules that deny or ask are compared with every possible reading of a call: they apply if any reading fits.
+//! A rule that allows has to cover the whole call as it is written. A parsing error therefore causes an
+//! unnecessary question, never an unwanted permission.
 //!
-//! Nothing here looks at the disk: links, and what a variable holds, are the tool's to check
+//! Nothing here reads the disk: the tool checks links and the values of variables
 //! ([`refused_where_it_leads`](crate::approval::refused_where_it_leads), decision 007 in `issues/`).
-//! `version` is that of the rules (`RULES_VERSION`): what a later version sees is not looked at for a session
-//! that keeps to an earlier one.
+//! `version` is that of the rules (`RULES_VERSION`): a session with an earlier version skips the checks of
+//! later ones.
 
 mod guarded;
 mod hidden;
@@ -58,7 +58,7 @@ pub(crate) struct CallSubject<'a> {
 }
 
 impl<'a> CallSubject<'a> {
-    /// A call by itself, without what a configuration guards. `version` is that of the rules.
+    /// A call without the guard of a configuration. `version` is that of the rules.
     pub(crate) fn of(workspace: &'a str, version: u32, tool: &'a ToolSpec, input: &Value) -> Self {
         let text = |name: &String| input.get(name).and_then(Value::as_str);
         // A tool that takes a path and is given none works on the workspace itself.
@@ -109,15 +109,15 @@ impl<'a> CallSubject<'a> {
         subject
     }
 
-    /// Returns whether the path that it names lies outside the workspace. A command line names no path of
-    /// this kind.
+    /// Returns whether the path that it names is outside the workspace. A command line names no path of this
+    /// kind.
     pub(crate) fn is_outside(&self) -> bool {
         self.path
             .as_ref()
             .is_some_and(|path| !is_within(self.workspace, path))
     }
 
-    /// Returns whether it names a place that is not in the directory of the member whose session this is.
+    /// Returns whether it names a place outside the directory of the session's member.
     fn is_elsewhere(&self) -> bool {
         let Some(directory) = self.member_directory else {
             return false;
@@ -126,7 +126,7 @@ impl<'a> CallSubject<'a> {
         !is_within(directory, place)
     }
 
-    /// The reason why a person must decide about it each time, whatever the rules say.
+    /// The reason why a person must decide about it each time, regardless of the rules.
     pub(crate) fn always_asked(&self) -> Option<&'static str> {
         let counts = self.version >= since::OWN_SETTINGS_ARE_ASKED_ABOUT && self.runs_commands();
         counts
@@ -199,7 +199,7 @@ impl<'a> CallSubject<'a> {
         rule.workspace.as_deref().unwrap_or(self.workspace)
     }
 
-    /// Returns whether a path that the call names, or that stands in its command line, fits.
+    /// Returns whether a path that the call names, or that is in its command line, fits.
     fn may_name(&self, pattern: &str, base: &str) -> bool {
         let named = self.path.iter().map(String::as_str);
         let in_line = self.reading().paths.iter().map(String::as_str);
@@ -238,15 +238,15 @@ impl<'a> CallSubject<'a> {
 
     /// The rules that together allow every part of the call.
     ///
-    /// A rule that allows the entire call is enough. Else each command of the line needs a rule of its own,
-    /// and a line that cannot be taken apart for certain has none. `None` if a part is left.
+    /// A rule that allows the entire call is enough. Otherwise each command of the line needs a rule, and a
+    /// line that cannot be split with certainty has none. `None` if a part is left.
     pub(crate) fn allowed_by(&self, rules: &[Rule]) -> Option<Vec<usize>> {
         let rules: Vec<(usize, &Rule)> = rules
             .iter()
             .enumerate()
             .filter(|(_, rule)| self.allows_here(rule))
             .collect();
-        // What a person kept in this project they kept where the question named what Git runs.
+        // For rules that a person kept in this project, the question had named the program that Git runs.
         let whole = |(_, rule): &&(usize, &Rule)| match &rule.argument {
             _ if self.server_tool().is_some() && rule.tool == file_tools::MCP => {
                 self.is_named_by_server(rule) == Some(true)
@@ -267,8 +267,8 @@ impl<'a> CallSubject<'a> {
         }
         let mut used = Vec::new();
         for (at, command) in line.commands.iter().enumerate() {
-            // What "always" kept word for word was seen without what a pipe gives it, which may be commands
-            // for an interpreter.
+            // A command that "always" kept word for word was seen without input from a pipe, which may be
+            // commands for an interpreter.
             let is_fed = self.version >= since::FED_COMMANDS_NEED_A_STAR && line.fed.contains(&at);
             let (index, _) = rules.iter().find(|(_, rule)| {
                 rule.argument.as_ref().is_some_and(|pattern| {
@@ -284,9 +284,8 @@ impl<'a> CallSubject<'a> {
         Some(used)
     }
 
-    /// Returns whether a rule's pattern covers one command: it fits, and what its stars stand for names
-    /// nothing that a rule has to name (other places, secrets, variables, options that run or lose
-    /// something).
+    /// Returns whether a rule's pattern covers one command: it fits, and its stars stand for nothing that a
+    /// rule has to name explicitly (other places, secrets, variables, options that run or destroy something).
     fn covers_command(&self, pattern: &str, command: &str) -> bool {
         fits(pattern, command)
             && stays_below(pattern, command)
@@ -299,15 +298,16 @@ impl<'a> CallSubject<'a> {
             && self.names_what_it_writes(pattern, command)
     }
 
-    /// Returns whether the line may go to a folder in which the rule does not hold: with `cd`, out of the
-    /// rule's workspace. Which folders below it are projects of their own cannot be known without the disk.
+    /// Returns whether the line may go to a folder in which the rule does not apply: with `cd`, out of the
+    /// rule's workspace. Without the disk, one cannot know which folders below it are separate projects.
     fn leaves_folder_of(&self, rule: &Rule) -> bool {
         let place = rule.workspace.as_deref();
         self.version >= since::LEFT_FOLDERS
             && place.is_some_and(|place| self.reading().may_leave_directory(place, self.workspace))
     }
 
-    /// The program that Git would run and nobody accepted, if the command line runs Git in such a repository.
+    /// The program that Git would run without anybody having accepted it, if the command line runs Git in
+    /// such a repository.
     fn git_runs(&self) -> Option<&str> {
         let named = self.guard?.git.first()?;
         (self.runs_commands() && runs_git(&self.argument, self.version)).then_some(named)

@@ -1,9 +1,8 @@
-//! Takes a command line apart, far enough to say whether a rule covers all of it.
+//! Splits a command line, far enough to decide whether a rule covers all of it.
 //!
-//! `allow` rules are held against this reading, which is the narrow one of two: it splits a line only if that
-//! is certain, and what cannot be taken apart with certainty is covered by no `allow` rule but one that names
-//! it whole. The wide reading, for rules that deny or ask, is [`crate::command_analysis`] (decision 021 in
-//! `issues/`).
+//! `allow` rules are compared with this reading, the narrow one of two: it splits a line only with certainty,
+//! and a line that cannot be split is covered only by an `allow` rule for the whole line. The wide reading,
+//! for rules that deny or ask, is [`crate::command_analysis`] (decision 021 in `issues/`).
 //!
 //! | line | commands | certain |
 //! | --- | --- | --- |
@@ -20,8 +19,8 @@ use crate::pattern::literal;
 /// space is part of a word.
 pub(crate) const BLANKS: &[char] = &[' ', '\t', '\n', '\r'];
 
-/// A command line without what is blank at its ends. From version 7 of the rules on a carriage return is not
-/// a blank: to a shell it belongs to a word.
+/// A command line without blanks at its ends. From version 7 of the rules on a carriage return is not a
+/// blank, because to a shell it belongs to a word.
 pub(crate) fn trimmed(line: &str, version: u32) -> &str {
     match version {
         since::CARRIAGE_RETURNS_ARE_WORDS.. => line.trim_matches([' ', '\t', '\n']),
@@ -32,17 +31,16 @@ pub(crate) fn trimmed(line: &str, version: u32) -> &str {
 /// A command line, taken apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandLine {
-    /// The single commands, in order, with one blank where a shell sees blanks.
+    /// The single commands, in order, with one blank for each run of blanks.
     pub commands: Vec<String>,
     /// The commands, by their place, that read the output of the one before.
     pub fed: Vec<usize>,
-    /// Whether nothing else can run or be written than these say: no substitution, redirection into a file,
+    /// Whether nothing but these commands can run or write: no substitution, redirection into a file,
     /// grouping or unbalanced quote.
     pub certain: bool,
 }
 
-/// Takes a command line apart at `;`, `&`, `|`, line ends and the borders of substitutions, outside of
-/// quotes.
+/// Splits a command line at `;`, `&`, `|`, line ends and the borders of substitutions, outside of quotes.
 ///
 /// ```
 /// use agentx_agent::command::take_apart;
@@ -100,7 +98,7 @@ struct CommandParts {
 }
 
 impl CommandParts {
-    /// Ends the current command. `certain` is false if something may run that the pieces do not show.
+    /// Ends the current command. `certain` is false if something may run that is not in the pieces.
     fn split(&mut self, certain: bool) {
         self.uncertain |= !certain;
         self.at_border = true;
@@ -165,12 +163,13 @@ const NEVER_WIDENED: &[&str] = &[
     "flock", "trap", "alias", "fd", "install", "truncate", "shred", "unlink", "pwsh", "bunx", "uvx", "pipx",
 ];
 
-/// Subcommands after which a rule for "the like" would be too wide: what they do is not easily taken back.
+/// Subcommands after which a rule for similar commands would be too wide, because their effects are hard to
+/// undo.
 const NEVER_WIDENED_SUB: &[&str] = &[
     "push", "reset", "clean", "rm", "rebase", "restore", "checkout", "publish", "delete", "exec", "apply",
 ];
 
-/// Programs whose second word says what they do.
+/// Programs whose second word is a subcommand.
 const WITH_SUBCOMMAND: &[&str] = &[
     "git",
     "cargo",
@@ -189,8 +188,8 @@ const WITH_SUBCOMMAND: &[&str] = &[
     "gh",
 ];
 
-/// The pattern for "this command and the like": the program, or program and subcommand, and any arguments;
-/// the command itself where that would be too wide.
+/// The pattern for this and similar commands: the program, or program and subcommand, with any arguments; the
+/// command itself if that would be too wide.
 ///
 /// ```
 /// use agentx_agent::command::like;

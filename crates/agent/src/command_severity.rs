@@ -1,16 +1,15 @@
-//! The gravity of a command line: for the words of a question, and for what the stars of a rule stand for
-//! (`severity`).
+//! The severity of a command line: for the text of a question, and for the stars of a rule (`severity`).
 //!
 //! Rules read `DESTROYS` and `NETWORK`, so a change of these needs a new version of the rules. The other
-//! lists are for the words of a question alone.
+//! lists are only for the text of a question.
 //!
-//! A grade forbids nothing. It is worked out from lists of the beginnings of commands, held against all that
-//! the line may run, so `sudo rm` and `cd x && rm` are found like `rm`. A command that is on no list is the
-//! least grave.
+//! A grade forbids nothing. It comes from lists of the beginnings of commands, which are compared with every
+//! command that the line may run, so `sudo rm` and `cd x && rm` are found like `rm`. A command on no list has
+//! the lowest grade.
 
 use crate::command_analysis::read;
 
-/// The worst effect of a command line, as far as its words say.
+/// The worst effect of a command line, according to its words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Grade {
     /// A program without an entry in any list.
@@ -23,7 +22,7 @@ pub enum Grade {
     Destroys,
 }
 
-/// Beginnings of commands that delete or overwrite what cannot be had back.
+/// Beginnings of commands that delete or overwrite something for good.
 pub(crate) const DESTROYS: &[&str] = &[
     "rm",
     "rmdir",
@@ -150,7 +149,7 @@ fn begins(commands: &[String], starts: &[&str]) -> bool {
     })
 }
 
-/// Returns whether the words of a command delete or overwrite, whatever it begins with.
+/// Returns whether the words of a command mean that it deletes or overwrites, regardless of its program.
 fn destroys_by_words(command: &str) -> bool {
     let words: Vec<&str> = command.split(' ').filter(|word| !word.is_empty()).collect();
     let Some((program, rest)) = words.split_first() else {
@@ -224,8 +223,8 @@ pub fn of_command(line: &str) -> Grade {
     }
 }
 
-/// The worst of all that may run in the line by the lists that rules read. What a session records about a
-/// rule depends on this, so it does not know the other lists.
+/// The worst grade of the commands that may run in the line, by the lists that rules read. The records of a
+/// session about a rule depend on this, so it ignores the other lists.
 pub(crate) fn of_listed(line: &str) -> Grade {
     of_commands(&read(line).commands)
 }

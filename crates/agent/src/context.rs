@@ -1,7 +1,7 @@
 //! The context that an agent gets with each fact, and the transition that it returns.
 //!
-//! The session's fold makes the [`StepContext`] and reads the [`Transition`]: nothing of a `Transition` is
-//! filled in before the step, and nothing is added to it afterwards.
+//! The session's fold makes the [`StepContext`] and reads the [`Transition`]: a `Transition` is empty before
+//! the step, and nobody adds to it afterwards.
 //!
 //! ```text
 //! fact + StepContext ──▶ Agent::step ──▶ Transition { outputs, actions, acted }
@@ -17,9 +17,10 @@ use agentx_types::{Action, ActionBody, AgentOutput, RecordedEffects, ScriptValue
 
 use crate::ancestor_budgets::{AncestorBudgets, Census};
 
-/// The facts about its session that an agent needs for a step. All of it follows from the log, so it is the
-/// same in each replay; the agent borrows it and keeps none of it. The default is for a single agent outside
-/// of a session.
+/// The facts about its session that an agent needs for a step.
+///
+/// All of it follows from the log, so it is the same in each replay; the agent borrows it and keeps none of
+/// it. The default is for a single agent outside of a session.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StepContext<'a> {
     /// The readers of the outputs.
@@ -37,7 +38,7 @@ pub struct StepContext<'a> {
     pub above: Option<&'a AncestorBudgets>,
     /// The number of agents in the session when the fact comes.
     pub census: Census,
-    /// The number of actions that agents have requested so far for the same fact; new ids continue from it.
+    /// The number of actions that agents have already requested for the same fact; new ids continue from it.
     pub before: ActionCount,
 }
 

@@ -1,8 +1,8 @@
 //! The nearest of some names: for suggestions to people and models who misspelt one.
 //!
-//! A suggestion that is wrong costs a model another wrong call. So a name is near only if a third of its
-//! letters at most are other ones, if one lies in the other (`file_path`, `path`), or if one shortens the
-//! other (`cmd`, `command`).
+//! A wrong suggestion costs a model another wrong call. So a name is near only if at most a third of its
+//! letters differ, if one contains the other (`file_path`, `path`), or if one shortens the other (`cmd`,
+//! `command`).
 
 /// The candidate that `name` most likely means, if one is near enough.
 ///
@@ -31,7 +31,7 @@ fn letters(name: &str) -> String {
     name.chars().take(LONGEST).flat_map(char::to_lowercase).collect()
 }
 
-/// The distance between two names, the less the nearer; `None` if one cannot have been meant by the other.
+/// The distance between two names; `None` if one cannot be a misspelling of the other.
 ///
 /// Names that contain one another count as 3 apart at most, those that shorten one another as 4 at least.
 fn distance(a: &str, b: &str) -> Option<usize> {
@@ -51,8 +51,8 @@ fn distance(a: &str, b: &str) -> Option<usize> {
     is_subsequence(short, long).then_some(edits.max(4))
 }
 
-/// Returns whether the letters of `short` stand in `long` in their order, and both begin with the same: at
-/// least three letters.
+/// Returns whether the letters of `short`, at least three, occur in `long` in their order, and both begin
+/// with the same letter.
 fn is_subsequence(short: &str, long: &str) -> bool {
     let mut rest = long.chars();
     short.chars().nth(2).is_some()

@@ -1,8 +1,8 @@
 //! Tools that a folder's file describes, in rules.
 //!
-//! Another file may describe another tool of the same name, so what "always" keeps names the file by its
-//! hash: `allow weather@0123456789abcdef0123`. Once the file changes, its hash does, and the rule is about it
-//! no more. The same holds for what an MCP server says about a tool.
+//! Another file may describe another tool of the same name, so a rule that "always" keeps names the file by
+//! its hash: `allow weather@0123456789abcdef0123`. If the file changes, so does its hash, and the rule no
+//! longer applies. The same holds for the description of a tool by an MCP server.
 
 use agentx_types::{Rule, RuleEffect, ToolSpec, since};
 
@@ -12,10 +12,11 @@ use crate::pattern::fits;
 impl CallSubject<'_> {
     /// Returns whether the rule names this tool.
     ///
-    /// A rule that denies files to the tool `read`, or asks about them, is about command lines too: they may
-    /// read the file as well. A tool of the person's own is not replaced behind a rule that allows it: where
-    /// a folder's file takes its name, only a rule that names the file allows it. A folder's MCP server takes a
-    /// name in the same way: only a rule for a workspace, or for this very description, allows its tools.
+    /// A rule that denies files to the tool `read`, or asks about them, also applies to command lines,
+    /// because they may read the file as well. A rule that allows a person's own tool does not allow a
+    /// replacement: if a folder's file takes its name, only a rule that names the file allows it. If a
+    /// folder's MCP server takes a name, only a rule for a workspace, or for exactly this description, allows
+    /// its tools.
     pub(crate) fn is_tool_of(&self, rule: &Rule) -> bool {
         let of_other_folders = rule.workspace.is_none() && is_of_folder_server(self.tool);
         let needs_file = rule.effect == RuleEffect::Allow && (needs_own_rule(self.tool) || of_other_folders);
@@ -46,8 +47,8 @@ impl CallSubject<'_> {
         self.tool.reach.as_ref()?.mcp.as_deref()
     }
 
-    /// Returns whether the argument of a rule about servers (`mcp: github/*`) names this tool; `None` for
-    /// any other rule or tool, whose argument is about the arguments of the call.
+    /// Returns whether the argument of a rule about servers (`mcp: github/*`) names this tool; `None` for any
+    /// other rule or tool, because then it is a pattern for the arguments of the call.
     pub(crate) fn is_named_by_server(&self, rule: &Rule) -> Option<bool> {
         let name = self.server_tool().filter(|_| rule.tool == MCP)?;
         Some(rule.argument.as_ref().is_none_or(|pattern| fits(pattern, name)))
@@ -77,7 +78,7 @@ pub(crate) fn has_changed(tool: &ToolSpec) -> bool {
     change_of(tool).is_some()
 }
 
-/// The name of this tool in a rule about it alone: with the hash of its file, if it has one.
+/// The name of this tool in a rule only about it: with the hash of its file, if it has one.
 pub(crate) fn name_in_rules(tool: &ToolSpec) -> String {
     match tool.reach.as_ref().and_then(|reach| reach.file.as_ref()) {
         Some(file) => format!("{}@{file}", tool.name),

@@ -1,7 +1,7 @@
 //! A small configuration to try an agent with, in examples and tests of this and other crates.
 //!
-//! Public because examples in the documentation of other crates need it; nothing of it is meant for a session
-//! that somebody uses.
+//! It is public because examples in the documentation of other crates need it; it is not meant for real
+//! sessions.
 
 use agentx_types::{Access, AgentConfig, Api, ApprovalMode, ModelSpec, Prices, ToolSpec};
 use serde_json::json;
@@ -9,8 +9,8 @@ use serde_json::json;
 /// An agent with three tools: `look` (reads), `change` (changes files, not idempotent) and `finish` (ends the
 /// run).
 ///
-/// It asks nobody (`auto`), has no limits and no summaries, works in `/ws`, and keeps to version 0 of the
-/// rules: a test of what a later version does sets `rules_version`.
+/// It asks nobody (`auto`), has no limits and no summaries, works in `/ws`, and has version 0 of the rules: a
+/// test of a later version sets `rules_version`.
 pub fn config() -> AgentConfig {
     let model = ModelSpec {
         id: "fixture-1".into(),
@@ -44,7 +44,7 @@ pub fn config() -> AgentConfig {
     }
 }
 
-/// A tool with one argument, `path`, that takes any arguments beside it.
+/// A tool with one declared argument, `path`, that accepts any others.
 fn tool(name: &str, access: Access, idempotent: bool) -> ToolSpec {
     ToolSpec::new(
         name,

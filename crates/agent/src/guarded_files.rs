@@ -1,12 +1,11 @@
-//! Files that programs run, or read to know what to run, without anybody naming them.
+//! Files that programs run or read for commands by themselves, without being named.
 //!
-//! An agent that may write `.git/config` has the next `git status` run anything, and one that may write
-//! `AGENTS.md` tells the next agent what to do. So no pattern covers a change of such a file, only a rule
-//! that names the file itself. Reading them is not restricted here; files with secrets are in
-//! [`crate::secrets`].
+//! An agent that may write `.git/config` can make the next `git status` run anything, and one that may write
+//! `AGENTS.md` can instruct the next agent. So only a rule that names such a file itself allows changing it,
+//! never a pattern. Reading them is not restricted here; files with secrets are in [`crate::secrets`].
 //!
 //! Names are compared in lower case, anywhere in a path. Each list belongs to a version of the rules: a
-//! session that keeps to an earlier version does not see what later ones added.
+//! session with an earlier version ignores later additions.
 
 use agentx_types::{RULES_VERSION, since};
 
@@ -155,8 +154,8 @@ const FILES_SINCE_7: &[&str] = &[
     ".pam_environment",
 ];
 
-/// Paths of folders whose content services of continuous integration run, often with the secrets of the
-/// project (from version 9 of the rules on).
+/// Paths of folders whose files continuous integration runs, often with the secrets of the project (from
+/// version 9 of the rules on).
 const CI_FOLDERS: &[&str] = &[
     ".github/workflows",
     ".github/actions",
@@ -194,8 +193,8 @@ const HOOKS_OF_GIT: &[&str] = &[
     "post-rewrite", "sendemail-validate", "fsmonitor-watchman", "post-index-change",
 ];
 
-/// Returns whether a path in lower case leads to a file that a service of continuous integration runs, to a
-/// folder of those, or to a hook of a repository.
+/// Returns whether a path in lower case leads to a file or a folder that continuous integration runs, or to a
+/// hook of a repository.
 fn is_of_ci(path: &str) -> bool {
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
     let is_below = |folder: &str| {
@@ -209,8 +208,8 @@ fn is_of_ci(path: &str) -> bool {
     is_hook || CI_FILES.contains(file) || CI_FOLDERS.iter().any(|folder| is_below(folder))
 }
 
-/// Files that agents take for instructions without being told, in any folder. They count from version 3 of
-/// the rules on.
+/// Files that agents read as instructions by themselves, in any folder. They count from version 3 of the
+/// rules on.
 const INSTRUCTIONS: &[&str] = &[
     "agents.md",
     "agents.override.md",
@@ -225,7 +224,7 @@ const INSTRUCTIONS: &[&str] = &[
     ".goosehints",
 ];
 
-/// Files of instructions that count from version 7 of the rules on, beside names that end with
+/// Files of instructions that count from version 7 of the rules on, besides names that end with
 /// `.instructions.md`.
 const INSTRUCTIONS_SINCE_7: &[&str] = &["agent.md", "qwen.md", "crush.md", "warp.md", ".rules"];
 
@@ -245,8 +244,7 @@ pub(crate) fn is_instructions_as(path: &str, version: u32) -> bool {
         || (version >= since::MORE_GUARDED_FILES && since_7())
 }
 
-/// Returns whether a normal path leads to such a file. Upper and lower case are the same: on some systems
-/// they are.
+/// Returns whether a normalized path leads to such a file. It ignores case, as some systems do.
 ///
 /// ```
 /// use agentx_agent::guarded_files::is_guarded;

@@ -1,12 +1,12 @@
-//! Hosts that a tool reaches, in rules and in the question to a person.
+//! The hosts that a tool reaches, in rules and in the question to a person.
 //!
-//! A rule names one instead of arguments: `deny *: to evil.example`. What a tool may reach stands in its
-//! file (`ToolReach`) and is known before any call; a host with a `*` in it is left open by the file. A rule
-//! that denies or asks counts if it may be meant (`may_reach`), one that allows only if it names everything
+//! A rule names one instead of arguments: `deny *: to evil.example`. The hosts that a tool may reach are in
+//! its file (`ToolReach`), so they are known before any call; a host with a `*` is left open by the file. A
+//! rule that denies or asks applies if it may match (`may_reach`), one that allows only if it names all hosts
 //! (`reaches_only`). From version 3 of the rules on.
 //!
-//! Both the rule's pattern and the tool's hosts are compared in the form of [`host_name`], whoever wrote them:
-//! `to localhost` is about `http://ＬＯＣＡＬＨＯＳＴ./` too.
+//! Both the rule's pattern and the tool's hosts are compared in the form of [`host_name`]: `to localhost` is
+//! about `http://ＬＯＣＡＬＨＯＳＴ./` too.
 
 use agentx_types::{ToolReach, host_name, since};
 
@@ -36,7 +36,7 @@ impl CallSubject<'_> {
             return false;
         };
         let wanted = self.wanted(wanted);
-        // Of a host that is not known before the call, nobody can say that it is another.
+        // A host that is unknown before the call may be any host.
         let may = |host: &String| {
             let host = self.compared(host);
             host.contains('*') || fits(&wanted, &host)

@@ -1,9 +1,9 @@
 //! Bounds on the nesting of configurations.
 //!
-//! The log reads JSON back up to a depth of 128, and what it cannot read back is not to be written. A
-//! configuration lies inside an event, and the configurations of agents inside that of the agent that may
-//! make them; so both the levels of agents and the JSON are bounded, well below 128. Checked before a session
-//! is opened or an agent is made.
+//! The log reads JSON back up to a depth of 128, and must not write anything that it cannot read back. A
+//! configuration is inside an event, and configurations of agents are inside that of the agent that may
+//! create them; so both the levels of agents and the JSON are bounded, well below 128. This is checked before
+//! a session is opened or an agent is created.
 
 use std::io::{self, Write};
 
@@ -48,7 +48,7 @@ fn below(agent: &AgentConfig) -> impl Iterator<Item = &AgentConfig> {
     agent.agents.iter().chain(routed)
 }
 
-/// Returns whether `value` nests deeper than `most` as JSON. Nothing is kept of what is written.
+/// Returns whether `value` nests deeper than `most` as JSON. The JSON is not kept.
 fn is_deeper(value: &impl Serialize, most: usize) -> bool {
     let measure = Measure {
         most,
@@ -66,14 +66,14 @@ struct Measure {
     most: usize,
     /// The number of open brackets.
     depth: usize,
-    /// Whether the next byte is inside a text, where brackets count for nothing.
+    /// Whether the next byte is inside a string, where brackets do not count.
     in_text: bool,
     /// Whether the byte before was a backslash in a text.
     is_escaped: bool,
 }
 
 impl Measure {
-    /// Takes the next byte of JSON.
+    /// Reads the next byte of JSON.
     fn take(&mut self, byte: u8) {
         match (self.in_text, byte) {
             (true, _) if self.is_escaped => self.is_escaped = false,

@@ -1,12 +1,12 @@
-//! The tool ledger: every call of the answer that is being worked on, and how far each has come.
+//! The tool ledger: every call of the current answer, with its progress.
 //!
 //! The ReAct machine adds the calls of an answer in their order, moves each on as facts come, and takes all
-//! of them out when the last one has its result. Ids of calls are the model's; those that it gives twice are
-//! made unlike before they come here.
+//! of them out when the last one has its result. Ids of calls are the model's; duplicates are made unique
+//! before they come here.
 //!
-//! Invariant: each call gets exactly one result, in whatever order results come, and only from the action
-//! that performs it; any other is ignored (invariant 8). Providers refuse a conversation in which a call has
-//! no result, or two; so the ledger is empty only between rounds, and is emptied at once.
+//! Invariant: each call gets exactly one result, in any order of the results, and only from the action that
+//! performs it; any other is ignored (invariant 8). Providers refuse a conversation in which a call has no
+//! result, or two; so the ledger is empty only between rounds, and is emptied at once.
 
 use agentx_types::{ActionId, AgentStateId, ContentPart, RequestedCall, ToolCallId, ToolResult, ToolStatus};
 use serde::{Deserialize, Serialize};
@@ -33,17 +33,17 @@ pub enum CallStage {
         action_id: ActionId,
         /// Whether the action is recorded as begun. From then on a crash leaves the outcome unknown.
         started: bool,
-        /// Whether it may touch what lies outside the workspace.
+        /// Whether it may touch files outside the workspace.
         outside_workspace: bool,
     },
     /// The agent answers it without running anything.
     Answering {
         /// The action that brings the answer.
         action_id: ActionId,
-        /// The reason for which nothing is run: refused, denied, invalid, interrupted, or answered by the
+        /// The reason why nothing is run: refused, denied, invalid, interrupted, or answered by the
         /// machine itself.
         status: ToolStatus,
-        /// The text of the answer, so that it can be said again after a crash.
+        /// The text of the answer, so that it can be repeated after a crash.
         text: String,
     },
     /// An agent that was made for it works on it.
@@ -59,7 +59,7 @@ pub enum CallStage {
         content: Vec<ContentPart>,
         /// The way in which it ended, for programs.
         status: ToolStatus,
-        /// Whether the provider is told that it failed.
+        /// Whether the result for the provider is marked as failed.
         is_error: bool,
     },
 }
@@ -113,7 +113,7 @@ pub struct ToolLedger {
 }
 
 impl ToolLedger {
-    /// Adds a call behind those that are there.
+    /// Adds a call at the end.
     pub fn add(&mut self, call: RequestedCall, stage: CallStage) {
         self.entries.push(LedgerEntry { call, stage });
     }
@@ -169,8 +169,8 @@ impl ToolLedger {
 
     /// Gives a call the result of `action`.
     ///
-    /// `false` if that is not the action by which the call is open: the call is unknown, waits for a
-    /// decision, has its result already, or the result is of an earlier call with the same id.
+    /// `false` if the call is not open for this action: the call is unknown, waits for a decision, has its
+    /// result already, or the result is of an earlier call with the same id.
     pub fn resolve(&mut self, action: &ActionId, result: &ToolResult) -> bool {
         let answered = |entry: &&mut LedgerEntry| {
             entry.stage.action_id() == Some(action) && entry.call.tool_call_id == result.tool_call_id
@@ -186,7 +186,7 @@ impl ToolLedger {
         true
     }
 
-    /// Takes all calls out, when the round closes.
+    /// Removes and returns all calls, when the round closes.
     pub fn take(&mut self) -> Vec<LedgerEntry> {
         std::mem::take(&mut self.entries)
     }

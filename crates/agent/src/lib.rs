@@ -1,8 +1,8 @@
 //! The pure agent machines: how an agent reacts to each fact of its session.
 //!
-//! An [`Agent`] is a Mealy machine: [`Agent::step`] takes the next committed fact and says what follows:
-//! outputs for its own bus, and actions for effectors. It never fails, never blocks, reads no clock and rolls
-//! no dice; the same facts give the same agent, byte for byte, and it can be written down and read back
+//! An [`Agent`] is a Mealy machine: [`Agent::step`] takes the next committed fact and returns what follows:
+//! outputs for its own bus, and actions for effectors. It never fails, never blocks, and uses neither clock
+//! nor randomness; the same facts give the same agent, byte for byte, and it can be serialized and read back
 //! between any two steps. [`Agent`] documents the contract.
 //!
 //! | fact in | state that changes | actions out |
@@ -12,11 +12,11 @@
 //! | `approval` | the call is released or denied | `call_tool` or `answer_call` |
 //! | `tool_result`, the last one of a round | the results join the conversation | `call_model`, or the run ends |
 //! | `interrupt_requested` | the run is being stopped | `cancel` for all that runs, then `report` |
-//! | `writer_attached` | what another process left open is settled | the calls that may be made again |
+//! | `writer_attached` | open work of another process is settled | the calls that may be repeated |
 //!
-//! Where to read: `run_lifecycle` for what a run is, `react` for the machine that most agents have,
-//! `conversation` for what a model is sent, [`approval`] and [`command_analysis`] for what a call may do,
-//! [`matching`] for the agent that sorts inputs by rules.
+//! Where to read: `run_lifecycle` for runs, `react` for the machine that most agents have, `conversation` for
+//! the requests to a model, [`approval`] and [`command_analysis`] for the permissions of calls, [`matching`]
+//! for the agent that sorts inputs by rules.
 //!
 //! ```
 //! use agentx_agent::{Agent, StepContext, fixtures};
@@ -122,23 +122,23 @@ pub use secret_files::secret_files;
 /// Give it every fact of the session that is addressed to it or to nobody, in `seq` order. For one fact, the
 /// agents of a session go in this order:
 ///
-/// 1. `bind_by` for all, where the fact changes the rules of the server;
+/// 1. `bind_by` for all, if the fact changes the rules of the server;
 /// 2. `step` for each that the fact concerns, in the order of their ids;
 /// 3. `on_limits_above`, `on_approval_above`, `on_rules_above` for those below one whose configuration the
 ///    fact changes;
-/// 4. `on_child` for the agent above each that has said something in 2 or 4, until nobody says anything more.
+/// 4. `on_child` for the parent of each agent with outputs in 2 or 4, until there are no more outputs.
 ///
-/// [`StepContext::before`] is the sum of what the transitions of the same fact [`acted`](Transition::acted)
-/// so far: that is how two agents never give one id to two actions. What answers an action carries the
-/// action's id as its `cause`, or it answers nothing. While a log is read again, drop the actions: their
-/// results follow in the log. A `writer_attached` fact marks the point where another process takes over; the
-/// actions that follow from it settle what the old one left open.
+/// [`StepContext::before`] is the sum of [`acted`](Transition::acted) of the earlier transitions of the same
+/// fact: so two agents never give one id to two actions. A fact answers an action only if its `cause` is the
+/// action's id. While a log is read again, drop the actions: their results follow in the log. A
+/// `writer_attached` fact marks the point where another process takes over; the actions that follow from it
+/// settle what the old one left open.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Agent {
     /// Think, call tools, continue, end: it has a conversation with a model.
     React(Box<ReactAgent>),
-    /// Sort inputs by rules, and give them to other agents. It has no conversation and no tools of its own.
+    /// Sorts inputs by rules, and gives them to other agents. It has no conversation and no tools of its own.
     Match(Box<MatchAgent>),
 }
 
@@ -146,7 +146,7 @@ impl Agent {
     /// An agent with this configuration that has seen nothing yet. `kind` decides which machine it is.
     pub fn new(id: AgentStateId, config: AgentConfig) -> Self {
         match config.kind {
-            // What a machine of a newer version did is read as that of most agents; nobody continues it.
+            // A machine of a newer version is read as a ReAct agent; nobody continues it.
             AgentKind::React | AgentKind::Unknown => Self::React(Box::new(ReactAgent::new(id, config))),
             AgentKind::Match => Self::Match(Box::new(MatchAgent::new(id, config))),
         }
@@ -155,7 +155,7 @@ impl Agent {
     /// Applies the next fact and returns what follows from it.
     ///
     /// A fact that does not concern the agent gives an empty [`Transition`]; none is an error. `context` is
-    /// what the session says about the moment, and must not be older than the fact.
+    /// the session's state at this moment, and must not be older than the fact.
     pub fn step(&mut self, fact: &Envelope<EnvironmentEvent>, context: &StepContext<'_>) -> Transition {
         self.stepping(fact, context, |agent, step| match agent {
             Self::React(agent) => agent.take(fact, step),
@@ -163,8 +163,8 @@ impl Agent {
         })
     }
 
-    /// Gives the agent other rules of the session's server from here on. Nothing follows in the same step:
-    /// questions that are open stay open, and are decided about anew when the next writer takes over.
+    /// Replaces the rules of the session's server. Nothing follows in the same step: open questions stay
+    /// open, and are decided again when the next writer takes over.
     pub fn bind_by(&mut self, server: Option<&Arc<ServerRules>>) {
         match self {
             Self::React(agent) => agent.bind_by(server),
@@ -206,13 +206,13 @@ impl Agent {
         self.on_change_above(follows, fact, context)
     }
 
-    /// The configuration of an agent above changes by `change`, and is `maker` after that: applies what holds
-    /// for the agents below it too.
+    /// The configuration of an agent above changes by `change` to `maker`: applies the parts that also bind
+    /// the agents below it.
     ///
     /// Rules that deny or ask are added, the guard and the version of the rules are taken over, and a model
-    /// of the same provider moves to the server that a person named. A rule that is taken away above stays
-    /// here, because this agent may have it from its own file. Every other change is the agent's own above,
-    /// and nothing follows.
+    /// of the same provider moves to the server that a person named. A rule that is removed above stays here,
+    /// because this agent may have it from its own file. Any other change concerns only the agent above, and
+    /// nothing follows.
     pub fn on_rules_above(
         &mut self,
         maker: &AgentConfig,
@@ -227,7 +227,7 @@ impl Agent {
                 (rules.len() > self.config().rules.len()).then_some(ConfigChange::Rules(rules))
             }
             ConfigChange::Guard(_) | ConfigChange::RulesVersion(_) => Some(change.clone()),
-            // Whatever is asked of its provider is asked if a person named a model of it.
+            // Every model of this provider moves with the model that a person named.
             ConfigChange::Model(named) => {
                 let own = &self.config().model;
                 let moves = own.provider == named.provider && own.server != named.server;
@@ -242,9 +242,8 @@ impl Agent {
         self.on_change_above(follows, fact, context)
     }
 
-    /// The agent below named `child` says something, as it follows from `fact`: what it spent, what it
-    /// answered, or that its run has ended. An output of an agent that this one did not make counts at most
-    /// as money.
+    /// Handles an output that follows from `fact` of the agent `child` below: its spending, its answer, or
+    /// the end of its run. Of an agent that this one did not create, only the spending counts.
     pub fn on_child(
         &mut self,
         child: &AgentStateId,
@@ -258,7 +257,7 @@ impl Agent {
         })
     }
 
-    /// Takes a change that comes from above as the agent takes one of its own.
+    /// Applies a change from above as if it were one of the agent's own.
     fn on_change_above(
         &mut self,
         follows: Option<ConfigChange>,
@@ -274,7 +273,7 @@ impl Agent {
         })
     }
 
-    /// Opens a step for `fact`, lets `take` fill it, and hands out what follows. Every way into a machine
+    /// Opens a step for `fact`, lets `take` fill it, and returns the transition. Every input of a machine
     /// goes through here.
     fn stepping(
         &mut self,
@@ -304,8 +303,7 @@ impl Agent {
         }
     }
 
-    /// The current run, or the last one; `None` before the first. Its status says which of both it
-    /// is.
+    /// The current run, or the last one, depending on its status; `None` before the first.
     pub fn run(&self) -> Option<&Run> {
         match self {
             Self::React(agent) => agent.run(),
@@ -334,8 +332,8 @@ impl Agent {
         self.inputs().joining()
     }
 
-    /// Returns whether inputs that wait are held back until a person says something: the session was closed
-    /// while they waited.
+    /// Returns whether queued inputs are held back until a person sends an input, because the session was
+    /// closed.
     pub fn is_held(&self) -> bool {
         self.inputs().is_held() && self.inputs().iter().next().is_some()
     }
@@ -348,8 +346,7 @@ impl Agent {
         }
     }
 
-    /// Calls of tools whose round is not over, in the order in which the model asked; empty for an agent that
-    /// calls none.
+    /// Tool calls of the current round, in the model's order; empty for an agent without tools.
     pub fn calls(&self) -> &[LedgerEntry] {
         match self {
             Self::React(agent) => agent.ledger().entries(),
@@ -357,8 +354,8 @@ impl Agent {
         }
     }
 
-    /// Calls that a person has to decide about, and what is asked: those of its model, then those that its
-    /// running tools want to make.
+    /// Calls that wait for a person's decision, with their questions: those of its model, then nested ones of
+    /// its running tools.
     pub fn questions(&self) -> impl Iterator<Item = (&RequestedCall, &Question)> {
         let own = self.calls().iter().filter_map(|entry| match &entry.stage {
             CallStage::AwaitingApproval(question) => Some((&entry.call, question)),
@@ -381,7 +378,7 @@ impl Agent {
         self.react().and_then(ReactAgent::condensing)
     }
 
-    /// The summaries in the conversation, with the events that each stands for, the latest last.
+    /// The summaries in the conversation, with the events that each replaces, the latest last.
     pub fn condensed(&self) -> Vec<CondensedRange> {
         self.react().map(ReactAgent::condensed).unwrap_or_default()
     }

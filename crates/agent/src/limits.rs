@@ -7,7 +7,7 @@
 
 use agentx_types::{Limits, NanoUsd, Usage};
 
-/// The spending of a run so far. What agents below it and its tools spent is in it.
+/// The spending of a run until now, including that of its tools and of the agents below it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RunSpending {
     /// The number of times that the model was answered with tool results.
@@ -29,13 +29,13 @@ pub(crate) struct ReachedLimit {
 
 /// The limit that forbids another round of tools, if one does.
 ///
-/// | limit | code | what is compared |
+/// | limit | code | compared with |
 /// | --- | --- | --- |
 /// | `max_iterations` | `iteration_limit` | rounds of tools in the run |
 /// | `max_tokens` | `token_limit` | the tokens of all its model calls |
 /// | `max_cost` | `cost_limit` | their price |
 ///
-/// Rounds come first: of two limits that are reached, that is the one that is named.
+/// Rounds come first: if two limits are reached, this one is named.
 pub(crate) fn reached(limits: &Limits, spent: &RunSpending) -> Option<ReachedLimit> {
     if let Some(max) = limits.max_iterations
         && spent.iterations >= max
@@ -49,10 +49,10 @@ pub(crate) fn reached(limits: &Limits, spent: &RunSpending) -> Option<ReachedLim
     used_up(limits, spent, None)
 }
 
-/// The limit that forbids another model call, whether tools are used or not.
+/// The limit that forbids another model call, with or without tools.
 ///
 /// Tokens are those that a provider counts for the context (`context_tokens`), of all calls together. `whose`
-/// names the agent whose limits they are, if that is not the one that is told.
+/// names the agent with these limits, if it is not the reader of the message.
 pub(crate) fn used_up(limits: &Limits, spent: &RunSpending, whose: Option<&str>) -> Option<ReachedLimit> {
     let run = whose.map_or_else(|| "one run".to_owned(), |name| format!("one run of agent {name}"));
     let tokens = spent.usage.context_tokens();
@@ -81,9 +81,10 @@ pub(crate) fn used_up(limits: &Limits, spent: &RunSpending, whose: Option<&str>)
     None
 }
 
-/// The number of rounds that are left, if the model has to be told that the end is near.
+/// The number of rounds that are left, if the model should know that the end is near.
 ///
-/// That is from three rounds before the end on, or half of a limit under six, and never when nothing is left.
+/// That is the case for the last three rounds, or the last half of a limit under six, and never if nothing is
+/// left.
 pub(crate) fn near_end(limits: &Limits, iterations: u32) -> Option<u32> {
     let max = limits.max_iterations?;
     let left = max.checked_sub(iterations)?;

@@ -1,9 +1,8 @@
 //! Command lines whose words are links.
 //!
 //! The pure machine judges a name as it is written. Only the tool that runs the command can see where a name
-//! leads; it takes the names of a line from [`LineNames`], follows them on the disk, and asks
-//! [`refused_in_line`] for each that leads elsewhere. So a link cannot make a rule that somebody wrote about
-//! a file mean nothing.
+//! leads; it takes the names of a line from [`LineNames`], follows them on the disk, and calls
+//! [`refused_in_line`] for each that leads elsewhere. So a link cannot evade a rule about a file.
 
 use std::collections::BTreeMap;
 
@@ -27,8 +26,8 @@ pub struct LineNames {
     pub paths: Vec<String>,
     /// Names with globs and variables in them, as [`crate::command_analysis`] notes them.
     globs: Vec<String>,
-    /// The way in which its programs come upon files below the folders that it names; `None` if they leave
-    /// links as they are.
+    /// The way in which its programs find files below the folders that it names; `None` if they do not follow
+    /// links.
     pub walk: Option<FolderWalk>,
 }
 
@@ -50,8 +49,8 @@ impl LineNames {
     }
 
     /// The directories in which globs begin, as they are written, and how many levels below those their names
-    /// may be: `a/b*` begins in `a` and names what is one level below, `*/c` begins in `.` and names what is
-    /// two levels below. A variable counts as one level.
+    /// may be: `a/b*` begins in `a` and names files one level below, `*/c` begins in `.` and names files two
+    /// levels below. A variable counts as one level.
     pub fn glob_folders(&self) -> BTreeMap<String, usize> {
         let mut folders = BTreeMap::new();
         for glob in &self.globs {
@@ -83,16 +82,16 @@ fn names_in(code: &str) -> impl Iterator<Item = String> {
     names.take(MOST_NAMES).map(str::to_owned)
 }
 
-/// The reason against a command in which `word` leads to `real` through a link, although the rules let it, or
-/// a person did. `None` if it may.
+/// The reason against a command in which `word` leads to `real` through a link, although the rules or a
+/// person allowed it. `None` if there is none.
 ///
-/// They judged the name. It is refused where `real`, which is absolute and normal,
+/// They judged the name. The command is refused if `real`, which is absolute and normalized,
 ///
-/// - is a file of the program itself,
-/// - may hold secrets, and the name did not look so,
+/// - is one of the program's own files,
+/// - may hold secrets, but the name did not look like it,
 /// - is denied by a rule, or
-/// - lies outside the workspace where somebody is asked about that, unless it `may_leave`, as the program
-///   `.venv/bin/python` does.
+/// - is outside the workspace and that needs a question, unless it `may_leave`, like the program
+///   `.venv/bin/python`.
 pub fn refused_in_line(
     config: &AgentConfig,
     tool: &ToolSpec,

@@ -1,10 +1,10 @@
-//! Options in rules that deny or ask, in whatever way they are written.
+//! Options in rules that deny or ask, regardless of the way in which they are written.
 //!
-//! Short options are taken as sets: `rm -fr x`, `rm -r -f x` and `rm x -rf` are what a rule about `rm -rf *`
-//! means. Long options are known by their beginning: `git reset --har` is what a rule about `git reset
-//! --hard` means. Used only if a rule restricts, never to allow more.
+//! Short options are compared as sets: `rm -fr x`, `rm -r -f x` and `rm x -rf` match a rule about `rm -rf *`.
+//! Long options are recognized by their beginning: `git reset --har` matches a rule about `git reset --hard`.
+//! Used only if a rule restricts, never to allow more.
 //!
-//! | rule | command | taken apart as | fits |
+//! | rule | command | split into | fits |
 //! | --- | --- | --- | --- |
 //! | `rm -rf *` | `rm -r x --force` | letters `r`, `f`; words `rm x` | yes |
 //! | `rm -rf *` | `rm -r x` | letters `r`; words `rm x` | no |
@@ -23,7 +23,7 @@ use crate::pattern::fits;
 /// Words with more letters are taken for one long option: `-name`, `-maxdepth`.
 const MOST_LETTERS: usize = 4;
 
-/// Options that have a short one, as one and the same.
+/// Long options and their short equivalents.
 const SAME: &[(&str, &[(&str, char)])] = &[
     ("rm", &[("--recursive", 'r'), ("--force", 'f'), ("--dir", 'd')]),
     ("git", &[("--force", 'f'), ("--delete", 'd'), ("--all", 'a')]),
@@ -42,7 +42,7 @@ struct ShortOptions<'c> {
     long: Vec<&'c str>,
 }
 
-/// Long options that are the beginning of other ones, and that are meant themselves when they are written.
+/// Long options that are the beginning of other ones, and that have their own meaning.
 const WHOLE: &[&str] = &[
     "--all",
     "--cached",
@@ -93,21 +93,22 @@ pub(crate) fn is_beginning_of(word: &str, option: &str) -> bool {
         && !WHOLE.contains(&name)
 }
 
-/// Returns whether a command has all the short options of `pattern`, in whatever order and grouping, or its
-/// long ones by their beginning, and fits it otherwise. `false` for a pattern without options.
+/// Returns whether a command has all the short options of `pattern`, in any order and grouping, or its long
+/// ones by their beginning, and otherwise fits it. `false` for a pattern without options.
 pub(crate) fn fits_by_options(pattern: &str, command: &str, version: u32) -> bool {
     let has = |letters: &[char], wanted: &char| letters.contains(wanted);
     fits_by(pattern, command, has, fits, version)
 }
 
-/// Returns whether a command that is not known to the letter may have the options of `pattern` and fit it
-/// otherwise: what is not known may be options.
+/// Returns whether a partly unknown command may have the options of `pattern` and otherwise fit it: unknown
+/// parts may be options.
 pub(crate) fn may_fit_by_options(pattern: &str, open: &str, version: u32) -> bool {
     let known = |letters: &[char], wanted: &char| letters.contains(wanted) || open.contains(ANYTHING);
     fits_by(pattern, open, known, may_fit, version)
 }
 
-/// Tries the long options in full, then the short ones as a set; `has` and `fits` say what is enough.
+/// Tries the long options in full, then the short ones as a set; `has` and `fits` decide whether that is
+/// enough.
 fn fits_by(
     pattern: &str,
     command: &str,
@@ -158,12 +159,12 @@ fn expand_long_options<'c>(pattern: &str, command: &'c str) -> Cow<'c, str> {
     Cow::Owned(words.join(" ") + rest)
 }
 
-/// Takes a command apart into its words and the letters of its options. `-R` of `rm` counts as `-r`.
+/// Splits a command into its words and the letters of its options. `-R` of `rm` counts as `-r`.
 fn apart(command: &str, version: u32) -> ShortOptions<'_> {
     split_options(command, version, false)
 }
 
-/// Takes a command apart as [`apart`] does; with `all`, long options are taken apart, too.
+/// Splits a command as [`apart`] does; with `all`, long options are split, too.
 fn split_options(command: &str, version: u32, all: bool) -> ShortOptions<'_> {
     let shortest = if version >= since::SHORTENED_OPTIONS { 3 } else { 4 };
     let program = command.split([' ', ANYTHING]).next().unwrap_or_default();

@@ -1,9 +1,9 @@
 //! Marks messages of people other than the owner, so that the model does not attribute them to the owner.
 //!
-//! A message with `by` is put between tags that name the person; the conversation itself keeps it as it came.
-//! Such words may not hold the tags themselves, or somebody could close them early and speak as the owner.
+//! A message with `by` is put between tags that name the person; the conversation itself keeps it unchanged.
+//! Such a text must not contain the tags itself, or it could close them early and read as one of the owner.
 //!
-//! | what a person does | how the model reads it if the person is not the owner |
+//! | a person other than the owner | the model reads |
 //! | --- | --- |
 //! | sends a message | `<said_by_another_person person="own_…">` around its parts |
 //! | runs a command | `<ran_by_another_person person="own_…" command="…">` around its output |
@@ -18,7 +18,7 @@ use std::sync::Arc;
 use agentx_types::since;
 use agentx_types::{AUTHOR_TAGS, CommandRan, ContentPart, Message, OwnerId, Role, without_author_tags};
 
-/// The tag around what another person said.
+/// The tag around the text of another person.
 const SAID: &str = AUTHOR_TAGS[0];
 /// The tag around a command that another person ran.
 const RAN: &str = AUTHOR_TAGS[1];
@@ -29,8 +29,8 @@ const LINE_BREAKS: [char; 7] = ['\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028
 /// The longest id that is shown.
 const LONGEST_ID: usize = 68;
 
-/// A message as it is sent to a model: that of another person than the owner says so, in a first and a last
-/// part of its own.
+/// A message as it is sent to a model: if another person than the owner wrote it, an additional first and
+/// last part mark it.
 pub(crate) fn marked(message: Arc<Message>) -> Arc<Message> {
     let Some(person) = message.by.as_ref().filter(|_| message.role == Role::User) else {
         return message;
@@ -48,8 +48,8 @@ pub(crate) fn marked(message: Arc<Message>) -> Arc<Message> {
     })
 }
 
-/// The text that a model reads of a command that another person than the owner ran, as they report it. From
-/// version 9 of the rules on, the command cannot end the quotes around it and name somebody else behind them.
+/// The text for a model about a command that another person than the owner ran. From version 9 of the rules
+/// on, the command cannot end the quotes around it and name somebody else after them.
 pub(crate) fn ran(person: &OwnerId, ran: &CommandRan, rules_version: u32) -> String {
     let CommandRan {
         command, output, how, ..
@@ -63,7 +63,7 @@ pub(crate) fn ran(person: &OwnerId, ran: &CommandRan, rules_version: u32) -> Str
     format!("<{RAN} person=\"{}\" {text}\n</{RAN}>", id(person))
 }
 
-/// A text as it can stand between double quotes, on one line.
+/// Escapes a text for a place between double quotes, on one line.
 fn quotable(text: &str) -> Cow<'_, str> {
     if !text.contains('"') && !text.contains(LINE_BREAKS) {
         return Cow::Borrowed(text);
@@ -72,8 +72,8 @@ fn quotable(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.replace(LINE_BREAKS, " "))
 }
 
-/// The text that a model reads of a command that the owner ran. The output may come from a file of anybody,
-/// so it holds no tags either.
+/// The text for a model about a command that the owner ran. The output may come from anybody's file, so tags
+/// are removed from it too.
 pub(crate) fn ran_by_owner(ran: &CommandRan) -> String {
     let CommandRan {
         command, output, how, ..
@@ -92,7 +92,7 @@ pub(crate) fn refusal(person: &OwnerId, note: Option<&str>) -> String {
     )
 }
 
-/// An id as it can stand between quotes: in an imported session it may be anything.
+/// Escapes an id for a place between quotes: in an imported session it may be any text.
 pub(crate) fn id(person: &OwnerId) -> String {
     let is_plain = |c: &char| c.is_ascii_alphanumeric() || *c == '_';
     person
@@ -103,8 +103,8 @@ pub(crate) fn id(person: &OwnerId) -> String {
         .collect()
 }
 
-/// The text as one entry of a transcript: its further lines are indented, so that none of them looks like an
-/// entry of its own, and it does not end the transcript.
+/// The text as one entry of a transcript: its further lines are indented, so that none of them looks like a
+/// separate entry or the end of the transcript.
 pub(crate) fn entry(text: &str) -> String {
     let lower = text.to_ascii_lowercase();
     let mut out = String::with_capacity(text.len());
@@ -121,8 +121,8 @@ pub(crate) fn entry(text: &str) -> String {
     out
 }
 
-/// The parts without the tags. Text parts in a row whose texts make up a tag together become one part,
-/// because a model may read them as one text.
+/// The parts without the tags. Adjacent text parts that together contain a tag become one part, because a
+/// model may read them as one text.
 fn without_tags(parts: &[ContentPart]) -> Vec<ContentPart> {
     let mut cleaned = Vec::with_capacity(parts.len());
     for run in parts.chunk_by(|a, b| a.as_text().is_some() && b.as_text().is_some()) {
@@ -135,7 +135,7 @@ fn without_tags(parts: &[ContentPart]) -> Vec<ContentPart> {
     cleaned
 }
 
-/// The text with blanks instead of the tags' underscores, so that it holds none of them.
+/// The text with blanks instead of the tags' underscores, so that it contains none of them.
 pub(crate) fn plain(text: &str) -> String {
     without_author_tags(text).into_owned()
 }

@@ -1,13 +1,13 @@
-//! Commands by which this program changes its own settings, or starts without anybody being asked.
+//! Commands that change this program's settings, or start it in a mode that asks nobody.
 //!
-//! No tool opens the settings as files; a command is another way to them, so a person is asked each time,
-//! whatever rules say. `CallSubject::always_asked` calls [`ask_reason`] for every tool that runs command
-//! lines, from version 5 of the rules on.
+//! No tool opens the settings as files; a command is another way to change them, so a person is asked each
+//! time, regardless of the rules. `CallSubject::always_asked` calls [`ask_reason`] for every tool that runs
+//! command lines, from version 5 of the rules on.
 //!
-//! | version | what is asked about |
+//! | version | commands that need a question |
 //! | --- | --- |
-//! | 5 | commands that change settings, and starts that ask nobody |
-//! | 6 and later | every command of this program but those that only show something |
+//! | 5 | commands that change settings, and starts in a mode that asks nobody |
+//! | 6 and later | every command of this program except those that only show something |
 
 use agentx_types::since;
 
@@ -16,16 +16,15 @@ use crate::command_analysis::{ANYTHING, CommandAnalysis};
 /// The name of the program; a path before it does not matter.
 const NAME: &str = "agentx";
 
-/// Subcommands that change what a person decided: the group, and which verbs of it.
+/// Subcommands that change decisions of a person: the group, and its verbs.
 const CHANGES: &[(&str, &[&str])] = &[
     ("config", &["set", "unset", "trust", "edit"]),
     ("approvals", &["add", "remove"]),
 ];
 
-/// Commands that only show what a file or a person says: the group, and which verbs of it, all where none is
-/// named.
+/// Commands that only show help, settings or definitions: the group, and its verbs; none means all.
 ///
-/// All others change something, run something, or show what was said in sessions or keys, and are asked about
+/// All others change something, run something, or show the contents of sessions or keys, and need a question
 /// from version 6 of the rules on.
 const SHOWS: &[(&str, &[&str])] = &[
     ("help", &[]),
@@ -38,13 +37,13 @@ const SHOWS: &[(&str, &[&str])] = &[
     ("identity", &["show", "list"]),
 ];
 
-/// Options that may stand in a command that only shows.
+/// Options that a showing command may have.
 const PLAIN_OPTIONS: &[&str] = &["--help", "-h", "--json", "--quiet", "-q", "--no-color"];
 
-/// Commands that a text which another program may run is not to hold.
+/// Commands that lead to a question if they occur in a text that another program may run.
 const RUNS: &[&str] = &["chat", "run", "serve", "sessions", "tools run", "identity export"];
 
-/// The reason for which a person is asked about a command line each time; `None` if it does not run this
+/// The reason why a person is asked about a command line each time; `None` if it does not run this
 /// program in such a way.
 pub(crate) fn ask_reason(line: &str, reading: &CommandAnalysis, version: u32) -> Option<&'static str> {
     before(line, reading).or_else(|| {
@@ -54,8 +53,8 @@ pub(crate) fn ask_reason(line: &str, reading: &CommandAnalysis, version: u32) ->
     })
 }
 
-/// The reason of version 6 and later: everything is asked about but what only shows. A variable of the
-/// program that is set in front counts as a change.
+/// The reason under version 6 and later: every command except those that only show something. Setting one of
+/// the program's variables counts as a change.
 fn of_any_other(line: &str, reading: &CommandAnalysis) -> Option<&'static str> {
     const OTHERS: &str = "it runs AgentX, or opens its sessions or keys, which no tool does without a person; no rule allows it";
     let is_other = |command: &String| {
@@ -111,7 +110,7 @@ fn shows(group: &str, verb: Option<&str>) -> bool {
     })
 }
 
-/// The reason of version 5: what changes settings, and what says that nobody is to be asked.
+/// The reason under version 5: commands that change settings, or that choose a mode that asks nobody.
 fn before(line: &str, reading: &CommandAnalysis) -> Option<&'static str> {
     const SETTINGS: &str =
         "it changes the settings of AgentX, which no tool does without a person; no rule allows it";
@@ -140,8 +139,8 @@ fn before(line: &str, reading: &CommandAnalysis) -> Option<&'static str> {
     }
 }
 
-/// Returns whether a word is this program, by any path, and with what stands for an unknown word right behind
-/// it.
+/// Returns whether a word is this program, with any path, also directly followed by the mark of an unknown
+/// word.
 fn is_own(word: &str) -> bool {
     let name = word.rsplit('/').next().unwrap_or_default();
     name.trim_end_matches(ANYTHING) == NAME
@@ -161,7 +160,7 @@ fn changes(words: &[&str]) -> bool {
     })
 }
 
-/// Returns whether these arguments have the program ask nobody.
+/// Returns whether these arguments choose a mode that asks nobody.
 fn asks_nobody(words: &[&str]) -> bool {
     words
         .iter()
@@ -169,7 +168,8 @@ fn asks_nobody(words: &[&str]) -> bool {
         || words.windows(2).any(|pair| pair == ["--approve", "auto"])
 }
 
-/// Variables by which it asks nobody: `AGENTX_APPROVAL=auto agentx run x`.
+/// Returns whether the command sets a variable for a mode that asks nobody: `AGENTX_APPROVAL=auto agentx run
+/// x`.
 fn sets_unasked(command: &str) -> bool {
     const VARIABLES: &[&str] = &["AGENTX_APPROVAL=", "AGENTX_TRUST_FOLDER="];
     let is_set = |word: &str| VARIABLES.iter().any(|variable| word.starts_with(variable));

@@ -1,17 +1,17 @@
-//! Whether a pattern of a rule is about a path as it is written in a call or a command line.
+//! Decides whether a pattern of a rule matches a path as it is written in a call or a command line.
 //!
-//! A home directory cannot be known here; that `~/x`, `$HOME/x` and `/home/me/x` lie in one can. So paths
-//! below a home are compared as `/~/…`, whoever's home it is, and a pattern that begins with `~` fits all of
-//! them. A rule about `~/.ssh` cannot be passed by by writing the path in another way.
+//! The real home directory is unknown here, but `~/x`, `$HOME/x` and `/home/me/x` are evidently in one. So
+//! paths below any home are compared as `/~/…`, and a pattern that begins with `~` fits all of them. Another
+//! way to write the path does not evade a rule about `~/.ssh`.
 //!
-//! Three questions are answered: for a path that is known to the letter ([`is_named_by`]), for a name with
-//! globs or variables ([`glob_meets`]), and for one that leads to what is guarded ([`glob_holds`]).
+//! There are three questions: for a literal path ([`is_named_by`]), for a name with globs or variables
+//! ([`glob_meets`]), and for such a name of a guarded file ([`glob_holds`]).
 
 use crate::command_analysis::{ANYTHING, PathOverlap, meeting};
 use crate::pattern::{fits_path, literal, normalize};
 
-/// A path below a home directory as `/~/REST`; `None` for any other. Homes are known by how they are written,
-/// and another person's counts too: whose home it is does not matter.
+/// A path below a home directory as `/~/REST`; `None` for any other. Homes are recognized by their spelling,
+/// and those of other persons count too.
 pub(crate) fn below_home(path: &str) -> Option<String> {
     let below = |start: &str| path.strip_prefix(start).map(|rest| format!("/~{rest}"));
     let of_person = |start: &str| {
@@ -25,15 +25,15 @@ pub(crate) fn below_home(path: &str) -> Option<String> {
         .or_else(|| ["/home/", "/Users/"].into_iter().find_map(of_person))
 }
 
-/// Returns whether `pattern` is about `path` as it stands in a call or a command line. A relative path of the
-/// call begins at `workspace`, one of the pattern at `base`.
+/// Returns whether `pattern` matches `path` as it is written in a call or a command line. A relative path of
+/// the call begins at `workspace`, one of the pattern at `base`.
 pub(crate) fn is_named_by(pattern: &str, path: &str, workspace: &str, base: &str) -> bool {
     ReadPath::new(path, workspace).is_named_by(pattern, base)
 }
 
-/// A path of a call or a command line, read once to be held against many patterns.
+/// A path of a call or a command line, parsed once for comparison with many patterns.
 pub(crate) struct ReadPath {
-    /// The pattern as `/~/REST`, if it lies below a home.
+    /// The path as `/~/REST`, if it is below a home.
     below_home: Option<String>,
     /// Absolute and normal.
     absolute: String,
@@ -43,7 +43,7 @@ impl ReadPath {
     /// Reads a path; a relative one begins at `workspace`.
     pub(crate) fn new(path: &str, workspace: &str) -> Self {
         let below_home = below_home(path).map(|path| normalize("/", &path));
-        // Where `~` is cannot be known, but that it is a place of its own can.
+        // The place of `~` is unknown, but it is a separate place.
         let absolute = match &below_home {
             Some(below_home) if !path.starts_with('/') => below_home.clone(),
             _ => normalize(workspace, path),
@@ -69,7 +69,7 @@ pub(crate) fn glob_meets(pattern: &str, name: &str, workspace: &str, base: &str)
     met.max().unwrap_or(PathOverlap::Never)
 }
 
-/// Returns whether a name with globs is one of the paths of `pattern`, as `holds` says.
+/// Returns whether a name with globs is one of the paths of `pattern`, according to `holds`.
 ///
 /// If it begins with a variable, it may begin at the root as well, which counts only if the rest names it.
 pub(crate) fn glob_holds(
@@ -86,15 +86,16 @@ pub(crate) fn glob_holds(
             .any(|(pattern, name)| meeting(pattern, name) == PathOverlap::Named)
 }
 
-/// Returns whether something that `pattern` is about may lie in a folder, at any depth. The folder is a path
-/// or a glob as [`crate::command_analysis`] notes it.
+/// Returns whether a file that matches `pattern` may be in a folder, at any depth. The folder is a path or a
+/// glob from [`crate::command_analysis`].
 pub(crate) fn may_lie_in(pattern: &str, folder: &str, workspace: &str, base: &str) -> bool {
     let below = format!("{}/{ANYTHING}", folder.trim_end_matches('/'));
-    // A name that begins with the mark of a variable may be any place, of which nothing is said here.
+    // A name that begins with the mark of a variable may be any place; this function does not decide about
+    // those.
     !folder.starts_with(ANYTHING) && glob_meets(pattern, &below, workspace, base) != PathOverlap::Never
 }
 
-/// The absolute pattern and name that are held against each other, in each way to read the name.
+/// The absolute patterns and names to compare, for each way to read the name.
 fn ways_to_hold(pattern: &str, name: &str, workspace: &str, base: &str) -> Vec<(String, String)> {
     let written = below_home(name);
     if pattern.starts_with('~') {
@@ -115,7 +116,7 @@ fn ways_to_hold(pattern: &str, name: &str, workspace: &str, base: &str) -> Vec<(
     };
     let mut ways = vec![(pattern.clone(), absolute)];
     if name.starts_with(ANYTHING) {
-        // What a variable holds may begin at the root.
+        // The value of a variable may begin at the root.
         ways.push((pattern, normalize("/", name)));
     }
     ways

@@ -7,11 +7,10 @@
 //! | `\*` | a star itself | a star itself |
 //! | a blank and `*` at the end | also nothing at all | – |
 //!
-//! All of it is text: nothing is looked up, and whether a path exists or leads elsewhere does not matter
-//! here.
+//! All of it is text: nothing is looked up, and it does not matter whether a path exists or leads elsewhere.
 
-/// Returns whether `text` fits `pattern`, where `*` stands for any run of characters. A pattern that ends in
-/// ` *` also fits without the blank: `git status *` fits `git status`.
+/// Returns whether `text` fits `pattern`, in which `*` stands for any run of characters. A pattern that ends
+/// in ` *` also fits without the blank: `git status *` fits `git status`.
 ///
 /// ```
 /// use agentx_agent::pattern::fits;
@@ -81,7 +80,7 @@ pub fn normalize(workspace: &str, path: &str) -> String {
     format!("/{}", segments.join("/"))
 }
 
-/// Returns whether the normal `path` is `directory` or lies below it.
+/// Returns whether the normalized `path` is `directory` or below it.
 pub fn is_within(directory: &str, path: &str) -> bool {
     let directory = directory.trim_end_matches('/');
     path == directory
@@ -114,12 +113,12 @@ fn glob(pattern: &[u8], text: &[u8]) -> bool {
     pattern[p..].iter().all(|byte| *byte == b'*')
 }
 
-/// Matches segment by segment, where `**` stands for any number of segments. Like [`glob`], it has one point
-/// to fall back to.
+/// Matches segment by segment; `**` stands for any number of segments. Like [`glob`], it has one point to
+/// fall back to.
 fn path_glob(pattern: &[u8], path: &[u8]) -> bool {
     let segments = |text| <[u8]>::split(text, |byte: &u8| *byte == b'/');
     let (mut wanted, mut rest) = (segments(pattern), segments(path));
-    // What follows the last `**`, and the segments that it has not been tried on yet.
+    // The pattern after the last `**`, and the segments on which it has not been tried yet.
     let mut fallback = None;
     while let Some(segment) = rest.clone().next() {
         let mut behind = wanted.clone();

@@ -1,15 +1,15 @@
-//! `recall`: what was said in a part of the conversation that is condensed. The machine has it still, so it
-//! answers by itself, and only of its own conversation.
+//! The tool `recall`: shows the original messages of a condensed part. The machine still has them, so it
+//! answers by itself, and only about its own conversation.
 //!
 //! No effector knows the tool, and its answer is a `tool_result` like any other. Words are compared in lower
-//! case; numbers are those of events, as summaries name them.
+//! case; numbers are those of events, as in summaries.
 //!
 //! | arguments | answer |
 //! | --- | --- |
 //! | `words` | 12 places at most, 400 characters of each, those with most of the words first |
-//! | `from`, and perhaps `to` | what these events said in full, 12,000 characters at once |
+//! | `from`, and perhaps `to` | the full text of these events, 12,000 characters at once |
 //! | `offset` beside `from` | the next page |
-//! | anything else | an error that says what is missing |
+//! | anything else | an error that names the missing argument |
 
 use agentx_types::{Access, AgentConfig, ContentPart, Message, Role, ToolSpec, since};
 use serde_json::{Value, json};
@@ -20,17 +20,17 @@ use crate::other_authors;
 pub const RECALL: &str = "recall";
 /// The most places that a search shows.
 const PLACES: usize = 12;
-/// Characters of each place, a quarter of them before the words.
+/// Characters of each match, a quarter of them before the words.
 const AROUND: usize = 400;
 /// The maximum number of characters per call.
 const PAGE: usize = 12_000;
 
-/// The tool, if it is on offer and where the agent has no other of this name.
+/// The tool, if it is offered and the agent has no other of this name.
 ///
-/// It is on offer from the start, beside other tools: the beginning of a request must not change, because
-/// caches and what models thought hang on it. An agent without tools is offered it once something is
-/// condensed, because there are models that take none; so is every agent in sessions that began before that
-/// rule.
+/// It is offered from the start, together with other tools: the beginning of a request must not change,
+/// because caches and signed thinking depend on it. An agent without tools gets it only once something is
+/// condensed, because some models accept no tools; the same applies to every agent in sessions that began
+/// before that rule.
 pub(crate) fn offered(config: &AgentConfig, condensed: bool) -> Option<ToolSpec> {
     let keeps = config
         .condensing
@@ -40,8 +40,8 @@ pub(crate) fn offered(config: &AgentConfig, condensed: bool) -> Option<ToolSpec>
     (offered && !config.tools.iter().any(|tool| tool.name == RECALL)).then(tool)
 }
 
-/// The tool, as it is described to the model. Its words are a part of each request, so a change of them
-/// changes what every session sends.
+/// The description of the tool for the model. It is a part of each request, so changing it changes the
+/// requests of every session.
 fn tool() -> ToolSpec {
     ToolSpec::new(RECALL.to_owned(), "Finds what was said and done in the parts of this conversation that are condensed, word for word. \
                       Give `words` to search: it shows places with the number of their event. Give `from` (and `to`) to read \
@@ -58,7 +58,8 @@ fn tool() -> ToolSpec {
         }), Access::Internal).with_idempotent(true)
 }
 
-/// Answers a call from the messages that summaries stand for. An `Err` says what is wrong with the arguments.
+/// Answers a call from the messages that summaries replace. An `Err` is the message to the model about its
+/// arguments.
 pub(crate) fn answer(
     originals: &[(u64, &Message)],
     input: &Value,
@@ -119,7 +120,7 @@ fn search(originals: &[(u64, &Message)], wanted: &str, rules_version: u32) -> St
     out
 }
 
-/// Shows what these events said, from a place in it on, as much as fits on a page.
+/// Shows the text of these events from an offset on, as much as fits on a page.
 fn read(originals: &[(u64, &Message)], from: u64, to: u64, offset: u64, rules_version: u32) -> String {
     let in_range = originals.iter().filter(|(seq, _)| (from..=to).contains(seq));
     let pieces: Vec<String> = in_range

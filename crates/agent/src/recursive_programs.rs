@@ -1,8 +1,8 @@
-//! Programs that come upon links by themselves, below a folder that a command line names: `zip -r`,
-//! `grep -R`, `cp -r`.
+//! Programs that find links by themselves, below a folder that a command line names: `zip -r`, `grep -R`, `cp
+//! -r`.
 //!
-//! The tool that runs a command asks this to know which folders it has to look through for links before it
-//! lets the command run (`linked`). The manuals say which programs follow links: GNU coreutils
+//! The tool that runs a command learns from this which folders it has to search for links before it runs the
+//! command (`linked`). The manuals say which programs follow links: GNU coreutils
 //! (<https://www.gnu.org/software/coreutils/manual/html_node/cp-invocation.html>), tar
 //! (<https://www.gnu.org/software/tar/manual/html_node/dereference.html>), grep, findutils and diffutils,
 //! rsync, zip and scp.
@@ -12,18 +12,18 @@
 pub struct FolderWalk {
     /// Whether it goes into folders within folders.
     pub deep: bool,
-    /// Whether it reads what links lead to. Else it may only write to what a link in its target leads to.
+    /// Whether it reads the targets of links. If not, it may only write through a link in its destination.
     pub follows: bool,
 }
 
 impl FolderWalk {
-    /// A walk through all folders that reads what links lead to.
+    /// A walk through all folders that reads the targets of links.
     const FOLLOWS: Self = Self {
         deep: true,
         follows: true,
     };
 
-    /// A walk that does what either of both does.
+    /// A walk with the effects of both.
     pub(crate) fn and(self, other: Self) -> Self {
         Self {
             deep: self.deep || other.deep,

@@ -1,5 +1,5 @@
-//! The rule that "always" keeps for a call: it covers no more than the person saw. It has the command line
-//! word for word, except for the commands below, whose words may vary without harm. A person can write a
+//! The rule that "always" keeps for a call: it covers no more than the person saw. It contains the command
+//! line word for word, except for the commands below, whose words may vary without harm. A person can write a
 //! wider rule by hand.
 
 use agentx_types::RULES_VERSION;
@@ -8,8 +8,8 @@ use crate::command::take_apart;
 use crate::guarded_files::is_guarded_as;
 use crate::pattern::literal;
 
-/// Commands that write nothing, send nothing, run nothing else and show no file's content, whatever words
-/// they are given (but those that make them graver: `git status -v`).
+/// Commands that write nothing, send nothing, run nothing else and show no file's content, with any words
+/// (except those that make them more dangerous: `git status -v`).
 const ANY_WORDS: &[&str] = &[
     "arch",
     "basename",
@@ -62,8 +62,9 @@ pub fn command(line: &str) -> String {
     }
 }
 
-/// The pattern of a rule for changes like that of the file at `path`, which is normal, absolute and within
-/// `workspace`: the files right beside it, where it lies in a folder of its own, else the file alone.
+/// The pattern of a rule for changes like that of the file at `path`, which is normalized, absolute and
+/// within `workspace`: the files in its folder, or only the file if it is guarded or directly in the
+/// workspace.
 ///
 /// ```
 /// use agentx_agent::remembered_rule::folder;
@@ -75,8 +76,8 @@ pub fn folder(workspace: &str, path: &str) -> String {
     folder_as(workspace, path, RULES_VERSION)
 }
 
-/// The pattern that [`folder`] gives, by rules of this version: it says which files are guarded, and those
-/// are kept alone.
+/// The pattern of [`folder`] under this version of the rules, which decides which files are guarded: for
+/// these the pattern is only the file.
 pub(crate) fn folder_as(workspace: &str, path: &str, version: u32) -> String {
     let inside = inside(workspace, path);
     match inside.rsplit_once('/') {
@@ -87,7 +88,7 @@ pub(crate) fn folder_as(workspace: &str, path: &str, version: u32) -> String {
     }
 }
 
-/// The path as a rule of this workspace names it: relative where it lies inside, else as it is.
+/// The path as a rule of this workspace names it: relative if it is inside, otherwise unchanged.
 pub(crate) fn inside<'p>(workspace: &str, path: &'p str) -> &'p str {
     path.strip_prefix(workspace.trim_end_matches('/'))
         .and_then(|rest| rest.strip_prefix('/'))

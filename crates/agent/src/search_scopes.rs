@@ -1,5 +1,5 @@
-//! Paths that rules keep from searches. A search names one directory and shows files below it, so the rules
-//! apply to each of these files.
+//! Paths that rules exclude from searches. A search names one directory and shows files below it, so the
+//! rules apply to each of these files.
 
 use agentx_types::{AgentConfig, ApprovalMode, Rule, RuleEffect, since};
 
@@ -8,7 +8,7 @@ use crate::path_pattern::is_named_by;
 use crate::pattern::{fits, is_within};
 use crate::secrets::{SecretGuard, guarded, names_secret};
 
-/// The rules that ask about, or deny, what a search may come upon.
+/// The rules that ask about or deny files that a search may find.
 #[derive(Clone, Debug)]
 pub struct PlaceRules {
     /// Rules that deny, or ask and have not been answered.
@@ -17,7 +17,7 @@ pub struct PlaceRules {
     workspace: String,
     /// Files with secrets, and the program's own.
     watch: SecretGuard,
-    /// Rules that open some of them.
+    /// Rules that allow some of them.
     opening: Vec<Rule>,
 }
 
@@ -26,7 +26,7 @@ impl PlaceRules {
     /// (the tool `read`). `None` if there are none.
     ///
     /// A rule that asked about `root` itself has been answered. Files that may hold secrets, and the
-    /// program's own, are kept from every search that does not begin at one of them.
+    /// program's own, are excluded from every search that does not begin at one of them.
     pub fn of(config: &AgentConfig, tool: &str, root: &str) -> Option<Self> {
         let all = rules_of(config);
         let is_open = |rule: &Rule| match rule.effect {

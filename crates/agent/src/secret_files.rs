@@ -1,16 +1,16 @@
 //! Patterns of files in which programs keep secrets; calls may not read them by default.
 //!
-//! The list is wide on purpose: being asked about a file too many costs a key press, and a rule of the person
-//! ends it. It covers what others keep from agents by default
-//! (<https://block.github.io/goose/docs/guides/using-gooseignore>), and where the tools of the vendors
-//! document that they keep credentials.
+//! The list is wide on purpose: an unnecessary question costs a key press, and a rule of the person ends it.
+//! It covers files that other programs hide from agents by default
+//! (<https://block.github.io/goose/docs/guides/using-gooseignore>), and the places where vendors' tools are
+//! documented to keep credentials.
 //!
-//! The patterns are data of the configuration (`Guard`), so a session keeps to the list that it began with,
-//! and a person can add to it. [`crate::secrets`] holds paths against them.
+//! The patterns are data of the configuration (`Guard`), so a session keeps the list with which it began, and
+//! a person can add to it. [`crate::secrets`] compares paths with them.
 
 use agentx_types::Guard;
 
-/// Files with secrets, wherever they lie: their names.
+/// The names of files with secrets, in any folder.
 const NAMES: &[&str] = &[
     ".env",
     ".env.*",
@@ -132,9 +132,9 @@ const EXCEPT: &[&str] = &[
     ".ssh/known_hosts",
 ];
 
-/// The guard of files with secrets alone, without the program's own files.
+/// The guard of only the files with secrets, without the program's own files.
 ///
-/// `homes` are the ways in which a path below the person's home directory may be written; `~` stands for any.
+/// `homes` are the spellings of the person's home directory; `~` stands for any.
 ///
 /// ```
 /// use agentx_agent::secrets::{Guarded, guarded};

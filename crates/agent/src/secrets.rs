@@ -1,12 +1,12 @@
 //! Files that no call opens by default: those that may hold secrets, and the program's own.
 //!
-//! Which ones is data of the configuration ([`Guard`]), because only a program that reads the environment
-//! knows where a home directory is. A file of the program itself is refused whatever rules say. A file that
-//! may hold secrets is opened by a rule that names it, or by a person who is asked.
+//! The list is data of the configuration ([`Guard`]), because only a program that reads the environment knows
+//! the home directory. The program's own files are refused regardless of the rules. A file that may hold
+//! secrets needs a rule that names it, or a person's approval.
 //!
-//! Paths are compared in lower case and in every way in which a home may be written. A call is looked at in
-//! three ways: the path that it names, the names in its command line, and, for a tool that says of no
-//! argument that it is a path, all texts in its arguments.
+//! Paths are compared in lower case and in every way in which a home may be written. A call is checked in
+//! three ways: the path that it names, the names in its command line, and, for a tool without a declared path
+//! argument, all texts in its arguments.
 
 use std::borrow::Cow;
 
@@ -16,7 +16,7 @@ use crate::command_analysis::{PathOverlap, names_behind_stars, reaches, read};
 use crate::path_pattern::{ReadPath, below_home, glob_holds, glob_meets, may_lie_in};
 use crate::pattern::{fits, fits_path};
 
-/// The reason for which a file is guarded.
+/// The reason why a file is guarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Guarded {
     /// A file that may hold secrets.
@@ -67,7 +67,7 @@ pub fn guarded(guard: &Guard, path: &str, workspace: &str) -> Option<Guarded> {
     }
 }
 
-/// A pattern in lower case, as nearly all of them are written.
+/// A pattern in lower case; nearly all of them are.
 fn in_small_letters(pattern: &str) -> Cow<'_, str> {
     let is_small = pattern
         .bytes()
@@ -79,9 +79,9 @@ fn in_small_letters(pattern: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns whether a rule names files with secrets: its pattern fits them although its stars stand for
-/// nothing in particular. `.env` and `~/.ssh/*` do, `**` does not, so a rule about all files of a folder
-/// opens none of them by accident.
+/// Returns whether a rule names files with secrets: its pattern fits them even if its stars stand for nothing
+/// or for one letter. `.env` and `~/.ssh/*` do, `**` does not, so a rule about all files of a folder opens
+/// none of them by accident.
 ///
 /// ```
 /// use agentx_agent::secrets::names_secret;
@@ -131,20 +131,20 @@ pub(crate) struct SecretGuard {
     except: Vec<String>,
 }
 
-/// Patterns of one kind. Those that name no folder are tried on the file's name alone, and those that lie
-/// elsewhere are left out.
+/// Patterns of one kind. Those without a folder are compared only with the file's name, and those for other
+/// places are left out.
 #[derive(Clone, Debug, Default)]
 struct WatchedFiles {
     /// Patterns of a file's name, in any folder.
     names: Vec<String>,
     /// Names of folders of which everything is guarded.
     folders: Vec<String>,
-    /// Patterns of whole paths that may meet the root of the search.
+    /// Patterns of whole paths that may match below the root of the search.
     places: Vec<String>,
 }
 
 impl SecretGuard {
-    /// The watch over the files below `root`, which is absolute and normal.
+    /// The guard of the files below `root`, which is absolute and normalized.
     pub(crate) fn over(guard: &Guard, root: &str) -> Self {
         let root = root.to_lowercase();
         Self {
@@ -203,8 +203,8 @@ fn may_meet(pattern: &str, root: &str) -> bool {
     fixed.starts_with(&root) || root.starts_with(fixed)
 }
 
-/// The first path of a call that is guarded, or a glob that may stand for one, with why it is. The program's
-/// own files come before secrets.
+/// The first guarded path of a call, or a glob that may match one, with the reason. The program's own files
+/// come before secrets.
 pub(crate) fn first_guarded<'p>(
     guard: &Guard,
     paths: impl Iterator<Item = &'p str> + Clone,
@@ -235,8 +235,8 @@ pub(crate) fn first_guarded<'p>(
     })
 }
 
-/// The first folder of these that has the program's own files or secrets in it, so far as the patterns say
-/// where they lie: one for a name in any folder (`/**/.env`) says nothing of a folder.
+/// The first of these folders that contains the program's own files or secrets, as far as the patterns name
+/// their place: a pattern for any folder (`/**/.env`) does not.
 pub(crate) fn first_around(guard: &Guard, folders: &[String], workspace: &str) -> Option<(Guarded, String)> {
     let patterns = guard.own.iter().chain(&guard.secrets);
     let folder = first_with(patterns, folders, workspace)?;
@@ -248,7 +248,7 @@ pub(crate) fn first_around_own(guard: &Guard, folders: &[String], workspace: &st
     first_with(guard.own.iter(), folders, workspace)
 }
 
-/// The first folder of these in which one of the patterns lies.
+/// The first of these folders that contains a file of the patterns.
 fn first_with<'p>(
     patterns: impl Iterator<Item = &'p String>,
     folders: &[String],
@@ -275,10 +275,9 @@ fn first_with<'p>(
     folders.iter().find(is_around).map(|folder| shown(folder))
 }
 
-/// The reason for which a name with globs or expansions is guarded, as [`guarded`] says it of a path.
+/// The reason why a name with globs or expansions is guarded, as [`guarded`] returns it for a path.
 ///
-/// The program's own files are met by stars alone; a name that is nothing but stars names no other file in
-/// particular.
+/// Stars alone match the program's own files; they name no other file in particular.
 fn glob_is_guarded(guard: &Guard, name: &str, workspace: &str, version: u32) -> Option<Guarded> {
     let below_home = below_home(name).map(|name| name.trim_start_matches('/').to_lowercase());
     let names = [Some(name.to_lowercase()), below_home];
@@ -305,8 +304,7 @@ fn shown(glob: &str) -> String {
     glob.replace(|c: char| c.is_control(), "*")
 }
 
-/// A word of a command line as it stands, and without what programs write before a file's name: `file=@.env`,
-/// `HEAD:.env`.
+/// A word of a command line unchanged, and without a prefix before a file's name: `file=@.env`, `HEAD:.env`.
 fn ways_to_read(word: &str) -> impl Iterator<Item = &str> {
     let behind = |mark: char| word.rsplit_once(mark).map(|(_, rest)| rest);
     [Some(word), behind('@'), behind(':'), behind('=')]
@@ -315,7 +313,7 @@ fn ways_to_read(word: &str) -> impl Iterator<Item = &str> {
         .filter(|way| !way.is_empty())
 }
 
-/// A folder of a command line as it stands, and as the source of a volume: `/:/host`, `type=bind,source=/`.
+/// A folder of a command line unchanged, and as the source of a volume: `/:/host`, `type=bind,source=/`.
 fn ways_to_take(word: &str) -> impl Iterator<Item = &str> {
     let volume = word.split_once(':').map(|(source, _)| source);
     let mount = ["source=", "src="]
@@ -343,7 +341,7 @@ const LONGEST: usize = 4096;
 /// No more texts of a call are looked at than this.
 const MOST: usize = 1000;
 
-/// Gathers the texts in the arguments, however deep they lie.
+/// Gathers the texts in the arguments, at any depth.
 fn collect(value: &serde_json::Value, texts: &mut Vec<String>) {
     use serde_json::Value;
     match value {

@@ -1,8 +1,8 @@
-//! Words that the stars of a rule about command lines do not stand for: those that make a command graver than
-//! the rule says.
+//! Words that stars of a rule about command lines do not match, because they make a command more dangerous
+//! than the rule shows (*grave* words).
 //!
-//! `git *` allows `git log`, and neither `git push --force` nor `git -c core.pager=…`, which are asked about
-//! unless the rule names them. So both a pattern (before its first star) and a command are turned into grave
+//! `git *` allows `git log`, but neither `git push --force` nor `git -c core.pager=…`, which need a question
+//! unless the rule names them. So both a pattern (before its first star) and a command are reduced to grave
 //! words, and each grave word of the command has to be one of the pattern's:
 //!
 //! | pattern | command | grave words of the command | covered |
@@ -12,7 +12,7 @@
 //! | `git push *` | `git push origin` | `git push` | yes |
 //! | `git push *` | `git push -f` | `git push`, `git push -f` | no: `-f` is not named |
 //!
-//! What is allowed follows from these lists, so a change of them needs a new version of the rules
+//! Permissions follow from these lists, so a change of them needs a new version of the rules
 //! ([`agentx_types::RULES_VERSION`]).
 
 mod options;
@@ -23,7 +23,7 @@ use crate::command_analysis::{OF_GIT, read_as};
 use crate::command_severity::{DESTROYS, NETWORK};
 use crate::options::is_beginning_of;
 
-/// Beginnings of commands of Git that run other programs, or change what it runs later.
+/// Beginnings of Git commands that run other programs, or change the programs that it runs later.
 const RUNS: &[&str] = &[
     "git bisect run",
     "git config",
@@ -34,7 +34,7 @@ const RUNS: &[&str] = &[
     "git submodule",
 ];
 
-/// Beginnings of commands of Git that send, or destroy what cannot be had back, beside those that a question
+/// Beginnings of Git commands that send something or destroy it for good, besides those that a question
 /// names.
 const MORE: &[&str] = &[
     "git gc",
@@ -79,11 +79,11 @@ const OPTIONS: &[(&str, &str, &[&str])] = &[
     ("diff", "", &["--output", "--ext-diff"]),
 ];
 
-/// Options that count from version 6 of the rules on: with these, `git status` shows what is in the files.
+/// Options that count from version 6 of the rules on: with these, `git status` shows the contents of files.
 const OPTIONS_OF_SIX: &[(&str, &str, &[&str])] = &[("status", "v", &["--v"])];
 
-/// Options that count from version 9 of the rules on: what an unfinished operation in the repository names is
-/// run.
+/// Options that count from version 9 of the rules on: they run programs that an unfinished operation in the
+/// repository names.
 const OPTIONS_OF_NINE: &[(&str, &str, &[&str])] = &[
     ("rebase", "", &["--continue", "--skip"]),
     ("am", "r", &["--continue", "--resolved", "--skip", "--retry"]),
@@ -92,7 +92,7 @@ const OPTIONS_OF_NINE: &[(&str, &str, &[&str])] = &[
     ("merge", "", &["--continue"]),
 ];
 
-/// Subcommands of Git itself that a star stands for, unless an option makes one of them graver.
+/// Git's own subcommands that a star matches, unless an option makes one of them more dangerous.
 #[rustfmt::skip]
 const KNOWN: &[&str] = &[
     "add", "am", "annotate", "apply", "archive", "bisect", "blame", "branch", "bundle", "cat-file", "check-attr",
@@ -109,10 +109,10 @@ const KNOWN: &[&str] = &[
     "whatchanged", "worktree", "write-tree",
 ];
 
-/// Options of `man` that say what is run: short ones by their letter, long ones by their beginning.
+/// Options of `man` that name a program to run: short ones by their letter, long ones by their beginning.
 const OF_MAN: (&str, &[&str]) = ("PHXC", &["--pager", "--html", "--gxditview", "--config-file"]);
 
-/// Options of Git itself, in front of a subcommand, that say what it runs or where its settings are.
+/// Options of Git itself, before a subcommand, that name programs to run or the place of its settings.
 const IN_FRONT: &[&str] = &[
     "-C",
     "--work-tree",
@@ -124,12 +124,12 @@ const IN_FRONT: &[&str] = &[
     "--paginate",
 ];
 
-/// Returns whether each grave word of the command is in what the pattern says before its first star.
+/// Returns whether the pattern names each grave word of the command before its first star.
 pub(crate) fn names_what_is_grave(pattern: &str, command: &str, version: u32) -> bool {
     unnamed(pattern, command, version).is_none()
 }
 
-/// The first grave word of the command that the pattern does not say before its first star.
+/// The first grave word of the command that the pattern does not name before its first star.
 pub(crate) fn unnamed(pattern: &str, command: &str, version: u32) -> Option<String> {
     let said = pattern.replace("\\*", "\u{1}");
     let (head, _) = said.split_once('*')?;
@@ -245,9 +245,9 @@ fn of_manuals(command: &str) -> Option<String> {
     }
 }
 
-/// The subcommand of a command of Git that no star stands for, as it would be written in a pattern.
+/// The subcommand of a Git command that no star matches, as it would be written in a pattern.
 ///
-/// What is quoted is held against the list without its quotes, as another form of the command.
+/// Quoted words are compared with the list without their quotes, as another form of the command.
 fn unknown_to_git(command: &str) -> Option<String> {
     let mut words = command.split(' ').filter(|word| !word.is_empty());
     let program = words.next()?;

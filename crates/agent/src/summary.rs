@@ -1,12 +1,12 @@
 //! The request to a model that writes a summary: one message with the shortened conversation, and the points
 //! that the summary must keep.
 //!
-//! The transcript is data for that model, not a conversation that it takes part in: so it goes to any model,
-//! needs no tool, and can neither continue with the work nor break off in an exchange.
+//! The transcript is data for that model, not its own conversation: so any model can read it, it needs no
+//! tools, and it can neither continue the work nor end inside an exchange.
 //!
 //! The request of the same part and configuration is the same to the byte. The transcript is shortened,
-//! message by message, until it fits: five grades of how much of a text, of arguments and of a result is
-//! shown, and if the last is still too long, both ends of all of it.
+//! message by message, until it fits: there are five grades for the shown length of texts, arguments and
+//! results, and if the last is still too long, only both ends of the transcript.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -80,9 +80,9 @@ where the transcript is shortened, do not guess. Where a part of it is a summary
 
 /// The request for a summary of a part of a conversation.
 ///
-/// It goes to the model that the configuration names for summaries, else to the agent's own. `wish` has a
-/// person's words about what has to be in it, and who says so if it is not the owner. The question and the
-/// longest answer fit into that model's window, with half of the rest to spare.
+/// It goes to the model that the configuration names for summaries, otherwise to the agent's own. `wish` has
+/// a person's text about the content of the summary, and the person if it is not the owner. The request and
+/// the longest summary fit into that model's window, with half of the rest to spare.
 pub(crate) fn request(
     config: &AgentConfig,
     part: &Part,
@@ -100,7 +100,7 @@ pub(crate) fn request(
         .min((model.context_window / 4).max(1));
     let task = task(part, length, wish);
     let fixed = estimate_text(SYSTEM) + estimate_text(&task);
-    // Half of what is left is for providers that count more tokens than the estimate does.
+    // Half of the rest is for providers that count more tokens than the estimate.
     let room = model.context_window.saturating_sub(length).saturating_sub(fixed) / 2;
     let text = format!(
         "{task}\n\n<transcript>\n{}</transcript>\n\n{task}",
@@ -130,7 +130,8 @@ pub(crate) fn request(
     }
 }
 
-/// The task of the model: the part to condense, the longest summary in tokens, and what a person asks for.
+/// The task of the model: the part to condense, the maximum tokens of the summary, and a person's
+/// instructions.
 fn task(part: &Part, length: u64, wish: Option<(&str, Option<&OwnerId>)>) -> String {
     let mut task = format!(
         "This is the transcript of events {} to {}. Condense it; at most {} words.",
@@ -155,8 +156,8 @@ fn task(part: &Part, length: u64, wish: Option<(&str, Option<&OwnerId>)>) -> Str
     task
 }
 
-/// The transcript of the part, as roomy as it fits into `room` tokens; if it does not fit at all, the
-/// beginning and the end of it.
+/// The transcript of the part, with as much text as fits into `room` tokens; if even the shortest form does
+/// not fit, its beginning and its end.
 fn transcript(part: &Part, room: u64, rules_version: u32) -> String {
     let mut text = String::new();
     for shown in SHOWN {
@@ -172,8 +173,8 @@ fn transcript(part: &Part, room: u64, rules_version: u32) -> String {
     cut(&text, room)
 }
 
-/// A message as lines of the transcript, each part with the event's number and who speaks. Thoughts are left
-/// out; media are named.
+/// Writes a message as lines of the transcript, each part with the event's number and the speaker. Thinking
+/// is left out; media are named.
 fn write_message(out: &mut String, seq: u64, message: &Message, shown: ShownLengths, rules_version: u32) {
     let who = match (message.role, &message.by) {
         (Role::User, Some(person)) => &format!("another person ({})", other_authors::id(person)),
@@ -211,7 +212,7 @@ fn write_message(out: &mut String, seq: u64, message: &Message, shown: ShownLeng
     }
 }
 
-/// A text in so many characters: three quarters of them from its beginning, the rest from its end.
+/// Cuts a text to this many characters: three quarters of them from its beginning, the rest from its end.
 pub(crate) fn cut(text: &str, most: usize) -> String {
     let count = text.chars().count();
     if count <= most {

@@ -1,14 +1,15 @@
 //! Commands that would remove the operating system or somebody's home: `rm -rf /`, `rm -rf ~`, `find /usr
 //! -delete`, `chmod -R 777 /`.
 //!
-//! Nobody who works with an agent wants one of these, and one keystroke at a question, or a rule with a star,
-//! would be enough. So they are refused whatever rules and modes say, and a person who means it runs the
-//! command themselves. This is a net for mistakes and not a sandbox: code that a program runs is not seen.
+//! Nobody who works with an agent wants one of these, but one keystroke at a question, or a rule with a star,
+//! would be enough. So they are refused regardless of rules and modes, and a person who really wants it runs
+//! the command themselves. This catches mistakes and is not a sandbox: it does not see code that a program
+//! runs.
 
 use crate::command_analysis::CommandAnalysis;
 use crate::pattern::normalize;
 
-/// Folders that a system needs. Their contents count too (`/etc/*`), what lies deeper does not.
+/// Folders that a system needs. Their direct contents count too (`/etc/*`), deeper files do not.
 #[rustfmt::skip]
 const SYSTEM: &[&str] = &[
     "/", "/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/proc", "/sbin", "/sys", "/usr", "/usr/bin",
@@ -22,7 +23,7 @@ const HOMES: &[&str] = &["/home", "/Users"];
 const ROOT_HOME: &str = "/root";
 
 /// The folder of the system, or home, that one of the commands would remove or change as a whole; `None` if
-/// there is none. Relative names begin in `workspace`, or where a `cd` leads.
+/// there is none. Relative names begin in `workspace`, or in the folder of a `cd`.
 pub(crate) fn lost_by(reading: &CommandAnalysis, workspace: &str) -> Option<String> {
     let mut place = workspace.to_owned();
     for command in &reading.commands {
@@ -55,7 +56,7 @@ pub(crate) fn lost_by(reading: &CommandAnalysis, workspace: &str) -> Option<Stri
 #[derive(Default)]
 struct Taken<'a> {
     folders: Vec<&'a str>,
-    /// Whether somebody's home is lost by that, too.
+    /// Whether this also destroys a home.
     homes: bool,
 }
 
@@ -154,7 +155,7 @@ fn path_of(place: &str, word: &str) -> String {
         .find_map(|name| word.strip_prefix(name));
     match home {
         Some(rest) if rest.trim_matches(['/', '.']).is_empty() => "~".to_owned(),
-        // A folder in a home, or the home of somebody else.
+        // A folder in a home, or another person's home.
         Some(rest) if rest.starts_with('/') => word.to_owned(),
         Some(rest) if word.starts_with('~') && !rest.contains('/') => "~".to_owned(),
         _ if place == "~" && word.trim_matches(['/', '.']).is_empty() && !word.starts_with('/') => {

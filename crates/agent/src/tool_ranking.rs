@@ -1,5 +1,5 @@
-//! Ranks tools by a query: BM25 over the words of names, parameters and descriptions, where words with the
-//! same stem are equal and words that people use for the same thing are nearly so.
+//! Ranks tools by a query: BM25 over the words of names, parameters and descriptions, in which words with the
+//! same stem are equal and synonyms are nearly equal.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,18 +10,18 @@ use serde_json::Value;
 const SATURATION: f64 = 1.2;
 /// The discount of longer texts (BM25's b)
 const LENGTH: f64 = 0.6;
-/// The weight of a word by where it stands: in the name, in the name of a parameter, in the description.
+/// The weight of a word by its place: in the name, in the name of a parameter, in the description.
 const IN_NAME: f64 = 3.0;
 const IN_PARAMETER: f64 = 0.8;
 const IN_DESCRIPTION: f64 = 1.0;
-/// The weight of a word that only means nearly the same.
+/// The weight of a synonym.
 const NEARLY: f64 = 0.5;
 /// Words of a description that count.
 const MOST_WORDS: usize = 400;
 /// Words of a query that count.
 const MOST_QUERY_WORDS: usize = 100;
 
-/// Words that say nothing about what a tool does.
+/// Words that do not describe a tool's function.
 const EMPTY: &[&str] = &[
     "a", "about", "all", "an", "and", "any", "are", "as", "at", "be", "by", "can", "could", "do", "does",
     "for", "from", "has", "have", "how", "i", "if", "in", "into", "is", "it", "its", "me", "my", "need",
@@ -30,7 +30,7 @@ const EMPTY: &[&str] = &[
     "who", "will", "with", "would", "you", "your",
 ];
 
-/// Groups of words that people use for the same thing.
+/// Groups of synonyms.
 const ALIKE: &[&[&str]] = &[
     &[
         "create", "add", "make", "new", "open", "insert", "register", "set",
@@ -174,7 +174,7 @@ fn count(number: usize) -> f64 {
     f64::from(u32::try_from(number).unwrap_or(u32::MAX))
 }
 
-/// A stem with its weight, and those that mean nearly the same.
+/// A stem with its weight, and its synonyms.
 fn with_alike(word: String) -> Vec<(String, f64)> {
     let mut words = vec![(word.clone(), 1.0)];
     for group in ALIKE {

@@ -1,14 +1,14 @@
-//! `find_tools`: tools of MCP servers that a model gets by searching, if all of them would take too much of
+//! The tool `find_tools`: a model searches the tools of MCP servers, if all of them would take too much of
 //! its window. The machine answers by itself, from the configuration that is in the log.
 //!
 //! | in a request | when |
 //! | --- | --- |
-//! | every tool | the tools of servers take at most their share of the window ([`ToolSearch`](agentx_types::ToolSearch)), and the API takes so many |
-//! | other tools, `find_tools`, and what was found, in the order in which it was found | else |
+//! | every tool | the tools of servers take at most their share of the window ([`ToolSearch`](agentx_types::ToolSearch)), and the API accepts that many |
+//! | other tools, `find_tools`, and found tools in the order in which they were found | otherwise |
 //!
-//! The result of a call names what was found, so the log says what each later request has: a ranking of a
-//! newer program does not change what older sessions send. A tool that was not found can be called all the
-//! same, by the same rules; its schema is in the requests after that.
+//! The result of a call names the found tools, so the log determines each later request: the ranking of a
+//! newer program does not change the requests of older sessions. A tool that was not found can still be
+//! called, by the same rules; its schema is in the requests after that.
 
 use agentx_types::{Access, AgentConfig, Api, ToolSpec, since};
 use serde_json::{Value, json};
@@ -39,9 +39,9 @@ fn server_of(tool: &ToolSpec) -> Option<&str> {
     Some(of.split_once('/').map_or(of, |(server, _)| server))
 }
 
-/// Returns whether the tools of servers are searched: together they take more than their share of the window, or
-/// the API does not take so many tools, and would without those of servers (from version 9 of the rules on). Never
-/// where the window is not known, and not where the agent has a tool of its own with the name.
+/// Returns `find_tools` if the tools of servers are searched: together they take more than their share of the
+/// window, or the API does not accept that many tools but would without those of servers (from version 9 of
+/// the rules on). `None` if the window is unknown, or if the agent has its own tool with that name.
 pub(crate) fn offered(config: &AgentConfig) -> Option<ToolSpec> {
     let share = config.tool_search?;
     let room = config
@@ -91,7 +91,8 @@ fn tool<'a>(of_servers: impl Iterator<Item = &'a ToolSpec>) -> ToolSpec {
     ToolSpec::new(FIND_TOOLS.to_owned(), about, schema, Access::Internal).with_idempotent(true)
 }
 
-/// Answers a call: a line for each tool, the best one first. An `Err` says what is wrong with the arguments.
+/// Answers a call: a line for each tool, the best one first. An `Err` is the message to the model about its
+/// arguments.
 pub(crate) fn answer(config: &AgentConfig, input: &Value) -> Result<String, String> {
     let query = input.get("query").and_then(Value::as_str).unwrap_or_default();
     if query.trim().is_empty() {

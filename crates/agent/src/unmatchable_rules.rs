@@ -1,15 +1,13 @@
-//! Rules that can be about no call of a tool, whatever its arguments are.
+//! Rules that can match no call of a tool.
 //!
-//! A person who writes such a rule believes to be protected, or never asked, and is neither; so the
-//! configuration reports it as a mistake. Rules with globs for the tool's name may still be about other
-//! tools.
+//! The author of such a rule relies on a protection, or a permission, that does not exist; so the
+//! configuration reports it as a mistake. Rules with globs for the tool's name may still match other tools.
 
 use agentx_types::{Rule, RuleEffect, ToolSpec};
 
-/// The reason for which this rule, which names the tool, can be about no call of it; `None` if it may be
-/// about one.
+/// The reason why this rule, which names the tool, can match no call of it; `None` if it may match one.
 ///
-/// A path needs a tool that takes one; an `allow` of command lines goes by `argument` alone; and arguments as
+/// A path needs a tool that takes one; an `allow` of command lines uses only `argument`; and arguments as
 /// JSON begin with `{`.
 pub fn never_about(rule: &Rule, tool: &ToolSpec) -> Option<&'static str> {
     let runs_commands = tool.command_argument.is_some();

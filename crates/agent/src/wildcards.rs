@@ -1,8 +1,8 @@
-//! Bounds the stars of a rule about command lines: they stand neither for places elsewhere, nor for variables
-//! whose value nobody saw.
+//! Restricts the stars of a rule about command lines: they match neither other places, nor variables whose
+//! value nobody saw.
 //!
-//! `CallSubject::covers_command` asks these questions of a pattern that fits a command, beside those of
-//! `severity`. Each of them can only keep a rule from covering: if one says no, a person is asked.
+//! `CallSubject::covers_command` makes these checks for a pattern that fits a command, besides those of
+//! `severity`. Each of them can only keep a rule from covering: if one fails, a person is asked.
 //!
 //! | pattern | command | covered |
 //! | --- | --- | --- |
@@ -12,15 +12,15 @@
 //! | `echo *` | `echo $TOKEN` | no: nobody saw the value |
 //! | `echo $HOME *` | `echo $HOME x` | yes: the pattern names it |
 
-/// Returns whether each variable of a shell in the command is one of the pattern's: its value was not seen,
-/// so no star stands for it.
+/// Returns whether each shell variable in the command is also in the pattern: nobody saw its value, so no
+/// star matches it.
 pub(crate) fn names_all_variables(pattern: &str, command: &str) -> bool {
     let named = variables(pattern);
     variables(command).iter().all(|name| named.contains(name))
 }
 
-/// Names of what a shell expands in a line, outside of single quotes; empty for those that are a sign, such
-/// as `$?`.
+/// The names of the variables that a shell expands in a line, outside of single quotes; empty for special
+/// ones such as `$?`.
 fn variables(line: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut quote = None;
@@ -46,8 +46,8 @@ fn variables(line: &str) -> Vec<String> {
     found
 }
 
-/// Returns whether each word of the command is one of the pattern's or lies in a folder that it names, if all
-/// stars of the pattern stand for what lies below a folder. `true` for patterns with other stars.
+/// Returns whether each word of the command is in the pattern or below a folder that it names, if all stars
+/// of the pattern stand for files below a folder. `true` for patterns with other stars.
 pub(crate) fn names_all_places(pattern: &str, command: &str) -> bool {
     let plain = pattern.replace("\\*", "");
     let below_only = plain.contains("/*") && plain.replace("/**", "").replace("/*", "").find('*').is_none();
@@ -60,8 +60,8 @@ pub(crate) fn names_all_places(pattern: &str, command: &str) -> bool {
         })
 }
 
-/// Returns whether no word of the command climbs out of a folder, if a star of the pattern stands right
-/// behind a `/`. A variable may hold anything, and so climbs.
+/// Returns whether no word of the command climbs out of a folder, if a star of the pattern directly follows a
+/// `/`. A variable may have any value, so it counts as climbing.
 pub(crate) fn stays_below(pattern: &str, command: &str) -> bool {
     let starred = pattern.contains("/*");
     let climbs = |word: &str| {

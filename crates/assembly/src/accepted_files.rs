@@ -1,5 +1,4 @@
-//! Files of a folder as far as a person accepted them: what was not accepted, or has changed since, is as if
-//! it were not there.
+//! The accepted files of a folder: a file that was not accepted, or has changed since, counts as missing.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -11,11 +10,11 @@ use agentx_config::{Folder, WORKSPACE_FOLDER};
 /// The largest file that is read to find out whether it was accepted.
 const MAX_BYTES: usize = 4 << 20;
 
-/// Reads what was accepted of one folder, and everything elsewhere.
+/// Reads only accepted files of one folder, and all files elsewhere.
 pub(crate) struct AcceptedFiles<'a> {
     /// The directory with the folder's definitions.
     pub(crate) below: &'a Path,
-    /// The folder, with what the person accepted of it.
+    /// The folder, with its accepted files.
     pub(crate) folder: &'a Folder,
 }
 
@@ -56,7 +55,8 @@ impl Files for AcceptedFiles<'_> {
     }
 }
 
-/// Reads the disk, and keeps what was read below one folder: what is shown to a person is what they accept.
+/// Reads the disk, and keeps the bytes that were read below one folder: a person accepts exactly the bytes
+/// that they were shown.
 pub(crate) struct RecordedFiles<'a> {
     /// The folder.
     pub(crate) below: &'a Path,

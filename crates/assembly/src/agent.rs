@@ -21,7 +21,7 @@ use crate::{layers, trust};
 pub struct Assembly<'a> {
     /// The files.
     pub library: &'a Library,
-    /// The defaults where its file says nothing: those of the settings, with all tools.
+    /// The defaults for fields that its file leaves out: those of the settings, with all tools.
     pub base: &'a AgentConfig,
     /// The model of this name, or the nearest names.
     pub model: &'a dyn Fn(&str) -> Result<ModelSpec, Vec<String>>,
@@ -104,7 +104,7 @@ impl Assembly<'_> {
         };
         match instructions {
             Some(text) => config.system_prompt = Arc::from(text.trim_end()),
-            // What sorts inputs has a prompt of its own.
+            // An agent that sorts inputs has its own prompt.
             None if agent.kind == FileKind::Match => config.system_prompt = Arc::from(""),
             None => {}
         }
@@ -192,8 +192,8 @@ impl Assembly<'_> {
         }
     }
 
-    /// The tools by which the agent has others work. Where one of a folder's agents asks a model at another
-    /// server than the one that this conversation goes to, giving it work sends there.
+    /// The tools with which the agent delegates work. If one of a folder's agents uses a model at another
+    /// server than this conversation, delegating to it sends data there.
     fn delegation_tools(
         &self,
         agent: &AgentDefinition,
@@ -224,7 +224,7 @@ impl Assembly<'_> {
         tools
     }
 
-    /// Whose file describes an agent that another one of this origin uses.
+    /// The origin of the file of an agent that another one of this origin uses.
     fn origin_of(&self, used: &AgentUse, origin: FileOrigin) -> FileOrigin {
         match used {
             AgentUse::Inline(_) => origin,
@@ -290,7 +290,7 @@ impl Assembly<'_> {
     }
 }
 
-/// The models that an agent and those below it may ask. The offline demo is none: it sends nothing.
+/// The models that an agent and those below it may use, without the offline demo, which sends nothing.
 fn models_below(agent: &AgentConfig) -> Vec<&ModelSpec> {
     let own = std::iter::once(&agent.model).chain(&agent.fallbacks);
     let routed = agent.routing.iter().flat_map(|routing| {

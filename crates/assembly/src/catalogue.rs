@@ -41,7 +41,8 @@ impl Catalogue {
         }
     }
 
-    /// Says which tools there are: those of files too, which had to be made first. The first word counts.
+    /// Sets the list of tools, including those of files, which had to be made first. Only the first call
+    /// counts.
     pub(crate) fn set_tools(&self, tools: Arc<[ToolSpec]>) {
         // An earlier lookup found none.
         let _ = self.tools.set(tools);
@@ -61,7 +62,7 @@ impl Catalogue {
             .map_err(|unknown| unknown.nearest)
     }
 
-    /// Returns the defaults of an agent whose file says nothing.
+    /// Returns the defaults of an agent whose file leaves everything out.
     fn base(&self, model: ModelSpec) -> AgentConfig {
         let tools = self.tools.get().map(|tools| tools.to_vec()).unwrap_or_default();
         self.settings.agent(model, tools)

@@ -28,11 +28,10 @@ pub struct FolderContents {
     /// The models that each of its agents asks, by the agent's name: those of its fallbacks and of agents that
     /// are written inside it, too.
     pub agent_models: BTreeMap<String, BTreeSet<String>>,
-    /// Where the models are that its tools and agents name: `big of vendor at https://api.example`. Those that
-    /// only its own settings know are missing.
+    /// The servers of the models that its tools and agents name: `big of vendor at https://api.example`.
+    /// Models that only its own settings know are missing.
     pub models: BTreeMap<String, String>,
-    /// Definitions that are not used, because the person has their own of that name: `agent guide`,
-    /// `generator fast`.
+    /// Unused definitions, because the person has their own with that name: `agent guide`, `generator fast`.
     pub unused: BTreeSet<String>,
 }
 
@@ -87,7 +86,7 @@ impl FolderContents {
             .collect()
     }
 
-    /// Returns the instruction files alone, with the bytes to accept.
+    /// Returns only the instruction files, with the bytes to accept.
     pub fn instructions(&self) -> Vec<(PathBuf, Vec<u8>)> {
         let files = self
             .files
@@ -184,7 +183,7 @@ pub fn folder_contents(settings: &Settings) -> FolderContents {
     contents
 }
 
-/// Returns the bytes of the folder's own settings, if they are in a file of their own.
+/// Returns the bytes of the folder's own settings, if they are in a separate file.
 fn config_of(settings: &Settings, below: &Path) -> Option<Vec<u8>> {
     let file = below.join("config.yaml");
     let found = std::fs::metadata(&file).ok()?;

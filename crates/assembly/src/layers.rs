@@ -5,7 +5,7 @@ use agentx_agent_files::definition::{AgentDefinition, ContextLayer};
 /// Returns the value of an environment variable, if it is set.
 pub(crate) type VariableLookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// Returns the text of all layers; `None` if the file has none. The error names what a layer lacks.
+/// Returns the text of all layers; `None` if the file has none. The error names the missing part of a layer.
 pub(crate) fn instructions(
     agent: &AgentDefinition,
     text_of: &dyn Fn(&str) -> Option<String>,

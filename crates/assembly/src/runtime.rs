@@ -82,7 +82,7 @@ impl ScriptCheck for Scripts {
     }
 }
 
-/// Returns the tools that reactors will bring, beside these tools of the runtime itself.
+/// Returns the tools that reactors will bring, besides these tools of the runtime itself.
 pub type AttachedTools<'a> = dyn Fn(&[ToolSpec]) -> Vec<ToolSpec> + 'a;
 
 /// A runtime, and the files that it was made with.
@@ -161,7 +161,7 @@ pub fn runtime_with_files(
     })
 }
 
-/// Removes the keys that this program runs on from a folder's file, under whatever name.
+/// Removes the keys that this program itself uses from a folder's file, under any name.
 fn not_our_keys(
     settings: &Settings,
     tool: &FileTool,

@@ -1,4 +1,4 @@
-//! The tools that files describe: those with files of their own, and those that are written into an agent.
+//! The tools that files describe: those with separate files, and those inside the file of an agent.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -11,19 +11,19 @@ use agentx_types::ModelSpec;
 /// The number of hexadecimal digits of a hash in a rule: enough that no other file with them can be found.
 const HASH_DIGITS: usize = 20;
 
-/// A tool, and whose file describes it.
+/// A tool, with the origin of its file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FileTool {
     /// The definition in the file.
     pub definition: ToolDefinition,
-    /// Whose file it is.
+    /// The origin of its file.
     pub origin: FileOrigin,
     /// The file.
     pub file: PathBuf,
 }
 
 /// Returns all tools from files, by name, without those that the host provides. Of two with the same name,
-/// the one with a file of its own is used.
+/// the one with a separate file is used.
 pub fn file_tools(library: &Library) -> BTreeMap<String, FileTool> {
     let mut tools = BTreeMap::new();
     for loaded in library.tools().values() {
@@ -52,9 +52,9 @@ pub fn file_tools(library: &Library) -> BTreeMap<String, FileTool> {
     tools
 }
 
-/// Completes the folder's tools by the settings: where the models are that they ask, if that is not where the
-/// session's own model is (the text of a conversation goes there), and whether their names belong to an MCP
-/// server of the person. `choose` finds the model of a name.
+/// Completes the folder's tools from the settings: the servers of the models that they use, if these differ
+/// from that of the session's own model (because the text of a conversation goes there), and whether their
+/// names belong to an MCP server of the person. `choose` finds the model of a name.
 pub(crate) fn with_settings(
     tools: &mut BTreeMap<String, FileTool>,
     settings: &Settings,

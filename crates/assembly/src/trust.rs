@@ -1,5 +1,4 @@
-//! A file may make an agent stricter than the settings do, never freer: to unpack a project does not grant it
-//! anything.
+//! A file may make an agent stricter than the settings do, never freer: unpacking a project grants nothing.
 
 use agentx_agent_files::definition::{AgentLimits, Approval};
 use agentx_types::{AgentConfig, Limits, RuleEffect};

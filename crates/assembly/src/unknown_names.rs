@@ -17,9 +17,9 @@ use agentx_types::{Rule, RuleEffect, ToolSpec};
 use crate::file_tools;
 use crate::runtime::whole_library;
 
-/// Stands between the names of an MCP server and its tool, here and in other programs
-/// (`mcp__github__search`). Which tools a server has is not known before it was started once, so rules about
-/// them only cause warnings.
+/// The separator between the names of an MCP server and its tool, here and in other programs
+/// (`mcp__github__search`). The tools of a server are unknown before its first start, so rules about them
+/// only cause warnings.
 const OF_SERVER: &str = "__";
 
 /// Tools that settings name and that do not exist.
@@ -28,8 +28,9 @@ pub struct UnknownTools {
     /// A rule that denies or asks, or `tools.disabled`, would let calls through: nothing should start with
     /// it.
     pub mistakes: Vec<ConfigMistake>,
-    /// Names that make nothing freer, may be of a tool that is missing now, or are in the file of an
-    /// untrusted folder: the person did not write that rule, and need not fix it before anything starts.
+    /// Names in rules that allow nothing, names that may belong to a tool that is missing now, and names in
+    /// the file of an untrusted folder: the person did not write that rule, and need not fix it before
+    /// anything starts.
     pub warnings: Vec<ConfigMistake>,
 }
 
@@ -111,8 +112,8 @@ impl<'a> KnownNames<'a> {
         matches!(origin, SettingOrigin::Workspace(_)) && self.settings.folder.trust != FolderTrust::Trusted
     }
 
-    /// Returns the first tool that a rule names, and why it can be about no call of that one nor of any
-    /// other; `None` if it may be about one.
+    /// Returns the first tool that a rule names, and the reason why the rule can match no call of this or any
+    /// other tool; `None` if it may match one.
     fn never_matches(&mut self, rule: &Rule) -> Option<(String, &'static str)> {
         if rule.path.is_none() && rule.argument.is_none() {
             return None;

@@ -1,14 +1,15 @@
-//! The speed of events to 8 subscribers, beside `tokio::sync::broadcast` doing the same in the same run.
+//! The speed of events to 8 subscribers, compared with `tokio::sync::broadcast` in the same run.
 //!
-//! `cargo bench -p agentx-bus` prints events per second, what part of them arrived, and the ratio to
+//! `cargo bench -p agentx-bus` prints events per second, the part of them that arrived, and the ratio to
 //! `broadcast`; it asserts nothing. The sides take turns in short rounds, so that a busy machine slows them
 //! alike; each figure is the median of its rounds, each ratio the median over the turns.
 //!
-//! - *one thread*: a queue full of events is sent, then each reader takes them. No scheduler: the code alone.
+//! - *one thread*: a full queue of events is sent, then each reader takes them. Without a scheduler: the code
+//!   alone.
 //! - *lossless*: two threads. When a queue full of events is sent, the publisher waits until all have been
 //!   read: the only way to lose nothing with `broadcast`, so all sides do it.
-//! - *flood*: two threads. The publisher goes on without a look at the readers; what they lose is counted.
-//! - *waiting*: the bus alone, two threads, with the policy by which the publisher waits of itself.
+//! - *flood*: two threads. The publisher continues independent of the readers; their lost events are counted.
+//! - *waiting*: the bus alone, two threads, with the policy by which the publisher waits.
 
 #![expect(clippy::expect_used, reason = "a benchmark that cannot go on may fall over")]
 
@@ -59,9 +60,9 @@ trait Side: Sized + Send + 'static {
 }
 
 trait Reader: Send + 'static {
-    /// Counts events until the side is gone.
+    /// Counts events until the sender is gone.
     fn read_all(self, tally: Tally) -> impl Future<Output = ()> + Send;
-    /// Reads what is there already.
+    /// Reads the events that are there already.
     fn read_some(&mut self);
 }
 
@@ -98,7 +99,7 @@ impl Side for broadcast::Sender<Arc<Event>> {
     }
 
     async fn send(&self, event: Arc<Event>) {
-        // `Bus::publish` lets others run now and then; the sides are to be alike.
+        // `Bus::publish` yields now and then; the sides have to be comparable.
         tokio::task::coop::consume_budget().await;
         broadcast::Sender::send(self, event)
             .ok()

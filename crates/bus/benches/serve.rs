@@ -1,6 +1,6 @@
-//! A request over the dispatcher beside a direct call of the same work, which is a task of its own as well,
-//! in turn, in one run. All of it runs on one thread, as the program does: what is measured is work, and not
-//! how soon a thread wakes.
+//! A request over the dispatcher, compared with a direct call of the same work, also in its own task,
+//! alternately in one run. Everything runs on one thread, as in the program, so work is measured and not the
+//! wake-up of threads.
 //!
 //! `cargo bench -p agentx-bus --bench serve`
 #![allow(

@@ -13,7 +13,7 @@ use crate::route::Routed;
 use crate::subscription::BusSubscription;
 use crate::sync::{Arc, poll_proceed};
 
-/// A bus of events of one type. Cloning makes another handle of the same bus; it closes when the last handle
+/// A bus of events of one type. A clone is another handle of the same bus, which closes when the last handle
 /// is dropped, or at [`Bus::close`].
 ///
 /// Events are shared, not copied: publish an `E` or an `Arc<E>`.
@@ -104,7 +104,7 @@ impl<E> Bus<E> {
     }
 }
 
-/// A bus that can be subscribed to and not published on, from [`Bus::read_only`].
+/// A bus for subscribing but not for publishing, from [`Bus::read_only`].
 ///
 /// ```
 /// use agentx_bus::{Bus, Filter, Queue};
@@ -157,7 +157,7 @@ pub trait Subscribe: Clone + Send + Sync + 'static {
     /// The type of the published events.
     type Event: Send + Sync + 'static;
 
-    /// Subscribes to what is published there; see [`Bus::subscribe`].
+    /// Subscribes to the events that are published there; see [`Bus::subscribe`].
     ///
     /// # Errors
     ///
@@ -187,12 +187,12 @@ impl<E: Send + Sync + 'static> Subscribe for ReadOnlyBus<E> {
 }
 
 impl<E: Routed> Bus<E> {
-    /// Publishes an event and says how many subscriptions it reached. Waits while a subscription with
-    /// [`OverflowPolicy::Wait`](crate::OverflowPolicy::Wait) that wants it is full.
+    /// Publishes an event and returns the number of subscriptions that it reached. Waits while a subscription
+    /// with [`OverflowPolicy::Wait`](crate::OverflowPolicy::Wait) that wants it is full.
     ///
-    /// All or nothing: the event enters every queue at once. If the future is dropped, it entered none.
-    /// A task that reads such a subscription must not wait here for an event that the same subscription
-    /// wants: it would wait for itself.
+    /// All or nothing: the event enters every queue at once. If the future is dropped, it entered none. A
+    /// task that reads such a subscription must not wait here for an event that this subscription wants: it
+    /// would wait for itself.
     ///
     /// # Errors
     ///
@@ -201,8 +201,8 @@ impl<E: Routed> Bus<E> {
         self.deliver(iter::once(event.into())).await
     }
 
-    /// Publishes events in their order, cheaper than one by one, and says how many deliveries that made.
-    /// Other publishers' events may come between.
+    /// Publishes events in their order, cheaper than one by one, and returns the number of deliveries. Events
+    /// of other publishers may come in between.
     ///
     /// If the future is dropped, or the bus is closed meanwhile, the first few events may have entered.
     ///
@@ -213,7 +213,8 @@ impl<E: Routed> Bus<E> {
         self.deliver(events.into_iter()).await
     }
 
-    /// Publishes an event without ever waiting, from any thread, and says how many subscriptions it reached.
+    /// Publishes an event without ever waiting, from any thread, and returns the number of subscriptions that
+    /// it reached.
     ///
     /// # Errors
     ///

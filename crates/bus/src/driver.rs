@@ -16,7 +16,7 @@ use crate::reactor_status::ReactorList;
 use crate::report::ReactorId;
 use crate::report::{ReactorChange, ReactorError, ReactorReport, Restarts};
 
-/// Takes reports; called from the task of whichever reactor it is about.
+/// Receives reports; called from the task of the reactor that the report is about.
 pub(crate) type Reporter = Arc<dyn Fn(ReactorReport) + Send + Sync>;
 
 pub(crate) struct ReactorDriver<B> {
@@ -48,7 +48,7 @@ impl<B: Clone + Send + Sync + 'static> ReactorDriver<B> {
             limit = stop => limit,
             () = self.keep_running(&mut work) => return,
         };
-        // The set of reactors is gone without asking for a stop: there is nobody to drain for.
+        // The set of reactors was dropped without a stop: there is nobody to drain for.
         if let Ok(limit) = limit {
             self.stop(work, limit).await;
         }

@@ -30,7 +30,7 @@ use crate::topic::TopicPattern;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filter {
-    /// The clauses before the last one, of which [`Filter::or`] adds more; any of them is enough.
+    /// The clauses before the last one, to which [`Filter::or`] adds; an event needs to match only one.
     others: Vec<Clause>,
     last: Clause,
 }
@@ -89,8 +89,8 @@ impl Filter {
         self
     }
 
-    /// Widens to what the other filter wants. What is named afterwards narrows the other filter's last part
-    /// only, so build both sides first.
+    /// Also accepts events that the other filter wants. Later conditions narrow only the other filter's last
+    /// part, so build both sides first.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         let mut others = self.others;

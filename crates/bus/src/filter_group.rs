@@ -1,7 +1,7 @@
 //! All subscriptions with the same filter: one history, and a cursor for each.
 //!
-//! So an event is stored once, however many readers want it, and a publication costs the same for one reader
-//! as for many.
+//! So an event is stored once for any number of readers, and a publication costs the same for one reader as
+//! for many.
 
 use std::sync::Arc;
 use std::task::Waker;
@@ -16,7 +16,7 @@ use crate::route::RouteNames;
 /// of others, which may call the bus again.
 pub(crate) struct DeferredWakeups<E> {
     pub(crate) wakers: Vec<Waker>,
-    /// Wakers that nobody waits for any more.
+    /// Wakers that are no longer needed.
     pub(crate) retired: Vec<Waker>,
     /// Events that nobody wanted.
     pub(crate) unwanted: Vec<Arc<E>>,
@@ -121,7 +121,7 @@ impl<E> FilterGroup<E> {
             .find(|cursor| cursor.waits() && cursor.full_at() == Some(head))
     }
 
-    /// Takes in an event, for which there is room; returns how many deliveries that makes.
+    /// Adds an event, for which there is room; returns the number of its deliveries.
     pub(crate) fn enter(&mut self, event: Arc<E>, after: &mut DeferredWakeups<E>) -> usize {
         if self.history.head() == self.free_until {
             self.cut_off_overrun(after);
@@ -143,7 +143,7 @@ impl<E> FilterGroup<E> {
         self.open
     }
 
-    /// Takes what is next for a reader; nothing if nothing is there yet.
+    /// Returns the next events of a reader; `None` if there are none yet.
     pub(crate) fn take(
         &mut self,
         place: usize,
@@ -198,7 +198,7 @@ impl<E> FilterGroup<E> {
         (0..self.cursors.len()).for_each(|place| self.end(place, reason, after));
     }
 
-    /// Removes a cursor, whose reader is gone.
+    /// Removes the cursor of a reader that is gone.
     pub(crate) fn remove(&mut self, place: usize, after: &mut DeferredWakeups<E>) {
         self.end(place, SubscriptionEnd::Stopped, after);
         after.dropped.extend(

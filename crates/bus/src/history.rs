@@ -91,7 +91,7 @@ impl<E> EventBuffer<E> {
         self.head
     }
 
-    /// The position where the tail begins.
+    /// The position at which the tail begins.
     pub(crate) fn sealed_until(&self) -> u64 {
         self.head - self.tail.len() as u64
     }
@@ -131,8 +131,8 @@ impl<E> EventBuffer<E> {
         .collect()
     }
 
-    /// Moves one reader past all chunks that end between two of its positions; hands out the chunks that
-    /// nobody needs any more, to be dropped outside the lock.
+    /// Moves one reader past all chunks that end between two of its positions, and adds the chunks that
+    /// nobody needs any more to `dropped`, so that they are dropped outside the lock.
     pub(crate) fn leave(&mut self, from: u64, to: u64, dropped: &mut Vec<HistoryChunk<E>>) {
         let first = self.place_after(from);
         for sealed in self

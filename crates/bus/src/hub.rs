@@ -1,7 +1,7 @@
-//! The one lock of a bus: under it events get their order, and readers take what is there.
+//! The only lock of a bus: under it events get their order, and readers take them.
 //!
-//! It is held for a few instructions per event or chunk. Of the code of others, only the names of an event
-//! ([`Routed`]) are asked for under it, before anything is changed for that event.
+//! It is held for a few instructions per event or chunk. The only foreign code that runs under it returns the
+//! names of an event ([`Routed`]), before anything is changed for that event.
 
 use std::sync::Arc as EventArc;
 use std::task::{Context, Poll, Waker};
@@ -18,14 +18,14 @@ use crate::sync::{Mutex, lock};
 #[error("the bus is closed")]
 pub struct Closed;
 
-/// The reason for which an event was not published.
+/// The reason why an event was not published.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PublishError {
     /// The bus is closed.
     #[error("cannot publish: the bus is closed")]
     Closed,
     /// A subscription that publishers wait for is full; only [`Bus::try_publish`](crate::Bus::try_publish)
-    /// says this.
+    /// returns this.
     #[error("cannot publish without waiting: the queue of `{subscription}` is full")]
     Full {
         /// The name of the subscription.
@@ -37,7 +37,7 @@ pub enum PublishError {
 /// shut others out.
 const BATCH: usize = 64;
 
-/// The place of a cursor. The number tells it from a later cursor in the same place.
+/// The place of a cursor. The number distinguishes it from a later cursor in the same place.
 #[derive(Clone, Copy)]
 pub(crate) struct ReaderId {
     log: usize,
@@ -65,7 +65,7 @@ struct WaitingPublisher {
     waker: Waker,
 }
 
-/// The reason for which an event did not enter.
+/// The reason why an event did not enter.
 enum PublishRefused {
     Closed,
     /// A cursor of this log is full.
@@ -99,7 +99,7 @@ impl<E> BusHub<E> {
         self.change(|state, after| state.end(id, after));
     }
 
-    /// Removes a cursor, whose reader is gone.
+    /// Removes the cursor of a reader that is gone.
     pub(crate) fn remove(&self, id: ReaderId) {
         let unused = self.change(|state, after| state.remove(id, after));
         drop(unused);
@@ -122,12 +122,12 @@ impl<E> BusHub<E> {
             .sum()
     }
 
-    /// Takes what is next for a reader; nothing if nothing is there yet.
+    /// Returns the next events of a reader; `None` if there are none yet.
     pub(crate) fn try_take(&self, id: ReaderId) -> Result<Option<ReaderBatch<E>>, SubscriptionEnd> {
         self.change(|state, after| state.take(id, after))
     }
 
-    /// Takes what is next for a reader, which sleeps while nothing is there.
+    /// Returns the next events of a reader, which sleeps while there are none.
     pub(crate) fn poll_take(
         &self,
         id: ReaderId,
@@ -154,7 +154,7 @@ impl<E> BusHub<E> {
 impl<E: Routed> BusHub<E> {
     /// Publishes an event, or nothing if a publisher must wait.
     pub(crate) fn try_publish(&self, event: EventArc<E>) -> Result<usize, PublishError> {
-        // Outlives the lock, as its event must if it is refused or nobody wants it.
+        // It outlives the lock, because an event that is refused or unwanted must be dropped outside of it.
         let mut event = Some(event);
         self.change(|state, after| {
             state.offer(&mut event, after).map_err(|refused| match refused {
@@ -257,7 +257,7 @@ impl<E> HubState<E> {
 }
 
 impl<E: Routed> HubState<E> {
-    /// Takes the event and returns how many deliveries that makes, or leaves it where it is.
+    /// Takes the event and returns the number of deliveries, or leaves it in place.
     fn offer(
         &mut self,
         event: &mut Option<EventArc<E>>,

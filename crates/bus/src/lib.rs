@@ -1,13 +1,13 @@
-//! The event bus: how the parts of a runtime hear of each other without knowing each other.
+//! The event bus: the parts of a runtime hear each other's events without knowing each other.
 //!
 //! An event is published once, on a [`Bus`], and reaches every [`BusSubscription`] whose
 //! [`Filter`] wants it. Three promises hold for all of them:
 //!
-//! - **One order.** Every subscriber sees the events it wants in the one order in which they were
-//!   published, each once. When [`Bus::subscribe`] returns, every later publication is seen.
-//! - **Bounded.** Each subscription has its own [`Queue`]: a capacity, and what happens when it is full
+//! - **One order.** Every subscriber gets the events it wants in the order in which they were published, each
+//!   once. It gets every event that is published after [`Bus::subscribe`] returns.
+//! - **Bounded.** Each subscription has its own [`Queue`]: a capacity, and an overflow policy
 //!   ([`OverflowPolicy`]: the publisher waits, the oldest event is dropped and counted, or the subscription
-//!   is cut off). One slow reader never changes what another one sees.
+//!   is cut off). A slow reader never affects another one.
 //! - **Explicit.** A gap is a [`BusDelivery::Lagged`], an end is an [`SubscriptionEnd`] with its reason, and
 //!   publishing on a closed bus is a [`PublishError`].
 //!
@@ -15,10 +15,10 @@
 //! them as for a hundred; each different filter costs its comparison. Nothing is copied but an `Arc`.
 //!
 //! A request goes to exactly one responder instead: [`Dispatcher`] finds the one that serves its topic and
-//! key, bounds how many it has at once, and reports the outcome to the requester.
+//! key, bounds its concurrent requests, and reports the outcome to the requester.
 //!
-//! What lives on a bus (environments, loggers, monitors, connections to other machines) is a [`Reactor`];
-//! [`Reactors`] starts them, owns their tasks, restarts or removes one that fails, and drains them in order
+//! The parts on a bus (environments, loggers, monitors, connections to other machines) are [`Reactor`]s;
+//! [`Reactors`] starts them, owns their tasks, restarts or removes those that fail, and drains them in order
 //! at shutdown.
 //!
 //! ```
@@ -55,7 +55,7 @@
 //!
 //! - The loom model of send, lag, drop and close (about a minute):
 //!   `RUSTFLAGS="--cfg loom" cargo test -p agentx-bus --release --target-dir target/loom --test loom_bus`
-//! - The speed beside `tokio::sync::broadcast`, as ratios of one run: `cargo bench -p agentx-bus`
+//! - The speed compared with `tokio::sync::broadcast`, as ratios of one run: `cargo bench -p agentx-bus`
 
 mod bus;
 mod filter;

@@ -1,4 +1,4 @@
-//! The most common reactor: one subscription and what to do with each delivery.
+//! The most common reactor: a subscription and a function for each delivery.
 
 use std::future::Future;
 
@@ -9,10 +9,10 @@ use crate::reactor::{Reactor, ReactorFailure, ReactorTask};
 use crate::subscription::{BusSubscription, StopHandle};
 
 /// A reactor that calls a function for each delivery, one after the other. When it is stopped, it still
-/// handles what is in its queue. It fails when it is cut off, so that a restart subscribes it anew.
+/// handles the deliveries in its queue. It fails when it is cut off, so that a restart subscribes it again.
 ///
-/// The function gets what the listener was started on, as the bus to publish on. It must not wait there for
-/// an event that its own filter wants if its queue has [`OverflowPolicy::Wait`](crate::OverflowPolicy::Wait).
+/// The function gets the bus on which the listener was started, for publishing. It must not wait there for an
+/// event that its own filter wants if its queue has [`OverflowPolicy::Wait`](crate::OverflowPolicy::Wait).
 ///
 /// ```
 /// use agentx_bus::{Bus, BusDelivery, Filter, Listener, Queue, Reactors, Restart};

@@ -7,22 +7,24 @@ use std::sync::Arc;
 /// The policy for an event that arrives at a full queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OverflowPolicy {
-    /// The publisher waits until there is room. Nothing is lost, and a slow reader slows every publisher of
-    /// events that it wants: for readers that must see all and are trusted to be quick. A reader that asks
-    /// the publisher for anything before it reads on, as one that calls the session whose events it hears,
-    /// waits for itself for ever: give it `Lag` or `CutOff`.
+    /// The publisher waits until there is room. Nothing is lost, but a slow reader slows every publisher of
+    /// events that it wants. It is for readers that need every event and are trusted to be quick. A reader
+    /// that requests anything from the publisher before it reads on, for example from the session whose
+    /// events it reads, waits for itself forever: give it `Lag` or `CutOff`.
     Wait,
-    /// The oldest event in the queue is dropped; the reader is told how many in [`BusDelivery::Lagged`].
+    /// The oldest event in the queue is dropped; the reader gets the number of dropped ones in
+    /// [`BusDelivery::Lagged`].
     Lag,
-    /// The subscription ends with [`SubscriptionEnd::CutOff`], after what is in its queue. For readers that
-    /// come back by `seq` and would rather start again than see a gap.
+    /// The subscription ends with [`SubscriptionEnd::CutOff`], after the events in its queue. For readers
+    /// that return by `seq` and prefer to start again to a gap.
     CutOff,
 }
 
-/// The bound of one subscription: how many events may wait for its reader, and what happens at one more.
+/// The bound of one subscription: the number of events that may wait for its reader, and the policy for one
+/// more.
 ///
-/// A reader takes events in runs of up to a quarter of the capacity, and those that it has taken wait no
-/// longer. So with a capacity under 8 the bound is exact, and else up to a quarter more is held for a reader.
+/// A reader takes events in runs of up to a quarter of the capacity, and those that it has taken no longer
+/// wait. So with a capacity under 8 the bound is exact; otherwise up to a quarter more is held for a reader.
 ///
 /// ```
 /// use agentx_bus::{OverflowPolicy, Queue};
@@ -101,7 +103,7 @@ impl<E> Clone for BusDelivery<E> {
     }
 }
 
-/// The reason for which a subscription has no more events. It comes after everything that was in the queue.
+/// The reason why a subscription has no more events. It comes after everything that was in the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SubscriptionEnd {
     /// The bus was closed, or its last handle was dropped.

@@ -13,12 +13,12 @@ pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// Anything that is started on a bus and stopped: an environment, a logger, a monitor, a connection to
 /// another machine.
 ///
-/// `B` is what it is started on: a [`Bus`](crate::Bus), or what a program gives its reactors of one.
+/// `B` is the bus on which it is started: a [`Bus`](crate::Bus), or a program's own view of one.
 ///
-/// The value is the recipe, [`ReactorTask`] is what runs: [`Reactors`](crate::Reactors) starts the same
-/// reactor again after its work failed, so `start` builds everything that the work needs. The order of calls
-/// is `start` (again after each failure), then at most one `stop`. A reactor that only answers events is a
-/// [`Listener`](crate::Listener).
+/// The value is the recipe, and [`ReactorTask`] is the running work: [`Reactors`](crate::Reactors) starts the
+/// same reactor again after its work failed, so `start` builds everything that the work needs. The order of
+/// calls is `start` (again after each failure), then at most one `stop`. A reactor that only answers events
+/// is a [`Listener`](crate::Listener).
 ///
 /// ```
 /// use agentx_bus::{Bus, BusDelivery, ReactorFailure, Filter, Queue, Reactor, Reactors, Restart, StopHandle, ReactorTask};
@@ -73,16 +73,16 @@ pub trait Reactor<B>: Send + 'static {
     /// The name in reports and logs.
     fn name(&self) -> &str;
 
-    /// Subscribes to what it needs and returns its work. When this returns, every later publication is
-    /// seen: subscribe here, not in the work.
+    /// Subscribes to the needed events and returns the work. Subscribe here and not in the work, so that no
+    /// event after the start is missed.
     ///
     /// # Errors
     ///
     /// Returns [`ReactorFailure`] with the reason if the reactor cannot work.
     fn start(&mut self, bus: B) -> impl Future<Output = Result<ReactorTask, ReactorFailure>> + Send;
 
-    /// Asks the work to finish what it has begun and end. It may return before the work has ended; work that
-    /// outlasts its time limit is dropped. By default nothing is asked.
+    /// Asks the work to complete and end. It may return before the work has ended; work that outlasts its
+    /// time limit is dropped. By default it does nothing.
     fn stop(&mut self) -> impl Future<Output = ()> + Send {
         async {}
     }
@@ -110,7 +110,7 @@ impl fmt::Debug for ReactorTask {
     }
 }
 
-/// The reason for which a reactor could not start or continue.
+/// The reason why a reactor could not start or continue.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ReactorFailure(pub String);

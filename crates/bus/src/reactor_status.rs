@@ -26,7 +26,7 @@ pub struct ReactorStatus {
 }
 
 /// The reactors of a set that work, in the order in which they were started, and the last 32 that failed for
-/// good. What finished or was stopped is not among them. Clones refer to the same list.
+/// good. Those that finished or were stopped are not among them. Clones refer to the same list.
 #[derive(Clone, Default)]
 pub struct ReactorList(Arc<Mutex<Vec<ReactorStatus>>>);
 

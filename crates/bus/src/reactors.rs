@@ -1,4 +1,4 @@
-//! The set of reactors of one bus: who starts them, owns their tasks and takes them down in order.
+//! The set of reactors of one bus: it starts them, owns their tasks and stops them in order.
 
 use std::fmt;
 use std::time::Duration;
@@ -11,12 +11,12 @@ use crate::reactor::{Reactor, ReactorFailure};
 use crate::reactor_status::ReactorList;
 use crate::report::{ReactorId, ReactorReport, Restart, Restarts};
 
-/// Starts reactors on a bus, or on what a program gives them of one, and owns them until they are stopped.
+/// Starts reactors on a bus, or on a program's own view of one, and owns them until they are stopped.
 ///
-/// A reactor that panics or fails is reported, then started again or removed as its [`Restart`] says; no
-/// other notices. [`Reactors::shutdown`] stops them one after the other, the last started first: start those
-/// that record and show before those that produce, and the producers end while all are still listening.
-/// Dropping the set drops all work where it stands.
+/// A reactor that panics or fails is reported, then started again or removed according to its [`Restart`];
+/// others do not notice. [`Reactors::shutdown`] stops them one after the other, the last started first: start
+/// recorders and displays before producers, so that the producers end while the others still listen. Dropping
+/// the set drops all work at once.
 ///
 /// ```
 /// use agentx_bus::{Bus, Filter, Listener, Queue, Reactors, Restart};
@@ -66,7 +66,7 @@ struct RunningReactor {
 
 impl Drop for RunningReactor {
     fn drop(&mut self) {
-        // What failed for good stays in the list.
+        // Reactors that failed for good stay in the list.
         if !self.task.is_finished() {
             self.list.gone(self.id);
         }
@@ -91,7 +91,7 @@ impl<B: Clone + Send + Sync + 'static> Reactors<B> {
     /// # Errors
     ///
     /// Returns [`ReactorFailure`] if the reactor could not start, or panicked. It is then not in the set,
-    /// whatever its policy is.
+    /// independent of its restart policy.
     pub async fn start(
         &mut self,
         reactor: impl Reactor<B>,
@@ -100,13 +100,12 @@ impl<B: Clone + Send + Sync + 'static> Reactors<B> {
         self.start_on(self.bus.clone(), reactor, restart).await
     }
 
-    /// Starts a reactor on a bus of its own, which a program gives to a reactor that it wants to tell from
-    /// others.
+    /// Starts a reactor on a separate view of the bus, by which a program distinguishes it from others.
     ///
     /// # Errors
     ///
     /// Returns [`ReactorFailure`] if the reactor could not start, or panicked. It is then not in the set,
-    /// whatever its policy is.
+    /// independent of its restart policy.
     pub async fn start_on(
         &mut self,
         bus: B,
@@ -179,7 +178,7 @@ impl<B: Clone + Send + Sync + 'static> Reactors<B> {
 async fn stop(mut running: RunningReactor, limit: Duration) -> bool {
     let (unused, _) = oneshot::channel();
     let asked = std::mem::replace(&mut running.stop, unused).send(limit).is_ok();
-    // The driver reports what went wrong with the reactor, so its own end carries no news.
+    // The driver reports the failure of the reactor, so the end of its own task adds nothing.
     let _ended = (&mut running.task).await;
     running.list.gone(running.id);
     asked

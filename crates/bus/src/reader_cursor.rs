@@ -8,8 +8,8 @@ use std::task::Waker;
 use crate::history::{EventBuffer, HistoryChunk, Sealed, TakenChunk};
 use crate::queue::{OverflowPolicy, Queue, SubscriptionEnd};
 
-/// A reader takes at most this part of its capacity at once: what it has taken no longer counts as waiting,
-/// so the part is how far a full queue can be from what the reader has really seen.
+/// A reader takes at most this part of its capacity at once. Events that it has taken no longer count as
+/// waiting, so a full queue can hold at most this part more than the reader has really seen.
 const STRIDE_PART: usize = 4;
 
 pub(crate) struct ReaderCursor<E> {
@@ -56,7 +56,7 @@ impl<E> ReaderCursor<E> {
         self.end.is_none()
     }
 
-    /// Returns the reason for which there is nothing more to take, if it ended.
+    /// Returns the reason why there is nothing more to take, if it ended.
     pub(crate) fn ended(&self) -> Option<SubscriptionEnd> {
         self.end.as_ref().map(|end| end.reason)
     }
@@ -66,7 +66,7 @@ impl<E> ReaderCursor<E> {
         self.is_open() && self.queue.overflow() == OverflowPolicy::Wait
     }
 
-    /// The position at which its queue is full; none if that stops nobody.
+    /// The position at which its queue is full; `None` if that does not make publishers wait.
     pub(crate) fn full_at(&self) -> Option<u64> {
         let bounded = self.is_open() && self.queue.overflow() != OverflowPolicy::Lag;
         bounded.then_some(self.cursor + self.queue.capacity() as u64)
@@ -85,7 +85,7 @@ impl<E> ReaderCursor<E> {
         self.is_open() && self.cursor >= position
     }
 
-    /// Gives up what is more than its capacity, if that is its policy.
+    /// Drops events beyond its capacity, if that is its policy.
     pub(crate) fn give_up_overflow(
         &mut self,
         history: &mut EventBuffer<E>,
@@ -99,7 +99,7 @@ impl<E> ReaderCursor<E> {
         }
     }
 
-    /// Takes the next gap or events; nothing if the reader has had everything that is sealed.
+    /// Returns the next gap or events; nothing if the reader has read every sealed chunk.
     pub(crate) fn take(
         &mut self,
         history: &mut EventBuffer<E>,
@@ -125,8 +125,7 @@ impl<E> ReaderCursor<E> {
         rest.next().map(|first| ReaderBatch::Events { first, rest })
     }
 
-    /// Ends the cursor, which must be open, in a history whose tail is sealed. What is waiting stays
-    /// readable.
+    /// Ends the cursor, which must be open, in a history whose tail is sealed. Waiting events stay readable.
     pub(crate) fn end(
         &mut self,
         reason: SubscriptionEnd,

@@ -1,4 +1,4 @@
-//! Reports of a set of reactors: values for the program, the same as log lines for people.
+//! Reports of a set of reactors: values for the program, and the same as log lines for people.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -116,7 +116,7 @@ impl fmt::Display for ReactorError {
     }
 }
 
-/// The restarts of one reactor, held against its policy.
+/// The restarts of one reactor, for comparison with its policy.
 pub(crate) struct Restarts {
     policy: Restart,
     /// The times of restarts, oldest first; at most as many as the policy allows.

@@ -94,7 +94,7 @@ impl<E> BusSubscription<E> {
         Poll::Ready(next)
     }
 
-    /// The next delivery if it is there already.
+    /// The next delivery, without waiting.
     ///
     /// # Errors
     ///
@@ -107,8 +107,8 @@ impl<E> BusSubscription<E> {
         Ok(taken.map(|taken| self.first_of(taken)))
     }
 
-    /// The next deliveries, when there are some: appends at least one and at most `limit` to `into` and says
-    /// how many. With a limit of 0 it returns at once.
+    /// Waits for the next deliveries, appends at least one and at most `limit` to `into`, and returns their
+    /// number. With a limit of 0 it returns at once.
     ///
     /// # Errors
     ///

@@ -1,5 +1,5 @@
-//! The primitives under the bus, in one place, so that loom can stand in for the real ones and try every
-//! interleaving of the code as it is.
+//! The primitives under the bus, in one place, so that loom can replace the real ones and try every
+//! interleaving of the same code.
 
 use std::sync::PoisonError;
 

@@ -52,7 +52,7 @@ pub enum PatternError {
     /// A segment is empty, or the whole pattern is.
     #[error("topic pattern `{0}` has an empty segment")]
     EmptySegment(String),
-    /// `**` stands before the end.
+    /// `**` is not at the end.
     #[error("topic pattern `{0}` has `**` before its last segment")]
     RestNotLast(String),
     /// A wildcard is mixed with text in one segment.
@@ -61,14 +61,14 @@ pub enum PatternError {
 }
 
 impl TopicPattern {
-    /// The pattern that matches this topic only, whatever characters it holds.
+    /// The pattern that matches only this topic, with any characters in it.
     pub fn exact(topic: &str) -> Self {
         Self {
             kind: SegmentKind::Exact(topic.into()),
         }
     }
 
-    /// The pattern that matches this topic and every topic below it, whatever characters it holds:
+    /// The pattern that matches this topic and every topic below it, with any characters in it:
     /// `TopicPattern::under("tools")` is `tools.**`.
     pub fn under(topic: &str) -> Self {
         let segments = topic
@@ -154,7 +154,7 @@ impl fmt::Display for TopicPattern {
 
 #[cfg(test)]
 mod tests {
-    //! Patterns as data: what is refused, and that a pattern shows as it was written.
+    //! Patterns as data: refused ones, and that a pattern is displayed as it was written.
     use super::*;
 
     #[test]

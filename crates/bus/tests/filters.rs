@@ -14,7 +14,7 @@ use support::{Event, read_all};
 const TYPES: [&str; 3] = ["text_delta", "tool_call", "error"];
 const IDS: [&str; 3] = ["one", "two", "three"];
 
-/// The rule of patterns, written as it is told: segment by segment, from the front.
+/// The rule of patterns, written as it is documented: segment by segment, from the front.
 fn oracle_matches(pattern: &[&str], topic: &[&str]) -> bool {
     match (pattern, topic) {
         (["**"], _) => true,

@@ -1,4 +1,4 @@
-//! Every interleaving of small scenes: send, lag, drop, close, and the sleep of either side.
+//! Every interleaving of small scenes: send, lag, drop, close, and sleeping on either side.
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test -p agentx-bus --release --target-dir target/loom --test loom_bus`
 #![cfg(loom)]
@@ -28,7 +28,7 @@ impl Routed for Event {
     }
 }
 
-/// Reads to the end, checks that numbers and gaps are in a row from 1, and returns how far that goes.
+/// Reads to the end, checks that numbers and gaps are consecutive from 1, and returns the last number.
 fn read_to_end(reader: &mut BusSubscription<Event>, expected: SubscriptionEnd) -> u64 {
     let mut seen = 0;
     loop {

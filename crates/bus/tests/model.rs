@@ -1,5 +1,5 @@
-//! Random histories of a bus against a model of it: what each reader sees, when publishers wait, and that
-//! whoever sleeps is woken when there is something for it.
+//! Random histories of a bus against a model of it: what each reader sees, when publishers wait, and that a
+//! sleeping task is woken when there is something for it.
 //!
 //! The model is exact for capacities under 8, where a reader takes one event at a time; for larger ones the
 //! second test holds the bus to its bounds.
@@ -30,7 +30,7 @@ enum Step {
         overflow: OverflowPolicy,
     },
     Publish,
-    /// Publishes and waits if need be.
+    /// Publishes, and waits if necessary.
     PublishWaiting,
     PollPublisher(Index),
     GiveUpPublisher(Index),
@@ -61,7 +61,7 @@ fn steps() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A subscription and what it should be.
+/// A subscription and its expected state.
 struct Reader {
     real: BusSubscription<Event>,
     even_only: bool,

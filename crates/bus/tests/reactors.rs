@@ -22,7 +22,7 @@ const TWICE: Restart = Restart::AtMost {
     within: Duration::from_secs(60),
 };
 
-/// A bus, a set on it, and what the set reports, in words.
+/// A bus, a set on it, and the set's reports, as text.
 fn set() -> (Bus<Event>, Reactors<Bus<Event>>, UnboundedReceiver<String>) {
     let (sender, reports) = unbounded_channel();
     let bus = Bus::new();
@@ -32,7 +32,7 @@ fn set() -> (Bus<Event>, Reactors<Bus<Event>>, UnboundedReceiver<String>) {
     (bus, reactors, reports)
 }
 
-/// Sends on what it hears; panics at 13.
+/// Sends each number that it gets into the channel; panics at 13.
 fn echo(name: &'static str, heard: &UnboundedSender<(&'static str, u32)>) -> impl Reactor<Bus<Event>> {
     let heard = heard.clone();
     Listener::new(

@@ -1,5 +1,5 @@
 //! Requests and responders: each request is settled once, a responder never has more than its capacity, and
-//! nobody waits while a place is free, whatever order responders come, go, settle and drop in.
+//! nobody waits while a place is free, in whatever order responders come, go, settle and drop.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::collections::BTreeMap;
@@ -175,7 +175,7 @@ async fn what_waited_goes_to_the_next_responder_or_ends_unserved_in_time() {
     let waits = dispatcher.request(call("bash", "ses_1")).unwrap();
     let claim = now(&mut second).await.unwrap();
     dispatcher.detach(second.responder(), Grace::Finish);
-    // Time stands still until all wait, and continues to the limit then.
+    // The clock stops until all tasks wait, and then advances to the limit.
     assert_eq!(waits.ended().await, RequestEnd::Unserved);
     claim.settle();
     assert_eq!(has.ended().await, RequestEnd::Settled);
@@ -204,7 +204,7 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// A dispatcher under random use, and what has to hold of it.
+/// A dispatcher under random use, and its invariants.
 struct World {
     dispatcher: Dispatcher<Call>,
     requests: Vec<Requests<Call>>,
@@ -296,7 +296,7 @@ proptest! {
             }
             let World { dispatcher, requests, claims, tickets, taken, .. } = world;
             drop((claims, requests));
-            // Nobody is left: all that waits ends in time, and every end is known.
+            // No responder is left: every waiting request ends in time, and every end is known.
             for (key, ticket) in tickets {
                 let end = ticket.ended().await;
                 if matches!(end, RequestEnd::Cancelled | RequestEnd::Unserved) {
@@ -311,7 +311,7 @@ proptest! {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_threads_ask_and_answer_while_responders_come_and_go() {
     let dispatcher: Dispatcher<Call> = Dispatcher::new();
-    // One that always stays, so that nothing is unserved.
+    // One that always stays, so that every request is served.
     let mut stays = dispatcher.serve(serve("stays", "*").capacity(4).waiting(100_000));
     let staying = tokio::spawn(async move {
         while let Some(claim) = stays.next().await {
@@ -353,7 +353,7 @@ async fn many_threads_ask_and_answer_while_responders_come_and_go() {
         }
     }
     coming.await.unwrap();
-    // Those that were on their way to a responder that went are lost; all others are settled.
+    // Requests on their way to a responder that left are lost; all others are settled.
     assert_eq!(ends.values().sum::<usize>(), 2_000, "{ends:?}");
     assert!(
         !ends.contains_key("cancelled") && !ends.contains_key("unserved"),

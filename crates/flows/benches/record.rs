@@ -25,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 const EFFECTS: u64 = 9_999;
 const ROUNDS: usize = 7;
 
-/// A world in which everything is over at once.
+/// A world in which every effect ends at once.
 struct Nothing;
 
 impl EffectPerformer for Nothing {
@@ -52,7 +52,7 @@ impl Host for Bare {
     }
 }
 
-/// Takes what is said, commits it at once and keeps it.
+/// Receives events, commits them at once and keeps them.
 async fn keep(mut queue: mpsc::Receiver<FactBatch>) -> RecordedEffects {
     let mut recorded = RecordedEffects::default();
     let mut batch = Vec::new();

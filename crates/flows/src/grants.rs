@@ -1,5 +1,4 @@
-//! The grants of a tool, by name. Anything else is refused with an error that says what the file would have
-//! to grant.
+//! The grants of a tool, by name. Anything else is refused with an error that names the missing grant.
 
 use agentx_luau_tools::EffectError;
 

@@ -30,7 +30,7 @@ pub(crate) fn prefix(name: &str) -> String {
     format!("{}:{name}\n", name.len())
 }
 
-/// Opens the database, and creates it if there is none, readable by its owner alone.
+/// Opens the database, and creates it if there is none, readable only by its owner.
 pub(crate) fn open(path: &Path) -> rusqlite::Result<Connection> {
     close_to_others(path);
     prepared(Connection::open(path)?)
@@ -49,7 +49,7 @@ fn prepared(database: Connection) -> rusqlite::Result<Connection> {
 }
 
 /// Turns the write-ahead log on. If several processes do this at the same time, SQLite answers "locked" at
-/// once, whatever its timeout is.
+/// once, regardless of its timeout.
 fn write_ahead(database: &Connection) -> rusqlite::Result<()> {
     let end = Instant::now() + BUSY;
     loop {
@@ -117,8 +117,8 @@ pub(crate) fn settle(database: &mut Connection, folder: &str, now: &FolderNow) -
     Ok(name)
 }
 
-/// Returns what is recorded about the folder at a path: its identity, and its name. Values that an older
-/// program kept by the path alone belong to the current folder if nothing is recorded yet.
+/// Returns the record of the folder at a path: its identity, and its name. Values that an older program kept
+/// by the path alone belong to the current folder if nothing is recorded yet.
 fn known(
     database: &Connection,
     folder: &str,
@@ -148,8 +148,8 @@ fn known(
     Ok(found.map(|(id, name)| (Some(id.clone()), name.clone())))
 }
 
-/// Returns how many values the tools of the folder at a path keep in each of their key spaces. Without `now`,
-/// folders are identified by their path alone.
+/// Returns the number of values that the tools of the folder at a path keep in each of their key spaces.
+/// Without `now`, folders are identified by their path alone.
 ///
 /// # Errors
 /// Returns an error if the database cannot be read.
@@ -171,7 +171,8 @@ pub fn kept_values(
     Ok(spaces)
 }
 
-/// Removes what the tools of the folder that lies at a path `now` keep; what another folder kept there stays.
+/// Removes the values of the tools of the folder that is at a path `now`; those of an earlier folder at this
+/// path stay.
 ///
 /// # Errors
 /// Returns an error if the database cannot be written.

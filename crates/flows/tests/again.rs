@@ -32,7 +32,7 @@ fn within_five_minutes() -> ToolDefinition {
     definition(json!({"name": "steps", "type": "luau", "lua": THREE_STEPS, "limits": {"wall_time": "5m"}}))
 }
 
-/// The place of the first fact with this tag, from `from` on.
+/// The position of the first fact with this tag, from `from` on.
 fn place_of(facts: &Facts, tag: &str, from: usize) -> usize {
     let found = facts[from..].iter().position(|fact| fact.event.tag() == tag);
     from + found.expect("a fact with this tag")
@@ -52,7 +52,7 @@ async fn facts() -> Facts {
     place.log.facts(&SessionId::new("ses_1"))
 }
 
-/// The same facts, where those from `from` on come so much later.
+/// The same facts; those from `from` on come so much later.
 fn later(facts: &Facts, from: usize, by: i64) -> Facts {
     let moved = facts.iter().enumerate().map(|(index, fact)| {
         let mut fact = fact.as_ref().clone();
@@ -64,7 +64,7 @@ fn later(facts: &Facts, from: usize, by: i64) -> Facts {
     moved.collect()
 }
 
-/// The first facts of a session, and what another process makes of them.
+/// The first facts of a session, and the state that another process folds from them.
 async fn goes_on(facts: &Facts, count: usize) -> (ToolStatus, String, Facts) {
     let place = Place::on(prefix(facts, count).await, [ModelScript::text("Done.")]);
     place.tool(within_five_minutes());
@@ -158,7 +158,7 @@ async fn calls_that_a_call_makes_share_what_is_kept() {
     place.tool(luau("outer", outer, json!({"tools": ["inner"]})));
     let session = place.open().await;
     place.ask(&session, "go").await;
-    // A script's own view is that of its start, with what it wrote itself.
+    // A script sees the state at its start, with its own changes.
     assert_eq!(place.result("call_1").1, "2 3 1");
     place.ask(&session, "go on").await;
     assert_eq!(place.result("call_2").1, "4");

@@ -1,5 +1,5 @@
-//! A call that a script makes and about which a rule asks is a question of its session: it names the script
-//! and the line, a person answers it, it survives a kill, and what was allowed is done once.
+//! A call by a script about which a rule asks is a question in its session: it names the script and the line,
+//! a person answers it, it survives a kill, and an allowed call runs once.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -146,7 +146,7 @@ async fn what_is_allowed_for_the_session_is_not_asked_again_and_a_rule_that_deni
     place.say(&session, "go").await;
     let first = asked(&session).await;
     answer(&session, &first.tool_call_id, ApprovalDecision::Session).await;
-    // The second is not asked about. Before the third is allowed a rule comes that denies it.
+    // There is no question about the second call. Before the third is allowed, a rule comes that denies it.
     let mut heard = session.subscribe(0, View::Runtime).await.unwrap();
     while let Some(delivery) = heard.next().await {
         if let Delivery::Runtime(event) = delivery
@@ -244,7 +244,8 @@ async fn allowed(outer: &ToolDefinition) -> Vec<Fact> {
     place.log.facts(&SessionId::new("ses_1"))
 }
 
-/// Killed after any event, the call is asked about at most once more, and runs at most once in all.
+/// If the process is killed after any event, there is at most one more question, and the call runs at most
+/// once in all.
 #[tokio::test]
 async fn a_kill_at_any_event_loses_no_decision_and_runs_nothing_twice() {
     let outer = script("bash", "bash");

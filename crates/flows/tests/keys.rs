@@ -1,5 +1,5 @@
-//! The values that scripts keep under keys: tools of each folder have their own, and so have those of the
-//! person.
+//! The values that scripts keep under keys: the tools of each folder have their own values, and so have the
+//! person's tools.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::Path;
@@ -18,12 +18,13 @@ const KEEPER: &str = "function invoke(ctx, args)
     return {found or 'nothing', #before}
 end";
 
-/// Returns what a tool of this folder (of the person, if there is none) finds, before it leaves its own name.
+/// Returns the value that a tool of this folder (of the person, if there is none) finds, before it stores its
+/// own name.
 async fn found(data: &Path, folder: Option<&str>, by: &str) -> Value {
     found_by(data, folder, None, by).await
 }
 
-/// The same, where this folder lies at the path.
+/// The same, with this folder at the path.
 async fn found_by(data: &Path, folder: Option<&str>, id: Option<FolderId>, by: &str) -> Value {
     let answers = [
         ModelScript::call("call_1", "keeper", json!({"by": by})),
@@ -54,7 +55,7 @@ async fn no_folder_sees_the_keys_of_another_or_of_the_person() {
     assert_eq!(found(data, Some("/made/up/b"), "b").await, json!(["nothing", 0]));
     assert_eq!(found(data, None, "person again").await, json!(["person", 1]));
     assert_eq!(found(data, Some("/made/up/a"), "a again").await, json!(["a", 1]));
-    // A person's tools find what they kept before there were keys of folders.
+    // A person's tools find the values that they stored before there were keys of folders.
     let database = rusqlite::Connection::open(data.join("flows.db")).unwrap();
     let spaces: Vec<String> = database
         .prepare("SELECT space FROM kv ORDER BY length(space)")
@@ -66,7 +67,7 @@ async fn no_folder_sees_the_keys_of_another_or_of_the_person() {
     assert_eq!(spaces, ["notes", "10:/made/up/a\nnotes", "10:/made/up/b\nnotes"]);
 }
 
-/// A folder that no repository makes.
+/// A folder that does not come from a repository.
 fn now(id: FolderId) -> FolderNow {
     FolderNow {
         id,
@@ -82,8 +83,8 @@ async fn another_folder_at_the_same_path_finds_nothing_and_takes_nothing_away() 
     let (bare, with_git) = (FolderId::new("a", None), FolderId::new("a", Some("git")));
     let counted = |id: &FolderId| kept_values(data, path, Some(&now(id.clone()))).unwrap();
     assert_eq!(counted(&bare).len(), 0);
-    // An older program kept it by the path alone; it belongs to the folder that is there when a newer one
-    // looks.
+    // An older program stored it under the path alone; it belongs to the folder that is there when a newer
+    // program reads it.
     assert_eq!(found(None, "old").await, json!(["nothing", 0]));
     assert_eq!(counted(&bare), [("notes".to_owned(), 1)].into());
     assert_eq!(found(Some(bare.clone()), "bare").await, json!(["old", 1]));
@@ -129,7 +130,7 @@ async fn nobody_else_reads_what_tools_keep() {
     let mode = || file.metadata().unwrap().permissions().mode() & 0o777;
     found(data.path(), None, "person").await;
     assert_eq!(mode(), 0o600);
-    // An older program made it for all to read.
+    // An older program made it readable for everyone.
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
     assert_eq!(found(data.path(), None, "again").await, json!(["person", 1]));
     assert_eq!(mode(), 0o600);

@@ -1,5 +1,5 @@
-//! A flow that is cut off after any event of its log continues in another process: it comes to the same
-//! result, no model is asked again for what is on record, no input is given twice.
+//! A flow that is cut off after any event of its log continues in another process: it gives the same result,
+//! no recorded model call is repeated, and no input is sent twice.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -76,7 +76,7 @@ const HELPER: &str = r#"
     end
 "#;
 
-/// A model whose answer follows from what it is asked. It keeps what it was asked.
+/// A model whose answer depends only on the request. It keeps the requests.
 #[derive(Clone, Default)]
 struct Fixed {
     asked: Arc<Mutex<Vec<String>>>,

@@ -1,4 +1,4 @@
-//! The addresses that scripts may reach over HTTP, and those that they may not whatever they try.
+//! The addresses that scripts may reach over HTTP, and those that they cannot reach by any means.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -21,7 +21,7 @@ use agentx_testing::{FaultyLog, ModelScript, ServerReply, TestServer};
 use agentx_types::{ToolStatus, Vocabulary as _};
 use serde_json::{Value, json};
 
-/// Names and what they lead to.
+/// Names and their addresses.
 struct Names(BTreeMap<&'static str, &'static str>);
 
 impl NameLookup for Names {
@@ -47,7 +47,7 @@ fn names() -> Arc<dyn NameLookup> {
     ])))
 }
 
-/// Calls a tool once in a session, and gives its result and what is in the log.
+/// Calls a tool once in a session. Returns its result and the log's contents.
 async fn call(
     tool: agentx_agent_files::definition::ToolDefinition,
     args: Value,
@@ -55,7 +55,7 @@ async fn call(
     call_where(tool, args, names()).await
 }
 
-/// The same, where names are looked up so.
+/// The same, with this lookup of names.
 async fn call_where(
     tool: agentx_agent_files::definition::ToolDefinition,
     args: Value,
@@ -135,7 +135,7 @@ async fn what_is_inside_is_not_reached_by_any_name() {
     assert_eq!(server.connections(), 0);
 }
 
-/// A name that leads elsewhere each time that it is looked up.
+/// A name with another address at each lookup.
 #[derive(Default)]
 struct Changing(AtomicUsize);
 
@@ -224,7 +224,7 @@ async fn what_is_named_is_reached_and_redirects_there_are_followed() {
     assert!(text.contains("too_large"), "{text}");
 }
 
-/// The header that holds a variable, in a form that no name and no value gives away.
+/// The header that holds a variable, in a form that is not recognized by a name or a value.
 const KEYED: &str = "function invoke(ctx, args)
     local key = string.reverse(ctx.env('KEY'))
     local headers = {['x-key'] = key, authorization = key, cookie = key, accept = 'text/plain'}

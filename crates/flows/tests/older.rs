@@ -1,6 +1,6 @@
 //! Scripts of the older API's three vintages, as they were written for it, in real sessions: promises;
-//! streams that are read without awaiting; whole texts with history and memory. What is kept with the agent
-//! is there in another process.
+//! streams that are read without awaiting; whole texts with history and memory. Values that are kept with the
+//! agent are there in another process.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -34,7 +34,7 @@ fn place(answers: impl IntoIterator<Item = ModelScript>) -> Place {
     })
 }
 
-/// Runs a script once in a session: its result.
+/// Runs a script once in a session. Returns its result.
 async fn run(
     script: &str,
     args: Value,
@@ -175,7 +175,7 @@ async fn all_have_the_builtins_the_cache_keys_and_libraries() {
     gives(older!("libs"), json!({}), [], want).await;
 }
 
-/// Makes one call after the other in a session that a new process takes over before each.
+/// Makes several calls in a session; a new process takes over before each.
 async fn in_processes(script: &str, inputs: &[Value]) -> Vec<Value> {
     let log = FaultyLog::new();
     let mut said = Vec::new();

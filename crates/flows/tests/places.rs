@@ -1,5 +1,5 @@
-//! Flows that wait for agents and tools take no place among the calls that run at once: however many there
-//! are, what they wait for finds one.
+//! Flows that wait for agents and tools take no slot of the concurrent calls: however many wait, the awaited
+//! calls get one.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -30,7 +30,7 @@ const FLOW: &str = r#"
     end
 "#;
 
-/// Asked to go it calls the flow three times at once; an agent that works calls the leaf.
+/// For the input `go` it calls the flow three times at once; a working agent calls the leaf.
 struct Model;
 
 impl Effector for Model {
@@ -92,7 +92,7 @@ async fn more_flows_than_places_do_not_wait_for_each_other_for_ever() {
     place.tool(definition(leaf));
     place.tool(luau("flow", FLOW, json!({"agents": ["*"], "tools": ["leaf"]})));
     let session = place.open().await;
-    // It fails where this takes longer than a test may.
+    // The test fails if this takes longer than its time limit.
     place.ask(&session, "go").await;
     for id in ["call_a", "call_b", "call_c"] {
         assert_eq!(place.result(id), (ToolStatus::Success, "done done".to_owned()));

@@ -1,5 +1,5 @@
-//! The rules of an agent hold for the calls that its scripts make: what a rule denies or asks about is
-//! refused there, what a file names and no rule is about is done.
+//! The rules of an agent hold for the calls that its scripts make: calls that a rule denies or asks about are
+//! refused there, calls that the file names and no rule matches are made.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -21,7 +21,7 @@ use agentx_types::{
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-/// Takes a command line or a path, runs nothing, and remembers what it was given.
+/// Takes a command line or a path, runs nothing, and remembers its arguments.
 #[derive(Clone)]
 pub(crate) struct Recorder {
     spec: ToolSpec,
@@ -60,7 +60,7 @@ impl Tool for Recorder {
         self.spec.clone()
     }
 
-    /// The file `link` stands for a link to `/workspace/secret/key`, and `../` for what lies outside.
+    /// The file `link` stands for a link to `/workspace/secret/key`, and `../` for paths outside.
     fn call(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutcome> {
         let real = Path::new("/workspace/secret/key");
         let refused = match input["path"].as_str() {
@@ -152,7 +152,7 @@ async fn a_rule_that_denies_holds_for_scripts_and_rows() {
                 text.contains(r#"bash is refused: the rule "deny bash: rm *" denies it"#),
                 "{text}"
             );
-            // What the rule is not about is done.
+            // Calls that the rule does not match are made.
             let (status, text) = called(outer, &bash, json!({"command": "ls"}), mode, &deny).await;
             assert_eq!((status, bash.count()), (ToolStatus::Success, 1), "{text}");
         }
@@ -268,7 +268,7 @@ async fn a_script_does_not_change_what_runs_by_itself_without_a_rule_for_that_fi
     assert_eq!((status, write.count()), (ToolStatus::Success, 1), "{text}");
 }
 
-/// Says that it runs, and ends when it is told to.
+/// Reports that it runs, and ends on demand.
 #[derive(Clone, Default)]
 struct Gate {
     began: Arc<Notify>,
@@ -290,8 +290,7 @@ impl Tool for Gate {
     }
 }
 
-/// Rules that are written while a script runs hold for all that it calls from then on, whether a person is
-/// asked or not.
+/// Rules that are written while a script runs hold for all its later calls, whether a person is asked or not.
 #[tokio::test]
 async fn a_rule_that_is_written_while_a_script_runs_holds_for_its_later_calls() {
     let bash = json!({"command": "ls"});
@@ -357,7 +356,7 @@ async fn a_rule_that_is_written_while_a_script_runs_holds_for_its_later_calls() 
     }
 }
 
-/// A log from before rules held for scripts: the call that a rule denies is on record as done, and stays so.
+/// A log from before rules held for scripts: the call that a rule denies is recorded as done, and stays so.
 #[tokio::test]
 async fn what_an_old_log_has_on_record_is_not_judged_again() {
     let bash = Recorder::bash();
@@ -394,7 +393,7 @@ async fn what_an_old_log_has_on_record_is_not_judged_again() {
     assert_eq!(bash.count(), 1);
 }
 
-/// A script makes an agent from a file and lets it call `bash`: how often that ran.
+/// A script creates an agent from a file and lets it call `bash`. Returns the number of times that it ran.
 async fn by_a_made_agent(mode: ApprovalMode, rules: &[Rule]) -> usize {
     let text = "function invoke(ctx, args)
         return ctx.create_agent('free', {tools = {'bash'}}):input('go'):collect({raw = true})

@@ -1,5 +1,5 @@
-//! Tools from files in a real session: a model calls them, what they do is in the log, and another process
-//! continues with it.
+//! Tools from files in a real session: a model calls them, their steps are in the log, and another process
+//! continues from it.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -187,7 +187,7 @@ async fn arguments_that_do_not_fit_are_told_before_the_script_runs() {
         );
         assert_eq!(place.result(call), (ToolStatus::Invalid, text));
     }
-    // What only the whole of JSON Schema knows, the tool says.
+    // The tool reports keywords that only full JSON Schema supports.
     let text = "long: the arguments do not fit: at /text: \"FIVE\" does not match \"^[a-z]*$\"";
     assert_eq!(place.result("call_3"), (ToolStatus::Invalid, text.to_owned()));
     assert_eq!(place.result("call_4"), (ToolStatus::Success, "4".to_owned()));

@@ -1,7 +1,7 @@
-//! JSON that does nothing to a terminal. What models, tools and people said may hold control characters,
-//! which move the cursor or set the clipboard of whoever looks at it with `cat`. Documents have them escaped.
+//! JSON that is safe for a terminal. Texts of models, tools and people may contain control characters, which
+//! move the cursor or set the clipboard of a person who views them with `cat`. Documents have them escaped.
 //!
-//! Escaped are the control characters of ASCII (but line breaks and tabs), the further ones up to U+009F
+//! Escaped are the control characters of ASCII (except line breaks and tabs), the further ones up to U+009F
 //! (some terminals take U+009B for the beginning of a sequence), and marks that turn the direction of text
 //! around (CVE-2021-42574).
 
@@ -9,10 +9,10 @@ use std::borrow::Cow;
 
 use agentx_types::is_control_or_bidi;
 
-/// A text of JSON with all of them as `\u001b`, so that a reader gets the same values. Line breaks and tabs
-/// between values stay.
+/// A JSON text with all of them in the form `\u001b`, so that a reader gets the same values. Line breaks and
+/// tabs between values stay.
 pub fn plain_json(json: &str) -> Cow<'_, str> {
-    // Whatever a writer of JSON leaves of these stands within a string, if it may be escaped.
+    // A JSON writer leaves these only within strings, where they may be escaped.
     let acts = |c: char| is_control_or_bidi(c) && !matches!(c, '\n' | '\t' | '\r');
     if !json.contains(acts) {
         return Cow::Borrowed(json);

@@ -1,9 +1,9 @@
 //! Results read from the logs of sessions.
 //!
-//! A session as people read it ([`transcript`]), what it did to files and how its branches differ
-//! ([`SessionHistory`], [`branches_of`]), its figures ([`stats_of`]), what another rule would have decided
-//! ([`try_rule`]), and the session as one document ([`portable`]) or as a test ([`fixture`]). It is all made of
-//! facts and [`agentx_runtime::Runtime`] alone, so it is the same for a session here and one of a server.
+//! A session as people read it ([`transcript`]), its changes of files and the differences of its branches
+//! ([`SessionHistory`], [`branches_of`]), its figures ([`stats_of`]), a trial of another rule ([`try_rule`]),
+//! and the session as one document ([`portable`]) or as a test ([`fixture`]). All of it uses only facts and
+//! [`agentx_runtime::Runtime`], so it is the same for a local session and one of a server.
 
 pub mod cache;
 mod escaped_json;

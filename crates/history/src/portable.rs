@@ -1,8 +1,8 @@
-//! A session as one document: its facts and the blobs that they were made with. It can be read by any
-//! program, kept beside the work that it is about, and taken in elsewhere as the same session.
+//! A session as one document: its facts and the blobs that they were made with. Any program can read it; it
+//! can be kept together with the work that it is about, and imported elsewhere as the same session.
 //!
-//! Nothing of a document is believed when it is taken in: it has to be complete, in order and of one session,
-//! each blob has to have the hash by which it is called, and what is stored in the end is checked again.
+//! An import trusts nothing in a document: it has to be complete, in order and of one session, each blob has
+//! to match its hash, and the stored result is checked again.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -37,14 +37,14 @@ pub fn to_json(document: &SessionExport) -> Result<String, serde_json::Error> {
         text.push_str(&serde_json::to_string(event)?);
     }
     text.push_str("\n]}\n");
-    // It may be looked at in a terminal; a reader gets the same values.
+    // It may be viewed in a terminal; a reader gets the same values.
     Ok(plain_json(&text).into_owned())
 }
 
 /// Reads a document.
 ///
 /// # Errors
-/// Returns a description of what is wrong with the document.
+/// Returns a description of the mistake in the document.
 pub fn from_json(text: &str) -> Result<SessionExport, String> {
     #[derive(Deserialize)]
     struct Head {
@@ -164,7 +164,7 @@ pub async fn export(runtime: &dyn Runtime, session: &SessionId) -> Result<Sessio
     })
 }
 
-/// Takes a document into a log, as a session of `owner`. All of it is there afterwards, or nothing.
+/// Imports a document into a log, as a session of `owner`: all of it, or nothing.
 ///
 /// The import drops the list of people who may see it: the new owner decides that.
 ///
@@ -189,7 +189,7 @@ pub async fn import(
     match whole {
         Ok(report) if report.problems.is_empty() => Ok(report),
         failed => {
-            // What did not come in whole is not to be found here.
+            // Remove a session that was not imported completely.
             log.delete(&id).await?;
             log.collect_garbage().await?;
             Err(match failed {
@@ -202,7 +202,7 @@ pub async fn import(
 
 /// Creates the session, even if an empty one with this id exists.
 async fn make(log: &dyn SessionLog, owner: &OwnerId, export: &SessionExport) -> Result<(), RuntimeError> {
-    // What it was forked from need not be here: the document has what it shares.
+    // The session from which it was forked need not exist here: the document has the shared events.
     let new = NewLog::new(
         export.session_id.clone(),
         owner.clone(),

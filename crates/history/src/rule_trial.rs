@@ -46,7 +46,7 @@ pub struct TrialReport {
     pub calls: u64,
     /// The number of calls with a different decision.
     pub changed: u64,
-    /// The first of those.
+    /// The first changed calls.
     pub changes: Vec<ChangedCall>,
 }
 
@@ -72,7 +72,7 @@ impl RuleTrial {
         }
     }
 
-    /// Takes the next fact.
+    /// Applies the next fact.
     pub fn take(&mut self, fact: &Envelope<EnvironmentEvent>) {
         match &fact.event {
             EnvironmentEvent::ToolCall(call) => {
@@ -99,7 +99,7 @@ impl RuleTrial {
             return;
         };
         if arguments::argument_error(tool, input).is_some() {
-            // It was answered before anybody decided about it.
+            // It was answered without a decision.
             return;
         }
         let was = judge(config, tool, input);
@@ -132,7 +132,7 @@ impl RuleTrial {
     }
 }
 
-/// Puts a rule on trial in one session of a runtime.
+/// Tries a rule in one session of a runtime.
 ///
 /// # Errors
 /// Returns an error if the session cannot be read.

@@ -42,8 +42,8 @@ pub struct ToolCount {
     pub refused: u64,
 }
 
-/// Counts these sessions together. What a fork shares with its parent counts with the parent, unless the fork
-/// is asked for alone.
+/// Counts these sessions together. Events that a fork shares with its parent count for the parent, unless
+/// only the fork is requested.
 ///
 /// # Errors
 /// Returns an error if a session cannot be read.
@@ -95,7 +95,7 @@ async fn count(
                 names.insert(call.tool_call_id.clone(), call.name.clone());
             }
             EnvironmentEvent::ToolResult(result) if is_own == 1 => {
-                // The log has no name of its own for a call inside another one.
+                // The log has no separate name for a nested call.
                 let Some(name) = names.get(&result.tool_call_id) else {
                     continue;
                 };

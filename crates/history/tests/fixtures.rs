@@ -1,4 +1,4 @@
-//! Recorded sessions as tests: they replay, the first difference is named, and no secret is in them.
+//! Recorded sessions as tests: they replay, the first difference is reported, and they contain no secret.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::disallowed_methods, reason = "tests read files")]
 
@@ -63,7 +63,7 @@ fn the_first_difference_is_named_with_its_place_and_both_sides() {
         "{words}"
     );
 
-    // Something is missing now, and something is new.
+    // Now one event is missing, and one is new.
     let mut other = one();
     other.steps[at].then.push("event {}".to_owned());
     assert_eq!(fixture::replay(&other).unwrap_err().now, None);
@@ -91,7 +91,7 @@ fn another_fact_leads_to_another_decision() {
     assert_eq!(fixture::replay(fixture).unwrap_err().seq, seq);
 }
 
-/// Made up: a word that is taken for a secret, whole in one text and in two pieces of a stream.
+/// Made up: a word that looks like a secret, whole in one text and in two pieces of a stream.
 #[test]
 fn secrets_are_left_out_whole_and_in_pieces_and_what_remains_is_found() {
     const SECRET: &str = "made-up-secret";

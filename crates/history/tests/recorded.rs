@@ -1,5 +1,5 @@
-//! Sessions that earlier versions of the program wrote down: what is derived from them stays the same to the
-//! byte, and the program continues with them. `recorded/README.md` says how they were made.
+//! Sessions that earlier versions of the program recorded: their derived events stay the same to the byte,
+//! and the program can continue them. `recorded/README.md` says how they were made.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::disallowed_methods, reason = "tests read files")]
 
@@ -42,7 +42,8 @@ fn sessions(name: &str) -> BTreeMap<String, SessionExport> {
     read.collect()
 }
 
-/// The beginnings of the digests of what is derived, one for each writer, with the rules of that version.
+/// The first characters of the digests of the derived events, one for each writer, with the rules of that
+/// version.
 fn digests(session: &SessionExport, rules_version: u32) -> String {
     let mut fold = SessionFold::new(session.session_id.clone());
     let mut digest = DerivedDigest::default();
@@ -93,8 +94,8 @@ fn recorded_sessions_derive_what_they_did() {
     }
 }
 
-/// The two ways to fold lead to the same state after each fact, and from there to the same meaning of the
-/// next one.
+/// The two ways to fold give the same state after each fact, and from it the same derived events of the next
+/// one.
 #[test]
 fn both_ways_to_fold_agree_after_each_fact_of_a_recorded_session() {
     for (name, _) in FOLDERS {
@@ -156,7 +157,7 @@ impl Effector for Done {
     }
 }
 
-/// Opens a session in a log that has it, with a model that answers whatever it is asked.
+/// Opens a session in a log that has it, with a model that answers every request.
 async fn resumed(log: &FaultyLog, id: &SessionId) -> Arc<dyn Session> {
     let answers = (0..20).map(|_| ModelScript::text("Going on."));
     let mut world = MemoryWorld::on(log.clone(), answers).with_effector(ActionKind::CallTool, Arc::new(Done));
@@ -169,7 +170,7 @@ async fn resumed(log: &FaultyLog, id: &SessionId) -> Arc<dyn Session> {
 async fn recorded_sessions_go_on() {
     for (name, _) in FOLDERS {
         for (file, mut recorded) in sessions(name) {
-            // A log in memory calls blobs by other names; nobody reads them here.
+            // A log in memory has other ids for blobs; no code reads them here.
             recorded.blobs.clear();
             let (log, id) = (FaultyLog::new(), recorded.session_id.clone());
             import(&log, &OwnerId::new("own_test"), recorded).await.unwrap();

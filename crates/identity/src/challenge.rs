@@ -14,7 +14,7 @@ const BEFORE_KEY: char = '.';
 /// The challenge of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuthChallenge {
-    /// Random, once, and whose it is: see [`server_nonce`].
+    /// A random value for one use, with the server's key: see [`server_nonce`].
     pub nonce: String,
     /// The server's own name. The signer has checked that it is the intended server.
     pub origin: String,
@@ -23,9 +23,9 @@ pub struct AuthChallenge {
 }
 
 impl AuthChallenge {
-    /// The server that asks for this, as far as it says so: the key that its nonce ends with. A signature
-    /// over a nonce with this key counts at the server alone that made it, so whoever knows that server's key
-    /// signs for no other.
+    /// The server that sent this, according to itself: the key at the end of its nonce. A signature over a
+    /// nonce with this key is valid only at the server with that key, so a client that knows the key signs
+    /// for no other server.
     pub fn server(&self) -> Option<PublicKey> {
         let (_, letters) = self.nonce.rsplit_once(BEFORE_KEY)?;
         format!("ed25519:{letters}").parse().ok()
@@ -43,7 +43,7 @@ pub fn server_nonce(random: &str, server: &PublicKey) -> String {
 /// on gains nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Binding {
-    /// None: a connection without TLS, or one with a certificate, whose name is in the origin.
+    /// No binding: a connection without TLS, or one with a certificate, whose name is in the origin.
     None,
     /// Any TLS connection on which the server proved this key: for HTTP, where requests share connections.
     ServerKey(PublicKey),
@@ -79,10 +79,9 @@ pub enum ChallengeError {
     WrongSignature,
 }
 
-/// The very text that is signed.
+/// The text that is signed.
 ///
-/// No two challenges that a server makes share a text: one whose origin or nonce had a line break would only
-/// have more lines.
+/// No two challenges of a server share a text: a line break in an origin or nonce would only add lines.
 ///
 /// ```
 /// let text = agentx_identity::challenge_text("https://agents.example", "bm9uY2U", 1_700_000_000_000);
@@ -97,7 +96,7 @@ pub fn sign_challenge(key: &SecretKey, challenge: &AuthChallenge) -> Signature {
     sign_bound_challenge(key, challenge, &Binding::None)
 }
 
-/// Answers a challenge in one's own name, on this connection alone.
+/// Answers a challenge in one's own name, only for this connection.
 pub fn sign_bound_challenge(key: &SecretKey, challenge: &AuthChallenge, binding: &Binding) -> Signature {
     key.sign(bound_text(challenge, binding).as_bytes())
 }

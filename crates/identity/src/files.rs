@@ -1,5 +1,5 @@
-//! The files of a keyring: written atomically, one writer at a time, and not believed where others may have
-//! had their hands on them.
+//! The files of a keyring: written atomically, by one writer at a time, and not trusted if others may have
+//! changed them.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Write as _};
@@ -57,7 +57,7 @@ fn check(_: &Path, _: &fs::Metadata, _: Privacy) -> Result<(), KeyringError> {
     Ok(())
 }
 
-/// Whether nobody else may rename or replace what is in this directory.
+/// Checks that nobody else may rename or replace files in this directory.
 #[cfg(unix)]
 pub(crate) fn check_directory(path: &Path) -> Result<(), KeyringError> {
     use std::os::unix::fs::PermissionsExt as _;
@@ -80,12 +80,12 @@ pub(crate) fn check_directory(_: &Path) -> Result<(), KeyringError> {
     Ok(())
 }
 
-/// Writes a file atomically, for its owner alone. Only the holder of the lock does.
+/// Writes a file atomically, readable only by its owner. Only the holder of the lock may call it.
 pub(crate) fn replace(path: &Path, bytes: &[u8], _lock: &KeyringLock) -> Result<(), KeyringError> {
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(".new");
     let temporary = PathBuf::from(temporary);
-    // What is there was left behind by a process that died; recreated, so that its mode is ours.
+    // A process that died may have left this file; create it again, so that its mode is ours.
     let _ = fs::remove_file(&temporary);
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -113,7 +113,7 @@ fn sync_directory(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Held while a file of the keyring is read and written again; the operating system gives it back when the
+/// Held while a file of the keyring is read and written again; the operating system releases it when the
 /// process dies.
 pub(crate) struct KeyringLock(#[expect(dead_code, reason = "it holds by being open")] File);
 

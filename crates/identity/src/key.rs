@@ -1,5 +1,5 @@
-//! Keys and signatures: Ed25519, by `ring`. A secret key shows itself to nobody and is overwritten when it
-//! goes.
+//! Keys and signatures: Ed25519, by `ring`. A secret key is never displayed, and is overwritten when it is
+//! dropped.
 
 use std::fmt;
 use std::hint::black_box;
@@ -15,8 +15,8 @@ use crate::{KeyError, NoRandomness, random_bytes};
 const PREFIX: &str = "ed25519:";
 
 /// The seven encodings, without the sign, of the points whose order divides eight. Under such a key anybody
-/// can make a signature that counts for every text (with `R` the neutral element and `S` zero), and
-/// verification as RFC 8032 has it does not exclude them.
+/// can make a signature that is valid for every text (with `R` the neutral element and `S` zero), and the
+/// verification of RFC 8032 does not exclude them.
 const SMALL_ORDER: [&str; 7] = [
     "0000000000000000000000000000000000000000000000000000000000000000",
     "0100000000000000000000000000000000000000000000000000000000000000",
@@ -48,15 +48,16 @@ impl PublicKey {
         &self.0
     }
 
-    /// Returns whether who has this key signed exactly these bytes. Under a key of small order nobody did.
+    /// Returns whether the holder of this key signed exactly these bytes. Always `false` for a key of small
+    /// order.
     #[must_use]
     pub fn verify(&self, message: &[u8], signature: &Signature) -> bool {
         let verified = UnparsedPublicKey::new(&ED25519, &self.0).verify(message, &signature.0);
         verified.is_ok() && !self.has_small_order()
     }
 
-    /// Returns whether this is a point of small order: then it is nobody's key, and anybody could sign in its
-    /// name.
+    /// Returns whether this is a point of small order: then it is nobody's key, because anybody could sign
+    /// with it.
     pub fn has_small_order(&self) -> bool {
         let mut bytes = self.0;
         bytes[31] &= 0x7f;
@@ -69,7 +70,8 @@ impl PublicKey {
         [&SPKI_PREFIX[..], &self.0[..]].concat()
     }
 
-    /// Reads what [`PublicKey::to_spki`] writes; `None` if it is something else, or a key of small order.
+    /// Reads the form that [`PublicKey::to_spki`] writes; `None` if it is something else, or a key of small
+    /// order.
     pub fn from_spki(der: &[u8]) -> Option<Self> {
         let bytes = der.strip_prefix(&SPKI_PREFIX[..])?;
         let key = Self(bytes.try_into().ok()?);
@@ -142,7 +144,7 @@ as_text!(Signature);
 
 /// A secret key. It has no `Clone`, no `Display`, no serialization, and its `Debug` shows the public key.
 ///
-/// Both parts lie on the heap, so that moving the key leaves no copies behind, and are overwritten when it is
+/// Both parts are on the heap, so that moving the key leaves no copies behind, and are overwritten when it is
 /// dropped.
 pub struct SecretKey {
     seed: Box<[u8; 32]>,
@@ -200,10 +202,10 @@ impl SecretKey {
         key
     }
 
-    /// Gives the secret away, as a private key file of OpenSSH that anybody can use.
+    /// Exposes the secret, as a private key file of OpenSSH that anybody can use.
     ///
     /// # Errors
-    /// Returns an error if the comment is longer than a file can say.
+    /// Returns an error if the comment is too long for the file format.
     pub fn expose_openssh(&self, comment: &str) -> Result<String, KeyError> {
         openssh::private::write(self, comment)
     }
@@ -221,7 +223,7 @@ impl SecretKey {
         Signature(bytes)
     }
 
-    /// The secret itself, for what writes it to a file.
+    /// The secret itself, for writing it to a file.
     pub(crate) fn seed(&self) -> &[u8; 32] {
         &self.seed
     }
@@ -243,8 +245,8 @@ impl Drop for SecretKey {
     }
 }
 
-/// Overwrites a secret. Without `unsafe` this is what can be done: the compiler has to believe that the zeros
-/// are read.
+/// Overwrites a secret. Without `unsafe` this is the best possible way: the compiler has to assume that the
+/// zeros are read.
 pub(crate) fn wipe(secret: &mut [u8]) {
     secret.fill(0);
     black_box(secret);

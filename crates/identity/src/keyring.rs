@@ -1,8 +1,8 @@
 //! The identity of a person and the people whom they trust, in a data directory: `identity` (a secret) and
 //! `people.json`.
 //!
-//! Both are read anew each time, so that a running server knows at once whom its operator trusts or trusts no
-//! more.
+//! Both are read again each time, so that a running server knows at once whom its operator trusts or trusts
+//! no more.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -29,11 +29,11 @@ pub struct Keyring {
 /// A person whom a server knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownPerson {
-    /// Whose sessions theirs are.
+    /// The owner id of their sessions.
     pub owner: OwnerId,
     /// The person's name here.
     pub name: Option<String>,
-    /// Whether they are the person whose server this is.
+    /// Whether they are the operator of this server.
     pub operator: bool,
     /// Whether they decide about calls of members, besides the operator.
     pub approver: bool,
@@ -84,7 +84,7 @@ pub enum KeyringError {
         path: PathBuf,
         /// The number of the line, from 1.
         line: usize,
-        /// The cause, in words.
+        /// The cause, as text.
         what: String,
     },
     /// An identity exists and must not be replaced.
@@ -95,7 +95,7 @@ pub enum KeyringError {
         /// The public key of the identity.
         key: PublicKey,
     },
-    /// Another process writes, and does not come to an end.
+    /// Another process is writing, and does not finish.
     #[error("{}: another process holds it", path.display())]
     Busy {
         /// The lock.
@@ -142,10 +142,10 @@ impl KeyringError {
 }
 
 impl Keyring {
-    /// The keyring of this directory. Nothing is made, but what is there has to be in order.
+    /// Opens the keyring of this directory. Creates nothing, but checks the existing files.
     ///
     /// # Errors
-    /// Returns an error if one of its files cannot be read, or should not be believed.
+    /// Returns an error if one of its files cannot be read, or should not be trusted.
     pub fn open(directory: impl Into<PathBuf>) -> Result<Self, KeyringError> {
         let keyring = Self::at(directory);
         keyring.identity()?;
@@ -153,14 +153,14 @@ impl Keyring {
         Ok(keyring)
     }
 
-    /// The same without a look at the files, for what is there to mend them.
+    /// The same without a check of the files, for commands that repair them.
     pub fn at(directory: impl Into<PathBuf>) -> Self {
         Self {
             directory: directory.into(),
         }
     }
 
-    /// Checks that nobody else may put other files instead of these. A server's directory has to be so.
+    /// Checks that nobody else may replace these files, as required for a server's directory.
     ///
     /// # Errors
     /// Returns [`KeyringError::OpenDirectory`] if others may put files there, or if the directory cannot be
@@ -195,8 +195,8 @@ impl Keyring {
         self.secret_or_new(&self.identity_file())
     }
 
-    /// The key by which clients know the server of this directory, made now where there was none. It is
-    /// nobody's identity.
+    /// The key by which clients know the server of this directory; created if there is none. It is not the
+    /// identity of a person.
     ///
     /// # Errors
     /// Returns an error for the same reasons as [`Keyring::identity_or_new`].
@@ -215,7 +215,7 @@ impl Keyring {
         let key = SecretKey::generate()?;
         match self.set_secret(path, &key, false) {
             Ok(()) => Ok(key),
-            // Another process was faster; both have to be the same person.
+            // Another process was faster; both have to use the same identity.
             Err(KeyringError::Exists { path, key }) => {
                 secret_in(&path)?.ok_or(KeyringError::Exists { path, key })
             }
@@ -291,8 +291,8 @@ impl Keyring {
         found.map(|(_, known)| known)
     }
 
-    /// Everybody whom this directory knows, by their keys; what is first counts. A file that cannot be read
-    /// vouches for nobody.
+    /// Everybody whom this directory knows, by their keys; the first entry of a key counts. An unreadable
+    /// file adds nobody.
     pub fn everybody(&self) -> Vec<(PublicKey, KnownPerson)> {
         let operator = |name| KnownPerson {
             owner: OwnerId::new(OPERATOR),
@@ -324,7 +324,7 @@ impl Keyring {
         Stamp::of([&self.identity_file(), &self.people_file()])
     }
 
-    /// Reads the list, changes it, and writes it where it became another one, with nobody in between.
+    /// Reads the list, changes it, and writes it if it differs, under the lock.
     fn change<T>(&self, change: impl FnOnce(&mut Vec<Trusted>) -> T) -> Result<T, KeyringError> {
         let path = self.people_file();
         let lock = files::lock(&self.directory)?;

@@ -1,6 +1,6 @@
 //! The servers that this person has met, by their addresses: the file `known_servers`, a line each, such as
-//! `localhost:5200 ed25519:…`. A server is believed the first time, and has to be the same from then on, as
-//! with SSH.
+//! `localhost:5200 ed25519:…`. A server is trusted the first time, and has to have the same key from then on,
+//! as with SSH.
 
 use std::path::{Path, PathBuf};
 
@@ -31,7 +31,7 @@ impl Keyring {
         self.directory.join("known_servers")
     }
 
-    /// The server at `place`, host and port, says that this is its key. Who is met for the first time is
+    /// Compares the key of the server at `place`, host and port, with the remembered one. A new server is
     /// remembered.
     ///
     /// # Errors
@@ -49,7 +49,7 @@ impl Keyring {
         Ok(ServerKeyStatus::New)
     }
 
-    /// Returns what [`Keyring::meet_server`] would, without remembering anything.
+    /// Returns the result of [`Keyring::meet_server`] without remembering anything.
     ///
     /// # Errors
     /// Returns an error if the list cannot be read, or others may change it.

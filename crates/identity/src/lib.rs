@@ -1,8 +1,8 @@
 //! The identity of a person: Ed25519 keys, signed challenges, and the people whom a server trusts.
 //!
-//! A person is a key, nothing else: [`owner_of`] makes their id from it. They show that they have it by
-//! signing what a server asks ([`AuthChallenge`]), together with what that server calls itself, so that no
-//! other server can use it.
+//! A person is only a key: [`owner_of`] makes their id from it. They prove that they have it by signing a
+//! server's challenge ([`AuthChallenge`]) together with the name of that server, so that no other server can
+//! use the signature.
 //!
 //! ```
 //! use agentx_identity::{AuthChallenge, SecretKey, sign_challenge, verify_challenge};

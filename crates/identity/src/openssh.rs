@@ -1,4 +1,4 @@
-//! Keys as OpenSSH writes them, so that a person can be who they are already.
+//! Keys in the formats of OpenSSH, so that a person can use an existing identity.
 
 pub(crate) mod private;
 
@@ -11,7 +11,7 @@ use crate::PublicKey;
 
 /// The kind of key that is taken.
 const KIND: &str = "ssh-ed25519";
-/// The other kinds without a security key: what OpenSSH writes in front of them.
+/// The prefixes of the other kinds without a security key.
 const OTHER_KINDS: &[&str] = &[
     "ssh-rsa",
     "ssh-dss",
@@ -26,7 +26,7 @@ pub enum KeyError {
     /// A text that begins like a public key.
     #[error("not a public key: `ed25519:` must be followed by 43 characters of base64url")]
     PublicText,
-    /// A point in whose name anybody can sign.
+    /// A point with which anybody can sign.
     #[error("not a usable key: it is a point of small order, for which anyone could sign")]
     SmallOrder,
     /// An invalid signature.
@@ -70,7 +70,7 @@ pub enum KeyError {
     /// Another passphrase than that of the key.
     #[error("this is not the passphrase of the key")]
     WrongPassphrase,
-    /// The line or the file is not what OpenSSH writes.
+    /// The line or the file is not in a format of OpenSSH.
     #[error("the OpenSSH key is damaged: {what}")]
     Damaged {
         /// The problem.
@@ -79,7 +79,7 @@ pub enum KeyError {
     /// No key can be made.
     #[error("{0}")]
     NoRandomness(String),
-    /// The library says no.
+    /// The library refuses it.
     #[error("the key is not usable")]
     Rejected,
 }
@@ -103,7 +103,7 @@ pub(crate) fn read_public_line(line: &str) -> Result<PublicKey, KeyError> {
             KeyError::NoPublicKey
         });
     }
-    // What the key itself says counts more than the word before it.
+    // The kind in the key itself takes precedence over the word before it.
     if let Ok(blob) = STANDARD.decode(letters) {
         check_kind(&blob)?;
     }
@@ -139,8 +139,8 @@ fn is_kind(word: &str) -> bool {
     name == KIND && name != word || OTHER_KINDS.contains(&name) || is_of_security_key()
 }
 
-/// Checks that a public key, as OpenSSH has it in its files, says that it is of the one kind that is taken. A
-/// key that is too short to say a kind is left to the library.
+/// Checks that a public key, in the format of OpenSSH's files, has the only supported kind. A key that is too
+/// short for a kind is left to the library.
 fn check_kind(blob: &[u8]) -> Result<(), KeyError> {
     match string(blob) {
         None => Ok(()),
@@ -154,7 +154,8 @@ fn check_kind(blob: &[u8]) -> Result<(), KeyError> {
     }
 }
 
-/// A length of four bytes and so many bytes, and what follows them; `None` if there are fewer.
+/// Splits off a length of four bytes and that many bytes. Returns the bytes and the rest; `None` if there are
+/// fewer.
 fn string(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, rest) = bytes.split_first_chunk::<4>()?;
     rest.split_at_checked(usize::try_from(u32::from_be_bytes(*length)).ok()?)

@@ -10,12 +10,12 @@ use crate::{KeyringError, PublicKey};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TrustedAs {
-    /// A person with sessions of their own.
+    /// A person with their own sessions.
     #[default]
     Member,
-    /// The same, and decides about calls of other members.
+    /// The same, and may decide about calls of other members.
     Approver,
-    /// Is the person whose server this is.
+    /// The operator of this server.
     Operator,
 }
 
@@ -44,8 +44,8 @@ pub struct Trusted {
     pub role: TrustedAs,
 }
 
-/// Reads the list. Whatever cannot be kept when it is written again is an error, so that nothing is lost by
-/// that.
+/// Reads the list. Content that could not be kept when the list is written again is an error, so that nothing
+/// is lost.
 pub(crate) fn read(path: &Path, bytes: &[u8]) -> Result<Vec<Trusted>, KeyringError> {
     let people: Vec<Trusted> = serde_json::from_slice(bytes).map_err(|error| KeyringError::Damaged {
         path: path.to_owned(),

@@ -1,4 +1,4 @@
-//! The one place where this crate asks the system for randomness; all else takes bytes.
+//! The only place where this crate asks the system for randomness; all other code takes bytes.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

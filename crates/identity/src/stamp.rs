@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 /// A file that was changed so recently may be changed again without looking any different.
 const SETTLED: Duration = Duration::from_secs(1);
 
-/// A snapshot of the metadata of a keyring's files. Two that are equal and [settled](Self::is_settled) are of
+/// A snapshot of the metadata of a keyring's files. Two equal and [settled](Self::is_settled) stamps are of
 /// the same files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stamp {
@@ -42,7 +42,7 @@ impl Stamp {
 #[cfg(unix)]
 fn of(metadata: &fs::Metadata) -> FileStamp {
     use std::os::unix::fs::MetadataExt as _;
-    // The time of the last change of any kind, which nobody can set.
+    // The time of the last change of any kind (ctime), which nobody can set.
     let seconds = u64::try_from(metadata.ctime()).unwrap_or_default();
     let nanoseconds = u32::try_from(metadata.ctime_nsec()).unwrap_or_default();
     FileStamp {

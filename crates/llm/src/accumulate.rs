@@ -1,6 +1,5 @@
-//! Makes one complete answer from the events of its stream, with all that the stream said about it. The
-//! command `agentx debug decode` and tests use it; the [`Assembler`] puts the message together, as it does
-//! everywhere.
+//! Makes one complete answer from the events of its stream, with its usage and the reason of its end. The
+//! command `agentx debug decode` and tests use it; the [`Assembler`] assembles the message, as everywhere.
 
 use agentx_types::{Assembler, EnvironmentEvent, Message, MessageId, Role, StopReason, Usage};
 
@@ -50,7 +49,7 @@ struct AnswerStart {
 }
 
 impl AnswerRecorder {
-    /// Takes the next event of the stream.
+    /// Applies the next event of the stream.
     pub fn push(&mut self, event: &EnvironmentEvent) {
         match event {
             EnvironmentEvent::StreamStart(start) => {

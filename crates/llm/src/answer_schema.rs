@@ -1,15 +1,15 @@
-//! The schema of an answer, as a request carries it: in the mode of the API where the model has one and takes
-//! this schema, else as an instruction in words. What comes is validated either way, by whoever asked.
+//! The schema of an answer in a request: in the mode of the API if the model has one and accepts this schema,
+//! otherwise as a written instruction. The caller validates the answer in both cases.
 //!
-//! | API | mode | schemas that it takes |
+//! | API | mode | accepted schemas |
 //! | --- | --- | --- |
-//! | Responses, Chat Completions | `text.format`, `response_format` | objects; `strict` where [`schema_rules`] say that it passes |
-//! | Anthropic | `output_config.format` | objects for which [`schema_rules`] say that they pass |
+//! | Responses, Chat Completions | `text.format`, `response_format` | objects; `strict` if [`schema_rules`] allow it |
+//! | Anthropic | `output_config.format` | objects that [`schema_rules`] allow |
 //! | Gemini | `responseJsonSchema` | any; up to 2.5 not beside tools (<https://github.com/symfony/ai/issues/803>) |
 //! | Interactions | – | |
 //!
-//! What is refused nevertheless goes down one form at a time, for the rest of the run: `strict`, the mode of the API,
-//! words ([`RequestPart::StrictSchema`], [`RequestPart::AnswerSchema`]).
+//! A schema that is still refused is sent in the next weaker form for the rest of the run: `strict`, the mode
+//! of the API, written instruction ([`RequestPart::StrictSchema`], [`RequestPart::AnswerSchema`]).
 
 use std::borrow::Cow;
 
@@ -20,11 +20,11 @@ use crate::json::{BorrowedJson, object};
 use crate::request::WireOptions;
 use crate::{schema, schema_rules};
 
-/// The name of the schema where an API wants one.
+/// The name of the schema, for APIs that require one.
 const NAME: &str = "answer";
 
-/// The request as it is built: where the model has no mode for its schema, the schema is an instruction behind the
-/// others, and the request has none.
+/// The request to build: if the model has no mode for its schema, the schema becomes the last instruction,
+/// and the request has none.
 pub(crate) fn fitted<'a>(request: &'a ModelRequest, options: &WireOptions) -> Cow<'a, ModelRequest> {
     let Some(answer) = &request.answer_schema else {
         return Cow::Borrowed(request);
@@ -51,9 +51,9 @@ fn is_in_mode(request: &ModelRequest, options: &WireOptions, answer: &AnswerSche
 pub(crate) enum SentForm {
     /// In the mode of the API, which guarantees that the answer fits.
     Strict,
-    /// In the mode of the API, without the guarantee or where there is but one form.
+    /// In the mode of the API, without the guarantee, or if there is only one form.
     Plain,
-    /// In words, or not at all.
+    /// As a written instruction, or not at all.
     None,
 }
 
@@ -76,7 +76,7 @@ fn asks_for_strict(request: &ModelRequest, answer: &AnswerSchema) -> bool {
     !request.is_without(RequestPart::StrictSchema) && schema_rules::fits_openai_strict(&answer.schema)
 }
 
-/// What a model reads that has no mode for schemas.
+/// The instruction for a model that has no mode for schemas.
 fn instruction(answer: &AnswerSchema) -> String {
     format!(
         "Your last answer, the one without tool calls, is one JSON value and nothing else: no words around it, no code \

@@ -5,7 +5,7 @@ use ::base64::Engine as _;
 use ::base64::alphabet;
 use ::base64::engine::general_purpose::{GeneralPurpose, NO_PAD, STANDARD};
 
-/// Reads text without padding, whatever the last letter holds beyond the bytes.
+/// Reads text without padding, and ignores surplus bits of the last letter.
 const LENIENT: GeneralPurpose =
     GeneralPurpose::new(&alphabet::STANDARD, NO_PAD.with_decode_allow_trailing_bits(true));
 

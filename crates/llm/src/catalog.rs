@@ -1,8 +1,8 @@
 //! The model catalog: the known models, their providers, their windows and their prices.
 //!
 //! Everyone starts with an embedded file (`catalog.json`, prices in dollars per million tokens);
-//! configuration adds to it and overrides it ([`CatalogConfig`]). A model that is not in the catalog can be
-//! used all the same if its provider is named (`ollama/qwen3`): it gets the provider's defaults and no price.
+//! configuration adds to it and overrides it ([`CatalogConfig`]). A model that is not in the catalog can
+//! still be used if its provider is named (`ollama/qwen3`): it gets the provider's defaults and no price.
 //!
 //! ```
 //! use agentx_llm::Catalog;
@@ -56,7 +56,7 @@ pub struct ProviderEntry {
     pub base_url_env: Option<String>,
     /// The environment variable that holds the key, if there is one.
     pub key_env: Option<String>,
-    /// Another one, which counts where the first is not set.
+    /// Another one, which counts if the first is not set.
     pub other_key_env: Option<String>,
     /// The environment variable with a token for `authorization: Bearer`; it takes precedence over the key.
     pub token_env: Option<String>,
@@ -97,14 +97,14 @@ pub struct ModelEntry {
     pub spec: ModelSpec,
     /// Short names that people use for the model.
     pub aliases: Vec<String>,
-    /// Other ids of the model at the API, such as dated ones. A request for one of them names that one.
+    /// Other ids of the model at the API, such as dated ones. A request for one of them uses that id.
     pub snapshots: Vec<String>,
     /// Options of this model's wire protocol; `None` if they are those of its provider.
     pub wire: Option<WireOptions>,
     /// Whether it has a mode for answers that fit a JSON Schema.
     pub answer_schema: bool,
-    /// Whether its id is a name for it, too. The id of a person's own model with another name is one only where no
-    /// other model has it.
+    /// Whether its id is also a name for it. The id of a person's own model with another name is one only if
+    /// no other model has it.
     pub is_called_by_id: bool,
 }
 
@@ -131,8 +131,8 @@ impl Catalog {
             .extended(&file)
             .expect("the embedded catalog is complete");
         let mut catalog = Self { own: 0, ..catalog };
-        // They joined later, and a key of Google's may be there for something else: nobody's default moves to
-        // them.
+        // They were added later, and a Google key may exist for another purpose: so they never become a
+        // default.
         catalog
             .providers
             .sort_by_key(|provider| provider.api == Api::Gemini);
@@ -177,8 +177,8 @@ impl Catalog {
     /// This catalog with newer figures of models: windows, limits, prices and media of models that it has,
     /// and models that it does not have, at providers that it knows. Others are left out.
     ///
-    /// The models do not count as a person's own: `extended` overrides them, and of two that are called the
-    /// same, one that the configuration speaks of is meant.
+    /// The models do not count as a person's own: `extended` overrides them, and of two with the same name,
+    /// the one in the configuration is used.
     #[must_use]
     pub fn refreshed(mut self, models: &[ModelConfig]) -> Self {
         for model in models {
@@ -193,8 +193,8 @@ impl Catalog {
     }
 
     /// This catalog with a provider at another address, as a person or the environment gave it. OpenAI's
-    /// protocol at another address is some compatible server: it is spoken to as most of them want, and may
-    /// need no key.
+    /// protocol at another address is some compatible server: requests have the form that most of them
+    /// accept, and may need no key.
     ///
     /// # Errors
     /// Returns [`CatalogError::UnknownProvider`] if the provider does not exist.
@@ -295,7 +295,7 @@ impl Catalog {
         Ok(known.unwrap_or_else(|| provider.unknown_model(name)))
     }
 
-    /// Returns the options of the model's wire protocol. A provider without options of its own (Azure, a
+    /// Returns the options of the model's wire protocol. A provider without its own options (Azure, a
     /// gateway) gets those that OpenAI or Anthropic has for the same model.
     pub fn wire_options(&self, model: &ModelSpec) -> WireOptions {
         let at = |provider: &str, id: &str| {
@@ -317,8 +317,8 @@ impl Catalog {
             .or_else(|| at(home, id_at_home))
             .or_else(by_name)
             .unwrap_or_default();
-        // What a model takes, it takes behind any server; whether a server knows this field is for its
-        // provider to say.
+        // A model accepts the same behind any server; the provider's own options say whether a server knows
+        // this field.
         let mut there = self
             .models
             .iter()

@@ -1,7 +1,7 @@
-//! The rules of a model's stream, in one place: all decoders speak to the log through [`Emitter`].
+//! The rules of a model's stream, in one place: all decoders emit events through [`Emitter`].
 //!
-//! It opens the stream once, tells apart neighbouring parts of one kind by a `part_end`, parses finished tool
-//! arguments, mints what a server left out, and ends the stream once.
+//! It opens the stream once, separates neighbouring parts of one kind by a `part_end`, parses finished tool
+//! arguments, mints missing ids, and ends the stream once.
 //!
 //! The order of events of one stream:
 //!
@@ -13,8 +13,8 @@
 //! ```
 //!
 //! Limits are checked by [`Emitter::check`], not by each method: decoders call it once per event of the
-//! server, and stop at the first error. A value that is nested too deep is dropped at once, so that no reader
-//! meets it.
+//! server, and stop at the first error. A value that is nested too deep is dropped at once, before any reader
+//! gets it.
 
 use agentx_types::{
     EnvironmentEvent, InvalidInput, MessageId, PartEnd, ProviderPart, StopReason, StreamEnd, StreamStart,
@@ -51,7 +51,7 @@ pub(crate) struct Emitter {
     fresh: bool,
     /// The number of ids made here, because the server sent none or repeated one.
     minted: usize,
-    /// The length of the arguments of all calls so far, in bytes.
+    /// The length of the arguments of all calls until now, in bytes.
     argument_bytes: usize,
     /// Whether a part was nested deeper than [`MAX_DEPTH`].
     too_deep: bool,
@@ -88,8 +88,8 @@ impl Emitter {
         self.ended
     }
 
-    /// Says `stream_start`, once. An id that is missing, or that the conversation already has, is replaced by
-    /// the caller's own.
+    /// Emits `stream_start`, once. A missing id, or one that the conversation already has, is replaced by the
+    /// caller's own.
     pub(crate) fn start(&mut self, id: &str, model: &str, out: &mut Vec<EnvironmentEvent>) {
         if self.started() {
             return;
@@ -114,7 +114,7 @@ impl Emitter {
         self.fresh = true;
     }
 
-    /// Says a chunk; an empty one is said only to open a part.
+    /// Emits a chunk; an empty one only to open a part.
     pub(crate) fn chunk(&mut self, kind: PartKind, text: String, out: &mut Vec<EnvironmentEvent>) {
         if text.is_empty() && !self.fresh && self.open == Some(kind) {
             return;
@@ -130,14 +130,14 @@ impl Emitter {
         });
     }
 
-    /// Opens a part of this kind if none is open: what is attached next must not land on another part.
+    /// Opens a part of this kind if none is open, so that the next attachment does not go to another part.
     pub(crate) fn ensure_part(&mut self, kind: PartKind, out: &mut Vec<EnvironmentEvent>) {
         if self.fresh || self.open != Some(kind) {
             self.chunk(kind, String::new(), out);
         }
     }
 
-    /// Says data that belongs to the part before it.
+    /// Emits data that belongs to the part before it.
     pub(crate) fn attach(&mut self, api: &str, data: Value, out: &mut Vec<EnvironmentEvent>) {
         if self.is_too_deep(&data) {
             return;
@@ -152,14 +152,14 @@ impl Emitter {
         );
     }
 
-    /// Says that the words of the answer until here were thinking. A reader sees where they end.
+    /// Marks the text of the answer up to here as thinking. A blank line shows a reader its end.
     pub(crate) fn mark_as_thinking(&mut self, api: &str, out: &mut Vec<EnvironmentEvent>) {
         self.chunk(PartKind::Text, "\n\n".into(), out);
         self.attach(api, json!({ WAS_THINKING: true }), out);
         self.next_part();
     }
 
-    /// Says a part that only its provider understands.
+    /// Emits a part that only its provider understands.
     pub(crate) fn opaque(&mut self, api: &str, data: Value, out: &mut Vec<EnvironmentEvent>) {
         self.open = None;
         if self.is_too_deep(&data) {
@@ -180,7 +180,7 @@ impl Emitter {
         self.argument_bytes = self.argument_bytes.saturating_add(bytes);
     }
 
-    /// Returns whether all that was said so far is within the limits.
+    /// Checks that everything emitted until now is within the limits.
     pub(crate) fn check(&self) -> Result<(), StreamError> {
         if self.argument_bytes > MAX_ARGUMENT_BYTES {
             return Err(StreamError::ArgumentsTooLong {
@@ -238,7 +238,7 @@ impl Emitter {
         }
     }
 
-    /// Says a complete call.
+    /// Emits a complete call.
     pub(crate) fn tool_call(
         &mut self,
         id: ToolCallId,
@@ -258,12 +258,12 @@ impl Emitter {
         );
     }
 
-    /// Emits the tokens of the call so far; a later report replaces an earlier one.
+    /// Emits the current tokens of the call; a later report replaces an earlier one.
     pub(crate) fn usage(&mut self, usage: Usage, out: &mut Vec<EnvironmentEvent>) {
         out.push(UsageReport { usage }.into());
     }
 
-    /// Says `stream_end`, once, unless a limit was broken.
+    /// Emits `stream_end`, once, unless a limit was broken.
     pub(crate) fn end(
         &mut self,
         stop_reason: StopReason,
@@ -282,8 +282,8 @@ impl Emitter {
     }
 }
 
-/// Parses tool arguments. An empty text means no arguments, unless the length limit `cut` the answer off:
-/// then the arguments are unknown.
+/// Parses tool arguments. An empty text means no arguments, unless the answer was `cut` off by its length
+/// limit: then the arguments are unknown.
 pub(crate) fn parse_input(raw: &str, cut: bool) -> (Value, Option<Box<InvalidInput>>) {
     let empty = || Value::Object(Map::new());
     let invalid = |error: String| {
@@ -313,7 +313,7 @@ pub(crate) fn parse_input(raw: &str, cut: bool) -> (Value, Option<Box<InvalidInp
     }
 }
 
-/// The arguments without the `{}` that some servers say before the real ones come.
+/// The arguments without the `{}` that some servers send before the real ones.
 fn without_placeholder(raw: &str) -> &str {
     let real = raw.trim_start().strip_prefix("{}").map(str::trim_start);
     real.filter(|real| real.starts_with('{')).unwrap_or(raw)
@@ -340,13 +340,12 @@ fn is_deeper(value: &Value, levels: usize) -> bool {
     }
 }
 
-/// An id made from the message's id: the same whenever the same bytes are decoded, and short enough for every
-/// API.
+/// An id made from the message's id: equal for equal bytes, and short enough for every API.
 fn minted_id(message_id: &str, index: usize) -> ToolCallId {
     ToolCallId::with_suffix(format_args!("{:016x}_{index}", fnv1a(message_id.as_bytes())))
 }
 
-/// Returns a hash that is the same everywhere: FNV-1a, 64 bits.
+/// Returns a portable hash: FNV-1a, 64 bits.
 pub(crate) fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)

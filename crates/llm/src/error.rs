@@ -1,6 +1,6 @@
-//! Refusals of a provider as data: a stable code, a message for people, and whether and when the same request
-//! is worth another try, whatever shape the body has. The caller maps a refusal to `attempt_failed` and
-//! decides about retries.
+//! Refusals of a provider as data, from a body of any shape: a stable code, a message for people, and whether
+//! and when to try the same request again. The caller maps a refusal to `attempt_failed` and decides about
+//! retries.
 
 mod classify;
 mod extra_keys;
@@ -33,7 +33,7 @@ const MESSAGE_CHARS: usize = 1_000;
 pub enum ErrorCode {
     /// The key is missing or wrong.
     Unauthorized,
-    /// The key is right but may not make this request.
+    /// The key is valid but does not permit this request.
     Forbidden,
     /// The model or the address does not exist.
     NotFound,
@@ -126,7 +126,7 @@ pub struct ModelError {
     /// The provider's message, or one of this crate if it sent none; one line, at most 1,000 characters.
     pub message: String,
     /// Whether the same request may succeed later. It can differ from [`ErrorCode::is_retryable`]: a provider
-    /// may say that it wants to be asked again or not.
+    /// may say explicitly whether to try again.
     pub retryable: bool,
     /// The time in milliseconds that the provider wants the caller to wait before another try; `None` if it
     /// named none.
@@ -161,8 +161,8 @@ impl ModelError {
         }
     }
 
-    /// Says of which form of the answer's schema it is, where the schema is what was refused: of the request as it
-    /// was sent, the guarantee goes first. A request without a schema has something else refused.
+    /// If the answer's schema was refused, names the refused form of it in this request: the guarantee goes
+    /// first. In a request without a schema, another part was refused.
     #[must_use]
     pub fn about(self, request: &ModelRequest, options: &WireOptions) -> Self {
         if self.refused != Some(RequestPart::AnswerSchema) {
@@ -182,12 +182,12 @@ impl ModelError {
     }
 }
 
-/// Decodes a refusal. The status may be any that is not a success, and the body may be anything: the JSON of
-/// the provider, the HTML of a gateway, or empty.
+/// Decodes a refusal. The status may be any except a success, and the body may be the JSON of the provider,
+/// the HTML of a gateway, or empty.
 ///
 /// Three `headers` count, in any case of letters: `retry-after-ms`, `retry-after` (seconds, or a date that is
-/// compared with `now`) and `x-should-retry`. If no header says how long to wait, the message may: "Please
-/// try again in 1.5s".
+/// compared with `now`) and `x-should-retry`. If no header has the time to wait, the message may: "Please try
+/// again in 1.5s".
 ///
 /// ```
 /// use agentx_llm::{ErrorCode, decode_error};
@@ -253,8 +253,8 @@ fn from_extracted(status: Option<u16>, extracted: Extracted) -> ModelError {
     }
 }
 
-/// Returns whether the provider itself says that the same request may pass: "Unable to process input image.
-/// Please retry your request."
+/// Returns whether the provider itself says that the same request may succeed: "Unable to process input
+/// image. Please retry your request."
 fn asks_again(code: ErrorCode, message: &str) -> bool {
     code == ErrorCode::BadRequest && message.to_ascii_lowercase().contains("please retry your request")
 }

@@ -1,4 +1,4 @@
-//! An answer that comes as server-sent events: what is the same in every protocol, from the bytes to the end
+//! An answer that comes as server-sent events: the part that all protocols share, from the bytes to the end
 //! of the answer. A protocol is an [`EventAnswer`].
 
 use agentx_types::EnvironmentEvent;
@@ -15,20 +15,20 @@ pub(crate) trait EventAnswer {
     /// Decodes one event: its name, which may be empty, and its data.
     fn event(&mut self, name: &str, data: &str, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError>;
 
-    /// Returns whether the answer has said why it stops, so that only its usage or a mark of its end may
+    /// Returns whether the answer has its stop reason, so that only its usage or a mark of its end may
     /// follow.
     fn has_stop_reason(&self) -> bool {
         false
     }
 
-    /// Completes an answer whose bytes have ended, if what came is all of it.
+    /// Completes an answer whose bytes have ended, if it is complete.
     ///
-    /// Returns an error if the answer says that it failed.
+    /// Returns an error if the answer reports a failure.
     fn complete(&mut self, _out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
         Ok(())
     }
 
-    /// Gives the answer up: emits what was held back, and nothing after that.
+    /// Abandons the answer: emits the events that were held back, and nothing after that.
     fn give_up(&mut self, out: &mut Vec<EnvironmentEvent>);
 }
 
@@ -61,7 +61,7 @@ impl<A: EventAnswer> EventStream<A> {
             answer.event(event.event, event.data, out)
         });
         if self.is_done() {
-            // What breaks after the end does not matter.
+            // Errors after the end do not matter.
             return Ok(());
         }
         result.inspect_err(|_| self.answer.give_up(out))
@@ -91,7 +91,7 @@ impl<A: EventAnswer> EventStream<A> {
             .and(Err(self.head.broken()))
     }
 
-    /// Returns whether the answer has said why it stops.
+    /// Returns whether the answer has its stop reason.
     pub(crate) fn has_stop_reason(&self) -> bool {
         self.is_done() || self.answer.has_stop_reason()
     }

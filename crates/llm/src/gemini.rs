@@ -12,12 +12,12 @@
 //! | call of a tool | a part `functionCall`, with its signature if it had one |
 //! | result of a tool | a part `functionResponse` of the role `user` |
 //!
-//! Signatures (`thoughtSignature`) go back on the part that they came with, unchanged, and to the same model
-//! only. Gemini 3 and later refuse a step whose first call has none: calls that another model made get the
-//! word that Google documents for them (<https://ai.google.dev/gemini-api/docs/thought-signatures>).
+//! Signatures (`thoughtSignature`) go back unchanged on the same part, and only to the same model. Gemini 3
+//! and later refuse a step whose first call has none: calls of another model get the placeholder that Google
+//! documents for them (<https://ai.google.dev/gemini-api/docs/thought-signatures>).
 //!
-//! Google AI takes ids of calls, Vertex AI refuses them ([`GeminiOptions::call_ids`]); there the order tells
-//! which result belongs to which call.
+//! Google AI accepts ids of calls, Vertex AI refuses them ([`GeminiOptions::call_ids`]); there the order
+//! assigns results to calls.
 //!
 //! # Streams
 //!
@@ -33,12 +33,12 @@
 //! | the first of all | `stream_start` |
 //! | a part `text` | `text_chunk`, with `thought` `thinking_chunk` |
 //! | a part `functionCall` | `tool_call_start`, `tool_call` |
-//! | `thoughtSignature` of a part | a `provider_part`, attached to what the part became |
+//! | `thoughtSignature` of a part | a `provider_part`, attached to the event of the part |
 //! | any other part | a `provider_part` with the part |
 //! | `finishReason` and the end of the bytes | `usage`, `stream_end` |
 //! | `promptFeedback.blockReason`, `error` | an error |
 //!
-//! No event says that the stream is over: it ends with the bytes, and is complete if a `finishReason` came.
+//! No event marks the end of the stream: it ends with the bytes, and is complete if a `finishReason` came.
 //! `usageMetadata` is cumulative, so the last one counts. Unknown fields are ignored.
 
 mod body;

@@ -1,6 +1,6 @@
 //! The body of a request while it is built. The tree borrows the texts, schemas and arguments of the
-//! conversation: they are most of a body, are the same in every call, and so are copied once, into the bytes
-//! that are sent.
+//! conversation: they are most of a body and equal in every call, so they are copied only once, into the
+//! bytes that are sent.
 //!
 //! A body of a long conversation is several megabytes. `serde_json::Value` would copy all of it twice: into
 //! the tree, and into the bytes. This tree copies only what a request adds: names of fields, numbers and
@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-/// A JSON value that borrows what it can.
+/// A JSON value that borrows as much as possible.
 #[derive(Debug)]
 pub(crate) enum BorrowedJson<'a> {
     Null,
@@ -39,7 +39,7 @@ macro_rules! object {
 pub(crate) use object;
 
 impl<'a> BorrowedJson<'a> {
-    /// The text under `type`: what kind of block this is.
+    /// The text under `type`: the kind of block.
     pub(crate) fn kind(&self) -> Option<&str> {
         self.text("type")
     }
@@ -87,7 +87,7 @@ impl<'a> BorrowedJson<'a> {
         fields.find_map(|(present, json)| (*present == key).then_some(json))
     }
 
-    /// Sets a field of an object, in its old place if there is one. What is not an object stays as it is.
+    /// Sets a field of an object, in its old place if there is one. Other values do not change.
     pub(crate) fn set(&mut self, key: &'a str, json: impl Into<BorrowedJson<'a>>) {
         let Some(fields) = self.fields() else { return };
         match fields.iter_mut().find(|(present, _)| *present == key) {
@@ -104,8 +104,7 @@ impl<'a> BorrowedJson<'a> {
         }
     }
 
-    /// The fields of an object. Those of a borrowed one become this tree's own; what is in them stays
-    /// borrowed.
+    /// The fields of an object. Those of a borrowed one become this tree's own; their values stay borrowed.
     fn fields(&mut self) -> Option<&mut Vec<(&'a str, BorrowedJson<'a>)>> {
         if let Self::Value(Value::Object(object)) = self {
             let fields = object.iter().map(|(key, value)| (key.as_str(), value.into()));

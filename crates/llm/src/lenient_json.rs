@@ -1,6 +1,6 @@
-//! JSON as servers really write it: strings that are borrowed where that is possible, numbers in any dress,
-//! text that is a string here and a list of blocks there. Every field that these types stand for is optional
-//! in the structs around them, and `null` is the same as absent.
+//! JSON as servers really write it: strings, borrowed if possible, numbers in any form, and text as a string
+//! or as a list of blocks. Every field of these types is optional in the structs around them, and `null`
+//! means absent.
 //!
 //! | expected | also accepted | read as |
 //! | --- | --- | --- |
@@ -21,8 +21,8 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// A string that borrows from the input unless it has escapes. (serde borrows a `Cow` only if it stands alone
-/// in a field, not inside an `Option`.) A number is taken as its digits, anything else as nothing.
+/// A string that borrows from the input unless it has escapes. (serde borrows a `Cow` only directly in a
+/// field, not inside an `Option`.) A number becomes its digits, any other value an empty text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Str<'a>(pub(crate) Cow<'a, str>);
 
@@ -97,10 +97,10 @@ impl<'de: 'a, 'a> Deserialize<'de> for Str<'a> {
 /// vendor makes in several steps reads a window a few times.
 const MOST_TOKENS: u64 = 100_000_000;
 
-/// A count: whole, negative (then 0), with a fraction (cut), or something that is no count at all (then 0).
+/// A count: whole, negative (then 0), with a fraction (cut), or not a count at all (then 0).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LenientCount {
-    /// The count. It means nothing if `is_wrong` is set.
+    /// The count. It is meaningless if `is_wrong` is set.
     pub(crate) number: u64,
     /// Whether something else was written than a number from 0 up.
     is_wrong: bool,
@@ -130,7 +130,7 @@ impl LenientCount {
     }
 }
 
-/// Returns whether all counts that are there can be.
+/// Returns whether all present counts are possible.
 pub(crate) fn all_plausible(counts: &[Option<LenientCount>]) -> bool {
     counts.iter().flatten().all(|count| count.is_plausible())
 }
@@ -189,14 +189,14 @@ impl<'de> Deserialize<'de> for LenientCount {
 /// The content of a message or a delta: a string, or (Mistral) a list of blocks, or one block, or a number.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Content<'a> {
-    /// A plain text: what nearly every server sends.
+    /// A plain text, which nearly every server sends.
     Text(Str<'a>),
     /// Blocks with a type, as Mistral sends them for answers with reasoning.
     Blocks(Vec<ContentBlock<'a>>),
 }
 
 impl Content<'_> {
-    /// Returns whether nothing is said: an empty string, or a list of no blocks.
+    /// Returns whether it is empty: an empty string, or a list without blocks.
     pub(crate) fn is_empty(&self) -> bool {
         match self {
             Self::Text(text) => text.is_empty(),
@@ -287,16 +287,16 @@ pub(crate) fn raw_text(raw: &RawValue) -> Option<Cow<'_, str>> {
     }
 }
 
-/// The same object without keys that come twice, which some servers write and no derived reader takes: the
-/// last one counts. `None` if it is no JSON object at all.
+/// The same object without duplicate keys, which some servers write and derived readers refuse: the last one
+/// counts. `None` if it is not a JSON object.
 pub(crate) fn without_duplicates(data: &str) -> Option<String> {
     serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(data)
         .ok()
         .map(|object| serde_json::Value::Object(object).to_string())
 }
 
-/// The same JSON with U+FFFD where an escape is half of a character, as servers write that cut text in the
-/// middle of one: `"\ud83d"`. No reader takes those. `None` if every character is complete.
+/// The same JSON with U+FFFD in place of an escape that is half of a character, as servers write that cut
+/// text inside one: `"\ud83d"`. Readers refuse those. `None` if every character is complete.
 pub(crate) fn with_whole_characters(data: &str) -> Option<String> {
     let mut whole = String::new();
     let mut kept = 0;
@@ -306,8 +306,7 @@ pub(crate) fn with_whole_characters(data: &str) -> Option<String> {
         let (end, is_half) = match (unit(data, escape), unit(data, escape + UNIT)) {
             (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => (escape + 2 * UNIT, false),
             (Some(0xd800..=0xdfff), _) => (escape + UNIT, true),
-            // What is escaped by a character that is longer than a byte is not JSON; nothing is done about it
-            // here.
+            // An escape with a character that is longer than a byte is not JSON; it is not repaired here.
             _ if data.is_char_boundary(at) => (at, false),
             _ => return None,
         };
@@ -321,15 +320,16 @@ pub(crate) fn with_whole_characters(data: &str) -> Option<String> {
     (kept > 0).then(|| whole + &data[kept..])
 }
 
-/// The same JSON without the first half of a character with which a string in it ends, and that half: a
-/// server that cuts text anywhere sends the other half with the next event.
+/// The same JSON without the half character at the end of a string, and that half: a server that cuts text
+/// anywhere sends the other half with the next event.
 pub(crate) fn without_first_half(data: &str) -> Option<(String, String)> {
     let at = halves(data, 0xd800..=0xdbff).find(|at| data[at + UNIT..].starts_with('"'))?;
     let half = data[at..at + UNIT].to_owned();
     Some((format!("{}{}", &data[..at], &data[at + UNIT..]), half))
 }
 
-/// The same JSON with a half before the other one with which a string in it begins; `None` if none does.
+/// The same JSON with a half character inserted before the other half at the beginning of a string; `None` if
+/// no string begins with one.
 pub(crate) fn with_first_half(data: &str, half: &str) -> Option<String> {
     let at = halves(data, 0xdc00..=0xdfff).find(|at| data[..*at].ends_with('"'))?;
     Some(format!("{}{half}{}", &data[..at], &data[at..]))

@@ -2,7 +2,7 @@
 //!
 //! A shell (the node runtime) owns the sockets; this crate owns the meaning of the bytes. [`build`] turns a
 //! [`ModelRequest`](agentx_types::ModelRequest) into the body of one API, [`StreamDecoder`] turns the bytes
-//! of the answer into [`EnvironmentEvent`](agentx_types::EnvironmentEvent)s, whatever pieces they arrive in,
+//! of the answer into [`EnvironmentEvent`](agentx_types::EnvironmentEvent)s, in pieces of any size,
 //! [`decode_error`] turns a refusal into a [`ModelError`], and the [`Catalog`] knows models, prices and
 //! providers. Nothing here reads a clock, a socket or the environment: time and ids are arguments.
 //!

@@ -1,4 +1,4 @@
-//! The media that OpenAI's APIs can be shown, before the form of one of them. Chat Completions and Responses
+//! The media in requests to OpenAI's APIs, independent of the API's form. Chat Completions and Responses
 //! accept the same kinds and differ only in the names of fields.
 
 use std::borrow::Cow;

@@ -19,7 +19,7 @@
 //! Ids of items are left out: they name items that the server stores, and it stores none. Requests are
 //! stable: the same conversation gives the same bytes. Of the
 //! [`ChatOptions`](crate::openai_chat::ChatOptions) of a server, `thinking`, `effort`, `temperature` and
-//! `prompt_cache_key` count here too.
+//! `prompt_cache_key` also apply here.
 //!
 //! ```
 //! use agentx_llm::NoBlobs;
@@ -54,7 +54,7 @@
 //! | `function_call_arguments.delta`, `custom_tool_call_input.delta` | `tool_call_chunk` |
 //! | `output_item.done` of a call | `tool_call` |
 //! | `output_item.done` of reasoning | a `provider_part` with the item, attached to the thinking |
-//! | `output_item.done` of anything else but a message | a `provider_part` with the item |
+//! | `output_item.done` of any other item except a message | a `provider_part` with the item |
 //! | `completed`, `incomplete` | `usage`, `stream_end` |
 //! | `failed`, `error` | an error |
 //!

@@ -1,6 +1,6 @@
 //! Selects the pictures that a request may hold. A vendor that refuses one picture refuses the whole request
-//! and each later one of the session, so such pictures are replaced by text. The selection depends on the
-//! conversation alone: the same pictures give the same request.
+//! and each later one of the session, so such pictures are replaced by text. The selection depends only on
+//! the conversation: the same pictures give the same request.
 
 use std::collections::BTreeMap;
 
@@ -42,8 +42,8 @@ fn anthropic(window: u64) -> PictureLimits {
 }
 
 /// OpenAI: 50 MB and 500 pictures a request (<https://platform.openai.com/docs/guides/images-vision>); larger
-/// pictures are scaled there. Others that speak the protocol say nothing or less, so the sum is that of
-/// Anthropic.
+/// pictures are scaled there. Other servers with this protocol document nothing or less, so the sum is that
+/// of Anthropic.
 const CHAT: PictureLimits = PictureLimits {
     side: u32::MAX,
     bytes: 20 << 20,
@@ -60,8 +60,8 @@ struct PlacedPicture {
     side: u32,
 }
 
-/// The part of the request, by its address. The same picture may stand in several: an older place may be left
-/// out, and a newer one not.
+/// The part of the request, by its address. The same picture may be in several parts: an older one may be
+/// left out, and a newer one not.
 type PicturePosition = *const MediaPart;
 
 /// The media type of a picture, the size of its base64 and its longest side; or the reason why it cannot be
@@ -108,7 +108,7 @@ impl<'a> Pictures<'a> {
         pictures
     }
 
-    /// The media type that this picture has; that it claims, for one whose bytes are elsewhere.
+    /// The real media type of this picture; the declared one if its bytes are elsewhere.
     pub(crate) fn media_type<'p>(&self, part: &'p MediaPart) -> &'p str {
         match self.known.get(&std::ptr::from_ref(part)) {
             Some(Ok(media_type)) => media_type,
@@ -179,8 +179,8 @@ impl<'a> Pictures<'a> {
     }
 
     /// Leaves pictures out until the rest may be sent. If only a few are too large for a request of many
-    /// pictures, these go. Else the older half goes: not one with each new picture, because each change of
-    /// what was sent before costs the provider's cache.
+    /// pictures, these go. Otherwise the older half goes: not one with each new picture, because each change
+    /// of earlier messages invalidates the provider's cache.
     fn make_fit(&mut self, limits: &PictureLimits, kept: &mut Vec<PlacedPicture>) {
         while !kept.is_empty() && !self.fit(kept, limits) {
             let older = kept.len().div_ceil(2);
@@ -226,7 +226,7 @@ fn check(bytes: &[u8], limits: &PictureLimits) -> PictureFacts {
     Ok((picture.media_type, encoded, picture.longest_side()))
 }
 
-/// Returns the key that identifies a picture whose bytes are here.
+/// Returns the key that identifies a picture whose bytes are in the request.
 fn source(part: &MediaPart) -> Option<&str> {
     match &part.source {
         MediaSource::Blob(id) => Some(id.as_str()),

@@ -37,7 +37,7 @@ pub trait BlobSource {
 }
 
 /// Returns the maximum number of tokens of the answer: the requested number, limited by the model's maximum
-/// and by half of its window. Servers refuse a request if the longest answer does not fit into the window
+/// and by half of its window. Servers refuse a request if the maximum answer does not fit into the window
 /// beside the input, and conversations are limited to the other half.
 pub(crate) fn longest_answer(request: &ModelRequest) -> u64 {
     let model = &request.model;
@@ -45,7 +45,7 @@ pub(crate) fn longest_answer(request: &ModelRequest) -> u64 {
     request.params.max_output_tokens.unwrap_or(most).clamp(1, most)
 }
 
-/// Texts end to end. One alone, as nearly always, is not copied.
+/// Joins texts. A single one, the usual case, is not copied.
 pub(crate) fn joined<'a>(
     texts: impl Iterator<Item = &'a str>,
     between: &'static str,
@@ -110,8 +110,8 @@ pub struct WireOptions {
     pub chat: openai_chat::ChatOptions,
     /// The options of both Gemini APIs.
     pub gemini: gemini::GeminiOptions,
-    /// Whether the model has a mode for answers that fit a JSON Schema. The catalog says so of the model at
-    /// its provider. The default is `false`: the schema is an instruction then.
+    /// Whether the model has a mode for answers that fit a JSON Schema. The catalog has this for the model at
+    /// its provider. The default is `false`: then the schema is an instruction.
     pub answer_schema: bool,
 }
 
@@ -156,7 +156,7 @@ pub fn build(request: &ModelRequest, options: &WireOptions, blobs: &dyn BlobSour
     }
 }
 
-/// Returns the header that this request needs beside those of its provider, as name and value; `None` if it
+/// Returns the header that this request needs besides those of its provider, as name and value; `None` if it
 /// needs none.
 pub fn header(request: &ModelRequest, options: &WireOptions) -> Option<(&'static str, &'static str)> {
     let beta = match request.model.api {
@@ -211,9 +211,9 @@ impl<'a> Media<'a> {
     }
 }
 
-/// The name of a tool as every API takes it: `^[a-zA-Z0-9_-]{1,64}$` for OpenAI, up to 128 characters for
-/// Anthropic. Models make names up (`functions.bash`, nothing at all), are told that there is no such tool,
-/// and read their own call again.
+/// The name of a tool in a form that every API accepts: `^[a-zA-Z0-9_-]{1,64}$` for OpenAI, up to 128
+/// characters for Anthropic. Models invent names (`functions.bash`, an empty one), get the result that there
+/// is no such tool, and read their own call again.
 pub(crate) fn tool_name(name: &str, longest: usize) -> std::borrow::Cow<'_, str> {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if (1..=longest).contains(&name.len()) && name.chars().all(fits) {

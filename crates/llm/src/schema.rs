@@ -1,15 +1,15 @@
-//! Schemas of tools as OpenAI takes them. A JSON schema may leave out what is in an object or in a list;
-//! OpenAI then refuses the whole request, whichever tool was to be called: "Invalid schema for function
-//! 'now': In context=(), object schema missing properties"
+//! Schemas of tools in the form that OpenAI accepts. A JSON schema may leave out the contents of an object or
+//! a list; OpenAI then refuses the whole request, even if another tool is called: "Invalid schema for
+//! function 'now': In context=(), object schema missing properties"
 //! (<https://github.com/spring-projects/spring-ai/issues/4776>), "array schema missing items"
-//! (<https://platform.openai.com/docs/guides/function-calling>). What is added means the same: no known
-//! properties, any items.
+//! (<https://platform.openai.com/docs/guides/function-calling>). The additions do not change the meaning: no
+//! known properties, any items.
 
 use serde_json::{Map, Value};
 
 use crate::json::{BorrowedJson, object};
 
-/// The parameters of a function. Borrowed, unless something has to be added below the top.
+/// The parameters of a function; borrowed, unless something has to be added below the top.
 pub(crate) fn parameters(schema: &Value) -> BorrowedJson<'_> {
     let mut json = with_items(schema);
     if schema["type"] == "object" {
@@ -94,7 +94,7 @@ fn lacks_items(schema: &Value) -> bool {
         })
 }
 
-/// Returns whether it is a list, or may be one, and says nothing about what is in it.
+/// Returns whether it is a list, or may be one, without a schema of its items.
 pub(crate) fn is_bare_list(schema: &Map<String, Value>) -> bool {
     let is_list = match schema.get("type") {
         Some(Value::String(kind)) => kind == "array",

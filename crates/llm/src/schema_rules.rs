@@ -1,5 +1,5 @@
-//! The schemas of answers that the modes of APIs are known to refuse. What is not known here is sent, and goes down to
-//! a weaker form when it is refused.
+//! The schemas of answers that the modes of APIs are known to refuse. Other schemas are sent, and fall back
+//! to a weaker form when they are refused.
 //!
 //! | API | refused | source |
 //! | --- | --- | --- |
@@ -75,7 +75,7 @@ fn is_strict_object(fields: &Map<String, Value>) -> bool {
     !describes_object(fields) || (is_closed(fields) && names_all())
 }
 
-/// What a list without `items` is sent with has no `type`.
+/// The `items` that are added to such a list have no `type`.
 fn says_items(fields: &Map<String, Value>) -> bool {
     !schema::is_bare_list(fields)
 }
@@ -95,7 +95,7 @@ fn joins_references(fields: &Map<String, Value>) -> bool {
     all.is_some_and(|all| all.iter().any(|schema| schema.get("$ref").is_some()))
 }
 
-/// The number of properties that a schema does not require, in itself and in all below.
+/// The number of optional properties of a schema and of all schemas below it.
 fn all_optional(schema: &Value) -> usize {
     let Some(fields) = schema.as_object() else {
         return 0;
@@ -112,7 +112,7 @@ fn optional(fields: &Map<String, Value>) -> usize {
 
 /// Returns whether a `$ref` leads back to itself, through others too.
 fn is_recursive(root: &Value) -> bool {
-    // The references below each target; a target that is done has become empty.
+    // The references below each target; those of a finished target are empty.
     let mut open: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     let mut done: Vec<&str> = Vec::new();
     let mut way: Vec<&str> = Vec::new();
@@ -144,7 +144,7 @@ fn target<'a>(root: &'a Value, reference: &str) -> Option<&'a Value> {
     root.pointer(reference.strip_prefix('#')?)
 }
 
-/// The references in a schema. What stands in definitions counts only where it is referred to.
+/// The references in a schema. Definitions count only if they are referred to.
 fn references(schema: &Value) -> Vec<&str> {
     let Some(fields) = schema.as_object() else {
         return Vec::new();

@@ -1,15 +1,15 @@
-//! Server-sent events, decoded from bytes in whatever pieces they arrive: every stream of a model comes
-//! through here.
+//! Server-sent events, decoded from bytes in pieces of any size: every stream of a model comes through here.
 //!
 //! It follows the WHATWG event stream format: lines end in LF, CR or CRLF (even if CR and LF arrive in
 //! different pieces), a byte order mark at the start is skipped, comments and unknown fields are ignored,
 //! `data` lines of one event are joined by LF. Bytes that are not UTF-8 are replaced by U+FFFD, event by
-//! event, so a character that is cut between two pieces is complete again. A line `error: {…}`, which the
-//! format does not know and some servers send, is an event of that name. Unlike a browser,
+//! event, so a character that is cut between two pieces is complete again. A line `error: {…}`, which is not
+//! part of the format but some servers send, is an event of that name. Unlike a browser,
 //! [`SseDecoder::finish`] also delivers an event that the end of the stream cut off from its blank line,
 //! because some servers end like that.
 //!
-//! An event whose one `data` line arrived in one piece is lent from the caller's bytes; nothing is copied.
+//! An event whose only `data` line arrived in one piece is borrowed from the caller's bytes; nothing is
+//! copied.
 
 use std::borrow::Cow;
 use std::mem;
@@ -121,7 +121,7 @@ impl SseDecoder {
         self.retry_ms
     }
 
-    /// Takes the next bytes, and calls `on_event` with each event that they complete.
+    /// Reads the next bytes, and calls `on_event` with each event that they complete.
     ///
     /// # Errors
     /// Returns an error if a limit is exceeded, and the first error of `on_event`. The decoder must not be
@@ -178,7 +178,7 @@ impl SseDecoder {
         self.dispatch(None, &mut on_event)
     }
 
-    /// Skips the byte order mark, even if it arrives in pieces. What looked like one and is none is kept as
+    /// Skips the byte order mark, even if it arrives in pieces. Bytes that only began like one are kept as
     /// the start of the first line.
     fn without_bom<'b>(&mut self, bytes: &'b [u8]) -> &'b [u8] {
         if self.started {
@@ -287,7 +287,7 @@ impl SseDecoder {
         Ok(())
     }
 
-    /// Copies what was only lent.
+    /// Copies borrowed data.
     fn copy_lent(&mut self, lent: &mut Option<&[u8]>) {
         if let Some(first) = lent.take() {
             self.data.bytes.extend_from_slice(first);

@@ -33,8 +33,8 @@ impl StreamContext {
         }
     }
 
-    /// Adds the ids in the conversation that is being answered: small servers give the same ids again and
-    /// again, and an id must be unique in its session.
+    /// Adds the ids in the conversation that is being answered: small servers repeat ids, and an id must be
+    /// unique in its session.
     #[must_use]
     pub fn after(mut self, request: &ModelRequest) -> Self {
         for message in &request.messages {
@@ -159,8 +159,8 @@ pub enum StreamDecoder {
 }
 
 impl StreamDecoder {
-    /// Returns a decoder for one stream of this API. The scripted environment has no wire format of its own:
-    /// its decoder reads Chat Completions.
+    /// Returns a decoder for one stream of this API. The scripted environment has no wire format: its decoder
+    /// reads Chat Completions.
     pub fn new(api: Api, context: StreamContext) -> Self {
         match api {
             Api::Anthropic => Self::Anthropic(Box::new(anthropic::AnthropicDecoder::new(context))),
@@ -218,7 +218,7 @@ impl StreamDecoder {
         }
     }
 
-    /// Returns whether the answer has said why it stops. What follows is its usage at most, and
+    /// Returns whether the answer has its stop reason. At most its usage follows, and
     /// [`finish`](Self::finish) completes it: some servers leave the connection open after it.
     pub fn has_stop_reason(&self) -> bool {
         match self {
@@ -231,8 +231,8 @@ impl StreamDecoder {
     }
 }
 
-/// Decodes an answer that came as one JSON body, and adds its events to `out`: the same ones as its stream
-/// would give. A body that is an event stream is decoded as a stream.
+/// Decodes an answer that came as one JSON body, and adds the same events to `out` as a stream would give. A
+/// body that is an event stream is decoded as a stream.
 ///
 /// # Errors
 /// Returns [`StreamError::Provider`] if the body is an error of the provider, and [`StreamError::Malformed`]
@@ -258,7 +258,7 @@ pub fn decode_body(
     }
 }
 
-/// Returns whether a body is an event stream, whatever content type the server gives it.
+/// Returns whether a body is an event stream, regardless of its content type.
 fn is_event_stream(body: &[u8]) -> bool {
     let body = body.trim_ascii_start();
     ["data:", "event:", ": ", "id:"]

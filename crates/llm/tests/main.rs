@@ -1,4 +1,4 @@
-//! The tests of this crate as one binary, because each one links the whole of what it uses.
+//! The tests of this crate as one binary, because each binary links all dependencies.
 #![allow(
     clippy::expect_used,
     clippy::panic,

@@ -1,8 +1,8 @@
-//! Compares the class of cost that `tests/costs/table.rs` states for each function with what one call of it
-//! counts, at three sizes.
+//! Compares the cost class that `tests/costs/table.rs` states for each function with the measured cost of one
+//! call, at three sizes.
 //!
-//! A cost is bytes, values or steps that one call takes in proportion to what it is given. The table is the
-//! promise; a function that a new version of Luau brings fails the test until somebody states its cost.
+//! A cost is the number of bytes, values or steps of one call in proportion to its arguments. The table is
+//! the promise; a function that a new version of Luau adds fails the test until somebody states its cost.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 #[path = "../tests/costs/calls.rs"]
@@ -142,8 +142,8 @@ impl Tally {
     }
 }
 
-/// Lets a script run in a VM of its own, and gives what each of its calls counted. It ends where a call waits
-/// for an effect.
+/// Runs a script in a separate VM, and returns the counts of each of its calls. It ends when a call waits for
+/// an effect.
 fn measure(name: &str, calls: &[&str], n: usize) -> Vec<One> {
     let long = Duration::from_secs(3600);
     let limits = ScriptLimits {
@@ -170,7 +170,7 @@ fn measure(name: &str, calls: &[&str], n: usize) -> Vec<One> {
     let (speaker, _listener) = line(start);
     let run = Rc::new(ScriptRun::new(speaker, Rc::new(Wakes::of(Arc::default()))));
     let begun = vm.start(&run, &mut FlatValue::default());
-    // If a run was stopped, what it measured is there.
+    // A stopped run still has its measurements.
     if let Ok((Some(table), progress)) = begun {
         let _ = go_on(&vm, &run, &table, progress, &tally);
     }
@@ -178,7 +178,7 @@ fn measure(name: &str, calls: &[&str], n: usize) -> Vec<One> {
     tally.all.take()
 }
 
-/// Lets it continue until it ends, or until what is measured waits.
+/// Lets it continue until it ends, or until the measured call waits.
 fn go_on(
     vm: &Vm,
     run: &Rc<ScriptRun>,
@@ -265,7 +265,7 @@ fn wrong_in_one(cost: Cost, measured: &Measured) -> Option<&'static str> {
     }
 }
 
-/// Returns how a call whose size is known differs from those of this class.
+/// Returns how a measured call differs from its cost class.
 fn unlike(cost: Cost, [a, b, c]: &Measured) -> Option<&'static str> {
     let between = (SIZES[2] - SIZES[1]) / APART;
     match cost {

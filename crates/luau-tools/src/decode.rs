@@ -1,9 +1,9 @@
-//! JSON of a long text, read a piece at a time, so that others have their turn between two pieces. What it
-//! comes to is a value in a row, without a tree in between.
+//! Reads the JSON of a long text one piece at a time, so that others have their turn between two pieces. The
+//! result is a flat value, without a tree in between.
 //!
-//! The reader takes what `serde_json` takes and nothing else: it is compared with that one on random texts. A
+//! The reader accepts exactly the texts that `serde_json` accepts: a test compares the two on random texts. A
 //! text is at most [`ScriptLimits::json`](crate::ScriptLimits::json) bytes and is charged to the run that
-//! reads it. Between two pieces the run may be stopped, and then nothing of what was read is left.
+//! reads it. Between two pieces the run may be stopped; then everything that was read is dropped.
 
 use crate::flat_value::{FlatPart, FlatValue};
 
@@ -15,7 +15,7 @@ pub(crate) struct Decoding {
     /// The input.
     text: Vec<u8>,
     at: usize,
-    /// The output so far.
+    /// The output until now.
     flat: FlatValue,
     /// Arrays and objects that are not closed, the outermost first.
     open: Vec<OpenContainer>,
@@ -26,7 +26,7 @@ pub(crate) struct Decoding {
     left: usize,
 }
 
-/// An array or an object that is not read to its end: where its count belongs, and how many values it has.
+/// An array or an object that is not complete: the place of its count, and the number of its values.
 struct OpenContainer {
     at: usize,
     count: usize,
@@ -90,7 +90,7 @@ impl Decoding {
         Ok(false)
     }
 
-    /// Takes the decoded value.
+    /// Returns the decoded value.
     pub(crate) fn take(&mut self) -> FlatValue {
         std::mem::take(&mut self.flat)
     }
@@ -102,7 +102,7 @@ impl Decoding {
         }
     }
 
-    /// Reads one token that begins with this byte, if it may stand here.
+    /// Reads one token that begins with this byte, if it is allowed here.
     fn token(&mut self, byte: u8) -> Result<(), DecodeFailure> {
         match (self.next, byte) {
             (DecodeStep::ValueOrEnd | DecodeStep::CommaOrEnd, b']') => self.close(false),
@@ -146,7 +146,7 @@ impl Decoding {
         Ok(())
     }
 
-    /// A value is there.
+    /// Records that a value is complete.
     fn valued(&mut self) {
         self.next = match self.open.last_mut() {
             Some(open) => {
@@ -207,7 +207,7 @@ impl Decoding {
         Ok(())
     }
 
-    /// Takes bytes from what the value may have.
+    /// Charges bytes to the budget of the value.
     fn charge(&mut self, bytes: usize) -> Result<(), DecodeFailure> {
         self.left = self.left.checked_sub(bytes).ok_or(DecodeFailure::TooLarge)?;
         Ok(())
@@ -224,7 +224,7 @@ impl Decoding {
         is_it.then_some(()).ok_or(DecodeFailure::NoJson)
     }
 
-    /// A text in quotes, from the first of them.
+    /// Reads a text in quotes, from the first quote on.
     fn string(&mut self) -> Result<String, DecodeFailure> {
         let from = self.at;
         let mut at = from + 1;

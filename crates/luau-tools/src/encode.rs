@@ -1,8 +1,7 @@
-//! A large value as the text of JSON, written a piece at a time, so that others have their turn between two
-//! pieces.
+//! Writes a large value as JSON text one piece at a time, so that others have their turn between two pieces.
 //!
-//! What is written is what `serde_json` writes, without spaces. Names of objects come in the order that they
-//! have in the value. The text is handed out only when it is complete.
+//! The text equals that of `serde_json`, without spaces. Names of objects have the order of the value. The
+//! text is returned only when it is complete.
 
 use std::io::Write;
 
@@ -21,7 +20,7 @@ pub(crate) struct Encoding {
     flat: Option<FlatValue>,
     /// The unfinished values, the outermost first.
     open: Vec<UnfinishedValue>,
-    /// The text so far.
+    /// The text until now.
     out: Vec<u8>,
 }
 

@@ -1,7 +1,7 @@
-//! Errors of scripts, with what an author needs to fix them: the script, the line, the limit.
+//! Errors of scripts, with the data that an author needs to fix them: the script, the line, the limit.
 //!
-//! An author of a script is often a model, so an error says what it can act on: which script, which line,
-//! what was expected. It holds no trace of the host. `Display` is what a model reads:
+//! The author of a script is often a model, so an error names things that a model can act on: the script, the
+//! line, the expected value. It contains no trace of the host. A model reads the text of `Display`:
 //!
 //! ```text
 //! weather:12: …                    the script and the line, then what is wrong
@@ -9,7 +9,7 @@
 //! weather:12: … (limit memory)     a limit, by its name in `ScriptLimits`
 //! ```
 //!
-//! [`ScriptError::code`] is for programs and stays the same from version to version; the words do not.
+//! [`ScriptError::code`] is for programs and does not change between versions; the text may.
 
 use std::fmt;
 
@@ -68,7 +68,7 @@ impl ScriptError {
         error
     }
 
-    /// Adds where the script stood, if that was not known.
+    /// Adds the position of the script, if it was not known.
     pub(crate) fn put(&mut self, place: Option<ScriptLocation>) {
         if let Some(place) = place {
             self.line = Some(place.line);
@@ -134,7 +134,7 @@ impl std::error::Error for ScriptError {}
 pub struct ScriptMistake {
     /// From 1.
     pub line: u32,
-    /// From 1; 1 where the compiler tells only the line.
+    /// From 1; 1 if the compiler reports only the line.
     pub column: u32,
     /// The compiler's message, without the position.
     pub message: String,

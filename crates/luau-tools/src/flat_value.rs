@@ -1,10 +1,10 @@
-//! A JSON value on its way from one thread to another: its parts in a row, in one piece of memory.
+//! A JSON value on its way from one thread to another: its parts one after the other, in one piece of memory.
 //!
-//! In a tree each text and each object is a piece of memory of its own. Each would be fetched from the other
-//! processor's cache, and given back to the other thread's allocator, under its lock: for a small call that
-//! took longer than its script. So the caller writes the arguments in a row, the lane reads them from there,
-//! and leaves the result in the same memory. When the caller has read it the memory is there for the next
-//! call of its thread.
+//! In a tree each text and each object is a separate allocation. Each would be fetched from the other
+//! processor's cache, and freed by the other thread's allocator, under its lock: for a small call that took
+//! longer than its script. So the caller writes the arguments flat, the lane reads them from there, and
+//! leaves the result in the same memory. When the caller has read it, the next call of its thread reuses the
+//! memory.
 
 use std::cell::RefCell;
 use std::hint::black_box;
@@ -25,8 +25,7 @@ pub(crate) enum FlatPart {
     Text(usize),
     /// An array of so many values, which follow.
     List(usize),
-    /// The same, from a table: each value comes after its position, in the order of positions or in any
-    /// other.
+    /// The same, from a table: each value comes after its position, in any order.
     Placed {
         count: usize,
         sorted: bool,
@@ -68,7 +67,7 @@ pub(crate) struct FlatValue(pub(crate) Vec<u8>);
 
 /// The capacity that suffices for most arguments and results, in bytes.
 const ROOM: usize = 256;
-/// Memory beyond this is not kept for what comes next, so that one large value does not stay for ever.
+/// Memory beyond this is not kept for the next value, so that one large value does not stay forever.
 const KEPT: usize = 16 << 10;
 /// Maximum number of buffers that a thread keeps for its next calls, and the maximum size of each.
 const SPARE: usize = 64;
@@ -86,8 +85,8 @@ impl FlatValue {
         Self(Vec::new())
     }
 
-    /// A value within depth and bytes; the error says what it is not. What numbers it has are those that a
-    /// script sees.
+    /// Flattens a value within these bounds on depth and bytes; the error names the exceeded bound. Its
+    /// numbers are those that a script sees.
     pub(crate) fn of(value: &Value, depth: usize, bytes: usize) -> Result<Self, String> {
         let mut flat = Self::spare();
         if flat.put(value, depth, &mut { bytes }) {
@@ -100,7 +99,7 @@ impl FlatValue {
 
     /// An empty one, with memory.
     fn spare() -> Self {
-        // A thread that ends has none any more.
+        // A thread that is ending has no spare memory.
         let spare = SPARES.try_with(|spares| spares.borrow_mut().pop());
         spare
             .ok()
@@ -108,7 +107,7 @@ impl FlatValue {
             .unwrap_or_else(|| Self(Vec::with_capacity(ROOM)))
     }
 
-    /// Keeps its memory, if it is little, for what comes next on this thread.
+    /// Keeps its memory, if it is small, for the next value on this thread.
     pub(crate) fn spare_it(mut self) {
         if self.0.capacity() <= SPARE_SIZE {
             self.clear();
@@ -130,7 +129,7 @@ impl FlatValue {
         }
     }
 
-    /// False where it does not fit.
+    /// Returns `false` if it does not fit.
     fn put(&mut self, value: &Value, depth: usize, left: &mut usize) -> bool {
         let own = match value {
             Value::String(text) => text.len() + 2,
@@ -199,7 +198,7 @@ impl FlatValue {
         self.0.extend_from_slice(text.as_bytes());
     }
 
-    /// A list, a table or an object that is known only when what is in it has come.
+    /// Begins a list, a table or an object whose kind and count are known only after its values.
     pub(crate) fn later(&mut self) -> usize {
         let at = self.0.len();
         self.push(FlatPart::List(0));
@@ -216,7 +215,7 @@ impl FlatValue {
         debug_assert_eq!(written, WIDE, "only what is counted is known later");
     }
 
-    /// Empty, with its memory where that is little.
+    /// Empties it, and keeps its memory if that is small.
     pub(crate) fn clear(&mut self) {
         if self.0.capacity() > KEPT {
             *self = Self::default();
@@ -237,7 +236,7 @@ fn wide(count: usize) -> [u8; 8] {
     (count as u64).to_le_bytes()
 }
 
-/// The number in one byte, if it is one of those; the zero below zero is not.
+/// The number in one byte, if it is a small whole number; negative zero is not.
 fn small(number: f64) -> Option<u8> {
     #[allow(
         clippy::cast_possible_truncation,
@@ -248,8 +247,8 @@ fn small(number: f64) -> Option<u8> {
     (f64::from(small).to_bits() == number.to_bits()).then_some(small)
 }
 
-/// A value that lies where its reader looks anyway, if it is small: to follow a pointer into what another
-/// processor wrote takes time.
+/// A value that is stored inline if it is small: following a pointer into memory that another processor wrote
+/// takes time.
 #[derive(Debug)]
 pub(crate) struct NearValue {
     flat: FlatValue,
@@ -260,7 +259,7 @@ pub(crate) struct NearValue {
 const NEAR: usize = 40;
 
 impl NearValue {
-    /// Takes a small value in, and keeps what is larger where it lies.
+    /// Stores a small value inline, and keeps a larger one on the heap.
     pub(crate) fn of(flat: FlatValue) -> Self {
         let mut near = [0; NEAR];
         if let Some(there) = near.get_mut(..flat.0.len()) {
@@ -274,7 +273,7 @@ impl NearValue {
         ValueReader::of(bytes.unwrap_or(&self.flat.0)).value()
     }
 
-    /// Keeps its memory for what comes next on this thread.
+    /// Keeps its memory for the next value on this thread.
     pub(crate) fn spare_it(self) {
         self.flat.spare_it();
     }

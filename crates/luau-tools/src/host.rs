@@ -1,31 +1,30 @@
-//! The door between a script and the world: every thing that a script sees or does is one [`HostEffect`] in
-//! and one JSON value out.
+//! The interface between a script and the world: everything that a script sees or does is one [`HostEffect`]
+//! in and one JSON value out.
 //!
-//! Whoever runs scripts implements [`Host`]. A host that records what it is asked and answered can run the
-//! same script again later and hand the recorded answers back: the script then does the same, effect by
+//! A program that runs scripts implements [`Host`]. A host that records the effects and their outcomes can
+//! run the same script again later and return the recorded outcomes: the script then does the same, effect by
 //! effect.
 //!
-//! # What a host promises, and what it gets
+//! # The contract of a host
 //!
 //! - Effects of a run come in the order of their steps, from 1, without a gap. The same script with the same
-//!   arguments and the same outcomes begins the same effects: nothing else that a script can see differs
-//!   between two runs. That is what makes replaying possible.
-//! - Outcomes may come in any order. A script that awaits one of several sees which was first by
-//!   [`Host::observe`], so that this order is recorded, too.
-//! - A host is never asked after its run has ended; futures that are under way are dropped.
+//!   arguments and the same outcomes begins the same effects, because nothing else that a script can see
+//!   differs between two runs. Replays depend on that.
+//! - Outcomes may come in any order. A script that awaits one of several gets the first one through
+//!   [`Host::observe`], so that this order is recorded too.
+//! - A host is never called after its run has ended; futures in progress are dropped.
 //!
 //! # Errors
 //!
-//! What an outcome says with an [`EffectError`] is an error in the script, with the code in front: `denied:
-//! the host example.com is not allowed`. A script may catch it with `pcall` and continue. Only limits and
-//! cancelling end a script from outside, and cannot be caught.
+//! An outcome with an [`EffectError`] is an error in the script, with the code in front: `denied: the host
+//! example.com is not allowed`. A script may catch it with `pcall` and continue. Only limits and cancelling
+//! end a script from outside, and cannot be caught.
 //!
 //! # After a crash
 //!
-//! A run that was cut off has no result. A host that recorded can run the script again with the recorded
-//! outcomes: an effect that had begun and has no outcome is the only one that is done again, or refused where
-//! doing it twice would harm. [`ScriptLimits::spent`](crate::ScriptLimits::spent) says what of the time is
-//! used.
+//! An interrupted run has no result. A host with a record can run the script again with the recorded
+//! outcomes: only an effect that had begun but has no outcome is repeated, or refused if repeating it could
+//! do harm. [`ScriptLimits::spent`](crate::ScriptLimits::spent) has the time that was already used.
 
 use std::fmt;
 use std::future::Future;
@@ -47,9 +46,9 @@ pub struct HostEffect {
     pub step: u64,
     /// The kind of the effect.
     pub kind: EffectKind,
-    /// With what. The shape belongs to the kind, see [`EffectKind`].
+    /// The arguments; their shape depends on the kind, see [`EffectKind`].
     pub request: Value,
-    /// If the script stands, for people; `None` if it is not known, or the kind is not
+    /// The position of the script, for people; `None` if it is unknown, or the kind is not
     /// [`EffectKind::Invoke`].
     pub place: Option<EffectPlace>,
 }
@@ -68,7 +67,7 @@ pub struct EffectPlace {
 /// Capabilities (which hosts, models, tools, environment names, key spaces) are checked here: a refusal is an
 /// [`EffectError`] with code `denied`, which the script sees as an error that it may catch.
 ///
-/// A host that knows two things:
+/// A host with two effects:
 ///
 /// ```
 /// use std::sync::Arc;
@@ -102,14 +101,16 @@ pub struct EffectPlace {
 /// # }).unwrap();
 /// ```
 pub trait Host: Send + Sync + 'static {
-    /// Performs one effect. It is called in the order of the steps and must not block; what has to happen in
-    /// that order takes its place in a queue here, before the future is first polled. Futures of one run are
-    /// polled at the same time. When the run ends or is cancelled they are dropped.
+    /// Performs one effect. It is called in the order of the steps and must not block; work that needs this
+    /// order is queued here, before the future is first polled. Futures of one run are polled at the same
+    /// time. When the run ends or is cancelled they are dropped.
     fn perform(&self, effect: HostEffect) -> BoxFuture<'static, Outcome>;
 
-    /// Settles an effect whose outcome is not in the world but in the order of events of this run:
-    /// [`EffectKind::Any`] and [`EffectKind::Ready`]. `seen` gives what is the case. A host that records
-    /// awaits it and records it; a host that replays gives back what was recorded and drops `seen`.
+    /// Settles an effect whose outcome depends only on the order of events of this run: [`EffectKind::Any`]
+    /// and [`EffectKind::Ready`].
+    ///
+    /// `seen` returns the live outcome. A host that records awaits and records it; a host that replays
+    /// returns the recorded one and drops `seen`.
     fn observe(&self, effect: HostEffect, seen: BoxFuture<'static, Value>) -> BoxFuture<'static, Outcome> {
         drop(effect);
         Box::pin(async move { Ok(seen.await) })
@@ -132,7 +133,7 @@ pub trait Host: Send + Sync + 'static {
 pub struct EffectError {
     /// For programs, snake_case: `denied`, `not_found`, `timeout`, `unavailable`, `invalid`, `failed`, …
     pub code: String,
-    /// For people: what was tried, on what, why it failed.
+    /// For people: the attempted action, its target, and the reason of the failure.
     pub message: String,
 }
 
@@ -206,9 +207,9 @@ kinds! {
     AgentCreate = "agent_create",
     /// `{agent, input}` → null, as soon as the child has it.
     AgentInput = "agent_input",
-    /// `{agent}` → `{chunk, restarted?}`, or null where the child's turn has ended. With `restarted` the
-    /// message began again, as after a crash: the chunk is all of it so far, and takes the place of its
-    /// result before.
+    /// `{agent}` → `{chunk, restarted?}`, or null if the child's turn has ended. With `restarted` the message
+    /// began again, as after a crash: the chunk is the whole message until now, and replaces the earlier
+    /// chunks.
     AgentNext = "agent_next",
     /// `{agent}` → the whole text of the child's turn.
     AgentCollect = "agent_collect",
@@ -248,11 +249,11 @@ kinds! {
     CacheSet = "cache_set",
     /// `{key}` → null.
     CacheDelete = "cache_delete",
-    /// `{name}` → the text, or null where it is not set.
+    /// `{name}` → the text, or null if it is not set.
     Env = "env",
-    /// `{transformer, config}` → what does it: `{tool}`, which is invoked with `{text}` for each text;
-    /// `{model, system?}`, which is asked about each text; or `{stream}`, where the host itself takes and
-    /// gives chunks.
+    /// `{transformer, config}` → the implementation: `{tool}`, which is invoked with `{text}` for each text;
+    /// `{model, system?}`, which is called for each text; or `{stream}`, for which the host itself takes and
+    /// returns chunks.
     StreamOpen = "stream_open",
     /// `{stream, chunk}` → null.
     StreamSend = "stream_send",
@@ -262,13 +263,13 @@ kinds! {
     StreamRecv = "stream_recv",
     /// `{stream}` → null.
     StreamClose = "stream_close",
-    /// `{}` → `{chunk}`, or null at the end: what the script's own agent is told.
+    /// `{}` → `{chunk}`, or null at the end: the inputs of the script's own agent.
     Recv = "recv",
     /// `{message: {role, content}}` → null.
     HistoryAppend = "history_append",
     /// `{n}` → the last messages, oldest first.
     HistoryRecent = "history_recent",
-    /// `{}` → null: the last user message and what followed it are taken back.
+    /// `{}` → null: removes the last user message and everything after it.
     HistoryRevert = "history_revert",
     /// `{}` → the summary as text, or null.
     MemoryGet = "memory_get",

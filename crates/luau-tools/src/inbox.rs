@@ -1,9 +1,9 @@
-//! The way to a lane: a short row in which what is told lies beside the mark that it is there, so that a lane
-//! which looks has both at once, and behind it one without a bound for what does not fit, for nobody who
-//! tells a lane something may wait for it.
+//! The queue of a lane: a short bounded queue, which stores each message next to its ready mark so that a
+//! looking lane loads both at once, and an unbounded queue for the overflow, because no sender may wait for a
+//! lane.
 //!
-//! Two things that one run tells may come the other way round when the row is full between them. What a lane
-//! is told bears that: a run that is to stop says so on its line before it tells its lane.
+//! Two messages of one run may arrive in reverse order if the short queue is full between them. Messages to a
+//! lane tolerate that: a run that is to stop is marked on its channel before the lane gets the message.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -13,13 +13,13 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, TryRecvError, TrySendError, 
 /// Maximum number of messages in the row.
 const ROW: usize = 128;
 
-/// The end of those who tell something. None of them ever waits for the lane.
+/// The senders' end. No sender ever waits for the lane.
 pub(crate) struct Inbox<T> {
     /// The bounded queue, which fits most commands.
     row: SyncSender<Option<T>>,
     /// The overflow queue, used if the bounded one is full.
     rest: Sender<T>,
-    /// Whether something lies in the rest, so that a lane need not look there.
+    /// Whether the overflow has messages, so that a lane need not check it.
     spilled: Arc<AtomicBool>,
 }
 
@@ -30,8 +30,7 @@ pub(crate) struct Outlet<T> {
     rest: Receiver<T>,
     /// Whether the overflow queue may hold a command.
     spilled: Arc<AtomicBool>,
-    /// Whose turn it is where there is something in both: that of the rest, else what lies in it could lie
-    /// for ever.
+    /// Whether the overflow is next if both queues have messages; otherwise its messages could wait forever.
     rest_first: Cell<bool>,
 }
 
@@ -50,7 +49,7 @@ pub(crate) fn inbox<T>() -> (Inbox<T>, Outlet<T>) {
 }
 
 impl<T> Inbox<T> {
-    /// Tells something, and never waits. False if nobody is there any more.
+    /// Sends a message without waiting. Returns `false` if the lane is gone.
     pub(crate) fn tell(&self, told: T) -> bool {
         match self.row.try_send(Some(told)) {
             Ok(()) => true,
@@ -58,8 +57,8 @@ impl<T> Inbox<T> {
                 let told = self.rest.send(told).is_ok();
                 self.spilled.store(true, Ordering::SeqCst);
                 fence(Ordering::SeqCst);
-                // A lane that has come to sleep since wakes up by it; one whose row is still full looks at
-                // the rest before it sleeps.
+                // This wakes a lane that has gone to sleep since; one whose short queue is still full checks
+                // the overflow before it sleeps.
                 let _ = self.row.try_send(None);
                 told
             }

@@ -1,5 +1,5 @@
-//! Runs an invocation from outside its lane: starts the run, performs its effects on the host, watches the
-//! time.
+//! Runs an invocation from outside its lane: starts the run, performs its effects on the host, and watches
+//! the time.
 //!
 //! Everything here runs as part of the caller's own task. So a host's futures live in the caller's runtime,
 //! and dropping the invocation drops them, and stops the script.
@@ -14,8 +14,8 @@
 //! ```
 //!
 //! An invocation ends in one of three ways: the script ends, the caller cancels or drops it, or its time is
-//! over. In the last two the script is stopped at its next safepoint, and is asked for a
-//! moment where it was.
+//! over. In the last two cases the script is stopped at its next safepoint, and reports its position within a
+//! moment.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -77,7 +77,7 @@ impl Script {
         let Some(seat) = self.lanes.start(speaker, flat) else {
             return Err(error(Reason::Lost("the lane has ended".to_owned())));
         };
-        // What can be done when the lane has it is not done before.
+        // Work that can wait is done after the lane has the run.
         let end = Instant::now() + left;
         let people = Arc::clone(&host);
         let mut looks = SpinWaiter::at(seat.spot());
@@ -95,7 +95,7 @@ impl Script {
         };
         tokio::select! {
             biased;
-            // First: where it is over at once nobody has to be asked to say when anything else happens.
+            // This branch comes first: if the run ends at once, no other waker is registered.
             result = invocation.drive() => result.unwrap_or_else(|| Err(error(Reason::Lost("the lane has ended".to_owned())))),
             () = cancel.cancelled() => Err(invocation.stop(self.name(), CANCELLED, Reason::Cancelled).await),
             () = async { over(end, &*people).await } => {
@@ -104,8 +104,7 @@ impl Script {
         }
     }
 
-    /// A place among the runs that the lanes hold, at once if there is one; and what of the time is left
-    /// then.
+    /// Waits for a place among the runs of the lanes. Returns it with the time that is then left.
     async fn room(
         &self,
         cancel: &CancellationToken,
@@ -144,7 +143,7 @@ async fn over(end: Instant, host: &dyn Host) {
     }
 }
 
-/// The id of a run, by which its lane knows it. Never the same twice in a process.
+/// The id of a run, by which its lane knows it. It is unique in a process.
 fn next_run() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     NEXT.fetch_add(1, Ordering::Relaxed)
@@ -152,7 +151,7 @@ fn next_run() -> u64 {
 
 /// A run as its caller holds it. Dropping it stops the script.
 struct Invocation<'l> {
-    // Before `seat`: that the run shall stop is on its line before its lane is told.
+    // Dropped before `seat`: the run's channel is marked as stopped before its lane is notified.
     /// The lane's messages.
     listener: RunListener,
     /// `None` once the run was asked to stop.
@@ -230,7 +229,7 @@ impl Invocation<'_> {
         doing.push(Box::pin(async move { (step, outcome.await) }));
     }
 
-    /// Stops the script and asks where it was.
+    /// Stops the script and waits for its position.
     async fn stop(&mut self, name: &str, why: u8, reason: Reason) -> ScriptError {
         self.listener.stop(why);
         self.seat = None;
@@ -263,7 +262,7 @@ struct Arrivals {
 }
 
 impl Arrivals {
-    /// Notes that an effect is done, and tells who waited for it.
+    /// Records that an effect is done, and notifies its waiters.
     fn arrived(&mut self, step: u64) {
         let place = self.places.len();
         self.places.insert(step, place);

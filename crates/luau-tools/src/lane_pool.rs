@@ -1,6 +1,6 @@
 //! Lanes: the threads on which scripts run, never those of the runtime. A VM belongs to one lane; a lane
-//! holds thousands of runs, for a run that waits is a few KiB in a VM and nothing else. A script that
-//! computes gives its turn away every few milliseconds.
+//! holds thousands of runs, because a waiting run is only a few KiB in a VM. A computing script yields its
+//! turn every few milliseconds.
 //!
 //! ```text
 //! Lanes ── Lane 0 ── VMs of owner A, each with up to 64 runs
@@ -8,9 +8,9 @@
 //!       └─ Lane 1 ── …
 //! ```
 //!
-//! A run goes to the lane that has the fewest and stays there. Beyond 16,384 runs in all, new ones wait for
-//! room, which counts into their time. A lane whose thread cannot be made is left out; if none can, runs fail
-//! as `lost`.
+//! A run goes to the lane with the fewest runs and stays there. Beyond 16,384 runs in all, new ones wait for
+//! a place, which counts as part of their time. A lane whose thread cannot be created is left out; if none
+//! can, runs fail as `lost`.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -34,11 +34,11 @@ const STACK: usize = 8 << 20;
 /// A pool of threads that run scripts.
 pub struct Lanes {
     lanes: Vec<LaneThread>,
-    /// Places for runs; one is held from before a run begins to after it has ended.
+    /// Places for runs; each run holds one from before its begin until after its end.
     pub(crate) room: Semaphore,
 }
 
-/// A lane as others see it: how it is told something, and how much it has to do.
+/// A lane as others see it: its inbox, and its number of runs.
 struct LaneThread {
     /// The way to the lane.
     inbox: Inbox<LaneCommand>,
@@ -57,7 +57,7 @@ struct LaneStatus {
 
 /// A command to a lane. Its inbox is bounded by the runs on it and by `ScriptLimits::pending` of each.
 pub(crate) enum LaneCommand {
-    /// A run, and what it begins with.
+    /// A new run, and its arguments.
     Start(Speaker, FlatValue),
     Outcome {
         run: u64,
@@ -97,8 +97,8 @@ impl Lanes {
         })
     }
 
-    /// The lanes that [`Script::compile`](crate::Script::compile) uses: two, or up to four where there are
-    /// more processors.
+    /// The lanes that [`Script::compile`](crate::Script::compile) uses: two, or up to four if there are more
+    /// processors.
     #[must_use]
     pub fn shared() -> Arc<Self> {
         static SHARED: OnceLock<Arc<Lanes>> = OnceLock::new();
@@ -189,7 +189,7 @@ impl<'l> RunHandle<'l> {
 
     /// Sends the lane the outcome of an effect of this run.
     pub(crate) fn outcome(&self, step: u64, outcome: Result<FlatValue, EffectError>) {
-        // A lane that is gone says so by closing the other way.
+        // A lane that is gone closes the other direction.
         self.lane.inbox.tell(LaneCommand::Outcome {
             run: self.run,
             step,

@@ -1,7 +1,7 @@
-//! A lane's loop: handles commands, runs the ready runs one after the other, drops VMs that nobody needs.
+//! A lane's loop: handles commands, runs the ready runs one after the other, and drops unused VMs.
 //!
-//! Runs take turns of 4 ms, in the order in which they became ready. A run that waits is only looked at again
-//! when its outcome has come. When there is nothing to do, the lane makes VMs ahead, collects garbage, and
+//! Runs take turns of 4 ms, in the order in which they became ready. A waiting run is not touched until its
+//! outcome has come. When there is nothing to do, the lane creates VMs in advance, collects garbage, and
 //! sleeps.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -33,7 +33,7 @@ const TURN: Duration = Duration::from_millis(4);
 /// The time for which a lane polls before it sleeps: about the cost of waking it.
 const LOOKS: Duration = Duration::from_micros(50);
 
-/// The body of a lane's thread. It ends when nobody can tell it anything any more.
+/// The body of a lane's thread. It ends when all senders are gone.
 pub(crate) fn run(told: &Outlet<LaneCommand>, spot: Arc<WaitSpot>) {
     let mut lane = LaneWorker::new(spot);
     loop {
@@ -88,7 +88,7 @@ struct LaneWorker {
     runs: HashMap<u64, Instance>,
     /// The runs that can continue, the one that has waited longest first.
     ready: VecDeque<u64>,
-    /// The VMs of this lane; none of them leaves its thread.
+    /// The VMs of this lane; they never leave its thread.
     vms: Vms,
     /// Whom to wake, and the clock as it was last read.
     wakes: Rc<Wakes>,
@@ -106,7 +106,7 @@ struct Instance {
     flat: FlatValue,
     /// Outcomes that the script did not ask for yet.
     outcomes: BTreeMap<u64, Result<FlatValue, EffectError>>,
-    /// The step whose outcome the script asked for.
+    /// The step whose outcome the script waits for.
     asked: Option<u64>,
 }
 
@@ -121,7 +121,7 @@ impl LaneWorker {
         }
     }
 
-    /// Does what the lane was told: begins a run, hands over an outcome, stops one, forgets a script.
+    /// Executes a command: begins a run, delivers an outcome, stops a run, or forgets a script.
     fn told(&mut self, told: LaneCommand) {
         match told {
             LaneCommand::Start(speaker, args) => self.start(speaker, args),
@@ -158,7 +158,7 @@ impl LaneWorker {
         let id = speaker.start().id;
         flat.fetch();
         let run = Rc::new(ScriptRun::new(speaker, Rc::clone(&self.wakes)));
-        // That it shall stop can have been told before it came.
+        // The stop may have come before the run.
         if run.line.stop() != 0 {
             run.line.ended(Err(run.stopped()), &self.wakes);
             return;
@@ -212,7 +212,7 @@ impl LaneWorker {
         Some(id)
     }
 
-    /// Gives a run its turn, and sees what became of it.
+    /// Gives a run its turn, and handles the result of the turn.
     fn go_on(&mut self, id: u64) {
         let Some(instance) = self.runs.get_mut(&id) else {
             return;
@@ -228,12 +228,12 @@ impl LaneWorker {
         }
     }
 
-    /// Says the result of a run, and gives its place in the VM back.
+    /// Reports the result of a run, and releases its place in the VM.
     fn end(&mut self, instance: &mut Instance, result: Result<(), ScriptError>) {
         let result = result.map(|()| std::mem::take(&mut instance.flat));
         instance.run.line.ended(result, &self.wakes);
 
-        // What can be done when it is said is not done before.
+        // Work that can wait is done after the result is reported.
         instance.vm.let_go(&instance.run);
         instance.vm.tidy();
         self.vms.give_back(&instance.vm);
@@ -334,7 +334,7 @@ impl Instance {
     /// Translates an error of the VM.
     fn failed(&self, error: &mlua::Error) -> ScriptError {
         let memory = Reason::Limit(LimitExceeded::Memory(self.run.limits().memory));
-        // Asked whatever it was: the VM lets go of what it kept for this question.
+        // Always ask, because the VM then releases the data that it kept for this question.
         let place = self.vm.place(None);
         if is_memory(error) || *self.run.tripped.borrow() == Some(memory.clone()) {
             self.vm.retired.set(true);

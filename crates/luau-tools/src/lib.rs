@@ -1,7 +1,7 @@
-//! Sandboxed Luau as tools and flows: every effect of a script through one door. The page below is
+//! Sandboxed Luau for tools and flows: every effect of a script goes through one interface. The page below is
 //! `docs/LUAU.md`.
 //!
-//! # How the modules play together
+//! # How the modules work together
 //!
 //! ```text
 //!  Script ─ compiled once ─┐
@@ -18,8 +18,8 @@
 //!      └  memory.rs, run_timer.rs  what it is charged with
 //! ```
 //!
-//! Nothing in this crate reads a file, opens a connection or reads the time for a script: all of that is
-//! asked of the [`Host`]. Threads are its own, futures are the caller's.
+//! Nothing in this crate reads a file, opens a connection or reads the time for a script: the [`Host`] does
+//! all of that. Threads belong to this crate, futures to the caller.
 //!
 #![doc = include_str!("../../../docs/LUAU.md")]
 

@@ -1,9 +1,8 @@
 //! The libraries that a script may `require`: sources that the caller has read, by name. Nothing is read from
-//! a disk here.
+//! disk here.
 //!
-//! A library is found by the name that `require` is given: `require("text")` finds `text.luau` or
-//! `text/init.luau`. A library that is not Luau does not keep the script from compiling; whoever requires it
-//! is told its mistake.
+//! `require` finds a library by its name: `require("text")` finds `text.luau` or `text/init.luau`. A library
+//! that is not Luau does not prevent the script from compiling; the `require` of it fails with its mistake.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +18,7 @@ use std::collections::BTreeMap;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Libraries {
-    /// The texts by their paths, in order, so that a hash over them is the same each time.
+    /// The texts by their paths, in order, so that a hash over them is deterministic.
     sources: BTreeMap<String, String>,
 }
 
@@ -44,10 +43,10 @@ impl Libraries {
         self
     }
 
-    /// The library that `require(name)` means: its name in errors and its source.
+    /// Returns the library for `require(name)`: its name in errors and its source.
     ///
     /// # Errors
-    /// Returns a message that says why the name is refused, or which names were looked for.
+    /// Returns a message with the reason why the name is refused, or with the names that were tried.
     pub(crate) fn find(&self, name: &str) -> Result<(String, &str), String> {
         if name.is_empty() {
             return Err("require: the name is empty".to_owned());

@@ -1,8 +1,8 @@
-//! The limits of a run. Everything is counted here, whatever the host allows.
+//! The limits of a run. Everything is counted here, regardless of what the host allows.
 //!
-//! A limit ends a run with [`Reason::Limit`](crate::Reason::Limit), and a script cannot catch it. What a
-//! limit counts is counted before it is used up: an effect that would be one too many is not begun, and
-//! memory that would be too much is not given.
+//! A limit ends a run with [`Reason::Limit`](crate::Reason::Limit), and a script cannot catch it. A limit is
+//! checked before it is exceeded: an effect that would be one too many is not begun, and memory that would be
+//! too much is not allocated.
 //!
 //! ```
 //! use std::time::Duration;
@@ -17,17 +17,16 @@
 use std::fmt;
 use std::time::Duration;
 
-/// Limits of one run. `ScriptLimits::default()` suits a tool, which answers within seconds; a flow raises
-/// what it needs, most often [`wall`](Self::wall).
+/// Limits of one run. `ScriptLimits::default()` suits a tool, which answers within seconds; a flow raises the
+/// limits that it needs, most often [`wall`](Self::wall).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptLimits {
     /// Memory of the VM, with garbage that was not collected yet: 32 MiB.
     pub memory: usize,
     /// Time in which the script itself runs (waiting does not count): 2 s.
     pub cpu: Duration,
-    /// Time in which the script computes if it cannot give its turn to others, such as in a metamethod or
-    /// in one call of a text function: 64 ms of the processor's time. Scripts on the same thread wait
-    /// meanwhile.
+    /// Time for which the script may compute while it cannot yield its turn, such as in a metamethod or in
+    /// one call of a text function: 64 ms of the processor's time. Scripts on the same thread wait meanwhile.
     pub turn: Duration,
     /// Time from the start to the end, waiting included: 5 minutes.
     pub wall: Duration,

@@ -1,9 +1,9 @@
-//! Long work of a run that is done a piece at a time: JSON of large values. A run has one such work; if a
-//! script begins another, the first is given up, so that what lies outside the VM stays little.
+//! Long work of a run that is done one piece at a time: JSON of large values. A run has at most one such
+//! work; if a script begins another, the first is dropped, so that the memory outside the VM stays small.
 //!
 //! A piece takes well below a millisecond. Between two pieces the script is at a safepoint, so that its
-//! limits hold and others have their turn. What is worked on lies outside of the VM; its size is bounded by
-//! [`ScriptLimits::json`](crate::ScriptLimits::json), and a run has one such work.
+//! limits are checked and others have their turn. The data is outside of the VM; its size is bounded by
+//! [`ScriptLimits::json`](crate::ScriptLimits::json).
 
 use std::cell::{Cell, RefCell};
 
@@ -19,8 +19,7 @@ pub(crate) const LARGE: usize = 64 << 10;
 pub(crate) struct LongWork {
     /// The number of the last work that was begun.
     last: Cell<u64>,
-    /// The work that is under way, and its number: a script that asks for an older one is told that it is
-    /// gone.
+    /// The current work, and its number: a script that asks for an older one gets an error.
     work: RefCell<Option<(u64, PieceWork)>>,
 }
 
@@ -57,7 +56,7 @@ impl LongWork {
         self.begin(PieceWork::Encoding(Encoding::of(flat)))
     }
 
-    /// Takes the place of the work that there was.
+    /// Replaces the former work.
     fn begin(&self, work: PieceWork) -> u64 {
         let number = self.last.get() + 1;
         self.last.set(number);

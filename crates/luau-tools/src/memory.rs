@@ -1,10 +1,10 @@
 //! Accounts a VM's memory to its runs: each is charged with the growth of the VM while it computed, and
 //! credited after a garbage collection.
 //!
-//! Allocation beyond what a run has left fails at once. Where several runs share a VM nobody can say whose
-//! garbage the collector freed. So what goes is taken first from those who took memory since the last time,
-//! each by its part: what a run has held for longer stays charged to it, and what one run holds is never
-//! charged to another.
+//! An allocation beyond the rest of a run's memory fails at once. If several runs share a VM, nobody knows
+//! whose garbage the collector freed. So freed memory is credited first to the runs that allocated since the
+//! last collection, in proportion: memory that a run has held for longer stays charged to it, and memory of
+//! one run is never charged to another.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -17,12 +17,12 @@ use crate::vm::Vm;
 
 /// The amount of garbage that may stay in a VM, in bytes.
 pub(crate) const GARBAGE: usize = 1 << 20;
-/// The memory that a run may use before the collector runs beside it, in bytes.
+/// The memory that a run may use before the collector runs during its turn, in bytes.
 const STILL: usize = 256 << 10;
 /// A script that was charged with this many bytes shares a VM with no other script from then on.
 const HUNGRY: usize = 2 << 20;
 
-/// The memory of a VM, and who is charged with it.
+/// The memory of a VM, and the runs that are charged with it.
 pub(crate) struct VmMemory {
     /// The memory of the VM without a run.
     base: Cell<usize>,
@@ -47,7 +47,7 @@ impl VmMemory {
         self.base.set(self.base.get() + bytes);
     }
 
-    /// Garbage is gone, so much more than the base is left: nobody is charged with what is not there.
+    /// After a collection, this much more than the base is left: freed memory is charged to nobody.
     fn collected(&self, left: usize) {
         let runs = self.runs.borrow();
         let sum = |part: &dyn Fn(&ScriptRun) -> usize| runs.iter().map(|run| part(run)).sum::<usize>();
@@ -92,7 +92,7 @@ impl Vm {
         self.lua.used_memory().saturating_sub(self.memory.base.get())
     }
 
-    /// Does something on behalf of a run: with what is left of its memory, and on its time, which ends with
+    /// Works on behalf of a run: with the rest of its memory, and on its time, which ends with
     /// [`ScriptRun::leave`].
     pub(crate) fn with<T>(
         &self,
@@ -118,8 +118,7 @@ impl Vm {
         done
     }
 
-    /// Collects garbage where there is much: after each time that something was done for a run, when that has
-    /// been said.
+    /// Collects garbage if there is much: after each work for a run, once its result has been reported.
     pub(crate) fn tidy(&self) {
         // A VM that cannot collect is not one to use.
         if self.lua.used_memory() > self.memory.collect_at.get() && self.collect().is_err() {
@@ -127,8 +126,8 @@ impl Vm {
         }
     }
 
-    /// A run that takes little leaves its garbage to be collected with that of others; but not where little
-    /// is left.
+    /// Stops the collector for a run that uses little memory, so that its garbage is collected with that of
+    /// others; but not if little memory is left.
     fn hold_collector(&self, left: usize, used: usize) {
         if left > 4 * GARBAGE {
             self.lua.gc_stop();
@@ -139,11 +138,11 @@ impl Vm {
         }
     }
 
-    /// Frees what nobody holds any more. No run's script is under way.
+    /// Frees unreachable memory. No script may be running.
     pub(crate) fn collect(&self) -> mlua::Result<()> {
         self.lua.gc_collect()?;
         let used = self.lua.used_memory();
-        // With much that stays, much more may lie beside it: else one would be collecting all the time.
+        // The more memory stays, the more garbage is allowed; otherwise the collector would run all the time.
         self.memory.collect_at.set(used + used / 2 + GARBAGE);
         self.memory.collected(self.over_base());
         Ok(())

@@ -1,8 +1,8 @@
-//! The functions of Rust that the sandbox's own Luau builds on. A script never holds one of them.
+//! The Rust functions that the sandbox's own Luau uses. A script never holds one of them.
 //!
-//! Each is called with values that Luau has already checked, on the thread of a lane, while a run is at work.
-//! None may keep a value of the VM beyond its call, and each that may take long asks now and then whether it
-//! may continue. What goes wrong is returned as `nil` and words, which the sandbox's Luau makes an error of
+//! Each is called with values that Luau has already checked, on the thread of a lane, during the turn of a
+//! run. None may keep a value of the VM beyond its call, and each that may take long regularly checks whether
+//! it may continue. A failure is returned as `nil` and a message, which the sandbox's Luau raises as an error
 //! at the script's own line.
 
 use std::rc::Rc;
@@ -68,7 +68,7 @@ impl Adder<'_> {
     }
 }
 
-/// A value, or nil and what is wrong.
+/// Returns a value, or nil and the mistake.
 fn said(lua: &Lua, result: Result<impl mlua::IntoLua, String>) -> mlua::Result<MultiValue> {
     match result {
         Ok(value) => value.into_lua_multi(lua),
@@ -155,7 +155,7 @@ fn caught(lua: &Lua, shared: &VmShared, error: Luau) -> mlua::Result<()> {
     Err(run.trip(reason))
 }
 
-/// A place as the host is told it.
+/// Converts a place to the form for the host.
 fn effect_place(place: ScriptLocation) -> EffectPlace {
     EffectPlace {
         library: (place.chunk != TOOL).then_some(place.chunk),
@@ -222,8 +222,8 @@ fn json(to: &Adder<'_>) -> mlua::Result<()> {
     })
 }
 
-/// Reads a JSON text, and returns `true` and the value, or `false` and what is wrong. A large text is only
-/// begun, unless it is read at once: then `nil` and a number are returned, with which [`go_on`] continues.
+/// Reads a JSON text, and returns `true` and the value, or `false` and the mistake. Unless `at_once` is set,
+/// a large text is only begun: then `nil` and a number are returned, with which [`go_on`] continues.
 fn decode(
     lua: &Lua,
     shared: &VmShared,
@@ -243,8 +243,8 @@ fn decode(
     }
 }
 
-/// Writes a value as JSON, and returns `true` and the text, or `false` and what is wrong. A large value is
-/// only begun, as in [`decode`].
+/// Writes a value as JSON, and returns `true` and the text, or `false` and the mistake. A large value is only
+/// begun, as in [`decode`].
 fn encode(lua: &Lua, shared: &VmShared, value: Luau, at_once: bool) -> mlua::Result<MultiValue> {
     match shared.flat(&value)? {
         Err(problem) => (false, problem).into_lua_multi(lua),

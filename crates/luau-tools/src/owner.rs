@@ -1,7 +1,7 @@
-//! Whose scripts they are: scripts of one owner share VMs, those of different owners never do.
+//! The owner of scripts: scripts of one owner share VMs, those of different owners never do.
 //!
-//! Who counts as an owner is the caller's to say. AgentX takes a folder of tools or flows for one: whoever
-//! may write one of its scripts may write the others, too.
+//! The caller decides about owners. AgentX treats a folder of tools or flows as one, because anybody who may
+//! write one of its scripts may also write the others.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,10 +13,10 @@ use crate::script::Script;
 
 /// An owner of scripts, such as the tools of one folder. Clones refer to the same owner.
 ///
-/// A VM takes some 370 KiB and 400 µs to make, a script in a VM that is there about 5 KiB and a few µs. So
-/// scripts of one owner share VMs. Each run has globals of its own there, everything else is frozen, and a
-/// script sees nothing of another; but whether that holds is up to the sandbox, where between VMs there is
-/// nothing to reach. So let scripts share an owner only if they come from one place.
+/// A new VM takes some 370 KiB and 400 µs, a script in an existing VM about 5 KiB and a few µs. So scripts of
+/// one owner share VMs. Each run has its own globals there, everything else is frozen, and a script sees
+/// nothing of another; but that depends on the sandbox, while separate VMs share nothing at all. So let
+/// scripts share an owner only if they come from one place.
 #[derive(Clone)]
 pub struct Owner {
     held: Arc<HeldVm>,
@@ -36,7 +36,7 @@ impl Owner {
         Self::on(Lanes::shared())
     }
 
-    /// A new owner on lanes of its own, for a program that wants threads of its own for it.
+    /// A new owner on separate lanes, for a program that wants separate threads for it.
     #[must_use]
     pub fn on(lanes: Arc<Lanes>) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -54,7 +54,7 @@ impl Owner {
         Script::compile_for(self, name, source, libraries)
     }
 
-    /// Tells owners apart; never the same twice in a process.
+    /// Identifies the owner; unique in a process.
     pub(crate) fn id(&self) -> u64 {
         self.held.id
     }

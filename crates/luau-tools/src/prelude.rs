@@ -1,9 +1,8 @@
-//! The sandbox's own Luau, which makes the standard library safe and gives scripts what they are given; and
-//! the flags of the VM.
+//! The sandbox's own Luau, which makes the standard library safe and adds the functions for scripts; and the
+//! flags of the VM.
 //!
-//! The parts are compiled once in a process and loaded into each VM. They freeze what scripts share, replace
-//! what could reach out of the sandbox or take time without bound, and turn effects into functions that look
-//! ordinary.
+//! The parts are compiled once in a process and loaded into each VM. They freeze shared values, replace
+//! functions that could leave the sandbox or take unbounded time, and turn effects into ordinary functions.
 
 use std::sync::OnceLock;
 
@@ -50,8 +49,8 @@ impl PreludePart {
     }
 }
 
-/// Makes the VM robust where Luau guards it by a flag: tables when memory runs out, long moves, long splits.
-/// Called before anything is compiled, and so before any VM.
+/// Enables flags of Luau that make the VM robust: tables when memory runs out, long moves, long splits.
+/// Called before anything is compiled, and so before any VM exists.
 pub(crate) fn flags() {
     static ONCE: OnceLock<()> = OnceLock::new();
     ONCE.get_or_init(|| {

@@ -1,7 +1,8 @@
-//! The random numbers of a run: from one seed, the same on every machine.
+//! The random numbers of a run: from one seed, equal on every machine.
 //!
 //! A run asks its host for a seed once, as an effect ([`EffectKind::Random`](crate::EffectKind::Random)); a
-//! host that replays gives the same one, and so the run has the same numbers. They are not fit for secrets.
+//! host that replays returns the same seed, and so the run has the same numbers. They are not fit for
+//! secrets.
 
 /// xoshiro256**, seeded by splitmix64: fast, and the same numbers on every machine and in every version.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
-//! Reads a value in a row, part by part: as JSON here, as values of a VM in `value.rs`.
+//! Reads a flat value part by part: as JSON here, as values of a VM in `value.rs`.
 //!
-//! What is read was written in this process and is as it says. A place where it is not would be a mistake in
-//! this crate; it reads as nulls and empty texts then, and never beyond the memory.
+//! The data was written in this process and is well-formed. Malformed data would be a mistake in this crate;
+//! then it reads as nulls and empty texts, and never beyond the memory.
 
 use std::cell::Cell;
 
@@ -22,7 +22,7 @@ impl<'f> ValueReader<'f> {
         Self::of(&flat.0)
     }
 
-    /// Reads what lies in these bytes.
+    /// Reads the value in these bytes.
     pub(crate) fn of(flat: &'f [u8]) -> Self {
         Self {
             flat,
@@ -99,7 +99,7 @@ impl<'f> ValueReader<'f> {
         }
     }
 
-    /// Reads with `read`; if it returns `None`, the position stays the same.
+    /// Reads with `read`; if it returns `None`, the position does not change.
     pub(crate) fn attempt<T>(&self, read: impl FnOnce() -> Option<T>) -> Option<T> {
         let at = self.at.get();
         let made = read();

@@ -1,10 +1,10 @@
 //! The state of a run while its script runs: counters, the timer, outgoing messages. The VM's callbacks read
 //! and write it.
 //!
-//! One of these exists for each run, on the thread of its lane only, so it needs no locks. Whatever a script
-//! does passes here: each effect is counted before it goes out, each safepoint asks whether the turn or the
-//! time is over. A limit that is hit is remembered with the first reason; after that nothing of the script
-//! runs, whatever it catches.
+//! One of these exists for each run, on the thread of its lane only, so it needs no locks. Everything that a
+//! script does passes here: each effect is counted before it begins, each safepoint checks whether the turn
+//! or the time is over. The first limit that is hit is remembered; after that nothing of the script runs,
+//! even if it catches errors.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,9 +39,9 @@ pub(crate) struct ScriptRun {
     pub(crate) place: RefCell<Option<ScriptLocation>>,
     /// The random numbers, once the seed has come.
     pub(crate) random: RefCell<Option<Random>>,
-    /// The state as the script has changed it so far.
+    /// The script's state.
     pub(crate) state: RefCell<ScriptState>,
-    /// Effects whose outcome nobody awaits.
+    /// Effects whose outcome the script never awaits.
     pub(crate) detached: RefCell<BTreeSet<u64>>,
     /// Memory that this run is charged with, in bytes.
     pub(crate) charged: Cell<usize>,
@@ -75,14 +75,14 @@ struct RunCounters {
     agents: Cell<u64>,
     /// Bytes of chunks and log lines.
     output: Cell<usize>,
-    /// Effects without an outcome, or whose outcome the script has not taken.
+    /// The number of effects without an outcome, or whose outcome the script has not taken.
     pending: Cell<usize>,
 }
 
 impl ScriptRun {
     /// A run that has used nothing yet.
     pub(crate) fn new(line: Speaker, wakes: Rc<Wakes>) -> Self {
-        // It is told the time when its script begins to compute.
+        // The real time is set when its script begins to compute.
         let now = wakes.lately();
         Self {
             limits: line.start().limits.clone(),
@@ -111,7 +111,7 @@ impl ScriptRun {
         &self.line.start().script
     }
 
-    /// The script begins to compute. What time it is the lane has asked just before.
+    /// Begins a turn of the script. The lane has just read the time.
     pub(crate) fn enter(self: &Rc<Self>) {
         vm_exchange::enter(self);
         let now = self.wakes.lately();
@@ -170,11 +170,10 @@ impl ScriptRun {
         })
     }
 
-    /// Reads the clock. Native work that takes long asks this now and then, because no safepoint is reached
-    /// meanwhile.
+    /// Reads the clock. Long native work calls this regularly, because it reaches no safepoint.
     ///
     /// # Errors
-    /// Returns an error if the run has to stop: it was told to, or a limit of time is used up.
+    /// Returns an error if the run has to stop, because of a request or a limit of time.
     pub(crate) fn check(&self) -> mlua::Result<Instant> {
         if self.is_tripped() {
             return Err(stopped());
@@ -258,7 +257,8 @@ impl ScriptRun {
         Ok(())
     }
 
-    /// Puts a value into the state; `None` if it is there already, and the limit where there is no room.
+    /// Puts a value into the state, or removes the entry if the value is null. Returns whether that changed
+    /// the state, or the limit if there is no room.
     pub(crate) fn set_state(&self, key: &str, value: &Value, bytes: usize) -> Result<bool, LimitExceeded> {
         let mut state = self.state.borrow_mut();
         let old = state.entries.get(key).unwrap_or(&Value::Null);
@@ -284,7 +284,7 @@ fn add(count: &Cell<u64>, most: u64) -> Option<()> {
     (count.get() < most).then(|| count.set(count.get() + 1))
 }
 
-/// Whether an effect costs somebody else something: a request, a model, a tool.
+/// Whether an effect uses external resources: a request, a model, a tool.
 const fn reaches_out(kind: EffectKind) -> bool {
     use EffectKind::{
         AgentInput, Generate, GenerateJson, GenerateStream, Http, Invoke, StreamOpen, StreamSend,

@@ -1,9 +1,9 @@
-//! The line between a lane and the future that awaits a run: what it begins with, what it says, and whether
-//! it shall stop. One allocation for all of it, for a run may last a few microseconds.
+//! The channel between a lane and the future that awaits a run: its arguments, its messages, and its stop
+//! flag. All of it is one allocation, because a run may last only a few microseconds.
 //!
-//! Exactly one thing is said last: the result, or nothing if the lane is gone. Effects that had begun are
-//! said before it. A stop goes the other way, as one byte that the script's safepoints look at; it never
-//! waits for anybody.
+//! The last message is the result, or nothing if the lane is gone. Effects that had begun are reported before
+//! it. A stop goes in the other direction, as one byte that the script's safepoints read; it never waits for
+//! anybody.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -29,7 +29,8 @@ pub(crate) enum LaneMessage {
     Ended(Result<Value, ScriptError>),
 }
 
-/// Why a run is stopped from outside; zero means that it is not. Here the caller cancelled or dropped it.
+/// The reason why a run is stopped from outside; zero means that it is not. This one: the caller cancelled or
+/// dropped it.
 pub(crate) const CANCELLED: u8 = 1;
 /// The time of the run is over.
 pub(crate) const TIMED_OUT: u8 = 2;
@@ -51,12 +52,12 @@ struct RunChannel {
     /// Why the run shall stop, or zero. Only the caller writes it, and the script's safepoints read it.
     stop: AtomicU8,
     _far: CachePadded,
-    /// The last that is said; of a lane that is gone: nothing.
+    /// The last message; `None` inside if the lane is gone.
     last: OnceLock<Option<Result<NearValue, Box<ScriptError>>>>,
-    /// Effects have begun of which nobody heard yet.
+    /// Whether there are unreported effects.
     news: AtomicBool,
     _off: CachePadded,
-    /// The messages that were not received yet. Its lock is held for a push or a take, never while somebody
+    /// The messages that were not received yet. The lock is held for a push or a take, never while a waiter
     /// is woken.
     words: Mutex<MessageWords>,
 }
@@ -64,7 +65,7 @@ struct RunChannel {
 /// The size of a processor's cache line.
 struct CachePadded(#[expect(dead_code, reason = "it keeps others apart")] [u8; 64]);
 
-/// Effects that nobody has heard of yet, and who is to be woken.
+/// Unreported effects, and the waker of the listener.
 #[derive(Default)]
 struct MessageWords {
     /// Effects in the order of their steps.
@@ -76,11 +77,12 @@ struct MessageWords {
 impl RunChannel {
     /// Locks the messages.
     fn words(&self) -> MutexGuard<'_, MessageWords> {
-        // What is behind it is complete after every single step.
+        // The data under the lock is consistent after every single step.
         self.words.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Says the last, and gives whom to wake. Who looks has it without the lock.
+    /// Stores the last message, and returns the waker. A spinning listener reads the message without the
+    /// lock.
     fn over(&self, last: Option<Result<NearValue, Box<ScriptError>>>) -> Option<Waker> {
         let _ = self.last.set(last);
         self.words().listener.take()
@@ -114,7 +116,7 @@ pub(crate) fn line(start: RunStart) -> (Speaker, RunListener) {
 /// The lane's end.
 pub(crate) struct Speaker {
     line: Arc<RunChannel>,
-    /// All is said.
+    /// Whether the last message was sent.
     over: Cell<bool>,
 }
 
@@ -124,19 +126,19 @@ impl Speaker {
         &self.line.start
     }
 
-    /// Says that an effect has begun.
+    /// Reports that an effect has begun.
     pub(crate) fn began(&self, effect: HostEffect, wakes: &Wakes) {
         let listener = {
             let mut words = self.line.words();
             words.began.push_back(effect);
             words.listener.take()
         };
-        // Afterwards: who looks does not meet the lock.
+        // Set the flag after the lock is released, so that a spinning listener does not contend for it.
         self.line.news.store(true, Ordering::Release);
         wakes.later(listener);
     }
 
-    /// The last that is said.
+    /// Sends the last message.
     pub(crate) fn ended(&self, result: Result<FlatValue, ScriptError>, wakes: &Wakes) {
         self.over.set(true);
         wakes.later(self.line.over(Some(result.map(NearValue::of).map_err(Box::new))));
@@ -158,8 +160,8 @@ impl Drop for Speaker {
     }
 }
 
-/// The end of the future that awaits the run. A script whose invocation is dropped while it computes sees it
-/// at its next safepoint.
+/// The end of the future that awaits the run. A script whose invocation is dropped while it computes is
+/// stopped at its next safepoint.
 pub(crate) struct RunListener {
     /// `None` while it is dropped.
     line: Option<Arc<RunChannel>>,
@@ -168,12 +170,12 @@ pub(crate) struct RunListener {
 }
 
 thread_local! {
-    /// The line that was left last on this thread. The lane leaves it at about the same time: who leaves
-    /// second waits for what the first wrote, and so it is given up when there is time.
+    /// The channel that was released last on this thread. The lane releases it at about the same time, and
+    /// the second one to do so waits for the other's writes; so it is dropped later, when there is time.
     static LEFT: Cell<Option<Arc<RunChannel>>> = const { Cell::new(None) };
 }
 
-/// Gives up what was left on this thread. Its memory is there for what comes next.
+/// Drops the channel that was released on this thread, so that its memory can be reused.
 pub(crate) fn give_up() {
     let Ok(Some(mut line)) = LEFT.try_with(Cell::take) else {
         return;
@@ -186,7 +188,7 @@ pub(crate) fn give_up() {
 }
 
 impl RunListener {
-    /// The next that is said; `None` when the lane is gone.
+    /// Waits for the next message; `None` when the lane is gone.
     pub(crate) async fn hear(&mut self, looks: &mut SpinWaiter<'_>) -> Option<LaneMessage> {
         poll_fn(|context| {
             let Some(line) = self.line.as_deref() else {
@@ -197,7 +199,7 @@ impl RunListener {
                 context.waker().wake_by_ref();
                 return Poll::Pending;
             }
-            // What had begun before the last was told before it.
+            // Effects that had begun before the end were reported before it.
             if let Some(last) = line.last.get()
                 && !line.news.load(Ordering::Acquire)
             {
@@ -209,7 +211,7 @@ impl RunListener {
                 return Poll::Ready(Some(LaneMessage::Began(effect)));
             }
             line.news.store(false, Ordering::Relaxed);
-            // It may have come since, and whoever says it afterwards finds a listener.
+            // It may have come since; a later sender finds the registered listener.
             if let Some(last) = line.last.get() {
                 self.over = true;
                 return Poll::Ready(ended(last));
@@ -223,7 +225,7 @@ impl RunListener {
         .await
     }
 
-    /// Stops the script at its next safepoint. What is said first holds.
+    /// Stops the script at its next safepoint. The first reason counts.
     pub(crate) fn stop(&self, why: u8) {
         if let Some(line) = &self.line {
             line.stop.store(why, Ordering::Relaxed);
@@ -231,7 +233,7 @@ impl RunListener {
     }
 }
 
-/// The last that was said, for whoever asked for it.
+/// The last message, for a listener.
 fn ended(last: &Option<Result<NearValue, Box<ScriptError>>>) -> Option<LaneMessage> {
     let result = last.as_ref()?.as_ref();
     Some(LaneMessage::Ended(

@@ -1,8 +1,8 @@
 //! The computing time of a run, in total and in this turn, and the end of its turn.
 //!
-//! Two clocks count. The time of a turn is the time on the wall, because others wait for it. Whether a script
-//! is stuck, computing where it cannot give its turn away, is counted in the time of the processor if the
-//! system tells that, so that a busy machine ends no run.
+//! Two clocks count. The time of a turn is wall time, because others wait for it. A stuck script, which
+//! computes while it cannot yield its turn, is measured in processor time if the system provides it, so that
+//! a busy machine ends no run.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -47,7 +47,7 @@ impl RunTimer {
         self.from.get()
     }
 
-    /// Ends the turn, and adds what it took to what the run has used.
+    /// Ends the turn, and adds its time to that of the run.
     pub(crate) fn leave(&self, now: Instant) {
         self.used.set(self.used(now));
     }

@@ -1,11 +1,11 @@
-//! A script as it was compiled: its text and its libraries as bytecode that only this process made.
+//! A compiled script: its text and its libraries as bytecode that this process made.
 //!
-//! Compiling is done once, on the caller's thread, and takes time in proportion to the text. What comes of it
-//! is shared by all runs. Bytecode is never taken from outside, because the VM trusts it: a text that looks
-//! like bytecode is refused, and what is compiled here never leaves the process.
+//! Compiling is done once, on the caller's thread, and takes time in proportion to the text. All runs share
+//! the result. Bytecode is never taken from outside, because the VM trusts it: a text that looks like
+//! bytecode is refused, and compiled code never leaves the process.
 //!
-//! A script and its libraries are one thing with one [`hash`](Script::hash): a flow that was recorded with
-//! another text is not replayed with this one.
+//! A script and its libraries have one common [`hash`](Script::hash): a flow that was recorded with another
+//! text is not replayed with this one.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,11 +26,12 @@ pub struct Script {
     pub(crate) compiled: Arc<Compiled>,
     /// The lanes that compute its runs.
     pub(crate) lanes: Arc<Lanes>,
-    /// Clones share it; with the last of them it goes. A run holds what was compiled, and so cannot tell.
+    /// Clones share it, and it is dropped with the last of them. Runs hold only the compiled code, so they do
+    /// not keep it alive.
     _forgets: Arc<Forgets>,
 }
 
-/// Tells the lanes when the last clone of a script is gone, so that no VM keeps it loaded.
+/// Notifies the lanes when the last clone of a script is gone, so that no VM keeps it loaded.
 struct Forgets {
     script: u64,
     owner: Owner,
@@ -38,9 +39,9 @@ struct Forgets {
 
 /// The part of a script that lanes need.
 pub(crate) struct Compiled {
-    /// Tells scripts apart, even those with the same text.
+    /// Identifies the script, even among those with the same text.
     pub(crate) id: u64,
-    /// Whose it is: it shares a VM with scripts of the same owner alone.
+    /// The id of its owner: it shares a VM only with scripts of the same owner.
     pub(crate) owner: u64,
     /// The script's name in errors.
     pub(crate) name: String,
@@ -48,7 +49,8 @@ pub(crate) struct Compiled {
     pub(crate) main: Vec<u8>,
     /// The sources that `require` finds.
     pub(crate) libraries: Libraries,
-    /// Bytecode by the name that errors show, `libs/…`; of what is not a script, the line and what is wrong.
+    /// Bytecode by the name in errors, `libs/…`; for a library that is not a script, the line and the
+    /// mistake.
     pub(crate) compiled: BTreeMap<String, Result<Vec<u8>, String>>,
     /// The hash over all texts.
     pub(crate) hash: String,
@@ -67,7 +69,7 @@ pub(crate) struct Wants {
     pub(crate) random: bool,
     /// A global of the older API occurs: the VM gets those.
     pub(crate) older: bool,
-    /// The script may await what its agent is told together with something else.
+    /// Whether the script may await inputs of its agent together with something else.
     pub(crate) awaits_recv: bool,
 }
 
@@ -78,9 +80,9 @@ impl Drop for Forgets {
 }
 
 impl Script {
-    /// Compiles a script and its libraries, for an owner of its own: it shares a VM with no other script, see
-    /// [`Owner`]. A library that is no script is told to who requires it. `name` is what errors show; it need
-    /// not be a file.
+    /// Compiles a script and its libraries with a separate owner: it shares a VM with no other script, see
+    /// [`Owner`]. The `require` of a library that is not a script fails with its mistake. `name` is for
+    /// errors; it need not be a file.
     ///
     /// # Errors
     /// Returns an error if the text is longer than [`SOURCE_BYTES`] or is bytecode, and an error with the
@@ -89,7 +91,7 @@ impl Script {
         Owner::new().compile(name, source, libraries)
     }
 
-    /// The same on lanes of its own.
+    /// The same on separate lanes.
     ///
     /// # Errors
     /// Returns an error for the same reasons as [`Script::compile`].
@@ -196,7 +198,7 @@ impl SyntaxMistake {
         error
     }
 
-    /// The mistake as it is told to who requires the library.
+    /// The mistake as an error of the `require`.
     fn at(self, library: &str) -> String {
         match self.line {
             Some(line) => format!("{library}:{line}: {}", self.message),
@@ -221,7 +223,7 @@ fn column(source: &str, line: u32, message: &str) -> u32 {
     u32::try_from(before.chars().count() + 1).unwrap_or(1)
 }
 
-/// Checks a text and compiles it. What is checked first is what the compiler could be harmed by.
+/// Checks a text and compiles it. The checks reject texts that could harm the compiler.
 fn bytecode(source: &str) -> Result<Vec<u8>, SyntaxMistake> {
     if source.len() > SOURCE_BYTES {
         return Err(SyntaxMistake {
@@ -254,8 +256,8 @@ pub(crate) fn compiler() -> Compiler {
         .set_disabled_builtins(["setmetatable", "tonumber"])
 }
 
-/// The maximum nesting depth of brackets. The compiler has a limit too, but reaches it on a stack whose size
-/// we do not know.
+/// The maximum nesting depth of brackets. The compiler has a limit too, but may exhaust its stack, whose size
+/// is unknown here, before reaching it.
 const DEEPEST: usize = 256;
 
 /// Returns an upper bound of the nesting depth of brackets; those in strings and comments count too.
@@ -297,7 +299,7 @@ fn mistake(error: &mlua::Error) -> SyntaxMistake {
     }
 }
 
-/// Length and text of each part, so that no two divisions of the same letters are the same script.
+/// Hashes length and text of each part, so that two divisions of the same letters are different scripts.
 fn hash(source: &str, libraries: &Libraries) -> String {
     let mut hasher = blake3::Hasher::new();
     let mut part = |text: &str| {

@@ -16,23 +16,22 @@ use std::time::{Duration, Instant};
 #[derive(Default)]
 pub(crate) struct WaitSpot {
     lane: CacheAligned<LaneSide>,
-    /// Whether somebody looks; one at a time may.
+    /// Whether a waiter is spinning; only one at a time may.
     taken: CacheAligned<AtomicBool>,
     callers: CacheAligned<WaiterSide>,
     handed: CacheAligned<HandedWaiters>,
 }
 
-/// Whom the lane gives to the one who looks, to wake them.
+/// The wakers that the lane passes to the spinning waiter, which wakes them.
 #[derive(Default)]
 struct HandedWaiters {
-    /// Whether there is anybody: to be asked without the lock.
+    /// Whether there are any, readable without the lock.
     some: AtomicBool,
     /// The tasks to wake.
     all: Mutex<Vec<Waker>>,
 }
 
-/// In a line of the processors' caches of its own: what one thread writes often is not beside what another
-/// writes often.
+/// Aligned to a separate cache line, so that data that different threads write often is not adjacent.
 #[derive(Default)]
 #[repr(align(128))]
 struct CacheAligned<T>(T);
@@ -54,13 +53,15 @@ struct WaiterSide {
 }
 
 impl WaitSpot {
-    /// The lane has said something.
+    /// Signals that the lane has sent a message.
     pub(crate) fn said(&self) {
         bump(&self.lane.0.said);
     }
 
-    /// Wakes them, or has them woken by the one who looks. None of them is left: who stops looking looks here
-    /// afterwards, and who gives looks afterwards whether somebody looks still.
+    /// Wakes them, or passes them to the spinning waiter.
+    ///
+    /// None of them is lost: a waiter that stops spinning checks this list afterwards, and a lane that passes
+    /// wakers checks afterwards whether somebody still spins.
     pub(crate) fn wake(&self, wakers: &mut Vec<Waker>) {
         if !self.is_taken() {
             wakers.drain(..).for_each(Waker::wake);
@@ -73,7 +74,7 @@ impl WaitSpot {
         }
     }
 
-    /// Whether somebody looks, and so is awake.
+    /// Whether a waiter is spinning, and so is awake.
     pub(crate) fn is_taken(&self) -> bool {
         self.taken.0.load(Ordering::Relaxed)
     }
@@ -89,7 +90,7 @@ impl WaitSpot {
             && !self.taken.0.swap(true, Ordering::Relaxed)
     }
 
-    /// Once in several times that somebody would have looked.
+    /// Returns true once in several attempts to spin.
     fn now_and_then(&self) -> bool {
         let passed = self.callers.0.passed.load(Ordering::Relaxed);
         passed.is_multiple_of(LETS_BY)
@@ -114,7 +115,7 @@ impl HandedWaiters {
         work(&mut self.all.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Wakes those who are there. Nobody is woken under the lock.
+    /// Wakes all of them, after the lock is released.
     fn wake(&self) {
         self.some.store(false, Ordering::SeqCst);
         self.with(std::mem::take).into_iter().for_each(Waker::wake);
@@ -130,9 +131,9 @@ fn bump(count: &AtomicU32) {
 pub(crate) struct SpinWaiter<'l> {
     spot: &'l WaitSpot,
     looks: bool,
-    /// Until when, once it has looked for long enough to ask what time it is.
+    /// The end of spinning; set after it has spun long enough to read the clock.
     until: Option<Instant>,
-    /// However much the lane says to others.
+    /// The latest end, even if the lane keeps sending messages to others.
     end: Option<Instant>,
     /// The lane's message count at the last poll.
     said: u32,
@@ -176,9 +177,9 @@ impl<'l> SpinWaiter<'l> {
         }
     }
 
-    /// The lane was told something, and has so many runs. If others come at the same time as this one, they
-    /// are begun before it looks: one who looks holds them up, and the lane would have one run at a time.
-    /// That they come is seen when some have begun.
+    /// Called after a message to the lane, which now has this many runs. If other runs come at the same time,
+    /// they are begun before this waiter spins: a spinning waiter would delay them, and the lane would have
+    /// one run at a time. Their arrival shows in the number of runs.
     pub(crate) fn begin(&mut self, runs: usize) {
         if self.looks || self.spot.take() {
             self.looks = true;
@@ -193,7 +194,7 @@ impl<'l> SpinWaiter<'l> {
         if !self.looks {
             return SpinOutcome::Over;
         }
-        // Those that were woken have gone on by now, what they began has not.
+        // Woken waiters have already continued, but the runs that they began have not.
         if std::mem::take(&mut self.lets_by) && !heard() {
             return SpinOutcome::Again;
         }

@@ -1,17 +1,16 @@
-//! The stack of a VM, and functions in it that work on the stack alone: the only place of the project with
-//! `unsafe`.
+//! The stack of a VM, and functions that work only on it: the only place of the project with `unsafe`.
 //!
-//! Through mlua a value is a handle, and each step with it is guarded by itself: that took longer than what
-//! most tools do, and a safepoint took longer than the loop around it. What is here is called by Luau, and so
-//! runs inside the protected call in which scripts run.
+//! In mlua a value is a handle, and each step with it is protected separately: that took longer than the work
+//! of most tools, and a safepoint took longer than the loop around it. Luau calls the functions here, so they
+//! run inside the protected call in which scripts run.
 //!
 //! Two rules keep it sound. **The types hold what the VM expects**: a [`StackSlot`] takes one value and is
 //! used up by it, a [`Filling`] is the table that was made for it, and an [`ValuePosition`] counts from the
-//! first argument, so that no safe function can take what is not there or reach below. **The two ways of
+//! first argument, so that no safe function can take a missing value or reach below. **The two ways of
 //! unwinding do not meet**: errors of the VM are exceptions of C++, and Rust may not catch them, just as C++
 //! may not catch a panic. So the way out of the VM calls nothing that raises an error, and its panics are
-//! caught; on the way in, if the VM may find no memory at any step, all that could panic is caught by itself,
-//! before the VM is called.
+//! caught; on the way in, where the VM may run out of memory at any step, everything that could panic is
+//! caught separately, before the VM is called.
 #![allow(
     unsafe_code,
     reason = "the VM's own functions have no other form; each use says why it is sound"
@@ -36,7 +35,7 @@ pub(crate) struct Stack(*mut State);
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ValuePosition(c_int);
 
-/// A pair of a table, while a walk is there.
+/// A key and a value of a table, during a walk.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TablePair {
     pub(crate) key: ValuePosition,
@@ -102,7 +101,7 @@ impl StackSlot<'_> {
     /// A new table with memory for so many positions and names.
     pub(crate) fn table(self, positions: usize, names: usize, fill: impl FnOnce(&mut Filling<'_>)) {
         let count = |count: usize| c_int::try_from(count).unwrap_or(0);
-        // SAFETY: there is room for the table; that for what is in it is made here, or an error is raised.
+        // SAFETY: there is room for the table; room for its contents is made here, or an error is raised.
         unsafe {
             ffi::luaL_checkstack(self.0.0, SLOTS, c"too deep".as_ptr());
             ffi::lua_createtable(self.0.0, count(positions), count(names));
@@ -171,8 +170,8 @@ impl Stack {
 
     /// Whether the table there is marked as an array.
     pub(crate) fn is_marked(&mut self, at: ValuePosition) -> bool {
-        // SAFETY: a walk made room for a metatable, and what is pushed is popped. An index from 1 on that has
-        // no value is said to have none.
+        // SAFETY: a walk made room for a metatable, and every pushed value is popped. An index from 1 on
+        // without a value is reported as such.
         unsafe {
             if self.kind(at) != LuauType::Table || ffi::lua_getmetatable(self.0, at.0) == 0 {
                 return false;
@@ -215,16 +214,16 @@ impl Stack {
     }
 
     pub(crate) fn as_number(&self, at: ValuePosition) -> f64 {
-        // SAFETY: what is not a number gives zero.
+        // SAFETY: a value that is not a number gives zero.
         unsafe { ffi::lua_tonumberx(self.0, at.0, null_mut()) }
     }
 
     pub(crate) fn as_integer(&self, at: ValuePosition) -> i64 {
-        // SAFETY: what is no integer gives zero.
+        // SAFETY: a value that is not an integer gives zero.
         unsafe { ffi::lua_tointeger64(self.0, at.0, null_mut()) }
     }
 
-    /// The bytes of a text or a buffer, for as long as it stays where it is; none of another value.
+    /// The bytes of a text or a buffer, as long as it stays in place; empty for another value.
     pub(crate) fn as_bytes(&self, at: ValuePosition) -> &[u8] {
         let mut len = 0;
         let bytes: *const u8 = match self.kind(at) {
@@ -239,8 +238,8 @@ impl Stack {
         if bytes.is_null() || len == 0 {
             return &[];
         }
-        // SAFETY: the VM gives that many bytes. They stay while the value is on the stack: what changes the
-        // stack wants it whole.
+        // SAFETY: the VM gives that many bytes. They stay while the value is on the stack: functions that
+        // change the stack borrow it mutably.
         unsafe { slice::from_raw_parts(bytes, len) }
     }
 
@@ -251,7 +250,7 @@ impl Stack {
         at: ValuePosition,
         mut visit: impl FnMut(&mut Self, TablePair) -> Result<(), E>,
     ) -> Result<(), E> {
-        // SAFETY: room is made. If there is none, for lack of memory too, that is said and no error is
+        // SAFETY: room is made. If there is none, also for lack of memory, this is returned and no error is
         // raised.
         if unsafe { ffi::lua_checkstack(self.0, SLOTS) } == 0 {
             return Err(NoRoom.into());
@@ -272,7 +271,7 @@ impl Stack {
             next = found;
             let visited = visit(self, pair);
             debug_assert_eq!(self.top(), top + 2, "a visit leaves the stack as it was");
-            // SAFETY: the key and the value are above what was there before.
+            // SAFETY: the key and the value are above the earlier values.
             unsafe { ffi::lua_settop(self.0, top) };
             visited?;
         }
@@ -292,8 +291,7 @@ fn function(lua: &Lua, upvalue: &Table, work: VmFunction, name: &'static CStr) -
     }
 }
 
-/// A function `(keep)` that gives the value which lies in this thread's hatch; nulls of objects are kept or
-/// absent.
+/// A function `(keep)` that returns the value in this thread's exchange; nulls of objects are kept or absent.
 pub(crate) fn takes(lua: &Lua, array: &Table) -> mlua::Result<Function> {
     unsafe extern "C-unwind" fn work(state: *mut State) -> c_int {
         let mut stack = Stack(state);
@@ -307,13 +305,14 @@ pub(crate) fn takes(lua: &Lua, array: &Table) -> mlua::Result<Function> {
     function(lua, array, work, c"takes")
 }
 
-/// A function `(value)` that puts the value into this thread's hatch; gives what is wrong with it otherwise.
+/// A function `(value)` that puts the value into this thread's exchange, or returns the mistake in it.
 pub(crate) fn gives(lua: &Lua, array: &Table) -> mlua::Result<Function> {
     unsafe extern "C-unwind" fn work(state: *mut State) -> c_int {
         let mut stack = Stack(state);
         let top = stack.top();
         let given = catch_unwind(AssertUnwindSafe(|| crate::value::gives(&mut stack)));
-        // SAFETY: if the walk was left by a panic, what it pushed goes; there is room for the answer.
+        // SAFETY: if a panic ended the walk, the values that it pushed are popped; there is room for the
+        // answer.
         unsafe { ffi::lua_settop(state, top) };
         match given.unwrap_or_else(|_| Some("internal error with this value".to_owned())) {
             None => StackSlot(&mut stack).nil(),
@@ -352,14 +351,14 @@ pub(crate) fn fresh(lua: &Lua, env_meta: &Table) -> mlua::Result<Function> {
     function(lua, env_meta, work, c"fresh")
 }
 
-/// Globals that most scripts have of their own.
+/// The number of own globals of most scripts.
 const GLOBALS: c_int = 4;
 
 /// mlua's way to the function that `Lua::set_interrupt` was given.
 static INTERRUPT: OnceLock<unsafe extern "C-unwind" fn(*mut State, c_int)> = OnceLock::new();
 
-/// Lets only those safepoints come to the function of `Lua::set_interrupt` that have something to do: the
-/// clock is to be read, or the turn is over and can be given away here.
+/// Calls the function of `Lua::set_interrupt` only at safepoints with work: the clock has to be read, or the
+/// turn is over and can be yielded here.
 pub(crate) fn thin_out_safepoints(lua: &Lua) -> mlua::Result<()> {
     unsafe extern "C-unwind" fn safepoint(state: *mut State, gc: c_int) {
         #[cfg(test)]
@@ -380,7 +379,7 @@ pub(crate) fn thin_out_safepoints(lua: &Lua) -> mlua::Result<()> {
             unsafe { interrupt(state, gc) }
         }
     }
-    // SAFETY: a VM has its callbacks as long as it is there, and no script runs now.
+    // SAFETY: a VM has its callbacks as long as it exists, and no script runs now.
     unsafe {
         lua.exec_raw::<()>((), |state| {
             let callbacks = ffi::lua_callbacks(state);

@@ -1,5 +1,5 @@
 //! Counts for tests while a script runs: safepoints, reads of the clock, and effects. No clock is read, so
-//! that the same script counts the same on any machine.
+//! that the same script has equal counts on any machine.
 
 use std::cell::Cell;
 
@@ -8,7 +8,7 @@ use mlua::Lua;
 /// The counts since [`begin`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TestCounts {
-    /// Bytes that the VM took; while it counts, the collector stands still.
+    /// Bytes that the VM allocated; during the count, the collector is stopped.
     pub(crate) bytes: usize,
     /// Safepoints of the VM, and those of native work that takes long.
     pub(crate) safepoints: usize,

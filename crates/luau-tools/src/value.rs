@@ -1,8 +1,8 @@
 //! JSON to Luau and back, within bounds: depth, bytes, cycles. The rules are in `docs/LUAU.md`, "Values".
 //!
-//! Both ways go over a [`FlatValue`](crate::flat_value::FlatValue), never over a tree. What cannot be JSON,
-//! such as a function, a cycle, a number that is none or a table with holes, is refused with its place in the
-//! value: `result.items[3].callback: a function is not JSON`.
+//! Both directions use a [`FlatValue`](crate::flat_value::FlatValue), never a tree. A value that cannot be
+//! JSON, such as a function, a cycle, NaN or a table with holes, is refused with its place:
+//! `result.items[3].callback: a function is not JSON`.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -12,15 +12,14 @@ use crate::reader::ValueReader;
 use crate::stack::{Filling, LuauType, NoRoom, Stack, StackSlot, TablePair, ValuePosition, caught};
 use crate::vm_exchange;
 
-/// The key of an object that stands for bytes which are not text.
+/// The key of an object that represents bytes that are not text.
 const BYTES: &[u8] = b"$bytes";
 
 /// The size of a table beyond its content: it costs more than its two brackets.
 const TABLE: usize = 30;
 
-/// Puts the value that lies in the hatch, which is empty then, into the slot. `keep` says whether nulls of
-/// objects come as `json.null`, or as absent keys, as Luau has it. How deep it is was checked when it was
-/// written.
+/// Moves the value from the exchange into the slot. `keep` says whether nulls of objects become `json.null`,
+/// or absent keys as usual in Luau. Its depth was checked when it was written.
 pub(crate) fn takes(slot: StackSlot<'_>, keep: bool) {
     vm_exchange::with(|flat| {
         let from = ValueReader::new(flat);
@@ -41,7 +40,7 @@ struct ToLuau<'a> {
 }
 
 impl ToLuau<'_> {
-    /// Puts the part that was read, and what belongs to it, into the slot.
+    /// Stores the part that was read, and its contents, in the slot.
     fn put(&self, part: FlatPart, slot: StackSlot<'_>) {
         match part {
             FlatPart::Null => slot.null(),
@@ -71,7 +70,7 @@ impl ToLuau<'_> {
         list.item(position, |slot| self.put(part, slot));
     }
 
-    /// Makes a table of an object, or bytes of one that stands for them.
+    /// Makes a table of an object, or bytes of an object that represents them.
     fn object(&self, count: usize, slot: StackSlot<'_>) {
         if count == 1
             && let Some(bytes) = caught(|| self.from.attempt(|| self.bytes()))
@@ -88,7 +87,7 @@ impl ToLuau<'_> {
         });
     }
 
-    /// The bytes that an object stands for.
+    /// The bytes that an object represents.
     fn bytes(&self) -> Option<Vec<u8>> {
         match (self.from.name(), self.from.part()) {
             (BYTES, FlatPart::Text(bytes)) => BASE64.decode(self.from.bytes(bytes)).ok(),
@@ -103,16 +102,17 @@ const fn float(number: i64) -> f64 {
     number as f64
 }
 
-/// Why a Luau value is not JSON: what is wrong, and where in the value: `.a[3]`, from the inside out. The
-/// words are shown to the author of the script, with the place in front.
+/// The reason why a Luau value is not JSON, and its place in the value: `.a[3]`, from the inside out. The
+/// author of the script reads the text, with the place in front.
 struct Problem(String, Vec<String>);
 
 /// Number of table slots to walk before the clock is read: less than 50 µs.
 const SLOTS_BETWEEN_LOOKS: usize = 1 << 14;
 
-/// The slots that a table counts as. The VM does not say how many empty slots follow its last value, so the
-/// clock is read once in eight tables: eight times the longest walk through empty slots that the memory of a
-/// run allows.
+/// The slots that a table counts as.
+///
+/// The VM does not report the number of empty slots after its last value, so the clock is read once in eight
+/// tables: eight times the longest walk through empty slots that the memory of a run allows.
 const SLOTS_OF_A_TABLE: usize = SLOTS_BETWEEN_LOOKS / 8;
 
 impl Problem {
@@ -146,7 +146,7 @@ impl From<NoRoom> for Problem {
     }
 }
 
-/// Puts the first argument into the hatch; gives what is wrong with it where that cannot be.
+/// Puts the first argument into the exchange, or returns the mistake in it.
 pub(crate) fn gives(stack: &mut Stack) -> Option<String> {
     let (depth, bytes) = vm_exchange::largest();
     vm_exchange::with(|flat| {
@@ -164,7 +164,7 @@ pub(crate) fn gives(stack: &mut Stack) -> Option<String> {
     })
 }
 
-/// Makes JSON of Luau values, and counts what it makes.
+/// Makes JSON of Luau values, and counts its output.
 struct ToJson<'a> {
     depth: usize,
     bytes: usize,
@@ -175,7 +175,7 @@ struct ToJson<'a> {
 }
 
 impl ToJson<'_> {
-    /// Takes bytes from what the value may have; an error when nothing is left.
+    /// Charges bytes to the budget of the value; an error if nothing is left.
     fn take(&mut self, bytes: usize) -> Result<(), Problem> {
         match self.left.checked_sub(bytes) {
             Some(left) => self.left = left,
@@ -187,7 +187,7 @@ impl ToJson<'_> {
         Ok(())
     }
 
-    /// Charges slots of a table, empty ones too: a table that is there once may be walked many times.
+    /// Charges slots of a table, including empty ones, because the same table may be walked many times.
     fn walk(&mut self, slots: usize) -> Result<(), Problem> {
         self.walked += slots;
         if self.walked < SLOTS_BETWEEN_LOOKS {
@@ -200,7 +200,7 @@ impl ToJson<'_> {
         Err(Problem::new("the script was stopped"))
     }
 
-    /// Writes the value that is there.
+    /// Writes the value at this position.
     fn at(&mut self, stack: &mut Stack, at: ValuePosition, depth: usize) -> Result<(), Problem> {
         self.take(2)?;
         match stack.kind(at) {
@@ -232,7 +232,7 @@ impl ToJson<'_> {
         Ok(())
     }
 
-    /// Writes bytes that are not text as an object that stands for them.
+    /// Writes bytes that are not text as an object that represents them.
     fn bytes(&mut self, bytes: &[u8]) {
         self.into.push(FlatPart::Named(1));
         self.into.text("$bytes");
@@ -305,7 +305,7 @@ struct TablePositions {
 }
 
 impl TablePositions {
-    /// Notes a position.
+    /// Records a position.
     fn come_by(&mut self, place: i64) {
         self.count += 1;
         self.unsorted |= place != self.last.wrapping_add(1);
@@ -314,7 +314,7 @@ impl TablePositions {
         self.most = self.most.max(place);
     }
 
-    /// Each is there once, so as many as the greatest says are all of them.
+    /// Each position occurs once, so if their count equals the greatest one, none is missing.
     fn part(&self) -> Result<FlatPart, Problem> {
         if self.wrong || usize::try_from(self.most) != Ok(self.count) {
             return Err(Problem::new(
@@ -337,7 +337,7 @@ fn place_of(stack: &Stack, key: ValuePosition) -> Option<i64> {
     }
 }
 
-/// The whole number that a number is, the zero below zero among them.
+/// The number as a whole number, if it is one; negative zero counts too.
 fn whole(number: f64) -> Option<i64> {
     #[allow(clippy::cast_possible_truncation, reason = "what is cut off is missing below")]
     let whole = number as i64;
@@ -346,7 +346,7 @@ fn whole(number: f64) -> Option<i64> {
     same.then_some(whole)
 }
 
-/// A number as a part; infinities and what is not a number are refused.
+/// A number as a part; infinities and NaN are refused.
 fn number_part(number: f64) -> Result<FlatPart, Problem> {
     if let Some(number) = whole(number) {
         return Ok(FlatPart::Whole(number));

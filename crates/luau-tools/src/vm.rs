@@ -1,10 +1,9 @@
-//! A VM that holds runs of scripts of one owner. Between runs it is frozen: what a run writes is in globals
-//! of its own.
+//! A VM that holds runs of scripts of one owner. It is frozen: a run writes only to its own globals.
 //!
-//! A VM takes about 370 KiB whatever runs in it, a script in it about 5 and a run about 8. So the scripts of
-//! one [`Owner`](crate::Owner) share VMs, at most [`MOST_RUNS`] runs each, and those of different owners
-//! never do. A run that exhausts its memory ends alone; its VM takes no new runs and goes with its last one.
-//! `vm_template.rs` creates VMs, what a run is charged with in `memory.rs`.
+//! A VM takes about 370 KiB, each script in it about 5 and each run about 8. So the scripts of one
+//! [`Owner`](crate::Owner) share VMs, at most [`MOST_RUNS`] runs each, and those of different owners never
+//! do. A run that exhausts its memory ends alone; its VM takes no new runs and goes with its last one.
+//! `vm_template.rs` creates VMs, `memory.rs` charges memory to runs.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -30,20 +29,20 @@ const FULL: usize = 8 << 20;
 /// Maximum number of scripts that a VM keeps loaded.
 const MOST_SCRIPTS: usize = 256;
 
-/// A VM and the doors into it. It belongs to one lane, and never leaves its thread.
+/// A VM and the functions that enter it. It belongs to one lane, and never leaves its thread.
 pub(crate) struct Vm {
-    // Before `lua`: what refers to values of the VM goes first.
+    // Declared before `lua`, because references to values of the VM have to be dropped first.
     /// Lets a run continue.
     go: Function,
     /// Begins a run.
     start: Function,
     /// Makes globals for the next run of a script before it comes.
     ahead: Function,
-    /// Says where a run stands.
+    /// Returns the position of a run.
     stands: Function,
     /// The state that the Rust functions of the VM use.
     pub(crate) shared: Rc<VmShared>,
-    /// Whose runs may come in.
+    /// The scripts whose runs may enter.
     pub(crate) home: Home,
     /// The number of runs in the VM.
     pub(crate) runs: Cell<usize>,
@@ -109,7 +108,7 @@ impl Vm {
         })
     }
 
-    /// Loads a script that is not in it yet; what that takes is charged to nobody.
+    /// Loads a script that is not in it yet; its memory is charged to nobody.
     pub(crate) fn load(&self, script: &Compiled) -> mlua::Result<()> {
         if self.shared.scripts.borrow().contains_key(&script.id) {
             return Ok(());
@@ -131,7 +130,7 @@ impl Vm {
     pub(crate) fn make_ready(&self, script: u64) {
         let scripts = self.shared.scripts.borrow();
         if let Some(loaded) = scripts.get(&script) {
-            // Where it cannot be done now it is done when the run comes.
+            // If it cannot be prepared now, the run prepares it.
             let _ = self.ahead.call::<()>(&*loaded.main);
         }
     }
@@ -140,12 +139,12 @@ impl Vm {
     pub(crate) fn forget(&self, script: u64) {
         let known = self.shared.scripts.borrow_mut().remove(&script);
         if known.is_some() {
-            // What was made ready may be of this script.
+            // The prepared function may belong to this script.
             let _ = self.ahead.call::<()>(());
         }
     }
 
-    /// The text of the run's script, which each run has with globals of its own.
+    /// The main function of the run's script; each run gets it with its own globals.
     fn main(&self, run: &ScriptRun) -> mlua::Result<Rc<Function>> {
         let scripts = self.shared.scripts.borrow();
         let loaded = scripts.get(&run.script().id);
@@ -163,8 +162,8 @@ impl Vm {
         !self.retired.get() && self.over_base() < 2 * GARBAGE
     }
 
-    /// Begins a run: its globals, its arguments, its main task, and lets it go as far as it comes. Gives the
-    /// table that [`Vm::go_on`] wants where it did not end.
+    /// Begins a run: creates its globals, its arguments and its main task, and gives it its first turn.
+    /// Returns the table for [`Vm::go_on`] if it did not end.
     pub(crate) fn start(
         &self,
         run: &Rc<ScriptRun>,
@@ -180,7 +179,8 @@ impl Vm {
         })
     }
 
-    /// Lets the script run until it waits, ends or has had its turn. `outcome` is what it waited for.
+    /// Lets the script run until it waits, ends or has had its turn. `outcome` is the outcome for which it
+    /// waited.
     pub(crate) fn go_on(
         &self,
         run: &Rc<ScriptRun>,
@@ -201,7 +201,8 @@ impl Vm {
         })
     }
 
-    /// If a run waits that continues, by its table; else where the script stood that just ran out of memory.
+    /// Returns the position of a waiting run, by its table; without one, the position of the script that just
+    /// ran out of memory.
     pub(crate) fn place(&self, table: Option<&Table>) -> Option<ScriptLocation> {
         // It is asked with no run at work, so that no limit of one ends it.
         let (chunk, line) = self.stands.call::<(Option<String>, Option<u32>)>(table).ok()?;
@@ -220,7 +221,7 @@ impl Vm {
     ) -> mlua::Result<VmProgress> {
         let step = u64::try_from(code);
         if step == Ok(0) {
-            // How long it ran nobody asks any more.
+            // The time of this turn no longer matters.
             return self.ended(ok == Some(true), &value, flat).map(VmProgress::Done);
         }
         run.leave();

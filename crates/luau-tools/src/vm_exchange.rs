@@ -1,9 +1,8 @@
-//! The data between a lane's thread and the VM that runs on it: the value that goes in or comes out, and the
-//! number of safepoints that may pass before one has something to do. A lane does one thing at a time, so a
-//! thread has one.
+//! The data that a lane's thread and its VM exchange: the value that goes in or comes out, and the number of
+//! safepoints until the next one with work. A lane does one thing at a time, so a thread has one exchange.
 //!
-//! A safepoint that has nothing to do costs little: the clock is read at every eighth one at most,
-//! and not within 20 µs of the last reading.
+//! A safepoint without work is cheap: the clock is read at most at every eighth one, and not within 20 µs of
+//! the last reading.
 
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
@@ -28,11 +27,11 @@ struct VmExchange {
     largest: Cell<(usize, usize)>,
     /// The approximate size of the value that was given last, in bytes.
     size: Cell<usize>,
-    /// The run whose script computes, or was the last to.
+    /// The run whose script computes, or computed last.
     run: RefCell<Weak<ScriptRun>>,
     /// Safepoints that pass before the clock is read.
     passes: Cell<u32>,
-    /// The time at which a safepoint has something to do again; at once where there is no time.
+    /// The time of the next safepoint with work; `None` means the next safepoint.
     due: Cell<Option<Instant>>,
     /// The turn is over: the next safepoint at which the script can give it away has to.
     over: Cell<bool>,
@@ -62,7 +61,7 @@ pub(crate) fn enter(run: &Rc<ScriptRun>) {
     });
 }
 
-/// Whether the run may continue with native work that takes long. Where it may not it has been stopped.
+/// Returns whether the run may continue with long native work. If not, it has been stopped.
 pub(crate) fn may_go_on() -> bool {
     #[cfg(test)]
     crate::test_counts::safepoint();
@@ -87,8 +86,8 @@ pub(crate) fn look_soon() {
     HATCH.with(|hatch| hatch.passes.set(0));
 }
 
-/// No safepoint reads the clock before a function asks for it, so that what a test counts is the same each
-/// time.
+/// No safepoint reads the clock before a function requests it, so that the counts of a test are
+/// deterministic.
 #[cfg(test)]
 pub(crate) fn look_late() {
     HATCH.with(|hatch| {
@@ -97,7 +96,7 @@ pub(crate) fn look_late() {
     });
 }
 
-/// From here on values are given within these limits, and charged to nobody.
+/// From here on values are converted within these limits, and charged to nobody.
 #[cfg(test)]
 pub(crate) fn allow(depth: usize, bytes: usize) {
     HATCH.with(|hatch| hatch.largest.set((depth, bytes)));
@@ -127,7 +126,7 @@ pub(crate) fn take_value() -> Value {
     })
 }
 
-/// Does something with what lies there.
+/// Works on the value in the exchange.
 pub(crate) fn with<T>(work: impl FnOnce(&mut FlatValue) -> T) -> T {
     HATCH.with(|hatch| work(&mut hatch.flat.borrow_mut()))
 }

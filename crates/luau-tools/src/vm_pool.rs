@@ -2,9 +2,9 @@
 //! few that wait for an owner.
 //!
 //! A VM is taken for a run in this order: the one that was made ready for the script that ran last, one of
-//! the owner's with room, a spare one that no owner has had, a new one. A VM that had an owner is never given
-//! to another. When its last run ends it is kept for a while, cleaned, and dropped as the one that was idle
-//! longest.
+//! the owner's with room, a spare one that never had an owner, a new one. A VM that had an owner is never
+//! given to another. When its last run ends it is kept for a while, cleaned, and dropped as the one that was
+//! idle longest.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
@@ -17,13 +17,13 @@ use crate::vm_template::PreparedVm;
 /// VMs without runs that a lane keeps, all owners together. Beyond them the one goes that was idle longest: a
 /// script that is called now and then finds a VM, and one that is not called costs nothing.
 const IDLE: usize = 8;
-/// VMs without an owner that a lane keeps for owners that come: none of them has held a script.
+/// The number of VMs that a lane keeps ready for future owners: none of them has held a script.
 const SPARE: usize = 2;
 
 /// All VMs of a lane.
 #[derive(Default)]
 pub(crate) struct Vms {
-    /// VMs by whose runs may come in.
+    /// VMs by the scripts that may enter them.
     by_home: BTreeMap<Home, Vec<Rc<Vm>>>,
     /// The VMs without runs, the longest idle first.
     idle: VecDeque<Rc<Vm>>,
@@ -33,7 +33,8 @@ pub(crate) struct Vms {
     dirty: Vec<Rc<Vm>>,
     /// The script that ran last, and the VM that is ready for its next run.
     next: Option<(Arc<Compiled>, Option<Rc<Vm>>)>,
-    /// VMs cannot be made ahead, for no memory is left or so; the run that needs one is told why.
+    /// Whether creating a VM in advance has failed, for example for lack of memory; the run that needs one
+    /// gets the error.
     failed: bool,
 }
 
@@ -54,8 +55,7 @@ impl Vms {
         None
     }
 
-    /// A VM with room for the run of this script that will be in it, and with the script: made where there is
-    /// none.
+    /// Returns a VM with this script and with room for a run of it; creates one if there is none.
     pub(crate) fn take(&mut self, script: &Arc<Compiled>) -> mlua::Result<Rc<Vm>> {
         let home = Home::of(script);
         let all = self.by_home.entry(home).or_default();
@@ -119,7 +119,7 @@ impl Vms {
         }
     }
 
-    /// Gives up what was made ready.
+    /// Drops the prepared VMs.
     fn give_up(&mut self) {
         if let Some((_, Some(vm))) = self.next.take() {
             self.give_back(&vm);

@@ -1,7 +1,7 @@
-//! The state that the Rust functions of a VM use: whose turn it is, the loaded scripts, the transfer of
+//! The state that the Rust functions of a VM use: the current run, the loaded scripts, the transfer of
 //! values.
 //!
-//! What is here belongs to one VM and is reached from its functions. Nothing of it is a script's to see.
+//! It belongs to one VM and is used by its functions. A script sees nothing of it.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeMap, HashMap};
@@ -21,7 +21,7 @@ use crate::vm_exchange;
 /// The state that the Rust functions of a VM use.
 #[derive(Default)]
 pub(crate) struct VmShared {
-    /// The run whose script computes now; none between two turns.
+    /// The run whose script computes now; `None` between two turns.
     pub(crate) current: RefCell<Option<Rc<ScriptRun>>>,
     /// The metatable that marks a table as an array, also when it is empty.
     pub(crate) array: OnceCell<Table>,
@@ -31,15 +31,15 @@ pub(crate) struct VmShared {
     /// The function that puts values into the hatch and takes them from it.
     pub(crate) gives: OnceCell<Function>,
     pub(crate) takes: OnceCell<Function>,
-    /// The collector stands still until the VM has so many bytes; zero where it runs.
+    /// The collector is stopped until the VM has this many bytes; zero if it runs.
     pub(crate) still_until: Cell<usize>,
 }
 
 /// A script in a VM. No run has these functions themselves, each has its own copies with its own globals.
 pub(crate) struct LoadedScript {
-    /// The text as a function, which each run gets with globals of its own.
+    /// The script as a function, which each run gets with its own globals.
     pub(crate) main: Rc<Function>,
-    /// Libraries that were required once, in the same form.
+    /// Required libraries, in the same form.
     pub(crate) libraries: HashMap<String, Function>,
 }
 
@@ -70,7 +70,7 @@ impl VmShared {
         }
     }
 
-    /// The line of the script that runs now; of what the sandbox itself does, the line that made it do so.
+    /// The current line of the running script; for work of the sandbox itself, the line that called it.
     pub(crate) fn stands(lua: &Lua) -> Option<ScriptLocation> {
         for level in 0..12 {
             let place = lua.inspect_stack(level, |debug| {
@@ -138,7 +138,7 @@ impl VmShared {
             lua.gc_restart();
         }
         run.interrupt().inspect_err(|_| {
-            // The place may not be asked from within itself.
+            // Determining the place must not recurse.
             if self.depth.replace(1) == 0 {
                 self.note_place(lua);
                 self.depth.set(0);
@@ -146,7 +146,7 @@ impl VmShared {
         })
     }
 
-    /// The same as [`VmShared::decode`], a piece at a time.
+    /// The same as [`VmShared::decode`], one piece at a time.
     pub(crate) fn decoding(&self, text: &mlua::LuaString) -> Result<Decoding, String> {
         let run = self.run().map_err(|error| error.to_string())?;
         let limits = run.limits();
@@ -171,13 +171,13 @@ impl VmShared {
         }
     }
 
-    /// Puts JSON of a value into the hatch: about how many bytes it has; what is wrong with it otherwise.
+    /// Puts a value as JSON into the exchange. Returns its approximate size in bytes, or the mistake in it.
     pub(crate) fn flat(&self, value: &Luau) -> mlua::Result<Result<usize, String>> {
         let problem: Option<String> = self.door(&self.gives)?.call(value)?;
         Ok(problem.map_or_else(|| Ok(vm_exchange::size()), Err))
     }
 
-    /// JSON of a value and its size; what is wrong with it otherwise.
+    /// Returns the JSON of a value and its size, or the mistake in it.
     pub(crate) fn json(&self, value: &Luau) -> mlua::Result<Result<(Value, usize), String>> {
         let made = self.flat(value)?;
         Ok(made.map(|bytes| (vm_exchange::take_value(), bytes)))
@@ -193,7 +193,7 @@ impl VmShared {
         door.get().ok_or_else(not_ready)
     }
 
-    /// The value of a text that is JSON; what is wrong with it otherwise.
+    /// Returns the value of a JSON text, or the mistake in it.
     pub(crate) fn decode(&self, text: &mlua::LuaString) -> Result<FlatValue, String> {
         let run = self.run().map_err(|error| error.to_string())?;
         let limits = run.limits();
@@ -220,7 +220,7 @@ fn within(text: &mlua::LuaString, limits: &ScriptLimits) -> Result<mlua::Borrowe
 
 /// A chunk that this process compiled.
 pub(crate) fn load(lua: &Lua, code: &[u8], name: &str) -> mlua::Result<Function> {
-    // Bytecode is made by this process alone; `=` keeps the name from being taken for a file.
+    // Only this process makes bytecode; `=` marks the name as not being a file.
     let chunk = lua.load(code).set_name(format!("={name}"));
     chunk.set_mode(ChunkMode::Binary).into_function()
 }

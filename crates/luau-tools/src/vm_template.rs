@@ -1,7 +1,7 @@
-//! A VM that belongs to no script yet: sandboxed, frozen, with all that scripts are given.
+//! A VM that belongs to no script yet: sandboxed, frozen, with all functions for scripts.
 //!
-//! It takes longer to make than most scripts run. So a lane keeps a few, which it makes when it has nothing
-//! else to do. None of them has held a script, and none is given to a second one.
+//! Creating one takes longer than most scripts run. So a lane keeps a few, which it creates when it is idle.
+//! None of them has held a script, and none is reused for a second owner.
 
 use std::rc::Rc;
 
@@ -15,7 +15,7 @@ use crate::vm_state::VmShared;
 
 /// A VM without a script.
 pub(crate) struct PreparedVm {
-    // Before `lua`: what refers to values of the VM goes first.
+    // Declared before `lua`, because references to values of the VM have to be dropped first.
     /// Functions of the sandbox that only this crate calls.
     pub(crate) inner: Table,
     native: Table,
@@ -38,7 +38,7 @@ impl PreparedVm {
             | StdLib::COROUTINE
             | StdLib::DEBUG;
         let lua = Lua::new_with(libraries, LuaOptions::new())?;
-        // Nearly all that is made here stays; what does not goes at the end.
+        // Nearly everything that is created here stays; the rest is collected at the end.
         lua.gc_stop();
         let shared = Rc::<VmShared>::default();
         let array = marker(&lua, "array")?;

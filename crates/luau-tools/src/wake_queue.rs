@@ -7,21 +7,22 @@ use std::time::{Duration, Instant};
 
 use crate::spin_wait::WaitSpot;
 
-/// Whom a lane has to wake. To wake a thread that sleeps takes longer than a short run, so it is done once
-/// for several: when the lane has nothing more to do, or the first of them has waited a moment.
+/// The waiters that a lane has to wake. Waking a sleeping thread takes longer than a short run, so several
+/// are woken together: when the lane has nothing more to do, or the first of them has waited a moment.
 pub(crate) struct Wakes {
-    /// The lane's: those who look see there that it continues.
+    /// The lane's spot, at which spinning waiters see that it continues.
     spot: Arc<WaitSpot>,
     /// The tasks to wake together.
     all: RefCell<Vec<Waker>>,
-    /// Since when the first of them waits.
+    /// The time at which the first of them began to wait.
     since: Cell<Option<Instant>>,
-    /// When it was last asked what time it is: whoever computes asks often, and to ask takes time.
+    /// The last reading of the clock, kept because a computing script needs the time often and reading the
+    /// clock takes time.
     lately: Cell<Instant>,
 }
 
 impl Wakes {
-    /// Nobody is to be woken yet; `spot` is where those look who do not sleep.
+    /// An empty queue; at `spot` are the waiters that spin instead of sleeping.
     pub(crate) fn of(spot: Arc<WaitSpot>) -> Self {
         Self {
             spot,
@@ -49,7 +50,7 @@ impl Wakes {
         all.push(listener);
     }
 
-    /// Asks what time it is, for all who want to know it soon.
+    /// Reads the clock, for all who need the time soon.
     pub(crate) fn read_clock(&self) -> Instant {
         let now = Instant::now();
         self.lately.set(now);

@@ -62,8 +62,8 @@ impl About {
         }
     }
 
-    /// Returns the expression that says all this to the runtime. `argument_of` gives a parameter's name for
-    /// the model.
+    /// Returns the expression that describes this tool to the runtime. `argument_of` gives a parameter's name
+    /// for the model.
     pub(crate) fn expression(
         &self,
         name: &str,

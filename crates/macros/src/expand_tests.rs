@@ -1,4 +1,4 @@
-//! Each error has its own message, with the word that says how to fix it.
+//! Each error has its own message, with a hint how to fix it.
 
 use quote::quote;
 

@@ -1,8 +1,8 @@
-//! How long the HTTP client takes until a model is asked: `cargo bench -p agentx-node-runtime --bench
+//! The time that the HTTP client takes until a model is called: `cargo bench -p agentx-node-runtime --bench
 //! first_call`.
 //!
-//! A start must not pay for what it does not use: the first call to a plain address builds a client that
-//! reads no root certificates; one over TLS does, on a thread beside. Each figure is the median of fresh
+//! A start must not pay for unused parts: the first call to a plain address builds a client that reads no
+//! root certificates; one over TLS reads them, on another thread. Each figure is the median of fresh
 //! effectors in one process.
 
 #![allow(

@@ -18,7 +18,7 @@ impl NodeRuntime {
         self
     }
 
-    /// Returns one of its agents in the form for opening a session.
+    /// Returns the configuration of one of its agents, for opening a session.
     ///
     /// # Errors
     /// Returns an error for the same reasons as [`Agents::resolve`].

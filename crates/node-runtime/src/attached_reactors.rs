@@ -1,14 +1,13 @@
 //! Reactors that come and go while sessions run.
 //!
-//! A reactor is started in three steps that are not undone by a crash of the reactor: it gets a handle of the
-//! bus that remembers what is served by it, its `start` runs within 30 seconds, and its id is listed.
-//! `restart` says what follows if its task fails: it is removed, or started again at once, a number of times
-//! within a while.
+//! A reactor is started in three steps: it gets a handle of the bus that records its services, its `start`
+//! runs within 30 seconds, and its id is listed. If its task fails, it is removed or started again at once,
+//! according to `restart`, a limited number of times within a period.
 //!
 //! A request goes to the most specific responder for its topic and key, and among equals to the one attached
-//! last: so a reactor comes before what the runtime has itself. Requests that the earlier one has begun stay
-//! with it until it is detached. A call that was with a reactor when that was dropped is `unknown`: it may
-//! have acted, so nobody repeats it.
+//! last: so a reactor takes precedence over the runtime's own parts. Requests that the earlier responder has
+//! begun stay with it until it is detached. If a reactor is dropped, the outcome of its calls is `unknown`:
+//! it may have acted, so nobody repeats them.
 //!
 //! Reactors live as long as the last clone of the runtime. No session records them: a program attaches its
 //! own after a restart.
@@ -29,7 +28,7 @@ use crate::NodeRuntime;
 /// The maximum time for a reactor to start. After that it is dropped, and `attach` fails.
 const START: Duration = Duration::from_secs(30);
 
-/// The reactors of a runtime. Clones refer to the same set; the last one takes them down where they stand.
+/// The reactors of a runtime. Clones refer to the same set; dropping the last one drops the reactors at once.
 #[derive(Clone)]
 pub(crate) struct AttachedReactors {
     bus: SystemBus,
@@ -46,7 +45,7 @@ pub(crate) struct AttachedReactors {
 
 impl AttachedReactors {
     pub(crate) fn on(bus: SystemBus) -> Self {
-        // What happens to a reactor is in the log of the program (`tracing`) already.
+        // The log of the program (`tracing`) already has the reports about reactors.
         let set = Reactors::new(bus.clone(), |_report| {});
         Self {
             own: bus.responders().iter().map(|info| info.id).collect(),
@@ -92,9 +91,8 @@ impl AttachedReactors {
 }
 
 impl NodeRuntime {
-    /// Starts a reactor: from now on it hears what is committed, and what it serves goes to it, in sessions
-    /// that are open too. Tools that it brings are offered to each session that has all tools, between two of
-    /// its runs.
+    /// Starts a reactor: from now on it gets committed events and the requests that it serves, also from open
+    /// sessions. Its tools are offered to each session that has all tools, between two of its runs.
     ///
     /// # Errors
     /// Returns an error if it cannot start, panics while it does, or takes longer than 30 seconds.
@@ -131,14 +129,14 @@ impl NodeRuntime {
         }
     }
 
-    /// Stops a reactor: it is asked to end what it has, and dropped where that takes longer than `within`;
-    /// what it worked on then is `unknown`. Returns whether it was there.
+    /// Stops a reactor: it is asked to complete its requests, and dropped if that takes longer than `within`;
+    /// then their outcome is `unknown`. Returns whether it was attached.
     pub async fn detach(&self, reactor: ReactorId, within: Duration) -> bool {
         self.reactors.set.lock().await.stop(reactor, within).await
     }
 
-    /// Stops all reactors, the one attached last first, each within `within`. Sessions continue with what the
-    /// runtime has itself.
+    /// Stops all reactors, the one attached last first, each within `within`. Sessions continue with the
+    /// runtime's own parts.
     pub async fn detach_all(&self, within: Duration) {
         self.reactors.set.lock().await.stop_all(within).await;
     }
@@ -148,7 +146,7 @@ impl NodeRuntime {
         self.driver.actions.responders()
     }
 
-    /// The providers whose models an environment has that is attached.
+    /// The providers whose models an attached environment serves.
     pub(crate) fn attached_providers(&self) -> BTreeSet<String> {
         let calls = topic::of_action(ActionKind::CallModel);
         let responders = self.driver.actions.responders().into_iter();
@@ -159,9 +157,9 @@ impl NodeRuntime {
             .collect()
     }
 
-    /// The reactors, in the order in which they were attached, after what the runtime serves itself: who
-    /// serves what, how much of it, and how often each was started again. One that failed for good stays in
-    /// the list, with its error.
+    /// The runtime's own parts, then the reactors in the order in which they were attached, each with its
+    /// services, their requests, and the number of its restarts. One that failed for good stays in the list,
+    /// with its error.
     pub fn reactors(&self) -> Vec<ReactorInfo> {
         self.reactors.all(&self.driver.actions.responders())
     }

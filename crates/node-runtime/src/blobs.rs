@@ -1,17 +1,17 @@
 //! Reads the blobs that a request refers to, before it is built: building does no I/O.
 //!
 //! A conversation holds pictures, sounds and documents by the hash of their bytes. Each is read once for a
-//! request, however often it occurs, and as a whole: vendors bound a request far below what a process can
-//! hold. Bytes that travel in the conversation itself (base64) and addresses that the vendor fetches need no
-//! reading.
+//! request, even if it occurs several times, and as a whole: vendors bound a request far below the memory of
+//! a process. Bytes that travel in the conversation itself (base64) and addresses that the vendor fetches
+//! need no reading.
 
 use std::collections::BTreeMap;
 
 use agentx_runtime::BlobStore;
 use agentx_types::{BlobId, ContentPart, MediaPart, MediaSource, ModelRequest};
 
-/// The bytes of all blobs in `request`. One that cannot be read is left out: the model is told that it is
-/// gone.
+/// The bytes of all blobs in `request`. One that cannot be read is left out, and the request tells the model
+/// that it is gone.
 pub(crate) async fn load_blobs(store: &dyn BlobStore, request: &ModelRequest) -> BTreeMap<BlobId, Vec<u8>> {
     let mut ids = Vec::new();
     request

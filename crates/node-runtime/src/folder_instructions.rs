@@ -1,14 +1,13 @@
 //! Instructions of subfolders: the first time that an agent reads or changes a file there, the folder's
 //! `AGENTS.md` follows the result of the call.
 //!
-//! The result is a fact of the session, so a later reader sees what the model was told. Scripts that call the
-//! same tools get results without it.
+//! The result is a fact of the session, so a later reader sees the same text as the model. Scripts that call
+//! the same tools get results without it.
 //!
-//! What was told is remembered by the process, for each agent, and not by the log. So an agent is not told a
-//! file again when the result that held it was undone by a rewind, or when a summary took its place; it can
-//! read the file. A process that continues the session remembers nothing and tells each file once more. A
-//! folder that was looked at is not looked at again: instructions that are written there later are told by
-//! the next process.
+//! The process, not the log, remembers for each agent which files it has shown. So it does not show a file
+//! again when a rewind undid the result with it, or when a summary replaced that result; the agent can read
+//! the file. A process that continues the session remembers nothing and shows each file once more. A folder
+//! is checked only once: the next process shows instructions that are written there later.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -44,7 +43,7 @@ pub(crate) fn telling_instructions(settings: &Settings) -> ToolWrapper {
     })
 }
 
-/// A tool whose results are followed by the instructions of the folder that a call was about.
+/// A tool that adds the instructions of a call's folder to its results.
 struct InstructingTool {
     tool: Arc<dyn Tool>,
     /// The argument of the tool that names a file.
@@ -114,7 +113,7 @@ fn towards(settings: &Settings, file: &Path) -> Option<Vec<Instructions>> {
     Some(found)
 }
 
-/// An agent of a session. A session may have several, and what one of them read the others did not.
+/// An agent of a session. A session may have several, each of which has read other files.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Agent {
     session: SessionId,
@@ -122,7 +121,7 @@ struct Agent {
     agent: Option<AgentStateId>,
 }
 
-/// The files that agents were told, and the folders that were looked at for them, as calls named these.
+/// The files that agents were shown, and the folders that were checked for them, as calls named these.
 #[derive(Default)]
 struct Told(Mutex<BTreeSet<(Agent, PathBuf)>>);
 

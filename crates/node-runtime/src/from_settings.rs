@@ -1,21 +1,21 @@
-//! From settings to a runtime: the one place where log, models and tools are chosen as configuration files
-//! say.
+//! From settings to a runtime: the only place that chooses log, models and tools according to the
+//! configuration files.
 //!
-//! What follows from what:
+//! Each setting and its effect:
 //!
 //! | setting | part |
 //! | --- | --- |
 //! | `data_dir`, `durability` | the log: SQLite, synced at each commit for `machine` |
 //! | `providers.*` | an [`Endpoint`] for each, with its key and headers |
 //! | `models.*` and the catalog | the models of lists, prices, wire options |
-//! | `calls.*` | [`CallLimits`] and [`RetryPolicy`]; what is not set keeps its default |
+//! | `calls.*` | [`CallLimits`] and [`RetryPolicy`]; unset values keep their defaults |
 //! | `tools.enabled`, `tools.disabled` | which built-in tools are in the box |
 //! | `search.*` | the tool `web_search`, if an engine is chosen |
 //! | `tools.timeout`, `tools.max_output_bytes` | the limits of `bash`, `job`, `glob` and `grep` |
-//! | `scripted_answers` | what the offline demo says first |
+//! | `scripted_answers` | the answers of the offline demo that take precedence |
 //! | `rules`, `approval`, `limits.*` | nothing here: they are part of the configuration of an agent |
 //!
-//! Settings that change later do not reach a runtime that is made: a front end makes another one, or opens
+//! Settings that change later do not affect an existing runtime: a front end creates another one, or opens
 //! its sessions with changes.
 
 use std::collections::BTreeMap;
@@ -39,7 +39,7 @@ use crate::{COMMANDS, DATABASE, NodeParts, NodeRuntime, WireOptionsOf};
 const LOCAL_OWNER: &str = "own_local";
 
 impl NodeRuntime {
-    /// A runtime as the settings say. Must be called inside a tokio runtime.
+    /// Creates a runtime from the settings. Must be called inside a tokio runtime.
     ///
     /// # Errors
     /// Returns an error if the database cannot be opened.
@@ -130,7 +130,7 @@ fn with_search(mut tools: Toolbox, settings: &Settings) -> Toolbox {
     tools
 }
 
-/// The log of the data directory, without a runtime: for what writes sessions of others.
+/// The log of the data directory, without a runtime: for code that writes sessions of others.
 ///
 /// # Errors
 /// Returns an error if the database cannot be opened.
@@ -150,8 +150,8 @@ fn open(settings: &Settings) -> Result<Arc<SqliteLog>, LogError> {
     SqliteLog::open(settings.data_dir.join(DATABASE), options)
 }
 
-/// Every provider's endpoint, by its name. A provider that is in no catalog has none. Headers whose variable
-/// is not set are left out, as the configuration promises.
+/// Every provider's endpoint, by its name. A provider that is in no catalog has none. Headers with an unset
+/// variable are left out, as the configuration promises.
 pub(crate) fn endpoints(settings: &Settings) -> BTreeMap<String, Endpoint> {
     let endpoint = |provider: &ProviderSettings| {
         let entry = settings.catalog.provider(&provider.name)?;
@@ -168,7 +168,7 @@ pub(crate) fn endpoints(settings: &Settings) -> BTreeMap<String, Endpoint> {
     settings.providers.iter().filter_map(endpoint).collect()
 }
 
-/// The limits and retries of model calls. What is not set stays as it is built in ([`CallLimits::default`],
+/// The limits and retries of model calls. Unset values keep their defaults ([`CallLimits::default`],
 /// [`RetryPolicy::default`]); times are whole milliseconds.
 fn calls(settings: &CallSettings) -> (CallLimits, RetryPolicy) {
     let (limits, retry) = (CallLimits::default(), RetryPolicy::default());
@@ -188,8 +188,8 @@ fn calls(settings: &CallSettings) -> (CallLimits, RetryPolicy) {
     (limits, retry)
 }
 
-/// Returns the variables of this process that programs of the agent or its chat get: never a key or a header
-/// that any layer names for a provider, whatever its variable is called.
+/// Returns the variables of this process for programs of the agent or its chat: never one that any layer
+/// names for a provider's key or header.
 pub fn program_environment(settings: &Settings) -> ProgramEnvironment {
     let kept = ProgramEnvironment::default().keep(settings.tools.environment.iter());
     settings.keys.iter().fold(kept, |environment, key| {
@@ -209,8 +209,10 @@ pub fn built_in_tools() -> Arc<[ToolSpec]> {
     Toolbox::builtin(ToolOptions::default()).specs()
 }
 
-/// The options of the built-in tools. `tools.timeout` bounds what a model may ask for and lowers the defaults
-/// that are above it. `tools.max_output_bytes` is halved: the beginning and the end of an output are kept.
+/// The options of the built-in tools.
+///
+/// `tools.timeout` bounds the timeouts that a model may request and lowers the defaults above it.
+/// `tools.max_output_bytes` is halved: the beginning and the end of an output are kept.
 fn tool_options(settings: &Settings) -> ToolOptions {
     let mut options = ToolOptions::default();
     options.bash.environment = program_environment(settings);
@@ -227,8 +229,8 @@ fn tool_options(settings: &Settings) -> ToolOptions {
     options
 }
 
-/// The offline demo first, then the catalog. A model whose provider has no key says which variable to set, so
-/// that a list can show it and an attempt to open it can explain itself.
+/// The offline demo first, then the catalog. A model whose provider has no key names the variable to set, so
+/// that a list can show it and an attempt to open it can explain the failure.
 fn models(catalog: &Catalog, providers: &[ProviderSettings]) -> Vec<ModelInfo> {
     let missing = |provider: &str| {
         let Some(provider) = providers.iter().find(|known| known.name == provider) else {

@@ -1,14 +1,14 @@
 //! The interface of this process's runtime for front ends.
 //!
 //! Each method checks first that the session belongs to the runtime's owner: another owner's session does not
-//! exist here ([`LogError::NotFound`]), whatever its id. What follows then is either a read of the log, which
-//! needs no lease and works while another process drives the session, or one of these:
+//! exist here ([`LogError::NotFound`]). Then it either reads the log, which needs no lease and works while
+//! another process drives the session, or is one of these:
 //!
-//! | method | needs the session closed | what it writes |
+//! | method | needs the session closed | writes |
 //! | --- | --- | --- |
 //! | `open`, `open_named` | yes: it takes the lease | `session_opened` or `writer_attached` |
 //! | `rename` | yes | `session_titled` |
-//! | `restore` | yes, or `open` handed in | `files_restoring`, `files_restored` |
+//! | `restore` | yes, or the open session as `open` | `files_restoring`, `files_restored` |
 //! | `delete` | yes | `session_closed`, then the rows are removed |
 //! | `fork` | no | a new log that begins with its parent's events |
 //! | `import` | no, the session must be new | all of its rows |
@@ -124,10 +124,10 @@ impl Runtime for NodeRuntime {
             self.say_closed(&session).await?;
             self.log().delete(&session).await?;
             if let Some(open) = open {
-                // Nobody will open it any more, and so end them.
+                // Nobody will open the session again to end them.
                 self.tools.end_left_running(&session, &open).await;
             }
-            // What is deleted is to be gone, not only hidden.
+            // Deleted data must be gone, not only hidden.
             self.log().collect_garbage().await?;
             Ok(())
         })
@@ -242,8 +242,7 @@ impl Runtime for NodeRuntime {
         Box::pin(async move { Ok(self.log().search(&self.owner, &words, limit).await?) })
     }
 
-    /// A key that is missing in the configuration is not missing where an environment is attached that has
-    /// its own.
+    /// A key that is missing in the configuration is not needed if an attached environment has its own.
     fn models(&self) -> Vec<ModelInfo> {
         let attached = self.attached_providers();
         let mut models = self.models.clone();

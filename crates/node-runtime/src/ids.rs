@@ -1,13 +1,13 @@
-//! Mints ids of sessions and agents: short, random, easy to say.
+//! Mints ids of sessions and agents: short, random, easy to read aloud.
 //!
 //! An id is a prefix that says its kind (`ses_`, `agt_`) and 12 letters of 5 bits. It is not a secret and
-//! proves nothing: who may see a session is decided by its owner and roles.
+//! proves nothing: owner and roles decide who may see a session.
 
 use agentx_types::{AgentStateId, SessionId};
 
 /// Letters and digits that cannot be taken for one another.
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
-/// 60 bits: two of a million sessions are the same with a chance of one in two million.
+/// 60 bits: among a million sessions, two ids are equal with a probability of one in two million.
 const LENGTH: usize = 12;
 
 /// A new session's id.

@@ -1,10 +1,10 @@
 //! The runtime that acts: its sessions, effectors and environments.
 //!
-//! It is made of parts ([`NodeParts`]) that know no configuration and no database. What more there is comes
-//! by features: `http` brings model environments over HTTP, `tools` what the built-in tools need, and
-//! `settings`, which has both, makes the parts as the configuration files say, with sessions in SQLite.
+//! It is made of parts ([`NodeParts`]) that know no configuration and no database. Features add more: `http`
+//! model environments over HTTP, `tools` the support for the built-in tools, and `settings`, which includes
+//! both, creates the parts from configuration files, with sessions in SQLite.
 //!
-//! # How the parts play together
+//! # How the parts work together
 //!
 //! ```text
 //!    front end or server                      reactors that come and go (`attach`)
@@ -24,7 +24,7 @@
 //!   first session.
 //! - A session is opened by one process at a time, the holder of its lease in the log. Others follow it by
 //!   reading the log.
-//! - Effectors never write to the log. They say events into a sink, and the driver commits what they say.
+//! - Effectors never write to the log. They emit events into a sink, and the driver commits them.
 //!
 //! # Features
 //!
@@ -38,10 +38,10 @@
 //!
 //! # After a crash
 //!
-//! The log is the only thing that outlives the process. Opening a session folds it: a run that was in
-//! progress continues. A tool call that never started, or whose tool is idempotent, is run again; one that
-//! had started is answered as `unknown`. Commands that it left running are ended before anything else
-//! ([`COMMANDS`] names them). An interrupted model call is repeated, and its partial answer stays on record.
+//! Only the log outlives the process. Opening a session folds it: a run that was in progress continues. A
+//! tool call that never started, or whose tool is idempotent, is run again; one that had started is answered
+//! as `unknown`. Commands that it left running are ended before anything else ([`COMMANDS`] names them). An
+//! interrupted model call is repeated, and its partial answer stays on record.
 
 #[cfg(feature = "http")]
 pub mod model;
@@ -84,7 +84,9 @@ pub use try_tool::ToolServer;
 /// The name of the database in a data directory: one SQLite file with all sessions of the directory, beside
 /// its `-wal` and `-shm` while a program has it open.
 pub const DATABASE: &str = "sessions.db";
-/// The directory in a data directory where programs write down which commands they run, one file for each
-/// process. The file of a killed program is read by whoever continues with one of its sessions, and removed
-/// once none of its commands lives.
+/// The directory in a data directory in which programs record their running commands, one file for each
+/// process.
+///
+/// A process that continues a session of a killed program reads that program's file, and removes it once none
+/// of its commands is alive.
 pub const COMMANDS: &str = "commands";

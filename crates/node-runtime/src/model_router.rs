@@ -2,8 +2,8 @@
 //! provider.
 //!
 //! The choice follows from the request alone: the API of its model is recorded in the session, so a session
-//! of the demo stays one, and replaying asks nobody. An environment that is attached for a provider comes
-//! before both, on the bus.
+//! of the demo stays one, and a replay calls nobody. An environment that is attached for a provider takes
+//! precedence over both, on the bus.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
-//! Putting files back is the built-in tools' affair; a runtime that is built without them says so.
+//! Only the built-in tools can restore files; a runtime that is built without them returns an error.
 //!
-//! The session is looked up all the same, so that somebody else's session is not found here either.
+//! The session is looked up anyway, so that somebody else's session is not found here either.
 
 use std::sync::Arc;
 

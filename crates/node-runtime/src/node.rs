@@ -27,20 +27,20 @@ const UNBORN: usize = 16;
 
 /// The runtime that acts.
 ///
-/// It has no sessions of its own in memory: a session lives as long as its handles and then gives its lease
-/// back. What it shares with [`for_owner`](Self::for_owner) and [`as_server`](Self::as_server) is the log,
-/// the bus, the reactors and the slots for calls; what differs is whose sessions it shows and how it marks
-/// them.
+/// It keeps no sessions in memory: a session lives as long as its handles and then releases its lease. The
+/// runtimes of [`for_owner`](Self::for_owner) and [`as_server`](Self::as_server) share the log, the bus, the
+/// reactors and the slots for calls with it; they differ in the owner whose sessions they show and in the
+/// marks of these.
 ///
-/// The settings of the builders below hold for sessions that are opened afterwards. Sessions that are open
-/// keep what they were opened with.
+/// The settings of the builders below apply to sessions that are opened afterwards. Open sessions keep the
+/// settings with which they were opened.
 pub struct NodeRuntime {
     /// The parts of which every open session gets a clone: the log, the bus, the effectors, the clock.
     pub(crate) driver: DriverParts,
     pub(crate) owner: OwnerId,
     pub(crate) models: Vec<ModelInfo>,
     wire_options: WireOptionsOf,
-    /// The box itself, for what concerns commands that are left running.
+    /// The toolbox itself, for commands that are left running.
     pub(crate) tools: Toolbox,
     pub(crate) agents: Arc<dyn Agents>,
     data_dir: PathBuf,
@@ -178,7 +178,7 @@ impl NodeRuntime {
         &self.data_dir
     }
 
-    /// Whether its log is still the one that was opened.
+    /// Checks that its log is still the file that was opened.
     ///
     /// # Errors
     /// Returns an error for the same reasons as [`SessionLog::check_place`].
@@ -270,7 +270,7 @@ impl NodeRuntime {
         Ok(found)
     }
 
-    /// The session with this beginning of an id, of those that `list` knows.
+    /// The session whose id begins like this, among those of `list`.
     pub(crate) async fn resolve_prefix(&self, prefix: &str) -> Result<SessionId, RuntimeError> {
         let rest = prefix.strip_prefix(SessionId::PREFIX).unwrap_or(prefix);
         let with_kind = format!("{}{rest}", SessionId::PREFIX);
@@ -315,7 +315,7 @@ impl NodeRuntime {
         Ok(ids.session_id)
     }
 
-    /// Records that a session is over, which whoever listens hears as `session_deleted`.
+    /// Records the end of a session, which listeners get as `session_deleted`.
     ///
     /// # Errors
     /// Returns an error if the session is open or does not exist. A full disk does not prevent the deletion.

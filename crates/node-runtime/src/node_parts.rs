@@ -13,9 +13,9 @@ use agentx_types::{Guard, ModelSpec, OwnerId};
 
 use crate::scripted::ScriptedEnvironment;
 
-/// A function that returns the options of a model's server: which optional fields it takes, where it expects
-/// a cache mark, how it names the longest answer. Asked once for each call, so it must be fast and must not
-/// block. `Arc::new(|_| WireOptions::default())` sets no option for any model.
+/// A function that returns the options of a model's server: its optional fields, the place of cache marks,
+/// the name of the maximum answer length. It is called once for each model call, so it must be fast and must
+/// not block. `Arc::new(|_| WireOptions::default())` sets no option for any model.
 pub type WireOptionsOf = Arc<dyn Fn(&ModelSpec) -> WireOptions + Send + Sync>;
 
 /// The parts of a [`NodeRuntime`](crate::NodeRuntime).
@@ -55,17 +55,17 @@ pub type WireOptionsOf = Arc<dyn Fn(&ModelSpec) -> WireOptions + Send + Sync>;
 pub struct NodeParts {
     /// The log of sessions. Every event is committed here before any subscriber gets it.
     pub log: Arc<dyn SessionLog>,
-    /// Whose sessions they are: those that this runtime opens, lists and shows. [`NodeRuntime::for_owner`]
-    /// shows those of somebody else on the same log.
+    /// The owner of the sessions that this runtime opens, lists and shows. [`NodeRuntime::for_owner`] shows
+    /// those of another owner in the same log.
     ///
     /// [`NodeRuntime::for_owner`]: crate::NodeRuntime::for_owner
     pub owner: OwnerId,
-    /// The models that it lists, in this order. One whose `missing` says something is not opened, unless an
-    /// attached environment serves its provider. A model that is not listed can be asked all the same.
+    /// The models that it lists, in this order. One with a `missing` text is not opened, unless an attached
+    /// environment serves its provider. A model that is not listed can still be used.
     pub models: Vec<ModelInfo>,
     /// The wire options of the servers; also used to show a request without sending it.
     pub wire_options: WireOptionsOf,
-    /// Asks models over the network: every model whose API is not
+    /// Calls models over the network: every model whose API is not
     /// [`Api::Scripted`](agentx_types::Api::Scripted).
     pub network: Arc<dyn Effector>,
     /// Answers without any model, for the offline demo and for tests.

@@ -1,20 +1,20 @@
-//! The file that a call which waits for a decision would change, as it is now. A chat shows the change before
-//! anybody decides, also one that is elsewhere: its server reads the file for it.
+//! The current state of the file that a waiting call would change. A chat shows the change before anybody
+//! decides; for a remote chat, its server reads the file.
 //!
 //! Nothing here changes a file or waits for anybody. A preview is one read of the disk, made on a thread for
 //! blocking work, and may be out of date when it is seen: the tool checks again when the call runs.
 //!
-//! | what is there | `text` | `withheld` |
+//! | at the path | `text` | `withheld` |
 //! | --- | --- | --- |
 //! | a text file of up to 1 MiB | its text | |
 //! | nothing | | |
 //! | a directory, a device, a pipe | | "it is not a regular file" |
 //! | a larger file | | "it has more than 1024 KiB" |
 //! | bytes that are not UTF-8 | | "it is not text" |
-//! | a file that the agent may not read ([`DiskPreview::ToTheAgent`]) | | the rule that says so |
+//! | a file that the agent may not read ([`DiskPreview::ToTheAgent`]) | | the rule that forbids it |
 //!
-//! `leads_to` is set if a link on the way leads elsewhere than the path says, so that a person who allows
-//! `notes.txt` sees that it is `~/.bashrc`.
+//! `leads_to` is set if a symbolic link leads elsewhere, so that a person who allows `notes.txt` sees that it
+//! is `~/.bashrc`.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -35,7 +35,7 @@ const MOST_BYTES: u64 = 1 << 20;
 /// The files that a preview may show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiskPreview {
-    /// Whatever the program can read: to whoever runs it.
+    /// Every file that the program can read, for the person who runs it.
     All,
     /// Files in the workspace that the agent may read without approval: an approver learns nothing about the
     /// machine from the agent's requests.
@@ -115,7 +115,7 @@ fn changed_path(spec: &ToolSpec, asked: &PendingApproval) -> Option<String> {
 fn leads_to(workspace: &str, path: &str, shown: DiskPreview) -> Option<String> {
     let root = std::fs::canonicalize(workspace).ok()?;
     let written = PathBuf::from(agentx_agent::pattern::normalize(&root.to_string_lossy(), path));
-    // What is not there yet comes to be below what is.
+    // A missing file would be created below the existing part of its path.
     let there = written
         .ancestors()
         .find(|place| place.symlink_metadata().is_ok())?;
@@ -123,7 +123,7 @@ fn leads_to(workspace: &str, path: &str, shown: DiskPreview) -> Option<String> {
         let target = std::fs::read_link(there).ok()?;
         return (shown == DiskPreview::All).then(|| target.to_string_lossy().into_owned());
     };
-    // Nothing stands behind what is there itself: joining that would add a slash.
+    // There is no rest if the path itself exists: joining an empty one would add a slash.
     let real = match written.strip_prefix(there).ok()? {
         rest if rest.as_os_str().is_empty() => real,
         rest => real.join(rest),

@@ -1,19 +1,19 @@
-//! Deriving a session again from its log, without any model, and comparing it with what was live.
+//! Derives a session again from its log, without any model, and compares it with the live session.
 //!
 //! A replay proves two things: that the fold of this version gives the same events as the one that wrote the
 //! session, and that the rows were not changed since. It reads in pages of 4,096 facts, holds one fold in
 //! memory and writes nothing, so it works on a session that another process drives; that session's later
 //! events are not part of it.
 //!
-//! A digest is recorded with each commit and covers what was derived since the last writer took over. So a
-//! report names the first range of events that differs, and not only that something does. Facts from before
-//! the first writer of this kind have no digest and are counted without being compared.
+//! A digest is recorded with each commit and covers everything derived since the last writer took over. So a
+//! report names the first range of events that differs, and not only that there is a difference. Facts from
+//! before the first writer of this kind have no digest and are counted without being compared.
 
 use agentx_runtime::{DerivedDigest, Digest, ReplayReport, RuntimeError, SessionFold, SessionLog};
 use agentx_types::{ActionBody, CondensedRange, EnvironmentEvent, ModelRequest, SessionId, WindowFill};
 use std::sync::Arc;
 
-/// Number of facts in a page: what is in memory at once, beside the fold.
+/// Number of facts in a page: besides the fold, only one page is in memory.
 const PAGE: usize = 4096;
 
 /// Folds the whole log and compares digests batch by batch. Batches that the session's parents wrote have
@@ -33,7 +33,7 @@ pub(crate) async fn replay(log: &dyn SessionLog, session: &SessionId) -> Result<
         divergence: None,
     };
     let mut good_until = 0;
-    // A digest covers what followed since the last writer took over; before the first one nothing was
+    // A digest covers everything derived since the last writer took over; before the first one nothing was
     // recorded.
     let mut covered = false;
     loop {

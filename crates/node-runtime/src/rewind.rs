@@ -1,13 +1,11 @@
-//! Putting files back: the facts of the session, the disk of this machine, and a place to write down what
-//! happened.
+//! Restoring files: from the facts of the session, on the disk of this machine, recorded in the log.
 //!
-//! A plan is made from the log alone and changes nothing. Putting back records `files_restoring` first, with
-//! what it is about to do, then writes the files, then records `files_restored`. A program that dies between
-//! the two leaves a record of what was begun, and the same wish can be given again: files that are back
-//! already are left as they are.
+//! A plan is made from the log alone and changes nothing. A restore first records `files_restoring` with its
+//! plan, then writes the files, then records `files_restored`. A program that dies between the two leaves the
+//! plan on record, and the same request can be repeated: files that are already restored do not change.
 //!
-//! If the session is open in this program its driver writes the two facts. Else they are written here, which
-//! needs the session's lease: nobody else can drive it meanwhile.
+//! If the session is open in this program, its driver writes the two facts. Otherwise they are written here,
+//! which needs the session's lease, so that nobody else can drive it meanwhile.
 
 use std::sync::Arc;
 
@@ -57,7 +55,7 @@ impl NodeRuntime {
         self.owned(session).await?;
         let record: Box<dyn FactRecorder> = match open {
             Some(open) if open.id() == session => Box::new(OpenedHere(open)),
-            // Before anything is read: nobody else writes the session from here on.
+            // Take the lease before anything is read, so that nobody else writes the session from here on.
             _ => {
                 Box::new(OfflineWriter::attach(self.shared_log(), session, self.driver.clock.clone()).await?)
             }

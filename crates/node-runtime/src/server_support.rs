@@ -1,11 +1,11 @@
 //! The functions of this runtime for servers, beyond those for front ends.
 //!
-//! The methods that name no owner answer for sessions of all of them: a server decides who may ask, before it
-//! asks here. None of them takes a lease.
+//! The methods without an owner work on sessions of all owners: a server checks permissions before it calls
+//! them. None of them takes a lease.
 //!
-//! After a kill a server asks [`NodeRuntime::under_way_at_a_server`] once and opens what it names, so that
-//! runs continue without anybody at a keyboard. A session that a person drove on this machine is not among
-//! them: its work continues when that person opens it.
+//! After a kill a server calls [`NodeRuntime::under_way_at_a_server`] once and opens the returned sessions,
+//! so that runs continue without anybody at a keyboard. A session that a person drove on this machine is not
+//! among them: its work continues when that person opens it.
 
 use agentx_runtime::{Fact, LogError, LogRows, RuntimeError, SessionInfo};
 use agentx_types::{EnvironmentEvent, OwnerId, RunStatus, SessionId};
@@ -13,10 +13,10 @@ use agentx_types::{EnvironmentEvent, OwnerId, RunStatus, SessionId};
 use crate::NodeRuntime;
 
 impl NodeRuntime {
-    /// Returns up to `limit` facts of a session of any owner after `after_seq`, as they are in the log.
+    /// Returns up to `limit` facts of a session of any owner after `after_seq`, unchanged.
     ///
     /// # Errors
-    /// Returns an error if the session does not exist or what is stored cannot be read.
+    /// Returns an error if the session does not exist or its data cannot be read.
     pub async fn facts(
         &self,
         session: &SessionId,
@@ -30,7 +30,7 @@ impl NodeRuntime {
     /// `after_seq`, until they have `most_bytes`.
     ///
     /// # Errors
-    /// Returns an error if the session does not exist or what is stored cannot be read.
+    /// Returns an error if the session does not exist or its data cannot be read.
     pub async fn rows(
         &self,
         session: &SessionId,
@@ -87,7 +87,7 @@ impl NodeRuntime {
         for (session, _) in self.log().under_way().await? {
             match self.log().info(&session).await {
                 Ok(info) if info.status == Some(RunStatus::AwaitingApproval) => found.push(info),
-                // It is deleted by now.
+                // It was deleted meanwhile.
                 Ok(_) | Err(LogError::NotFound(_)) => {}
                 Err(error) => pass_over(&session, &error.into()),
             }

@@ -1,13 +1,13 @@
-//! The effector for the tools that a runtime has itself: looks each one up by its name, and ends what
+//! The effector for the runtime's own tools: it looks each one up by its name, and ends commands that
 //! sessions leave running.
 //!
 //! A call takes one of the slots for calls that run at once, unless its tool says that it only waits for
-//! others. It is called through [`Toolbox::get_for_agent`], so what wraps tools for an agent, such as
-//! instructions of folders, is in its result. A name that no tool has is answered with the nearest one; it
-//! fails the call and not the run.
+//! others. It is called through [`Toolbox::get_for_agent`], so wrappers of tools for an agent, such as
+//! instructions of folders, apply. An unknown name is answered with the nearest one; it fails the call and
+//! not the run.
 //!
 //! When a session is opened after a crash, commands that its last process left are ended before the session
-//! continues, and what was ended is put on record. When a session is closed, its background jobs end with it.
+//! continues, and this is recorded. When a session is closed, its background jobs end with it.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub struct ToolEffector {
 }
 
 impl ToolEffector {
-    /// An effector over these tools; what is too long for the model goes to the blobs of `log`.
+    /// An effector over these tools; outputs that are too long for the model go to the blobs of `log`.
     pub fn new(tools: Toolbox, log: Arc<dyn SessionLog>) -> Self {
         Self {
             tools: Arc::new(tools),
@@ -34,14 +34,14 @@ impl ToolEffector {
         }
     }
 
-    /// Lets tools hear the other agents of their session by `events`.
+    /// Lets tools read the events of the other agents of their session from `events`.
     #[must_use]
     pub fn hearing(mut self, events: SystemEvents) -> Self {
         self.calls = self.calls.hearing(events);
         self
     }
 
-    /// Sets the slots that calls outside of a session take; by default 64 of their own.
+    /// Sets the slots for calls outside of a session; by default 64 separate ones.
     #[must_use]
     pub fn with_slots(mut self, slots: CallSlots) -> Self {
         self.calls = self.calls.with_slots(slots);

@@ -1,9 +1,9 @@
-//! Running a tool outside of any session: to try it. What it would keep of a session is forgotten, and
-//! nothing is recorded; what it says meanwhile is reported to the caller.
+//! Runs a tool outside of any session, to try it. Its session values are forgotten, and nothing is recorded;
+//! its output is reported to the caller.
 //!
-//! The call has the id `call_1` in a session `ses_none` that no log has. Its journal has no steps from
-//! before, so a tool that records its steps ([`Journal`]) does every one of them. Blobs that it makes belong
-//! to no session: the next garbage collection of the log removes them. When it ends, everything that it left
+//! The call has the id `call_1` in a session `ses_none` that no log has. Its journal has no earlier steps, so
+//! a tool that records its steps ([`Journal`]) performs every one of them. Blobs that it makes belong to no
+//! session: the next garbage collection of the log removes them. When it ends, everything that it left
 //! running is ended with it; if the program is killed meanwhile, the next start finds the commands by
 //! [`NodeRuntime::may_have_tried`] and ends them with [`NodeRuntime::end_tried`].
 
@@ -40,11 +40,11 @@ impl ToolServer {
     }
 
     /// Runs a tool of this agent, as [`NodeRuntime::try_tool`] does, if the agent's rules allow the call
-    /// without a question. Calls may run at the same time. What a call leaves running stays until
+    /// without a question. Calls may run at the same time. Commands that a call leaves running stay until
     /// [`end`](Self::end).
     ///
     /// # Errors
-    /// Returns the question if the rules ask about the call; it has not run then.
+    /// Returns the question if the rules ask about the call; then it has not run.
     pub async fn call(
         &self,
         tool: &ToolSpec,
@@ -69,16 +69,18 @@ impl ToolServer {
         Ok(self.runtime.serve_call(call, cancel, hears).await)
     }
 
-    /// Ends what the calls left running.
+    /// Ends commands that the calls left running.
     pub async fn end(&self) {
         self.runtime.end_served().await;
     }
 }
 
 impl NodeRuntime {
-    /// Runs a tool with these arguments, as this agent would in its directory. A tool that there is not, or
-    /// arguments that it does not take, are an outcome like any other failure. Nobody is asked for approval:
-    /// whoever calls this wants it. `hears` is told what the log of a session would have of the call.
+    /// Runs a tool with these arguments, as this agent would in its directory.
+    ///
+    /// An unknown tool, or wrong arguments, are an outcome like any other failure. Nobody is asked for
+    /// approval, because the caller wants the call. `hears` gets the events that the log of a session would
+    /// have of the call.
     pub async fn try_tool(
         &self,
         name: &str,
@@ -130,7 +132,7 @@ impl NodeRuntime {
         self.outside_session(call, None, false, cancel, hears).await
     }
 
-    /// Ends what the calls of clients left running.
+    /// Ends commands that the calls of clients left running.
     async fn end_served(&self) {
         self.toolbox().shutdown(&SessionId::new(NO_SESSION)).await;
     }
@@ -171,7 +173,7 @@ impl NodeRuntime {
                 seq += 1;
                 hears(&draft.event);
             }
-            // Who waits until it is recorded waits for nothing here.
+            // A waiter for the commit is notified at once, because nothing is recorded here.
             said.committed.map(|committed| committed.send(Ok(seq)))
         };
         let outcome = loop {
@@ -186,16 +188,16 @@ impl NodeRuntime {
         outcome
     }
 
-    /// Returns whether commands of tools that were tried may be left, by what is recorded. Cheap enough for
+    /// Returns whether commands of tried tools may be left, according to the records. It is cheap enough for
     /// each start.
     pub fn may_have_tried(&self) -> bool {
         self.toolbox().may_have_left(&SessionId::new(NO_SESSION))
     }
 
-    /// Ends the commands of tools that were tried and whose program was killed meanwhile. Returns what was
-    /// ended.
+    /// Ends the commands of tried tools whose program was killed meanwhile. Returns the ended commands.
     pub async fn end_tried(&self) -> Vec<LeftRunning> {
-        // Which calls were cut off is not on record. So what left the terminal's session on purpose stays.
+        // There is no record of the interrupted calls. So commands that left the terminal's session on
+        // purpose stay.
         self.toolbox()
             .end_left_running(&SessionId::new(NO_SESSION), &[])
             .await

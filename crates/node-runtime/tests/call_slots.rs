@@ -1,5 +1,5 @@
-//! A call that waits for others takes no place of its own: with as many of them as there are slots, the
-//! others still run.
+//! A call that waits for others takes no slot: even if as many calls wait as there are slots, other calls
+//! still run.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -21,7 +21,7 @@ use tokio::sync::Semaphore;
 /// The maximum time of the test.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// Says what it does and whether it waits for others.
+/// Reports its work and whether it waits for others.
 struct Told {
     waits: bool,
     done: Arc<Semaphore>,

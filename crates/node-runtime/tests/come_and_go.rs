@@ -32,7 +32,7 @@ const ATTACHED: usize = 6;
 /// The record of all work, apart from the logs. Clones share the same state.
 #[derive(Clone)]
 struct Ledger {
-    /// The begins and ends of each call of `read`.
+    /// The starts and ends of each call of `read`.
     calls: Arc<Mutex<BTreeMap<(SessionId, ToolCallId), Performed>>>,
     /// The number of requests to each model, and the number of ended calls that the watchers saw.
     asked: Arc<Mutex<BTreeMap<&'static str, usize>>>,
@@ -72,7 +72,7 @@ impl Ledger {
     }
 }
 
-/// Answers with the name of who performed it.
+/// Answers with the name of the reactor that performed it.
 struct Read(&'static str, Ledger);
 
 impl Tool for Read {
@@ -111,7 +111,7 @@ impl Tool for Wait {
     }
 }
 
-/// Asks for `read` 20 times, for `wait` once, and ends then. What it answers follows from the request.
+/// Asks for `read` 20 times, for `wait` once, and ends then. Its answer depends only on the request.
 struct Model(&'static str, Ledger);
 
 impl Effector for Model {
@@ -163,7 +163,7 @@ impl Effector for Model {
     }
 }
 
-/// Notes its name when it is stopped.
+/// Records its name when it is stopped.
 struct Noting(&'static str, Arc<Mutex<Vec<&'static str>>>, CancellationToken);
 
 impl Reactor<SystemBus> for Noting {
@@ -300,7 +300,7 @@ async fn finished(session: &dyn Session) -> RunStatus {
     panic!("the session ended first");
 }
 
-/// The calls of `read` in a session that have a result, with what it says. Each has one.
+/// Returns the calls of `read` in a session with their results. Each has one.
 fn results(log: &FaultyLog, session: &SessionId) -> BTreeMap<ToolCallId, (ToolStatus, String)> {
     let mut results = BTreeMap::new();
     for fact in log.facts(session) {
@@ -342,7 +342,7 @@ async fn each_call_has_one_result_and_is_performed_once_whoever_comes_and_goes()
             let ended = performed.map_or(&[][..], |performed| &performed.ended);
             let is_true = match status {
                 ToolStatus::Success => began == [words.as_str()] && ended == began,
-                // Only what was attached goes away.
+                // Only attached reactors are detached.
                 ToolStatus::Unknown => began.len() <= 1 && !began.contains(&"built in"),
                 _ => false,
             };

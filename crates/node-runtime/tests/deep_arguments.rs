@@ -1,5 +1,5 @@
-//! Arguments nested as deep as a model likes: what the decoder lets through can be written, folded, kept and
-//! read back; what is deeper is answered as invalid. And arguments without an end come to one.
+//! Arguments of any depth: the depth that the decoder accepts can be written, folded, stored and read back;
+//! deeper arguments are answered as invalid. Endless arguments are cut off.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -13,7 +13,7 @@ use agentx_testing::fixture;
 use agentx_types::*;
 use serde_json::{Value, json};
 
-/// The levels that go through.
+/// The number of accepted levels.
 const MOST: usize = 64;
 
 /// An object with so many levels.

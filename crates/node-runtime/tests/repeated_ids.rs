@@ -1,5 +1,5 @@
-//! A server that names every call `call_0`, twice in one answer and again in the next: from the log on each
-//! call has a name of its own, and everybody speaks of it by that name.
+//! A server that names every call `call_0`, twice in one answer and again in the next: from the log on, each
+//! call has its own id, and every part uses that id.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

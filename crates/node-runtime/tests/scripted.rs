@@ -1,4 +1,4 @@
-//! The offline demo as an agent meets it: whole calls, with tools, interrupts and both languages.
+//! The offline demo as an agent sees it: whole calls, with tools, interrupts and both languages.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What a runtime that is made from settings tells models beside the results of tools: instructions of
+//! The text that a runtime made from settings gives to models besides the results of tools: instructions of
 //! folders, and facts that agree with its tools.
 #![cfg(feature = "settings")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]

@@ -1,6 +1,6 @@
-//! How long a mirror takes that starts 100,000 events behind, beside a client that only reads the same bytes,
-//! and what reading and folding them costs alone. It prints figures and judges nothing. The server sends what
-//! was encoded before.
+//! The time of a mirror that starts 100,000 events behind, compared with a client that only reads the same
+//! bytes, and the cost of reading and folding them alone. It prints figures and asserts nothing. The server
+//! sends bytes that were encoded before.
 //!
 //! `cargo bench -p agentx-remote-runtime`
 #![allow(
@@ -107,7 +107,7 @@ fn fold(facts: &[Fact], whole: bool) -> usize {
     count
 }
 
-/// The median of how long it takes, in milliseconds.
+/// The median of its time, in milliseconds.
 fn median<T>(mut what: impl FnMut() -> T) -> f64 {
     let mut times: Vec<f64> = (0..RUNS)
         .map(|_| {

@@ -28,11 +28,11 @@ struct FreedSpace {
 }
 
 impl RemoteRuntime {
-    /// Sessions, and for who decides about calls of members those of members besides; `waiting`: only those
-    /// in which a call waits for a person.
+    /// Sessions; for a person who decides about calls of members, also those of members. `waiting`: only
+    /// sessions in which a call waits for a person.
     ///
     /// # Errors
-    /// Returns an error if the server cannot be asked.
+    /// Returns an error if the server cannot be reached.
     pub async fn sessions_with_members(
         &self,
         query: SessionQuery,
@@ -90,15 +90,15 @@ impl RemoteRuntime {
         Ok(found)
     }
 
-    /// Lets the server take a session in.
+    /// Asks the server to import a session.
     pub(crate) async fn take_in(&self, export: SessionExport) -> Result<VerifyReport, RuntimeError> {
         let body = serde_json::to_value(&export)
             .map_err(|error| RuntimeError::Refused(format!("the session cannot be written down: {error}")))?;
         self.core().http.json(Query::post(&["import"], body)).await
     }
 
-    /// Returns the cost of the user's own sessions, grouped as `query` says. The server adds up, so days are
-    /// in its time zone.
+    /// Returns the cost of the user's own sessions, grouped according to `query`. The server computes the
+    /// sums, so days are in its time zone.
     pub(crate) async fn spent(&self, query: UsageQuery) -> Result<Vec<UsageRow>, RuntimeError> {
         let by = json!(query.by);
         let (since, day) = match query.since {
@@ -114,14 +114,14 @@ impl RemoteRuntime {
         self.core().http.json(ask).await
     }
 
-    /// Lets the server give space back that nothing refers to any more. Returns how many bytes that were.
+    /// Asks the server to free space that nothing refers to any more. Returns the number of bytes.
     pub(crate) async fn give_back(&self) -> Result<u64, RuntimeError> {
         let freed: FreedSpace = self.core().http.json(Query::post(&["gc"], json!({}))).await?;
         Ok(freed.freed_bytes)
     }
 
-    /// An agent of the server's files. What it is told otherwise is for the server to weigh, but for the
-    /// words.
+    /// An agent from the server's files. The server applies the model, the approval mode and the workspace;
+    /// the system prompt is replaced here.
     pub(crate) async fn named(&self, wanted: NamedAgent) -> Result<AgentConfig, RuntimeError> {
         let path = ["agents", wanted.agent.as_str()];
         let approval = wanted.approval.map(|mode| json!(mode));

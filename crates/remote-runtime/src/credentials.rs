@@ -1,12 +1,12 @@
 //! The credentials of a client: a person with a key, or a visitor. A key signs only a server's challenge, and
 //! only for the server that the client dialled.
 //!
-//! Keys live in this process and never travel. What travels is the public key and one signature for each
+//! Secret keys never leave this process. The client sends the public key and one signature for each
 //! connection, and one for each token (an hour at most). A visitor sends neither.
 //!
-//! The client's own nonce travels with each handshake, and a server that names a key has to sign that nonce
-//! with it: a proxy that holds the certificate of an address, and not the server's key, cannot pass for the
-//! server that was met there before.
+//! Each handshake contains the client's own nonce, and a server that names a key has to sign that nonce with
+//! it: a proxy that has the certificate of an address, but not the server's key, cannot pass for the known
+//! server.
 
 use std::fmt;
 use std::sync::Arc;
@@ -40,8 +40,8 @@ impl Credentials {
     /// Returns the answer to this challenge of a server.
     ///
     /// # Errors
-    /// Returns an error if [`Peer::check`] says that this may be another server than was dialled: nothing is
-    /// signed then.
+    /// Returns an error if [`Peer::check`] finds that this may be another server than was dialled: then
+    /// nothing is signed.
     pub(crate) fn answer(
         &self,
         asked: &ServerChallenge<'_>,

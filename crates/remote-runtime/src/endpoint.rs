@@ -1,7 +1,7 @@
 //! The address of a server: as given, as URLs for requests, and as text without secrets.
 //!
-//! An address may have a path, as behind a proxy that serves several things: `https://example.com/agents`. It
-//! has no secret: what an address holds is in the history of a shell and in logs.
+//! An address may have a path, as behind a proxy with several services: `https://example.com/agents`. It
+//! contains no secret, because addresses are in the history of a shell and in logs.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -61,7 +61,7 @@ impl ServerEndpoint {
         Ok(Self { base })
     }
 
-    /// The address of what `segments` name under `/v1`.
+    /// The address of the resource with these path segments under `/v1`.
     pub(crate) fn http(&self, segments: &[&str]) -> Url {
         let mut url = self.base.clone();
         if let Ok(mut path) = url.path_segments_mut() {
@@ -92,18 +92,18 @@ impl ServerEndpoint {
     }
 
     /// Returns whether a server that calls itself `origin` is the one at this address: the same host and
-    /// port. All names of this machine are one.
+    /// port. All names of this machine are equal.
     pub fn is_origin(&self, origin: &str) -> bool {
         Self::parse(origin).is_ok_and(|origin| origin.place() == self.place())
     }
 
-    /// Host and port as one text, the same for all names of this machine.
+    /// Host and port as one text, equal for all names of this machine.
     pub fn host_and_port(&self) -> String {
         let (host, port) = self.place();
         format!("{host}:{}", port.unwrap_or_default())
     }
 
-    /// Host and port, the same for all ways to write them.
+    /// Host and port in a normalized form.
     fn place(&self) -> (String, Option<u16>) {
         let host = self.base.host_str().unwrap_or_default().to_ascii_lowercase();
         let host = host

@@ -1,11 +1,10 @@
-//! The files that an agent works on lie where its server is: what a call would change of them, and how they
-//! go back.
+//! The files of an agent are on its server's machine: previews of their changes, and restoring them.
 //!
-//! Nothing of this program's own disk is read or written. A server shows of its disk only what the agent
-//! itself may read, and restores files in the session's workspace; who asked is on record there.
+//! This program's own disk is neither read nor written. A server shows only those files of its disk that the
+//! agent itself may read, and restores files in the session's workspace; it records the person who asked.
 //!
-//! A plan is as old as its answer: what is restored is checked against the disk again, and what is not as the
-//! plan said any more is reported.
+//! A plan may be out of date: a restore compares it with the disk again, and reports files that have changed
+//! since.
 
 use agentx_runtime::{FileInQuestion, RestorePlan, RestoreReport, RestoreRequest, RuntimeError};
 use agentx_types::{SessionId, ToolCallId};
@@ -37,7 +36,7 @@ impl RemoteRuntime {
         self.core().http.json(ask).await
     }
 
-    /// Puts files back. It is not asked again if the answer is lost: its result is in the session's events.
+    /// Restores files. It is not asked again if the answer is lost: its result is in the session's events.
     pub(crate) async fn put_back(
         &self,
         session: SessionId,

@@ -1,15 +1,15 @@
-//! Following a session of a server: facts as they come, and what they mean, derived here by the same fold as
-//! everywhere. A reader that is slow is left behind and comes back by itself; nobody else notices.
+//! Follows a session of a server: facts as they arrive, and their events, derived here by the same fold as
+//! everywhere. A slow reader is left behind and returns by itself; nobody else notices.
 //!
 //! # One subscription, many readers
 //!
-//! All readers of a session in this program share one subscription at the server ([`FeedSubscription`]). The
-//! last few thousand facts are kept with it, and how the session stood before them, so a second reader that
-//! begins near the end needs nothing from the server. A reader that begins earlier has the subscription asked
-//! for again from there; the others pass over what they had.
+//! All readers of a session in this program share one subscription at the server ([`FeedSubscription`]). It
+//! keeps the last few thousand facts, and the state of the session before them, so a second reader that
+//! begins near the end needs nothing from the server. For a reader that begins earlier, the session is
+//! subscribed again from there; the others skip the facts that they had.
 //!
 //! A reader takes at most 1,024 deliveries ahead of its front end. One that takes nothing for a while is cut
-//! off from the shared stream, notes what it has, and begins again from there when its front end continues.
+//! off from the shared stream, remembers its place, and begins again from there when its front end continues.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -35,17 +35,17 @@ pub(crate) struct FollowRequest {
     pub(crate) session: SessionId,
     /// The reader has everything up to this event, or wants nothing of it.
     pub(crate) after_seq: u64,
-    /// Facts, or what they mean.
+    /// The requested events: facts, or derived events.
     pub(crate) view: View,
-    /// The fact at `after_seq`, if the reader has it: the server has to have the same one.
+    /// The fact at `after_seq`, if the reader has it: the server must have the same one.
     pub(crate) has: Option<Fact>,
-    /// Whether it continues after all that is there now.
+    /// Whether it begins after all existing events.
     pub(crate) on: bool,
     /// Ends the following, as when its session handle is closed. The reader sees the end of its subscription.
     pub(crate) end: CancellationToken,
 }
 
-/// Follows a session. When this returns, it is sure that the session is there and may be seen.
+/// Follows a session. When this returns, the session certainly exists and this person may see it.
 pub(crate) async fn follow(
     core: &Arc<RemoteCore>,
     wanted: FollowRequest,
@@ -92,12 +92,13 @@ async fn head(core: &RemoteCore, session: &SessionId) -> Result<u64, RuntimeErro
     Ok(info.last_seq)
 }
 
-/// Returns whether this may be the answer of a server whose session ends before what it was asked for.
+/// Returns whether a server may give this answer because its session ends before the requested place.
 fn may_end_before(error: &RuntimeError) -> bool {
     matches!(error, RuntimeError::Refused(_) | RuntimeError::WentBack { .. })
 }
 
-/// The end of a session of which nobody can have had so much as is wanted; else the error that said so.
+/// Returns the end of the session, if the requested place is beyond it and no reader can have been there;
+/// otherwise the error.
 async fn end_before(
     core: &RemoteCore,
     wanted: &FollowRequest,
@@ -148,14 +149,14 @@ struct ConnectedSession {
     facts: Option<mpsc::Receiver<Facts>>,
     /// Facts that were stored before the reading began.
     first: Vec<Fact>,
-    /// Whether it is sure that the session is there.
+    /// Whether the session certainly exists.
     has_begun: bool,
-    /// From where on the state of the session is kept for later readers, until that is done.
+    /// The `seq` from which the state of the session is kept for later readers; `None` once that is done.
     keeps: Option<u64>,
 }
 
 impl ConnectedSession {
-    /// Asks the server for what a reading wants next. Returns the last fact that is there.
+    /// Subscribes to the facts that the reader needs next. Returns the `seq` of the server's last fact.
     async fn ask(&mut self, reading: &SessionReader) -> Result<u64, RuntimeError> {
         let error = match self.core.connection.follow(&self.held, reading.overlap()).await {
             Ok(began) => return Ok(began.head_seq),
@@ -164,7 +165,7 @@ impl ConnectedSession {
         if self.has_begun || self.wanted.has.is_some() {
             return Err(or_went_back(&self.core, &self.wanted, reading, error).await);
         }
-        // Who wants only what comes after the end waits for it from the end on.
+        // A reader that wants only later facts waits from the end on.
         let head = end_before(&self.core, &self.wanted, error).await?;
         self.held = self.core.connection.hold(&self.wanted.session);
         self.facts = Some(self.held.feed.listen());
@@ -184,7 +185,7 @@ impl ConnectedSession {
 
 impl EventSource for ConnectedSession {
     /// Waits until the stream begins: for the first time or after a cut, or until the session has ended.
-    /// Missed facts are here or arrive again. What it missed is here, or comes again.
+    /// Missed facts are here or arrive again.
     async fn begin(&mut self, reading: &SessionReader) -> Result<SourceStart, FollowError> {
         if let Some(failure) = self.held.feed.ended() {
             let error = self.core.connection.error(failure);
@@ -192,7 +193,7 @@ impl EventSource for ConnectedSession {
                 .await
                 .into());
         }
-        // Before anything is asked for: what comes from here on is heard.
+        // Listen before the request, so that no later fact is missed.
         self.facts = Some(self.held.feed.listen());
         let folds = reading.view() == View::Runtime && reading.fold().is_none();
         let after = if folds {

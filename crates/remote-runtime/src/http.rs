@@ -74,7 +74,7 @@ pub(crate) struct ListPage<T> {
     pub(crate) next: Option<String>,
 }
 
-/// Asks for a token: the key, what was signed, and the signature.
+/// A request for a token: the key, the signed text, and the signature.
 #[derive(Serialize)]
 struct TokenRequest<'a> {
     public_key: &'a str,
@@ -106,7 +106,7 @@ impl Http {
             .redirect(reqwest::redirect::Policy::none())
             .connect_timeout(CONNECT)
             .tcp_nodelay(true);
-        // Another part of the process may have installed it already; it is the same one.
+        // Another part of the process may already have installed the same provider.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let peer = Peer::new(endpoint, options)?;
         let builder = match peer.tls() {
@@ -149,7 +149,7 @@ impl Http {
         })
     }
 
-    /// Asks until there is an answer, as the rules above say.
+    /// Sends the request until there is an answer, according to the rules above.
     async fn ask(&self, ask: &Query<'_>) -> Result<Vec<u8>, RuntimeError> {
         let mut renewed = false;
         let mut waits = RETRY_AFTER.iter();
@@ -211,7 +211,7 @@ impl Http {
         Err(self.refusal(status, &body))
     }
 
-    /// Reads an answer, which has a bound: a server may be anybody's.
+    /// Reads an answer up to a bound, because the server may be anybody's.
     async fn read(&self, mut response: Response) -> Result<Vec<u8>, HttpFailure> {
         let mut body = Vec::new();
         while let Some(piece) = response.chunk().await.map_err(|error| self.lost(error))? {
@@ -271,7 +271,8 @@ impl Http {
         }
     }
 
-    /// The error for a visitor who is not admitted. The server's own text is for manual sign-in over HTTP.
+    /// The error for a visitor who is not admitted. The server's own message is about signing in over HTTP by
+    /// hand.
     fn lets_no_visitors_in(&self) -> RuntimeError {
         RuntimeError::Remote {
             code: "unauthenticated".into(),
@@ -282,12 +283,12 @@ impl Http {
         }
     }
 
-    /// The token of this client, made or renewed where needed; `None` for visitors.
+    /// The token of this client, created or renewed if needed; `None` for visitors.
     async fn token(&self) -> Result<Option<Arc<str>>, RuntimeError> {
         if matches!(self.who, Credentials::Visitor) {
             return Ok(None);
         }
-        // Held while a token is made: others wait for that one.
+        // The lock is held while a token is created, so that others wait for the same one.
         let mut kept = self.token.lock().await;
         if let Some(token) = &*kept
             && token.until > Instant::now() + RENEW_BEFORE
@@ -330,8 +331,7 @@ impl Http {
         };
         let request = serde_json::to_value(request).unwrap_or_default();
         let answer: TokenAnswer = self.open(Query::post(&["auth", "token"], request)).await?;
-        // The server's clock may be another one than ours: what counts is how long the token lives, and an
-        // hour is the most.
+        // The server's clock may differ: the lifetime of the token counts, and it is at most an hour.
         let left = answer.expires_at_ms.saturating_sub(now_ms()).min(3_600_000);
         Ok(CachedToken {
             secret: answer.token.into(),
@@ -339,7 +339,7 @@ impl Http {
         })
     }
 
-    /// Asks what needs no token.
+    /// Sends a request that needs no token.
     async fn open<T: DeserializeOwned>(&self, ask: Query<'_>) -> Result<T, RuntimeError> {
         let mut waits = RETRY_AFTER.iter();
         let bytes = loop {

@@ -21,11 +21,11 @@ pub(crate) enum HttpFailure {
         /// Whether the server cannot have seen the question.
         unsent: bool,
     },
-    /// The server does not know who asks.
+    /// The server does not accept the client's token.
     Unauthorized(RuntimeError),
     /// There were too many questions, or the server is full. It did nothing.
     Later { error: RuntimeError, after: Duration },
-    /// The server said no.
+    /// The server refused the request.
     Answered(RuntimeError),
 }
 
@@ -34,15 +34,15 @@ impl HttpFailure {
     pub(crate) fn lost(error: reqwest::Error) -> Self {
         let unsent = error.is_connect();
         Self::Lost {
-            // An address in an error may be shown to anybody.
+            // Errors may be shown to anybody, so they contain no address.
             error: error.without_url(),
             unsent,
         }
     }
 }
 
-/// Why there was no answer, in few words: what went wrong first, and not the layers that passed it on. It
-/// holds no address.
+/// The reason why there was no answer, as a short text: the innermost error, without the layers that passed
+/// it on and without an address.
 pub(crate) fn reason(error: &reqwest::Error) -> String {
     if error.is_timeout() {
         return "it did not answer in time".into();
@@ -52,7 +52,7 @@ pub(crate) fn reason(error: &reqwest::Error) -> String {
         first = cause;
     }
     let words = first.to_string();
-    // The number of an error says nothing that its words do not.
+    // The number of an error adds nothing to its text.
     let words = words.split(" (os error").next().unwrap_or_default();
     words
         .trim_start_matches("failed to lookup address information: ")

@@ -10,37 +10,37 @@
 //!                                     WebSocketEnvironment + reconnect::ReconnectMachine   one socket for all sessions
 //! ```
 //!
-//! - A server is reached in two ways. What has an answer of its own goes over HTTP with a token; what has to
-//!   keep its order, and events, go over one WebSocket that all sessions share.
-//! - Facts come over the wire, not what they mean. The meaning is derived here by the same fold as in the
-//!   runtime that wrote them, so a mirror shows to the byte what the server's own front end shows.
-//! - The log of the server is the only truth. A mirror that loses its connection asks for what came after its
-//!   last fact, and for that fact again: if the server has another one there, its log went back, and the
-//!   reader is told so ([`RuntimeError::WentBack`](agentx_runtime::RuntimeError::WentBack)) instead of seeing
-//!   two histories as one.
+//! - A server is reached in two ways. Independent requests go over HTTP with a token; ordered requests and
+//!   events go over one WebSocket that all sessions share.
+//! - Facts come over the wire, not derived events. These are derived here by the same fold as in the runtime
+//!   that wrote the facts, so a mirror shows the same as the server's own front end, to the byte.
+//! - The log of the server is the only truth. A mirror that loses its connection requests the facts after its
+//!   last one, and that one again: if the server has another one there, its log went back, and the reader
+//!   gets an error ([`RuntimeError::WentBack`](agentx_runtime::RuntimeError::WentBack)) instead of seeing two
+//!   histories as one.
 //!
-//! # What happens when
+//! # Failures
 //!
-//! | event | what a front end sees |
+//! | event | effect for a front end |
 //! | --- | --- |
 //! | the connection is lost | [`ConnectionState::Waiting`]; events stop, nothing is missing afterwards |
-//! | a request was on its way then | the client sends it again, at most three times in all, and done once |
+//! | a request was in progress then | the client sends it again, at most three times in all; it is executed once |
 //! | the server restarts | as above; runs that it continues go on |
 //! | the server has another key | an error that names both keys; nothing was signed |
-//! | this program dies | nothing: the sessions go on at the server, where others can take the wheel |
+//! | this program dies | nothing: the sessions continue at the server, where others can take the wheel |
 //! | `attempts` failures in a row | [`ConnectionState::GaveUp`]; [`RemoteRuntime::dial_now`] tries again |
 //!
 //! # Bounds
 //!
 //! One connection has at most 1,024 requests without an answer and 256 that wait to be sent; a session keeps
-//! 8,192 facts or 8 MiB for later readers; an answer over HTTP has at most 256 MiB and 90 seconds. What goes
-//! beyond a bound fails by name, and nothing waits without an end.
+//! 8,192 facts or 8 MiB for later readers; an answer over HTTP has at most 256 MiB and 90 seconds. A request
+//! beyond a bound fails by name, and nothing waits forever.
 //!
 //! # Versions
 //!
-//! Server and program need not be of the same version, only of the same protocol. Fields that this version
-//! does not know are ignored in answers; an event of a newer kind ends the following of its session with an
-//! error that names it, because what comes after it could be understood wrongly.
+//! Server and program need not be of the same version, only of the same protocol. Unknown fields in answers
+//! are ignored; an event of a newer kind ends the reading of its session with an error that names it, because
+//! later events could be misunderstood.
 
 mod all_sessions;
 mod credentials;

@@ -1,6 +1,6 @@
 //! Options for connecting to a server, and the state of the connection.
 //!
-//! The defaults suit a person at a terminal: the client reconnects for ever, and a request fails after half a
+//! The defaults suit a person at a terminal: the client reconnects forever, and a request fails after half a
 //! minute.
 //!
 //! ```

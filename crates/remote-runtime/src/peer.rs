@@ -1,17 +1,17 @@
 //! The server at the other end, and its proof of identity. A server at an `http://` address proves its own
 //! key in the TLS handshake, before a byte of HTTP is sent, so a relay between the two can neither read nor
-//! sign in. A server at an `https://` address is known by its certificate, and signs the client's nonce with
-//! its key.
+//! sign in. A server at an `https://` address is identified by its certificate, and signs the client's nonce
+//! with its key.
 //!
-//! The key of each host and port is remembered; another one there later is refused.
+//! The key of each host and port is remembered; another key there later is refused.
 //!
-//! | address | how the server is known | what a signature is bound to |
+//! | address | identification of the server | binding of a signature |
 //! | --- | --- | --- |
 //! | `http://` | its own key, by the handshake (RFC 7250) | the connection's keying material, or the key |
 //! | `https://` | its certificate, and a proof of the key that it names | the key in the nonce |
 //! | `http://` with `allow_plain` | not at all | the key in the nonce, if there is one |
 //!
-//! A refusal of this kind is final for an address and never tried again by itself: a person has to look. It
+//! A refusal of this kind is final for an address and never retried automatically: a person has to check. It
 //! is [`RuntimeError::Denied`] over HTTP and ends the connection for good over the WebSocket.
 
 use std::error::Error;
@@ -56,7 +56,7 @@ enum ServerIdentity {
     Key,
     /// By its certificate, as browsers know it.
     Certificate,
-    /// Not at all: the person said that the way to it can be trusted.
+    /// Not identified: the person said that the connection can be trusted.
     Plain,
 }
 
@@ -127,11 +127,11 @@ impl Peer {
         self.tls.as_ref()
     }
 
-    /// Checks that the server may have its challenge signed, and says what the signature is bound to.
+    /// Checks that the server's challenge may be signed, and returns the binding of the signature.
     ///
     /// # Errors
-    /// Returns an error if the server calls itself something else than what was dialled, or is not the one
-    /// that was met there before: somebody may stand between the two.
+    /// Returns an error if the server's name differs from the dialled one, or if it is not the known server
+    /// at this address: somebody may be in between.
     pub(crate) fn check(&self, asked: &ServerChallenge<'_>) -> Result<Binding, String> {
         let (endpoint, challenge) = (&self.endpoint, asked.challenge);
         if !endpoint.is_origin(&challenge.origin) {
@@ -215,7 +215,7 @@ fn tls_error<'a>(mut error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Err
         if let Some(found) = error.downcast_ref() {
             return Some(found);
         }
-        // What an `io::Error` wraps is not its source; the source of that is.
+        // The source of an `io::Error` is not the error that it wraps, but the source of that one.
         let inner = error
             .downcast_ref::<std::io::Error>()
             .and_then(|error| error.get_ref());
@@ -226,7 +226,7 @@ fn tls_error<'a>(mut error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Err
     }
 }
 
-/// TLS 1.3 with a raw public key, for which there is no certificate. Each connection proves the key anew:
+/// TLS 1.3 with a raw public key, for which there is no certificate. Each connection proves the key again:
 /// none is resumed.
 fn keyed_config(memory: Arc<RememberedKey>) -> Result<Arc<ClientConfig>, RuntimeError> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -279,7 +279,7 @@ impl RememberedKey {
         }
     }
 
-    /// Says what the keyring found as a refusal, if it is one.
+    /// Converts the result of the keyring to a refusal, if it is one.
     fn unchanged(&self, key: &PublicKey, met: Result<ServerKeyStatus, KeyringError>) -> Result<(), String> {
         match met.map_err(unreadable)? {
             ServerKeyStatus::New | ServerKeyStatus::Known => Ok(()),
@@ -311,7 +311,7 @@ impl RememberedKey {
     }
 }
 
-/// A keyring that cannot be read vouches for nobody, so nothing is signed.
+/// An unreadable keyring confirms no server, so nothing is signed.
 fn unreadable(error: KeyringError) -> String {
     format!("cannot read the known servers: {error}")
 }
@@ -333,7 +333,7 @@ fn refusal(why: String) -> rustls::Error {
     rustls::Error::Other(OtherError(Arc::new(TlsRefusal(why))))
 }
 
-/// The key in a raw public key, which stands where a certificate would.
+/// The key in a raw public key, which replaces a certificate.
 fn key_of(public: &CertificateDer<'_>) -> Result<PublicKey, rustls::Error> {
     PublicKey::from_spki(public).ok_or(rustls::Error::InvalidCertificate(CertificateError::BadEncoding))
 }

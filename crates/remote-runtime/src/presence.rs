@@ -1,14 +1,14 @@
 //! The people who are present in a session of a server.
 //!
-//! Presence comes with the events of a session and not by asking: as long as a [`Presence`] lives the session
-//! is followed, from its end if nobody else follows it. It is as old as the last notice; while the connection
-//! is lost, it says what was so before.
+//! Presence comes with the events of a session, not by a request: as long as a [`Presence`] lives, the
+//! session is followed, from its end if nobody else follows it. It has the state of the last notice, also
+//! while the connection is lost.
 
 use tokio::sync::watch;
 
 use crate::environment::{FeedSubscription, People};
 
-/// The people who are present in a session, for as long as this lives.
+/// The people who are present in a session, updated as long as this lives.
 pub struct Presence {
     /// The people as the server last reported them.
     people: watch::Receiver<People>,

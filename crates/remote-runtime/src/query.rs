@@ -1,8 +1,7 @@
 //! An HTTP request to a server, and whether the client may repeat it.
 //!
-//! Whether a question may be asked again follows from what it is: reading may, and what changes something may
-//! if it has a key by which the server knows it. A fork or a new session has one; putting files back has
-//! none.
+//! This depends on the request: reading may be repeated, and a change may if it has a key by which the server
+//! recognizes it. A fork or a new session has one; restoring files has none.
 //!
 //! ```text
 //! GET    /v1/sessions/ses_1/state                  repeatable
@@ -11,7 +10,7 @@
 //! DELETE /v1/sessions/ses_1                        asked once
 //! ```
 //!
-//! Values of parameters that are `None` are left out, which a server reads as its default.
+//! Parameters that are `None` are left out, which means the server's default.
 
 use agentx_runtime::RuntimeError;
 use reqwest::Method;
@@ -27,11 +26,11 @@ pub(crate) struct Query<'a> {
     pub(crate) query: Vec<(&'static str, String)>,
     /// Sent as JSON.
     pub(crate) body: Option<Value>,
-    /// By which the server knows that it is the same, sent again.
+    /// The key by which the server recognizes a repeated request.
     pub(crate) key: Option<String>,
     /// The nonce that the server has to sign to prove its key.
     pub(crate) nonce: Option<String>,
-    /// Whether it may be sent again if nobody knows if it was heard.
+    /// Whether it may be sent again if it is unknown whether the server got it.
     pub(crate) repeatable: bool,
 }
 
@@ -54,7 +53,7 @@ impl<'a> Query<'a> {
         Self::new(Method::GET, segments)
     }
 
-    /// Changes something, or asks what does not fit into an address.
+    /// A request that changes something, or that does not fit into an address.
     pub(crate) fn post(segments: &'a [&'a str], body: Value) -> Self {
         Self {
             body: Some(body),

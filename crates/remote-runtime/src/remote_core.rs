@@ -1,8 +1,8 @@
-//! The state that a remote runtime and its sessions share: both ways to the server, the bus between them, and
-//! the own identity.
+//! The state that a remote runtime and its sessions share: both connections to the server, the bus between
+//! them, and the own identity.
 //!
-//! The bus is private to one remote runtime: its only reactor is the environment. It is there because an
-//! environment lives on a bus, so that other programs can hear the same facts.
+//! The bus is private to one remote runtime: its only reactor is the environment. It exists because an
+//! environment needs a bus, on which other programs can hear the same facts.
 
 use agentx_bus::{Bus, Reactors, Restart};
 use agentx_runtime::{RuntimeError, SystemEvent};
@@ -21,9 +21,9 @@ const CLOSE: Duration = Duration::from_secs(2);
 
 /// The state that a remote runtime and its sessions share.
 pub(crate) struct RemoteCore {
-    /// For questions with an answer of their own.
+    /// For independent requests.
     pub(crate) http: Http,
-    /// For what has an order: frames and events.
+    /// For ordered requests and events.
     pub(crate) connection: Connection,
     /// The bus with the incoming facts.
     pub(crate) bus: Bus<SystemEvent>,
@@ -60,7 +60,7 @@ impl RemoteCore {
         self.http.endpoint()
     }
 
-    /// Says good-bye. Nothing can be followed or said any more.
+    /// Closes the connection. Nothing can be followed or sent any more.
     pub(crate) async fn close(&self) {
         if let Some(reactors) = self.reactors.lock().await.take() {
             reactors.shutdown(CLOSE).await;
@@ -68,7 +68,7 @@ impl RemoteCore {
         self.bus.close();
     }
 
-    /// Asks the server for something that becomes an event, and says which.
+    /// Sends a request that becomes an event, and returns the `seq` of the event.
     pub(crate) async fn ask(
         &self,
         request: impl Into<ClientRequest>,

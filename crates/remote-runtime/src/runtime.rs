@@ -55,19 +55,18 @@ struct Named {
 }
 
 impl RemoteRuntime {
-    /// Reaches a server and says who is there.
+    /// Connects to a server and authenticates.
     ///
     /// # Errors
-    /// Returns [`RuntimeError::Unreachable`] if the server cannot be reached, [`RuntimeError::Denied`] if it
-    /// does not have the name that was dialled, and [`RuntimeError::Remote`] if it does not admit this
-    /// person.
+    /// Returns [`RuntimeError::Unreachable`] if the server cannot be reached, [`RuntimeError::Denied`] if its
+    /// name differs from the dialled one, and [`RuntimeError::Remote`] if it does not admit this person.
     pub async fn connect(options: ConnectOptions) -> Result<Self, RuntimeError> {
         check_client(&options.client)?;
         let endpoint = ServerEndpoint::parse(&options.url)?;
         let http = Http::new(endpoint, &options)?;
         let person: Person = http.json(Query::get(&["me"])).await?;
         let (models, tools) = if person.visitor {
-            // What there is to work with is for those who may work.
+            // Only people who may work see the models and agents.
             Default::default()
         } else {
             let paths = (["models"], ["tools"]);
@@ -100,7 +99,7 @@ impl RemoteRuntime {
         &self.person
     }
 
-    /// The agent that the server gives a new session if nothing else is said.
+    /// The server's default agent for a new session.
     ///
     /// # Errors
     /// Returns an error as [`RuntimeError`] describes.
@@ -123,12 +122,12 @@ impl RemoteRuntime {
         self.core.connection.dial_now().await;
     }
 
-    /// Says good-bye to the server. Nothing can be followed or said any more.
+    /// Closes the connection to the server. Nothing can be followed or sent any more.
     pub async fn close(&self) {
         self.core.close().await;
     }
 
-    /// Asks for the wheel of a session, takes it, hands it over or lets it go.
+    /// Requests the wheel of a session, takes it, hands it over or releases it.
     ///
     /// # Errors
     /// Returns [`RuntimeError::Denied`] if this person may not have the wheel.
@@ -145,7 +144,7 @@ impl RemoteRuntime {
     pub async fn presence(&self, session: &SessionId) -> Result<Presence, RuntimeError> {
         let held = self.core.connection.hold(session);
         if held.feed.people().borrow().role.is_none() {
-            // Who follows a session is told who is there; its events are not wanted for this.
+            // Followers of a session get notices about presence; its events are not needed for this.
             let head = self.info(session).await?.last_seq;
             self.core.connection.follow(&held, head).await?;
         }
@@ -162,7 +161,7 @@ impl RemoteRuntime {
         self.core.http.bytes(ask).await
     }
 
-    /// Whether the server said that this model can be asked.
+    /// Checks that this model can be used, according to the server.
     fn check_model(&self, model: &ModelSpec) -> Result<(), RuntimeError> {
         let mut same = self
             .models
@@ -203,7 +202,7 @@ impl RemoteRuntime {
     }
 }
 
-/// Refuses a name that cannot stand in a header.
+/// Refuses a name that cannot be in a header.
 fn check_client(client: &str) -> Result<(), RuntimeError> {
     let is_good =
         (1..=64).contains(&client.len()) && client.bytes().all(|byte| (b' '..=b'~').contains(&byte));

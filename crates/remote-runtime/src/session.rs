@@ -1,20 +1,20 @@
 //! A session of a server, as front ends see it.
 //!
-//! # Saying something twice
+//! # Sending something twice
 //!
 //! A front end calls a method once, and the connection may be lost before the answer. Then the client sends
-//! the same frame again. A message has the same idempotency key both times, so the server takes it once.
+//! the same frame again. A message has the same idempotency key both times, so the server accepts it once.
 //! Other frames have no key: if the server refuses one after a lost connection, the error says that the first
-//! one may have been carried out, and the events show whether it was.
+//! one may have been executed, and the events show whether it was.
 //!
 //! A message of more than about a megabyte, such as one with pictures, does not fit into a frame and goes
 //! over HTTP.
 //!
 //! # The wheel
 //!
-//! Only the person who holds the wheel may change a session. While this program holds it, each frame carries
-//! the epoch of the wheel: if another person took it meanwhile, the server refuses the frame. Closing a
-//! session gives the wheel back.
+//! Only the person who holds the wheel may change a session. While this program holds it, each frame has the
+//! epoch of the wheel: if another person took it meanwhile, the server refuses the frame. Closing a session
+//! releases the wheel.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -119,7 +119,7 @@ impl RemoteSession {
         })
     }
 
-    /// Sends one of the commands that have no frame of their own: `change`, `rename`, `context`, `revise`, …
+    /// Sends one of the commands without their own frame: `change`, `rename`, `context`, `revise`, …
     async fn command(&self, command: &str, args: Value) -> Result<u64, RuntimeError> {
         let frame = CommandFrame {
             session_id: self.session.clone(),
@@ -131,7 +131,7 @@ impl RemoteSession {
         self.ask(frame).await
     }
 
-    /// Sends a message, by frame if it fits and else over HTTP. Both have the same key.
+    /// Sends a message, as a frame if it fits, otherwise over HTTP. Both have the same key.
     async fn say(&self, input: UserInput) -> Result<u64, RuntimeError> {
         self.check_open()?;
         let key = match input.idempotency_key {
@@ -169,7 +169,7 @@ impl RemoteSession {
         self.core.ask(WheelFrame { session_id, wish }).await.0
     }
 
-    /// Has the server write a fact about sharing. What became of files it writes itself.
+    /// Asks the server to record a fact about sharing. It records facts about restored files itself.
     async fn put_on_record(&self, note: SharingFact) -> Result<u64, RuntimeError> {
         match note {
             SharingFact::Access(access) => {
@@ -180,7 +180,7 @@ impl RemoteSession {
                 let args = serde_json::to_value(&ran).unwrap_or_default();
                 self.command("ran", args).await
             }
-            // Who has the files says what became of them.
+            // The process that has the files records their restoring.
             SharingFact::Restoring(_) | SharingFact::Restored(_) => Err(RuntimeError::not_offered(
                 "puts on record itself what became of its files",
             )),
@@ -213,7 +213,7 @@ impl RemoteSession {
         Ok(subscription)
     }
 
-    /// Closes the handle. It gives the wheel back if it held it, or may have taken it by what it said.
+    /// Closes the handle. It releases the wheel if it held it, or may have taken it with one of its requests.
     async fn end(&self) {
         if self.closed.is_cancelled() {
             return;

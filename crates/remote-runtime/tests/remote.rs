@@ -1,5 +1,5 @@
-//! A remote runtime against a server that misbehaves: what a reader gets is the log, what is said is said
-//! once, and what cannot be is said plainly.
+//! A remote runtime against a server that misbehaves: a reader gets exactly the log, each input arrives once,
+//! and a failure is reported plainly.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod fake;
@@ -42,7 +42,7 @@ fn meaning(facts: &[Fact]) -> Vec<Envelope<RuntimeEvent>> {
     facts.iter().flat_map(|fact| fold.apply(fact).events).collect()
 }
 
-/// Reads up to and with the fact at `seq`, and whatever else was there when it began.
+/// Reads up to and including the fact at `seq`, and all other events that existed when it began.
 async fn facts_until(events: &mut Subscription, seq: u64) -> Vec<Fact> {
     let mut facts: Vec<Fact> = Vec::new();
     while facts.last().is_none_or(|fact| fact.seq < seq) {
@@ -238,7 +238,7 @@ async fn what_is_said_through_cuts_is_said_once() {
         tokio::spawn(async move {
             let mut seqs = Vec::new();
             for _ in 0..MESSAGES {
-                // What three connections did not carry is said to be lost; the person says it again.
+                // After three failed connections, the input is reported as lost; the person sends it again.
                 let key = format!("{:?}_{}", tokio::task::id(), seqs.len());
                 let input = input("hello").key(Some(key));
                 seqs.push(loop {

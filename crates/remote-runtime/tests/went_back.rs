@@ -1,6 +1,6 @@
-//! A server whose log went back: its machine lost power, or an old copy was put in its place. Nobody who
-//! follows a session is given events of both histories; each is told, and whoever starts anew sees what there
-//! is now.
+//! A server whose log went back: its machine lost power, or an old copy was put in its place. No follower of
+//! a session gets events of both histories; each follower gets an error, and one that starts again sees the
+//! present log.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod fake;
@@ -20,8 +20,8 @@ use fake::{Fake, Relay, session};
 
 /// Nothing here takes longer.
 const BOUND: Duration = Duration::from_secs(60);
-/// Up to where the log is the same as before, and up to where it goes after it went back; `None`: as far as
-/// before, and on.
+/// The last `seq` that is the same as before, and the end of the log after it went back; `None`: as long as
+/// before, or longer.
 const WAYS: [(u64, Option<u64>); 4] = [(5, Some(5)), (5, None), (8, Some(9)), (0, None)];
 
 async fn soon<T>(what: impl Future<Output = T>) -> T {
@@ -68,7 +68,7 @@ impl Stage {
         self.relay.cut_within(0);
     }
 
-    /// A follower as front ends have it, that has all there is.
+    /// A follower as in front ends, which has all events.
     async fn follower(&self, is_open: bool, view: View) -> Follower<SubscriptionSource> {
         let events = if is_open {
             let request = OpenRequest::Resume(session(), vec![]);
@@ -99,7 +99,7 @@ async fn a_follower_is_told_and_is_given_nothing_of_the_new_history() {
                 panic!("{way:?} {is_open} {view:?}: {told:?}");
             };
             assert!(id == session() && seq > way.0, "{seq}");
-            // Who starts anew sees what is there now.
+            // A follower that starts again sees the present log.
             let events = stage
                 .runtime
                 .watch(&session(), 0, View::Environment, false)

@@ -1,9 +1,8 @@
-//! From the attachment of a reactor until its tool can be called, until an open session that waits knows of
-//! it, and until a model that is asked next has called it.
+//! The time from the attachment of a reactor until its tool can be called, until a waiting open session knows
+//! about it, and until the next called model has used it.
 //!
 //! `cargo bench -p agentx-runtime --bench attach` prints medians and the slowest of a hundred; it asserts no
-//! time. The log is in memory and the model answers at once, so what is measured is the way and not the
-//! world.
+//! time. The log is in memory and the model answers at once, so only this program's own time is measured.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -26,10 +25,10 @@ use tokio::sync::mpsc;
 
 /// The number of times that a reactor is attached.
 const ROUNDS: usize = 1_000;
-/// Long enough for all that a reactor has to end.
+/// Long enough for everything of a reactor to end.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Tells when it is called.
+/// Reports when it is called.
 struct Weather(mpsc::UnboundedSender<Instant>);
 
 impl Tool for Weather {
@@ -75,7 +74,7 @@ async fn open(parts: &DriverParts) -> Arc<dyn Session> {
     open_session(parts.clone(), ids, request).await.unwrap()
 }
 
-/// The middle and the slowest of a hundred.
+/// The median and the slowest of a hundred.
 fn print(what: &str, mut times: Vec<Duration>) {
     times.sort();
     let (middle, slow) = (times[times.len() / 2], times[times.len() * 99 / 100]);

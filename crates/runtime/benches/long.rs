@@ -1,9 +1,9 @@
-//! What a call costs in a long session whose window slides: the fold, with everything derived and with the
-//! requests that it makes, at the first calls and at the 34,000th; and what it costs to fold the same session
-//! again for its state alone.
+//! The cost of a call in a long session whose window slides: of the fold, with all derived events and
+//! requests, at the first calls and at the 34,000th; and the cost of folding the same session again only for
+//! its state.
 //!
-//! `cargo bench -p agentx-runtime --bench long` prints microseconds per call; it asserts nothing. Words
-//! behind `--` choose among the sessions by name, as in `--bench long -- turns`.
+//! `cargo bench -p agentx-runtime --bench long` prints microseconds per call; it asserts nothing. Words after
+//! `--` choose sessions by name, as in `--bench long -- turns`.
 #![expect(clippy::expect_used, reason = "a benchmark that cannot go on may fall over")]
 
 use std::collections::VecDeque;
@@ -17,11 +17,11 @@ use agentx_types::*;
 
 /// Number of calls in a measured run.
 const RUN: usize = 100;
-/// After which calls the cost is shown.
+/// The calls after which the cost is shown.
 const SHOWN: [usize; 7] = [100, 500, 1_000, 2_000, 8_000, 13_000, 34_000];
 /// The number of times that a session is folded again; the best counts.
 const OPENINGS: usize = 5;
-/// Actions that effectors still hold: the request of the call under way and of the one before.
+/// Actions that effectors still hold: the requests of the current call and of the one before.
 const HELD: usize = 2;
 
 struct Bench {
@@ -172,8 +172,8 @@ fn measure(name: &str, condensing: Option<Condensing>, step: impl Fn(&mut Bench,
     open(name, &bench);
 }
 
-/// How long this thread was on a processor: others on the same machine do not count. By the clock where the
-/// system does not say.
+/// The processor time of this thread, without that of others on the same machine; the elapsed time if the
+/// system does not report it.
 fn on_processor() -> Duration {
     static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
@@ -181,7 +181,7 @@ fn on_processor() -> Duration {
     nanoseconds.map_or_else(|| BEGAN.elapsed(), Duration::from_nanos)
 }
 
-/// Folds the same facts by both ways: with all that follows, as in a replay, and for their state alone, as
+/// Folds the same facts in both ways: with all derived events, as in a replay, and only for their state, as
 /// when the session is opened.
 fn open(name: &str, bench: &Bench) {
     let whole = best_of(|fold| {
@@ -196,7 +196,7 @@ fn open(name: &str, bench: &Bench) {
     );
 }
 
-/// Milliseconds that a fold takes at best.
+/// The shortest time of a fold, in milliseconds.
 fn best_of(take: impl Fn(&mut SessionFold)) -> f64 {
     let mut best = f64::MAX;
     for _ in 0..OPENINGS {

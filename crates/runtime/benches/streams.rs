@@ -1,16 +1,16 @@
-//! 100 agents that speak at once, each with a reader of its own: through one multiplexer, beside the bus
-//! alone doing the same.
+//! 100 agents that emit at the same time, each with its own reader: through one multiplexer, compared with
+//! the same over the bus alone.
 //!
 //! `cargo bench -p agentx-runtime --bench streams` prints events per second and the ratios; it asserts
 //! nothing. The sides take turns in short rounds, so that a busy machine slows them alike; each ratio is the
-//! median over the turns. All of a round runs on one thread: what is measured is work, not scheduling.
+//! median over the turns. A whole round runs on one thread, so work is measured and not scheduling.
 //!
-//! - *bus*: each reader has a subscription of its own, filtered by its agent.
-//! - *streams*: one subscription of the bus, as a follower has it, is read by the multiplexer; each reader
-//!   has a stream of its agent. Lossless, as the bus is here: a queue full is published, then all of it is
-//!   read.
-//! - *one reader*: the bus with one reader of everything, who does not tell the agents apart. It is what the
-//!   other two begin with.
+//! - *bus*: each reader has its own subscription, filtered by its agent.
+//! - *streams*: the multiplexer reads one subscription of the bus, as a follower has it; each reader has the
+//!   stream of its agent. Nothing is lost, as on the bus here: a full queue is published, then read
+//!   completely.
+//! - *one reader*: the bus with one reader of all events, which does not distinguish agents. The other two
+//!   begin with this work.
 
 #![expect(clippy::expect_used, reason = "a benchmark that cannot go on may fall over")]
 
@@ -45,7 +45,7 @@ fn event(seq: usize, agent_number: usize, event: impl Into<RuntimeEvent>) -> Eve
     Arc::new(envelope)
 }
 
-/// All agents come, then they speak in turn.
+/// All agents arrive, then they emit in turn.
 fn events() -> (Vec<Event>, Vec<Event>) {
     let started = |number: usize| AgentStarted {
         name: format!("agent {number}"),
@@ -60,7 +60,7 @@ fn events() -> (Vec<Event>, Vec<Event>) {
     (arrivals.collect(), words.collect())
 }
 
-/// Counts what readers have read, and tells the publisher when that is all.
+/// Counts the events that readers have read, and notifies the publisher when all are read.
 #[derive(Default)]
 struct Tally {
     read: AtomicU64,
@@ -77,7 +77,7 @@ impl Tally {
     }
 }
 
-/// Publishes everything, a queue full at a time; how long that took.
+/// Publishes everything, one full queue at a time; returns the elapsed time.
 async fn publish(bus: &Bus<SystemEvent>, words: &[Event], tally: &Tally) -> Duration {
     let start = Instant::now();
     for chunk in words.chunks(AT_ONCE) {

@@ -1,8 +1,7 @@
-//! Acting over the bus: a committed action is a request, and the one responder that serves it answers with
-//! facts.
+//! Acting over the bus: a committed action is a request, and the responder that serves it answers with facts.
 //!
-//! The driver of a session hands each action in after its `action_started` is committed. Responders are
-//! attached and detached while sessions run; an [`Effector`] is the usual way to be one.
+//! The driver of a session hands in each action after its `action_started` is committed. Responders are
+//! attached and detached while sessions run; most of them are [`Effector`]s.
 //!
 //! ```text
 //! driver ── ActionRequest (topic, key) ──▶ Dispatcher ──▶ one responder ──▶ Effector::perform ──▶ EventSink ──▶ driver
@@ -25,8 +24,8 @@ use tokio_util::task::TaskTracker;
 use crate::effect::{Effector, EventSink};
 use crate::future::BoxFuture;
 
-/// Maximum number of actions that an effector performs at once. An effector has its own bounds below that, as
-/// tools have with [`CallSlots`](crate::CallSlots).
+/// Maximum number of actions that an effector performs at once. An effector may have lower bounds, as tools
+/// have with [`CallSlots`](crate::CallSlots).
 const AT_ONCE: usize = 4_096;
 /// Maximum number of actions that wait for an effector.
 const WAITING: usize = 65_536;
@@ -120,8 +119,7 @@ impl ActionDispatcher {
         actions
     }
 
-    /// These actions, where `effector` also performs all actions of a kind that nobody serves more
-    /// specifically.
+    /// Also attaches `effector` for all actions of a kind that nobody serves more specifically.
     #[must_use]
     pub fn with(self, kind: ActionKind, effector: Arc<dyn Effector>) -> Self {
         self.serve(kind, effector);
@@ -134,8 +132,8 @@ impl ActionDispatcher {
         self.serve_as(serve.capacity(AT_ONCE).waiting(WAITING), effector)
     }
 
-    /// Attaches an effector for what `serve` says. Must be called inside a tokio runtime if it is for a
-    /// session that is open.
+    /// Attaches an effector for the actions that `serve` names. Must be called inside a tokio runtime if
+    /// sessions are open.
     pub fn serve_as(&self, serve: Serve, effector: Arc<dyn Effector>) -> ResponderId {
         let (performs, work) = (Arc::clone(&effector), TaskTracker::new());
         let tasks = work.clone();
@@ -161,7 +159,7 @@ impl ActionDispatcher {
     pub fn detach(&self, responder: ResponderId, grace: Grace) {
         self.0.requests.detach(responder, grace);
         let gone = self.effectors().remove(&responder);
-        // Its code may run when it is dropped, so not under the lock.
+        // Dropping it may run its code, so the lock is released first.
         drop(gone);
     }
 
@@ -180,7 +178,7 @@ impl ActionDispatcher {
         self.0.requests.responders()
     }
 
-    /// Hands a request to its responder, or lines it up for it.
+    /// Hands a request to its responder, or queues it.
     ///
     /// # Errors
     /// Returns an error if nobody serves it, or too many wait.
@@ -195,7 +193,7 @@ impl ActionDispatcher {
         }
     }
 
-    /// This process continues with a session after another one: ends what that one had left running.
+    /// This process takes over a session from another one: ends the commands that the other one left running.
     pub(crate) async fn session_taken_over(
         &self,
         session: &SessionId,
@@ -208,7 +206,7 @@ impl ActionDispatcher {
         ended
     }
 
-    /// Tells every effector that this process gives a session back.
+    /// Notifies every effector that this process gives up a session.
     pub(crate) async fn session_closed(&self, session: &SessionId) {
         for effector in self.all() {
             effector.session_closed(session).await;

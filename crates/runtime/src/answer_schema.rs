@@ -1,4 +1,4 @@
-//! Answers that have to fit a JSON Schema: the value in an answer, and what about it does not fit.
+//! Answers that have to fit a JSON Schema: finds the value in an answer, and its mistakes.
 //!
 //! The driver checks an answer here when an agent wants it checked (`CheckAnswer`); front ends read the value
 //! of an answer that passed with the same function, so that both mean the same value. Nothing is fetched: a
@@ -12,7 +12,7 @@ use serde_json::Value;
 #[cfg(feature = "answers")]
 use crate::schema_bounds;
 
-/// The number of mistakes that are told.
+/// The maximum number of reported mistakes.
 #[cfg(feature = "answers")]
 const MAX_MISTAKES: usize = 5;
 /// Maximum size of a compiled regular expression, and of its cache, in bytes each.
@@ -21,8 +21,8 @@ const PATTERN_BYTES: usize = 1 << 20;
 /// The longest word about a mistake, in characters: validators repeat the value.
 const MAX_WORD: usize = 400;
 
-/// Returns the JSON value in an answer: the whole of it, what is in its code fence, or what is between its
-/// outermost brackets.
+/// Returns the JSON value in an answer: the whole answer, the content of its code fence, or the text between
+/// its outermost brackets.
 ///
 /// ```
 /// use agentx_runtime::read_json_answer;
@@ -31,7 +31,7 @@ const MAX_WORD: usize = 400;
 /// ```
 ///
 /// # Errors
-/// Returns an error, in words for the model, if there is none.
+/// Returns an error, as text for the model, if there is none.
 pub fn read_json_answer(answer: &str) -> Result<Value, String> {
     let whole = answer.trim();
     let fenced = whole.split_once("```").and_then(|(_, rest)| {
@@ -52,20 +52,20 @@ pub fn read_json_answer(answer: &str) -> Result<Value, String> {
         .ok_or_else(|| format!("the answer is not JSON: {first}"))
 }
 
-/// Checks that a schema is one that values can be held against: it compiles, and it is within the bounds of schemas
-/// that come from outside.
+/// Checks that values can be validated with a schema: it compiles, and it is within the bounds on schemas
+/// from outside.
 ///
 /// # Errors
-/// Returns an error that says what is wrong, and where.
+/// Returns an error with the mistake and its place.
 pub fn check_json_schema(schema: &Value) -> Result<(), String> {
     mistakes_of(schema, None).map(drop)
 }
 
-/// Checks that answers can be held against a schema: [`check_json_schema`], and at most
+/// Checks that answers can be validated with a schema: [`check_json_schema`], and at most
 /// [`MAX_ANSWER_REPAIRS`] repairs.
 ///
 /// # Errors
-/// Returns an error that says what is wrong.
+/// Returns an error with the mistake.
 pub fn check_answer_schema(answer: &AnswerSchema) -> Result<(), String> {
     if answer.repairs > MAX_ANSWER_REPAIRS {
         return Err(format!(
@@ -76,10 +76,10 @@ pub fn check_answer_schema(answer: &AnswerSchema) -> Result<(), String> {
     check_json_schema(&answer.schema)
 }
 
-/// Checks the schemas of the answers of an agent, and of the agents that it may make or gives inputs to.
+/// Checks the answer schemas of an agent, and of the agents that it may create or send inputs to.
 ///
 /// # Errors
-/// Returns an error that names the agent, and says what is wrong.
+/// Returns an error that names the agent and the mistake.
 pub fn check_answer_schemas(config: &AgentConfig) -> Result<(), String> {
     let mut waiting = vec![config];
     while let Some(agent) = waiting.pop() {
@@ -101,7 +101,7 @@ pub fn check_answer_schemas(config: &AgentConfig) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the mistakes of a value, or what is wrong with the schema itself.
+/// Returns the mistakes of a value, or an error about the schema itself.
 #[cfg(feature = "answers")]
 fn mistakes_of(schema: &Value, value: Option<&Value>) -> Result<Vec<String>, String> {
     let validator = SchemaValidator::new(schema)?;
@@ -115,8 +115,9 @@ fn mistakes_of(_: &Value, _: Option<&Value>) -> Result<Vec<String>, String> {
     Err("this program was built without the feature `answers` of agentx-runtime".to_owned())
 }
 
-/// Holds values against a schema from outside, with bounds on the work: schemas that can take more are refused, and
-/// a value that would is told so. Regular expressions take linear time; look-around and references back are refused.
+/// Validates values with a schema from outside, with bounds on the work: schemas that can exceed a bound are
+/// refused, and so are values that would. Regular expressions take linear time; look-around and
+/// back-references are refused.
 #[cfg(feature = "answers")]
 #[derive(Debug)]
 pub struct SchemaValidator {
@@ -129,7 +130,7 @@ impl SchemaValidator {
     /// Compiles a schema.
     ///
     /// # Errors
-    /// Returns an error that says what is wrong with the schema, or which bound it exceeds.
+    /// Returns an error with the mistake in the schema, or the bound that it exceeds.
     pub fn new(schema: &Value) -> Result<Self, String> {
         schema_bounds::check_schema(schema)?;
         let patterns = PatternOptions::regex()

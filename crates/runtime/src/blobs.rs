@@ -1,6 +1,6 @@
-//! Decides which session a blob belongs to. Blobs of all sessions lie in one store, each once, and an id is
-//! only a hash: whoever knows one could ask for it. So a session has those blobs that its own facts were made
-//! with, and not those that somebody wrote down in it.
+//! Decides which session a blob belongs to. Blobs of all sessions are in one store, each once, and an id is
+//! only a hash: anybody who knows one could request the blob. Therefore a session has those blobs that its
+//! own facts were made with, and not those whose ids only occur in its texts.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -20,8 +20,8 @@ const DETAILS: [&str; 3] = ["blob", "pre_image", "post_image"];
 
 /// Returns whether a session has a blob: the first of its facts that names it is one that was made with it.
 ///
-/// The first counts, because a blob is stored before the fact that it is a part of: if its id was only said
-/// before that, somebody who knew the id wrote it down.
+/// The first one counts, because a blob is stored before the fact that it is a part of: an id that occurs in
+/// a text before that was written by somebody who knew it.
 ///
 /// # Errors
 /// Returns an error if the session does not exist or the log cannot be read.
@@ -33,7 +33,7 @@ pub async fn has_blob(log: &dyn SessionLog, session: &SessionId, blob: &BlobId) 
     Ok(facts.first().is_some_and(|fact| is_made_with(&fact.event, blob)))
 }
 
-/// Returns whether a fact has the blob as a part, beside where its id may stand in a text.
+/// Returns whether a fact has the blob as a part, and not only its id in a text.
 fn is_made_with(event: &EnvironmentEvent, blob: &BlobId) -> bool {
     blobs_of(event).contains(blob)
 }
@@ -79,8 +79,8 @@ fn add(content: &[ContentPart], found: &mut BTreeSet<BlobId>) {
     }
 }
 
-/// The blobs of one session, for what works in it: anything may be kept, and only what the session has may be
-/// read.
+/// The blobs of one session, for code that works in it: it may store any blob, and read only the blobs of the
+/// session.
 pub struct SessionBlobs {
     /// The log whose store has the bytes.
     log: Arc<dyn SessionLog>,

@@ -1,4 +1,5 @@
-//! Model calls that a reactor makes itself: whoever serves the model's provider on the bus answers them, as those of agents.
+//! Model calls by a reactor: the responder for the model's provider on the bus answers them, like those of
+//! agents.
 
 use std::sync::Arc;
 

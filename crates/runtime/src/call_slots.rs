@@ -1,5 +1,5 @@
 //! Bounds the tool calls of a runtime that run at once. A call that waits for others takes no slot: otherwise
-//! calls in all slots could wait for ever for calls that need a slot.
+//! the calls in all slots could wait forever for calls that need a slot.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 /// The default number of slots.
 const USUAL: usize = 64;
 
-/// Slots for tool calls; the calls that find none wait for their turn. Clones refer to the same slots.
+/// Slots for tool calls; calls without a free slot wait for their turn. Clones refer to the same slots.
 #[derive(Clone, Debug)]
 pub struct CallSlots {
     /// All slots.
@@ -67,7 +67,7 @@ impl CallSlots {
     }
 }
 
-/// A semaphore with so many permits, within what a semaphore can have.
+/// A semaphore with this many permits, or the maximum that a semaphore can have.
 fn semaphore(count: usize) -> Arc<Semaphore> {
     Arc::new(Semaphore::new(count.clamp(1, Semaphore::MAX_PERMITS)))
 }

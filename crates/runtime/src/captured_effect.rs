@@ -25,7 +25,7 @@ pub struct CapturedEffect {
     is_performed: bool,
     /// The events of the effector.
     queue: mpsc::Receiver<FactBatch>,
-    /// The rest of what it said at once.
+    /// The rest of the events that it emitted together.
     heard: std::vec::IntoIter<EventDraft<EnvironmentEvent>>,
 }
 
@@ -53,7 +53,7 @@ impl CapturedEffect {
         }
     }
 
-    /// The next event; `None` when the effector has ended and all that it said was heard.
+    /// Returns the next event; `None` after the last one of an effector that has ended.
     pub async fn next(&mut self) -> Option<EnvironmentEvent> {
         loop {
             if let Some(draft) = self.heard.next() {
@@ -68,7 +68,7 @@ impl CapturedEffect {
                 }
             };
             if let Some(committed) = said.committed {
-                // It is in no log; who waits for that has waited enough.
+                // There is no log, so a waiting effector is notified at once.
                 let _ = committed.send(Ok(0));
             }
             self.heard = said.drafts.into_iter();
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
     use agentx_types::{ActionBody, ActionId, AgentStateId, Cancel, TextChunk};
 
-    /// Says more than fits, and waits for the log before its last word.
+    /// Emits more than fits, and waits for the log before its last event.
     struct Talker;
 
     impl Effector for Talker {

@@ -35,16 +35,16 @@ pub(crate) enum SessionCommand {
     },
     /// Returns the session's state.
     State { reply: ReplySender<SessionState> },
-    /// Say which input came with this key.
+    /// Return the input with this key.
     Known {
         key: String,
         reply: ReplySender<Option<u64>>,
     },
-    /// Say what waits.
+    /// Return the waiting inputs.
     Waiting { reply: ReplySender<WaitingInputs> },
-    /// Say what is committed.
+    /// Return the `seq` of the last committed fact.
     Head { reply: ReplySender<u64> },
-    /// Stop what runs, and end.
+    /// Stop the current run, and end.
     Close { reply: oneshot::Sender<()> },
     /// End, and leave running work to the next process that opens the session.
     Suspend { reply: oneshot::Sender<()> },
@@ -56,14 +56,14 @@ pub(crate) type ReplySender<T> = oneshot::Sender<Result<T, RuntimeError>>;
 /// A fact that a front end wants to record.
 #[derive(Debug)]
 pub(crate) enum FactRequest {
-    /// Somebody says something. An input with the same key that came before is the answer.
+    /// An input of a person. If one with the same key came before, that one is the answer.
     UserInput(UserInput),
-    /// An environment says something by itself.
+    /// An input that an environment sends by itself.
     EnvironmentInput(UserInput),
     /// Stop running work. Nothing is recorded if nothing runs.
     Interrupt(InterruptRequested),
-    /// Try again what failed: at once where it pauses between two attempts, or in a new run where the last
-    /// one ended without an answer. Nothing is recorded if there is neither.
+    /// Try again: at once if the run pauses between two attempts, or in a new run if the last one ended
+    /// without an answer. Otherwise nothing is recorded.
     Retry { by: Option<OwnerId> },
     /// A decision about a call that waits for one.
     Approve(Approval),
@@ -71,7 +71,7 @@ pub(crate) enum FactRequest {
     Revise(InputRevised),
     /// Changes of a conversation.
     Condense(CondenseRequested),
-    /// An input stays whatever is condensed, or no longer.
+    /// An input is pinned, so that it is never condensed, or unpinned.
     Pin(InputPinned),
     /// The latest summary is taken out again.
     Restore { by: Option<OwnerId> },

@@ -1,18 +1,16 @@
-//! The effector that has summaries written: it asks a model as any call is asked, and says its result as one
-//! fact.
+//! The effector for summaries: it calls a model as for any call, and reports the result as one fact.
 //!
-//! The words that the model writes one by one are nobody's answer, so they are not part of the session; what
-//! they cost is.
+//! The stream of the model is not an answer to anybody, so it is not part of the session; its cost is.
 //!
-//! | what happens | fact |
+//! | outcome | fact |
 //! | --- | --- |
-//! | a summary that is shorter than what it stands for | `context_condensed` |
-//! | it was cut off, also with all the room that there is | `condensing_failed`, `cut_off` |
-//! | it is as long as what it stands for | `condensing_failed`, `frees_nothing` |
+//! | the summary is shorter than its range | `context_condensed` |
+//! | it was cut off, even at the maximum length | `condensing_failed`, `cut_off` |
+//! | it is as long as its range | `condensing_failed`, `frees_nothing` |
 //! | the model declined, failed, was stopped, or wrote nothing | `condensing_failed`, with its code |
 //!
-//! If the conversation fits without the summary, or the last one failed, a model that is away is tried again
-//! once, shortly, and not waited for: the run continues, and asks for one later.
+//! If the conversation fits without the summary, or the last one failed, an unavailable model is called once
+//! more after a short pause. After that the run continues, and requests a summary later.
 
 use std::sync::Arc;
 
@@ -27,21 +25,20 @@ use crate::captured_effect::CapturedEffect;
 use crate::effect::{Effector, EventSink};
 use crate::future::BoxFuture;
 
-/// Tokens that a summary weighs beside its words.
+/// The tokens of a summary besides its text.
 const AROUND: u64 = 64;
-/// Tokens for what a model reasons before it writes one.
+/// Tokens for the reasoning of a model before it writes a summary.
 const REASONING: u64 = 8_192;
-/// Maximum number of attempts at a summary that nobody waits for.
+/// Maximum number of attempts at a summary that no run waits for.
 const ATTEMPTS: u32 = 2;
 /// The longest pause between two attempts, in milliseconds, that such a summary waits for.
 const LONGEST_PAUSE_MS: u64 = 2_000;
 /// The code of a summary that reached its longest length.
 const CUT_OFF: &str = "cut_off";
 
-/// Has summaries written by whoever performs model calls.
+/// Has summaries written by the effector for model calls.
 ///
-/// It asks `models` directly, not over the bus: the whole of its work is one action, with one fact at its
-/// end.
+/// It calls `models` directly, not over the bus: its whole work is one action that ends with one fact.
 pub struct Condenser {
     models: Arc<dyn Effector>,
 }
@@ -86,8 +83,8 @@ impl Effector for Condenser {
     }
 }
 
-/// Asks for it, and once more with all the room that there is where it was cut off: half a summary stands for
-/// nothing.
+/// Requests the summary, and once more with the maximum length if it was cut off, because half a summary is
+/// useless.
 async fn ask(
     models: Arc<dyn Effector>,
     action: &Action,
@@ -136,10 +133,10 @@ async fn ask_once(
     )))
 }
 
-/// Returns the number of tokens that the answer may have at first and at most.
+/// Returns the maximum number of tokens for the first and for the second attempt.
 ///
-/// The request says in words how long the summary is to be; models that reason unasked need room for that
-/// beside it, and what they do not use costs nothing. A quarter of the window is free.
+/// The text of the request asks for a certain length; models that always reason need further tokens for that,
+/// and unused ones cost nothing. A quarter of the window is free.
 fn room(request: &ModelRequest) -> (u64, u64) {
     let length = request.params.max_output_tokens.unwrap_or_default();
     let model = &request.model;
@@ -230,7 +227,7 @@ impl SummaryProgress {
         }
     }
 
-    /// The end of what was heard: the outcome, and all that was spent for it.
+    /// Ends the call: its outcome, and everything that was spent for it.
     fn came_to(&mut self, outcome: Result<String, (String, String)>) -> SummaryResult {
         self.usage += self.assembler.finish_partial().usage;
         SummaryResult {
@@ -240,10 +237,10 @@ impl SummaryProgress {
     }
 }
 
-/// The one fact that a summary results in.
+/// The fact in which a summary results.
 ///
-/// A summary that is not shorter than what it stands for is refused here: it would free nothing. Its cost
-/// is reported in any case.
+/// A summary that is not shorter than its range is refused here, because it would free nothing. Its cost is
+/// reported in any case.
 fn said(condense: &Condense, answered: SummaryResult) -> EnvironmentEvent {
     let SummaryResult { outcome, usage } = answered;
     let model = &condense.request.model;

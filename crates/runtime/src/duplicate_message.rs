@@ -1,5 +1,5 @@
-//! A message that is sent again by its key: whether it is the one that was sent before. It is compared where
-//! it is; nothing is stored for that.
+//! Compares a message that is sent again with its idempotency key with the recorded one. Nothing is stored
+//! for that.
 
 use agentx_types::{ContentPart, MediaPart, MediaSource};
 use base64::Engine as _;
@@ -8,11 +8,11 @@ use crate::api::RuntimeError;
 use crate::log::SessionLog;
 use crate::log_error::LogError;
 
-/// Around the time in the text that says when a message was sent.
+/// The text around the time at which a message was sent.
 const TIME: (&str, &str) = ("[Sent at ", " by the sender's clock.]");
 
-/// The text that tells the model when a message was sent, by the clock of who sent it. A message that is sent
-/// again may say another time.
+/// The text that tells the model when a message was sent, by its sender's clock. A message that is sent again
+/// may have another time.
 pub fn time_note(local: &str) -> String {
     let (before, after) = TIME;
     format!("{before}{local}{after}")
@@ -30,7 +30,7 @@ fn without_time(content: &[ContentPart]) -> &[ContentPart] {
     }
 }
 
-/// Returns whether a message says the same as one that was recorded before.
+/// Returns whether a message has the same content as a recorded one.
 ///
 /// # Errors
 /// Returns an error if a medium of the earlier one cannot be read.

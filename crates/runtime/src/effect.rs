@@ -21,7 +21,7 @@ use crate::nested_calls::{ConfigNow, Decisions};
 /// | action | events before the end | terminal event |
 /// | --- | --- | --- |
 /// | `call_model` | a stream, and `attempt_failed` for each attempt that fails; `stream_end` with `broken` is not terminal | `stream_end` with any other reason, or `error` |
-/// | `condense` | `attempt_failed` where another attempt follows | `context_condensed` or `condensing_failed` |
+/// | `condense` | `attempt_failed` if another attempt follows | `context_condensed` or `condensing_failed` |
 /// | `call_tool` | `tool_output_chunk`, and steps | `tool_result` |
 /// | `start_timer` | nothing | `timer_fired` |
 /// | any other, and each that it does not perform | nothing | none: the future ends at once |
@@ -33,7 +33,7 @@ use crate::nested_calls::{ConfigNow, Decisions};
 /// with `no_answer`, or the tool failed. So an action that reaches an effector of another kind is settled
 /// like any other. A timer gets no such event, because nobody waits for it.
 pub trait Effector: Send + Sync {
-    /// Performs `action`; the future ends when all has been said. See [the contract](Self).
+    /// Performs `action`; the future completes after the last event. See [the contract](Self).
     fn perform(
         &self,
         action: Arc<Action>,
@@ -46,9 +46,9 @@ pub trait Effector: Send + Sync {
         let _ = session;
     }
 
-    /// This process continues with the session after another one, which may have been killed: ends what that
-    /// one had left running. `open` are the calls that were cut off. Called before anything is performed for
-    /// the session.
+    /// Called when this process takes over the session from another one, which may have been killed: ends the
+    /// commands that the other one left running. `open` are the calls that were cut off. Called before
+    /// anything is performed for the session.
     fn session_taken_over(
         &self,
         session: &SessionId,
@@ -58,14 +58,14 @@ pub trait Effector: Send + Sync {
         Box::pin(std::future::ready(Vec::new()))
     }
 
-    /// The session is closed: what was left running for it in the background has ended when the future does.
+    /// Called when the session is closed: ends its background commands before the future completes.
     fn session_closed(&self, session: &SessionId) -> BoxFuture<'static, ()> {
         let _ = session;
         Box::pin(std::future::ready(()))
     }
 }
 
-/// The result of a commit: the `seq` of the last event when it is in the log, or the reason for which it was
+/// The result of a commit: the `seq` of the last event when it is in the log, or the reason why it was
 /// refused.
 pub type CommitResult = Result<u64, String>;
 
@@ -74,9 +74,9 @@ pub type CommitResult = Result<u64, String>;
 pub struct FactBatch {
     /// The events, in order.
     pub drafts: Vec<EventDraft<EnvironmentEvent>>,
-    /// The sender by which the effector is told that it is in the log; dropped if the session ends first.
+    /// The sender that notifies the effector of the commit; dropped if the session ends first.
     pub committed: Option<oneshot::Sender<CommitResult>>,
-    /// Whether what belongs to it was waited for already: then it is committed without waiting for more.
+    /// Whether the effector has already gathered related events, so that the commit need not wait for more.
     pub gathered: bool,
 }
 
@@ -87,7 +87,7 @@ pub struct FactBatch {
 /// | --- | --- |
 /// | [`emit`](Self::emit), [`emit_all`](Self::emit_all), [`emit_gathered`](Self::emit_gathered) | it has its place in the queue |
 /// | [`commit`](Self::commit), [`commit_draft`](Self::commit_draft) | it is in the log, or refused |
-/// | [`commit_later`](Self::commit_later) | it has its place; what it returns tells when it is in the log |
+/// | [`commit_later`](Self::commit_later) | it has its place; the returned receiver tells when it is in the log |
 ///
 /// The sequencer decides whether to accept an event. It rejects every event of a lost action, for example
 /// after its reactor was detached: the outcome is recorded without it.
@@ -100,7 +100,7 @@ pub struct EventSink {
     cause: ActionId,
     /// `None` outside of a session.
     session: Option<SessionScope>,
-    /// Fires when the action is lost: what is said after that has no place in the log.
+    /// Fires when the action is lost: later events are refused.
     over: Option<CancellationToken>,
 }
 
@@ -129,12 +129,12 @@ impl SessionScope {
 }
 
 impl EventSink {
-    /// A sink for what answers `action`, outside of a session.
+    /// A sink for the events that answer `action`, outside of a session.
     pub fn for_action(queue: mpsc::Sender<FactBatch>, action: &Action) -> Self {
         Self::of(queue, action, None)
     }
 
-    /// A sink for what answers `action` in a session.
+    /// A sink for the events that answer `action` in a session.
     pub fn in_session(queue: mpsc::Sender<FactBatch>, action: &Action, session: SessionScope) -> Self {
         Self::of(queue, action, Some(session))
     }
@@ -150,7 +150,7 @@ impl EventSink {
         }
     }
 
-    /// A sink of the same action, which passes nothing on after `over` has fired.
+    /// A sink of the same action that passes nothing on after `over` has fired.
     #[must_use]
     pub(crate) fn until(&self, over: CancellationToken) -> Self {
         Self {
@@ -174,7 +174,7 @@ impl EventSink {
         self.session.as_ref().map(|session| &session.session_id)
     }
 
-    /// The agent whose action its events answer.
+    /// The agent of the action that its events answer.
     pub fn agent(&self) -> &AgentStateId {
         &self.agent_state_id
     }

@@ -1,8 +1,8 @@
 //! Environments: parts of the world that are attached to a runtime. The usual ones bring tools, or the models
 //! of a provider.
 //!
-//! Each serves from `start` until `stop`. When it is stopped it takes nothing new and ends what it has; when
-//! its work is dropped, that is lost (decision 034 in `issues/`).
+//! Each serves from `start` until `stop`. When it is stopped, it accepts nothing new and completes its
+//! requests; when its task is dropped, they are lost (decision 034 in `issues/`).
 
 use std::sync::Arc;
 
@@ -14,15 +14,14 @@ use crate::serving::Serving;
 use crate::system_bus::SystemBus;
 use crate::tool::Tool;
 
-/// A part of the world that agents act on, and that answers in EnvironmentEvents: a reactor that serves what
-/// can be done to it.
+/// A part of the world on which agents act, and that answers in EnvironmentEvents: a reactor that serves the
+/// actions on it.
 ///
-/// What it promises beside a reactor, which may also only listen: it serves something from `start` until
-/// `stop`. `check_environment` of `agentx-testing` tries that; a runtime takes any reactor.
+/// In addition to a reactor, which may only listen, it promises to serve something from `start` until `stop`.
+/// `check_environment` of `agentx-testing` checks that; a runtime accepts any reactor.
 ///
-/// What other designs call `send` is a request that it serves, with the whole conversation; what they call
-/// `interrupt` is the cancellation of that request. [`ModelEnvironment`](ModelEnvironment) is the usual one
-/// for a model.
+/// The `send` of other designs is a request that it serves, with the whole conversation; their `interrupt` is
+/// the cancellation of that request. [`ModelEnvironment`](ModelEnvironment) is the usual one for a model.
 pub trait Environment: Reactor<SystemBus> {
     /// Returns the kind of the environment, such as `claude`, `scripted` or `weather`.
     fn kind(&self) -> &str;
@@ -71,8 +70,8 @@ impl Environment for ToolEnvironment {
     }
 }
 
-/// Brings the models of a provider, for as long as it is attached: it answers the calls of agents whose model
-/// has that provider, and has their conversations condensed.
+/// Serves the models of a provider while it is attached: it answers the calls of agents whose model has that
+/// provider, and condenses their conversations.
 pub struct ModelEnvironment {
     kind: String,
     provider: String,
@@ -82,7 +81,7 @@ pub struct ModelEnvironment {
 
 impl ModelEnvironment {
     /// Creates an environment of this kind in which `models` performs the calls of models of `provider`. It
-    /// is preferred to whoever serves all models, because its key says more.
+    /// takes precedence over a responder for all models, because its key is more specific.
     pub fn new(kind: impl Into<String>, provider: impl Into<String>, models: Arc<dyn Effector>) -> Self {
         Self {
             kind: kind.into(),
@@ -92,7 +91,7 @@ impl ModelEnvironment {
         }
     }
 
-    /// The provider whose models it has, and who performs their calls.
+    /// The provider of its models, and the effector of their calls.
     pub fn into_parts(self) -> (String, Arc<dyn Effector>) {
         (self.provider, self.models)
     }

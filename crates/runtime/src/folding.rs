@@ -1,6 +1,5 @@
-//! The fold of a session as far as its log goes, if nothing but the state is wanted: a session is opened, or
-//! somebody looks at the end of it alone. The log folds where it reads: what is only folded is never handed
-//! from thread to thread.
+//! Folds a session up to the end of its log only for the state: a session is opened, or only its end is read.
+//! The log folds on its reading thread, so that facts are not passed between threads.
 
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,7 +23,7 @@ pub async fn fold_until(
     fold_on(log, SessionFold::new(session.clone()), last).await
 }
 
-/// A fold of the same session, as it stands after `last`.
+/// Continues a fold of the same session up to `last`.
 pub(crate) async fn fold_on(
     log: &dyn SessionLog,
     fold: SessionFold,
@@ -37,15 +36,15 @@ pub(crate) async fn fold_on(
     Ok(fold_and_keep(log, fold, last, kept).await?.0)
 }
 
-/// The state that is kept of a session besides its fold, and what it shares with others.
+/// The data that is kept of a session besides its fold, and shared with other sessions.
 pub(crate) struct FoldCompanions {
     /// The fold as it stood after this event, or a little before it, if there are later ones.
     pub(crate) remember: u64,
-    /// Tools that all sessions of this program have: one copy of them is enough.
+    /// The tools that all sessions of this program have, in one copy.
     pub(crate) tools: Arc<[ToolSpec]>,
 }
 
-/// A fold that continues, and what is kept of it.
+/// A fold in progress, with its companions.
 struct Folding {
     fold: SessionFold,
     remembered: Option<SessionFold>,
@@ -53,7 +52,7 @@ struct Folding {
 }
 
 impl Folding {
-    /// Takes the next fact: remembers the fold where it is time, and shares tools.
+    /// Applies the next fact: remembers the fold if it is time, and shares tools.
     fn take(&mut self, fact: &mut Envelope<EnvironmentEvent>) {
         if self.remembered.is_none() && fact.seq > self.kept.remember {
             self.remembered = Some(self.fold.clone());
@@ -83,14 +82,14 @@ pub(crate) fn may_go_on(fold: &SessionFold) -> Result<(), RuntimeError> {
     )))
 }
 
-/// Tools that are the same are kept once.
+/// Replaces tools that are equal to `with` by the shared copy.
 pub(crate) fn share(tools: &mut Arc<[ToolSpec]>, with: &Arc<[ToolSpec]>) {
     if *tools == *with {
         *tools = with.clone();
     }
 }
 
-/// A fold that continues up to and including `last`, and what is kept of it.
+/// Continues a fold up to and including `last`, with its companions.
 pub(crate) async fn fold_and_keep(
     log: &dyn SessionLog,
     fold: SessionFold,

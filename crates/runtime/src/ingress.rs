@@ -1,9 +1,8 @@
-//! The way into open sessions for an environment that speaks by itself: a sensor, a webhook, a clock on the
-//! wall.
+//! Inputs to open sessions from an environment that acts by itself: a sensor, a webhook, a clock.
 //!
-//! What it says is an input that begins a run, as a person's is. It is recorded as the environment's, and the
-//! model reads it as words of somebody else than the owner. It can say nothing else: results of calls come by
-//! their requests alone.
+//! Its message is an input that begins a run, like that of a person. It is recorded as the environment's, and
+//! the model reads it as text of somebody other than the owner. An environment can send nothing else: results
+//! of calls come only through their requests.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,8 +17,8 @@ use crate::commands::{FactRequest, SessionCommand};
 /// The longest name of an environment.
 const LONGEST_NAME: usize = 40;
 
-/// The sessions that are open in this process. Clones share the same state.
-/// They are not kept open by it: a driver takes its session out when it ends.
+/// The sessions that are open in this process. Clones share the same state. It does not keep sessions open: a
+/// driver removes its session when it ends.
 #[derive(Clone, Default)]
 pub struct OpenSessions(Arc<Mutex<BTreeMap<SessionId, mpsc::WeakSender<SessionCommand>>>>);
 
@@ -29,7 +28,7 @@ impl OpenSessions {
         self.lock().insert(session.clone(), commands.downgrade());
     }
 
-    /// Takes a session out that has ended.
+    /// Removes a session that has ended.
     pub(crate) fn remove(&self, session: &SessionId) {
         self.lock().remove(session);
     }
@@ -50,7 +49,7 @@ impl fmt::Debug for OpenSessions {
     }
 }
 
-/// The reason for which a name is invalid for an [`Ingress`]: a name has 1 to 40 ASCII letters, digits, `-`
+/// The reason why a name is invalid for an [`Ingress`]: a name has 1 to 40 ASCII letters, digits, `-`
 /// and `_`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -76,7 +75,7 @@ pub enum InvalidEnvironmentName {
     },
 }
 
-/// Says things in open sessions in the name of an environment, from
+/// Sends inputs to open sessions in the name of an environment, from
 /// [`SystemBus::ingress`](crate::SystemBus::ingress).
 #[derive(Clone, Debug)]
 pub struct Ingress {
@@ -110,12 +109,12 @@ impl Ingress {
         self.sessions.lock().keys().cloned().collect()
     }
 
-    /// Says something in a session: it begins a run, or waits for its turn as `mode` says. Returns the `seq`
-    /// of the input when it is committed.
+    /// Sends an input to a session: it begins a run, or waits according to `mode`. Returns the `seq` of the
+    /// input when it is committed.
     ///
     /// # Errors
-    /// Returns an error if the session is not open in this process, 64 inputs wait in it already, or it takes
-    /// nothing more.
+    /// Returns an error if the session is not open in this process, 64 inputs wait in it already, or it is
+    /// closing.
     pub async fn say(
         &self,
         session: &SessionId,

@@ -1,10 +1,10 @@
-//! The journal of one running call: what it does step by step is recorded, and what it did before a crash is
-//! handed back. A call that keeps it can be run again from its start and does nothing twice.
+//! The journal of one running call: it records the steps of the call, and returns those that were recorded
+//! before a crash. A call that uses it can be run again from its start and does nothing twice.
 //!
-//! For each step that touches the world: [`Journal::recorded`] first, and if the log has its outcome, that is
-//! taken and nothing is done; else [`Journal::begin`], then the step, then [`Journal::end`]. A step that had
-//! begun and not ended when the program died is in `recorded` without an outcome: whether it may be done
-//! again its kind decides (decision 019 in `issues/`).
+//! For each step that touches the world: first [`Journal::recorded`]; if the log has the outcome, the step
+//! returns it and does nothing. Otherwise [`Journal::begin`], then the step, then [`Journal::end`]. A step
+//! that had begun but not ended when the program died is in `recorded` without an outcome: its kind decides
+//! whether it may be repeated (decision 019 in `issues/`).
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,8 +21,8 @@ use crate::effect::{CommitResult, EventSink};
 use crate::listener::AgentListener;
 use crate::nested_calls::Pauses;
 
-/// The journal of one call. Clones refer to the same journal.
-/// Outside of a session ([`Journal::discard`]) everything is allowed and nothing is kept.
+/// The journal of one call. Clones refer to the same journal. Outside of a session ([`Journal::discard`])
+/// everything is allowed and nothing is recorded.
 #[derive(Clone, Debug)]
 pub struct Journal {
     /// The sink for facts of the call; `None` outside of a session.
@@ -41,12 +41,12 @@ pub struct Journal {
     depth: u32,
     /// The time for which the model's call has waited for people.
     pauses: Pauses,
-    /// Whether a person said beforehand that calls that would be asked about may be made. It holds outside of
-    /// a session, if nobody can be asked.
+    /// Whether a person agreed in advance to calls that would need a decision. It applies outside of a
+    /// session, where nobody can be asked.
     allows_asked: bool,
 }
 
-/// The data that the log keeps of a step beside its outcome.
+/// The data that the log keeps of a step besides its outcome.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StepMetadata {
     /// The cost of the step, if it asked a model.
@@ -79,8 +79,8 @@ impl StartingStep {
 }
 
 impl Journal {
-    /// The journal of a call, which says to `events` what the call does. `listener` is its ears to the other
-    /// agents of the session.
+    /// The journal of a call, which writes its steps to `events`. `listener` hears the other agents of the
+    /// session.
     pub fn of_call(events: EventSink, call: &CallTool, listener: Option<AgentListener>) -> Self {
         Self {
             events: Some(events),
@@ -111,19 +111,18 @@ impl Journal {
         }
     }
 
-    /// This journal, if a person said beforehand whether calls that would be asked about may be made.
+    /// Sets whether a person agreed in advance to calls that would need a decision.
     #[must_use]
     pub fn with_answer_to_questions(self, allows_asked: bool) -> Self {
         Self { allows_asked, ..self }
     }
 
-    /// Returns whether calls that would be asked about may be made, if nobody can be asked.
+    /// Returns whether calls that would need a decision may be made although nobody can be asked.
     pub fn allows_asked(&self) -> bool {
         self.allows_asked
     }
 
-    /// The journal of the call of another tool that step `step` of this one makes. Rules hold for it as they
-    /// are now.
+    /// The journal of the nested call that step `step` of this one makes. The current rules apply to it.
     #[must_use]
     pub fn inner(&self, step: u64) -> Self {
         let tool_call_id = self.tool_call_id.inner(step);
@@ -230,8 +229,8 @@ impl Journal {
         events.ask(asked).await
     }
 
-    /// A step of this call changes what is kept: see [`ScriptValues::note`]. Steps that are recorded were
-    /// taken note of already.
+    /// Applies a step of this call to the kept values: see [`ScriptValues::note`]. Recorded steps are applied
+    /// already.
     pub fn keep(&self, kind: &str, input: &Value) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::make_mut(&mut kept).note(kind, input);
@@ -272,8 +271,8 @@ impl Journal {
         self.events.as_ref()?.session_id()
     }
 
-    /// A step begins that touches the world: returns when that is in the log, before which it must not begin.
-    /// `false` if the session is gone, and nothing may be done any more.
+    /// Records the beginning of a step that touches the world, and returns when that is in the log; the step
+    /// must not begin before. Returns `false` if the session is gone and nothing may be done any more.
     pub async fn begin(&self, step: u64, kind: &str, input: Value) -> bool {
         match self.begin_later(step, kind, input).await {
             Some(begun) => begun.committed().await,
@@ -281,9 +280,9 @@ impl Journal {
         }
     }
 
-    /// Begins a step that touches the world, in two parts: returns when the beginning has its place before
-    /// all that is said later. The step must not begin before [`StartingStep::committed`]. `None` if the
-    /// session is gone.
+    /// Records the beginning of a step that touches the world, in two parts: returns when the record is
+    /// queued before all later events. The step must not begin before [`StartingStep::committed`]. `None` if
+    /// the session is gone.
     pub async fn begin_later(&self, step: u64, kind: &str, input: Value) -> Option<StartingStep> {
         let started = EffectStarted {
             tool_call_id: self.tool_call_id.clone(),
@@ -300,8 +299,9 @@ impl Journal {
         }
     }
 
-    /// A step has ended. `input` says what was wanted where [`Self::begin`] did not. It is in the log before
-    /// anything that the call begins later. `false` if the session is gone.
+    /// Records the end of a step. `input` is the input of the step if [`Self::begin`] did not record it. The
+    /// record is in the log before anything that the call begins later. Returns `false` if the session is
+    /// gone.
     pub async fn end(
         &self,
         step: u64,

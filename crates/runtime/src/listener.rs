@@ -41,13 +41,14 @@ impl AgentListener {
         Self { session, log, bus }
     }
 
-    /// Hears `agent` from now on. What is recorded after this returns is heard. `None` if the runtime is
+    /// Hears `agent` from now on: every event that is recorded after this returns. `None` if the runtime is
     /// gone.
     pub fn from_now(&self, agent: &AgentStateId) -> Option<AgentHearing> {
         self.hearing(agent, EventCursor::default(), true)
     }
 
-    /// Hears `agent` from after a place in the log: a `seq`, and the index of what was derived from it.
+    /// Hears `agent` from after a place in the log: a `seq`, and the index of an event that was derived from
+    /// it.
     pub fn after(&self, agent: &AgentStateId, place: impl Into<EventCursor>) -> Option<AgentHearing> {
         self.hearing(agent, place.into(), false)
     }
@@ -79,7 +80,7 @@ impl AgentListener {
         Ok(self.log.info(&self.session).await?.owner)
     }
 
-    /// The `seq` of the first fact that `is_it` says yes to.
+    /// The `seq` of the first fact for which `is_it` returns true.
     ///
     /// # Errors
     /// Returns an error if the log cannot be read.
@@ -119,7 +120,7 @@ impl AgentHearing {
         }
     }
 
-    /// The next event that the agent means, without waiting; `None` if none is there.
+    /// The next event of the agent, without waiting; `None` if there is none yet.
     pub fn try_next(&mut self) -> Option<Arc<Envelope<RuntimeEvent>>> {
         loop {
             let delivery = self.follower.try_next()?;
@@ -129,7 +130,8 @@ impl AgentHearing {
         }
     }
 
-    /// The event of a delivery, if it is this agent's: the log has what all agents mean.
+    /// The event of a delivery, if it belongs to this agent: deliveries from the log have the events of all
+    /// agents.
     fn wanted(&self, delivery: Delivery) -> Option<Arc<Envelope<RuntimeEvent>>> {
         match delivery {
             Delivery::Runtime(event) if event.agent_state_id.as_ref() == Some(&self.agent) => Some(event),

@@ -1,4 +1,4 @@
-//! The session log as a trait: where facts are kept, and the read models that are updated in the same
+//! The session log as a trait: it keeps the facts, and the read models that are updated in the same
 //! transaction.
 
 use std::future::ready;
@@ -16,7 +16,7 @@ use crate::session_lists::{SearchHit, SessionInfo, SessionQuery, VerifyReport};
 use crate::stored_rows::{Adoption, LogRows};
 use crate::writing::{Batch, NewLog, Writer};
 
-/// Takes a fact that is lent to it, and says whether it wants the next one.
+/// Takes a borrowed fact, and returns whether it wants the next one.
 pub type TakeFact = Box<dyn FnMut(&mut Envelope<EnvironmentEvent>) -> ControlFlow<()> + Send>;
 
 /// Maximum number of facts that a log without lending reads at once.
@@ -48,8 +48,8 @@ pub trait SessionLog: BlobStore {
     /// Appends a batch. When it returns, the batch survives the death of the process.
     ///
     /// The projections of the batch change what [`info`](Self::info) and the lists say. The first message of
-    /// a person gives a session its title ([`title_from`](crate::title_from)), a message whose id is known
-    /// takes the place of the one before, and what was spent counts once for each `seq`.
+    /// a person gives a session its title ([`title_from`](crate::title_from)), a message with a known id
+    /// replaces the earlier one, and spending counts once for each `seq`.
     ///
     /// # Errors
     /// Returns [`LogError::Fenced`] if a later writer exists, and [`LogError::Full`] if the disk is full.
@@ -59,7 +59,7 @@ pub trait SessionLog: BlobStore {
     /// Returns up to `limit` facts after `after_seq`, in order: fewer if they are large. Empty at the end.
     ///
     /// # Errors
-    /// Returns an error if the session does not exist or what is stored cannot be read.
+    /// Returns an error if the session does not exist or its data cannot be read.
     fn read(
         &self,
         session: &SessionId,
@@ -67,7 +67,7 @@ pub trait SessionLog: BlobStore {
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<Fact>, LogError>>;
 
-    /// The digest of what was derived, as stored with batches: `(last seq of the batch, digest)`, in order,
+    /// The digests of derived events, as stored with batches: `(last seq of the batch, digest)`, in order,
     /// for batches that this session itself (not a parent of it) wrote.
     ///
     /// # Errors
@@ -80,7 +80,7 @@ pub trait SessionLog: BlobStore {
     /// Returns an error if it does not exist.
     fn info(&self, session: &SessionId) -> BoxFuture<'_, Result<SessionInfo, LogError>>;
 
-    /// Sessions, those with the latest event first; of those that changed together, the greatest id first.
+    /// Sessions, those with the latest event first; at equal times, the greatest id first.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
@@ -92,7 +92,7 @@ pub trait SessionLog: BlobStore {
     /// Returns an error if the store cannot be read.
     fn under_way(&self) -> BoxFuture<'_, Result<Vec<(SessionId, OwnerId)>, LogError>>;
 
-    /// Removes a session from lists. Its events go when nothing refers to them any more.
+    /// Removes a session from lists. Its events are removed when nothing refers to them any more.
     ///
     /// # Errors
     /// Returns [`LogError::Busy`] if a process writes the session.
@@ -100,12 +100,12 @@ pub trait SessionLog: BlobStore {
 
     // Each method from here on has a default.
 
-    /// Lends the facts after `after_seq` up to `upto` to `take`, one after the other, for as long as it wants
-    /// more. It is called where the log reads, and should be quick.
+    /// Lends the facts after `after_seq` up to `upto` to `take`, one after the other, until it wants no more.
+    /// `take` is called on the log's reading thread, and should be quick.
     ///
-    /// A log may use the memory of a fact again for the next one; and it may lend pieces of an answer that
-    /// follow one another, and differ in text and time alone, as one: with all their text, and the `seq` and
-    /// time of the last of them. A reader that keeps nothing but a state cannot tell the difference.
+    /// A log may reuse the memory of a fact for the next one. It may also lend consecutive pieces of an
+    /// answer that differ only in text and time as one fact, with all their text, and the `seq` and time of
+    /// the last one. A reader that only keeps a state gets the same result.
     ///
     /// # Errors
     /// Returns an error for the same reasons as [`read`](Self::read); `take` has seen the facts before the
@@ -192,8 +192,8 @@ pub trait SessionLog: BlobStore {
         Box::pin(ready(Ok(Vec::new())))
     }
 
-    /// The owner of a session, and the role of `person` in it, who is not its owner. A log that keeps no
-    /// roles knows the owner.
+    /// The owner of a session, and the role in it of `person`, who is not its owner. A log that keeps no
+    /// roles returns only the owner.
     ///
     /// # Errors
     /// Returns an error if it does not exist.
@@ -207,8 +207,7 @@ pub trait SessionLog: BlobStore {
         Box::pin(async move { Ok((info.await?.owner, None)) })
     }
 
-    /// Full-text search over messages.
-    /// A log without an index of words says so.
+    /// Full-text search over messages. A log without an index of words returns an error.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
@@ -244,10 +243,10 @@ pub trait SessionLog: BlobStore {
         Box::pin(ready(Err(LogError::without("sizes"))))
     }
 
-    /// Rows as they are stored, from the segment on that holds the event after `after_seq`: whole segments of
-    /// one part, until they have `most_bytes`. For a fork, those of its ancestors come first; a row that
-    /// holds more than is shared is cut. A log without rows says so: mirrors of its sessions keep rows of
-    /// their own.
+    /// Rows as they are stored, beginning with the segment that holds the event after `after_seq`: whole
+    /// segments of one part, until they have `most_bytes`. For a fork, those of its ancestors come first; a
+    /// row that holds more than the shared events is cut. A log without rows returns an error: mirrors of its
+    /// sessions keep their own rows.
     ///
     /// # Errors
     /// Returns an error if the session does not exist, is damaged there, or this log has no rows.
@@ -261,25 +260,23 @@ pub trait SessionLog: BlobStore {
         Box::pin(ready(Err(LogError::without("rows"))))
     }
 
-    /// Replaces one's own rows by those of another log for the same facts, as far as the facts here go: all
-    /// of it or nothing. Facts that no row reaches are laid out anew. Returns the last event whose row is the
-    /// other's from then on; that is where the rows begin if nothing was done, since a fork that was made
-    /// here depends on the rows that are here. A log without rows says so.
+    /// Replaces this log's rows by those of another log for the same facts, up to the last fact here: all of
+    /// them or none. Facts that no row covers are packed again. Returns the last event whose row now comes
+    /// from the other log; if nothing was replaced, because a fork that was made here depends on the present
+    /// rows, that is the place where the rows begin. A log without rows returns an error.
     ///
     /// # Errors
-    /// Returns an error if the rows do not follow what is here, their hashes are wrong, or they say something
-    /// else than the facts that are here; [`LogError::NoBlob`] where they need a blob that is not here.
+    /// Returns an error if the rows do not follow what is here, their hashes are wrong, or they differ from
+    /// the facts here; [`LogError::NoBlob`] if they need a missing blob.
     fn adopt(&self, writer: &Writer, adoption: Arc<Adoption>) -> BoxFuture<'_, Result<u64, LogError>> {
         let _ = (writer, adoption);
         Box::pin(ready(Err(LogError::without("rows"))))
     }
 
-    /// Checks every stored byte of a session: hashes, order, blobs.
-    /// A log without hashes says so.
+    /// Checks every stored byte of a session: hashes, order, blobs. A log without hashes returns an error.
     ///
     /// # Errors
-    /// Returns an error if the store cannot be opened at all; what is broken inside a session is in the
-    /// report.
+    /// Returns an error if the store cannot be opened; damage inside a session is in the report.
     fn verify(&self, session: &SessionId) -> BoxFuture<'_, Result<VerifyReport, LogError>> {
         let _ = session;
         Box::pin(ready(Err(LogError::without("hashes to check"))))
@@ -294,8 +291,8 @@ pub trait SessionLog: BlobStore {
         Ok(())
     }
 
-    /// Removes what nothing refers to any more. Returns the number of bytes of removed blobs and batches; if
-    /// there were none, by how much the store became smaller anyway. A log that keeps no garbage has nothing
+    /// Removes data that nothing refers to any more. Returns the number of bytes of removed blobs and
+    /// batches; if there were none, the bytes by which the store shrank anyway. By default there is nothing
     /// to remove.
     ///
     /// # Errors

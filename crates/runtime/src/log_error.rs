@@ -1,4 +1,4 @@
-//! The errors of a log, in words that say what to do. Every `SessionLog` returns them.
+//! The errors of a log, with messages that say what to do. Every `SessionLog` returns them.
 
 use agentx_types::{BlobId, SessionId};
 
@@ -38,7 +38,7 @@ pub enum LogError {
         session: SessionId,
         /// The first event that cannot be trusted.
         seq: u64,
-        /// The cause, in words.
+        /// The cause, as text.
         what: String,
     },
     /// The store was written by a newer version; it can be read, not written.
@@ -51,30 +51,30 @@ pub enum LogError {
         /// Ours.
         known: u32,
     },
-    /// The disk is full; nothing was kept of what was being written.
+    /// The disk is full; nothing of the write was kept.
     #[error("no space left for {path}; nothing of the last step was saved")]
     Full {
         /// The file.
         path: String,
     },
-    /// Another program keeps the store locked; nothing was kept of what was being written.
+    /// Another program keeps the store locked; nothing of the write was kept.
     #[error("another program keeps {path} locked; nothing of the last step was saved")]
     Locked {
         /// The file.
         path: String,
     },
-    /// Anything else that the store says.
+    /// Any other error of the store.
     #[error("{path}: {what}")]
     Store {
         /// The file.
         path: String,
-        /// The cause, in words.
+        /// The cause, as text.
         what: String,
     },
 }
 
 impl LogError {
-    /// The error of a store whose file was removed or replaced after it was opened.
+    /// The error about a store whose file was removed or replaced after it was opened.
     pub const LOST: &'static str = "it was removed or replaced while it was in use; its sessions are lost";
 
     /// Returns whether the store is lost: the program has to be started again, with the right file in its

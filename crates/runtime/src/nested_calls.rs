@@ -8,41 +8,40 @@ use agentx_types::{AgentConfig, InnerDecision, ToolCallId};
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
-/// The calls that the tool of one action wants to make, while they wait. Clones share the same state. The
-/// driver tells, the tool's sink waits; whoever waits when the action is over is dropped with it.
+/// The nested calls of one action that wait for a decision. Clones share the same state. The driver sends
+/// decisions, and the tool's sink waits for them; waiters are dropped when the action is over.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Decisions(Arc<Mutex<BTreeMap<ToolCallId, oneshot::Sender<InnerDecision>>>>);
 
 impl Decisions {
-    /// Waits for what is decided about this call. A later wait for the same call takes the place of an
-    /// earlier one.
+    /// Waits for the decision about this call. A later wait for the same call replaces an earlier one.
     pub(crate) fn wait(&self, id: &ToolCallId) -> oneshot::Receiver<InnerDecision> {
         let (tell, told) = oneshot::channel();
         lock(&self.0).insert(id.clone(), tell);
         told
     }
 
-    /// Tells who waits; nobody may.
+    /// Sends the decision to the waiter, if there is one.
     pub(crate) fn tell(&self, id: &ToolCallId, decision: InnerDecision) {
         if let Some(tell) = lock(&self.0).remove(id) {
-            // Who does not wait any more is being stopped.
+            // A receiver that is gone is being stopped.
             let _ = tell.send(decision);
         }
     }
 }
 
-/// The configuration of the agent whose action runs, as it is now: rules that are written meanwhile hold for
-/// what the action does next. Clones share the same state. Empty if nobody tells it.
+/// The current configuration of the agent whose action runs: rules that are added meanwhile apply to the next
+/// steps of the action. Clones share the same state. Empty until the driver sets it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ConfigNow(Arc<Mutex<Option<Arc<AgentConfig>>>>);
 
 impl ConfigNow {
-    /// Tells the configuration of now.
+    /// Returns the current configuration.
     pub(crate) fn set(&self, config: &Arc<AgentConfig>) {
         *lock(&self.0) = Some(Arc::clone(config));
     }
 
-    /// The configuration of now, if it was told.
+    /// The current configuration, if it was set.
     pub(crate) fn get(&self) -> Option<Arc<AgentConfig>> {
         lock(&self.0).clone()
     }
@@ -66,7 +65,7 @@ struct DecisionsShared {
 struct Times {
     /// The number of waits that are open.
     open: usize,
-    /// The start of the first of those.
+    /// The start of the first wait.
     since: Option<Instant>,
     /// The time of the waits before that.
     before: Duration,
@@ -98,7 +97,7 @@ impl Pauses {
         times.before + times.since.map_or(Duration::ZERO, |since| since.elapsed())
     }
 
-    /// Ends when it waits for nobody.
+    /// Completes when the call waits for nobody.
     pub async fn over(&self) {
         loop {
             let over = self.0.over.notified();

@@ -1,8 +1,8 @@
 //! Reactors that only listen: one that writes a line for each event, and one that counts the outcomes of
 //! runs.
 //!
-//! Both lose events rather than hold anybody up: one that is [`BEHIND`] ignores the oldest. So the figures of
-//! a very busy runtime may be too low; bills are made from the log, not from them.
+//! Both lose events rather than delay anybody: one that is [`BEHIND`] ignores the oldest. So the figures of a
+//! very busy runtime may be too low; bills are made from the log.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,14 +16,14 @@ use crate::system_events::SystemEvent;
 /// Events that a listener may be behind; then the oldest are ignored.
 const BEHIND: usize = 4_096;
 
-/// Returns whether the lines of [`event_logger`] are written at all: `tracing` wants this module's at the
-/// level `debug`.
+/// Returns whether the lines of [`event_logger`] are written: `tracing` has the level `debug` enabled for
+/// this module.
 pub fn logs_events() -> bool {
     tracing::enabled!(tracing::Level::DEBUG)
 }
 
-/// Writes one line for each event at the level `debug`: what it is and where it belongs. What was said and
-/// done in it is left out, so no secret gets into a log.
+/// Writes one line for each event at the level `debug`: its type and the ids in its envelope. The content is
+/// left out, so that no secret gets into a log.
 pub fn event_logger() -> impl Reactor<SystemBus> {
     Listener::new(
         "event logger",
@@ -56,8 +56,8 @@ fn write(event: &SystemEvent) {
     );
 }
 
-/// Results of the runs of a runtime since it began, counted by [`run_counter`]. They are figures of a
-/// process: they begin at 0 with it, and resumed sessions do not count again what they had.
+/// Results of the runs of a runtime since it began, counted by [`run_counter`]. They begin at 0 with the
+/// process, and earlier runs of resumed sessions do not count.
 #[derive(Debug, Default)]
 pub struct RunCounts {
     /// Runs that ended with an answer.
@@ -77,7 +77,7 @@ pub struct RunCounts {
 }
 
 impl RunCounts {
-    /// Each figure: its name, what it means, and how much it is. All only go up.
+    /// Each figure: its name, its meaning and its value. All of them only increase.
     pub fn figures(&self) -> [(&'static str, &'static str, u64); 7] {
         let now = |count: &AtomicU64| count.load(Ordering::Relaxed);
         [

@@ -1,9 +1,9 @@
 //! Writes facts to a session that no program has open. Opening it would continue interrupted work, which a
 //! new title or a restored file should not do.
 //!
-//! No `writer_attached` is committed, so no agent settles what is open, and no action is performed: what the
-//! fold wants is dropped, and is wanted again by the next writer. The lock of the session is held as long as
-//! the [`OfflineWriter`] lives.
+//! No `writer_attached` is committed, so no agent settles open calls, and no action is performed: the actions
+//! of the fold are dropped, and the next writer gets them again. The [`OfflineWriter`] holds the lock of the
+//! session as long as it lives.
 
 use std::sync::Arc;
 
@@ -79,11 +79,11 @@ impl OfflineWriter {
         })
     }
 
-    /// Puts the last fact of a session on record, before it is deleted, and tells whoever listens on `bus`,
-    /// who finds nothing of it in the log afterwards.
+    /// Records the last fact of a session before it is deleted, and publishes it on `bus`, because readers no
+    /// longer find it in the log afterwards.
     ///
     /// # Errors
-    /// Returns an error if the log does not take it.
+    /// Returns an error if the log refuses it.
     pub async fn close(self, reason: &str, bus: &Bus<SystemEvent>) -> Result<(), RuntimeError> {
         let reason = reason.to_owned();
         let (fact, derived) = self.append(SessionClosed { reason }.into()).await?;
@@ -102,7 +102,7 @@ impl OfflineWriter {
         Ok(self.append(event).await?.0.seq)
     }
 
-    /// Commits a fact. Returns it with what it means.
+    /// Commits a fact. Returns it with its derived events.
     async fn append(
         &self,
         event: EnvironmentEvent,

@@ -1,9 +1,9 @@
-//! Opening a session: a new log, or the fold of one that exists, and the writer that continues with it.
+//! Opening a session: creates a log, or folds an existing one, and attaches the writer that continues with
+//! it.
 //!
-//! What differs between this program and the one that wrote last is recorded before anything is done:
-//! tools, rules, guard, settings of a server, the approval mode, in this order, then what the person who
-//! opens it changes, and last `writer_attached`, by which agents settle what is open. All of it is one
-//! commit.
+//! The differences between this program and the last writer are recorded before anything is done, in this
+//! order: tools, rules, guard, settings of a server, approval mode, then the changes of the person who opens
+//! the session, and last `writer_attached`, with which agents settle open calls. All of it is one commit.
 
 use std::sync::Arc;
 
@@ -39,11 +39,11 @@ pub struct SessionIds {
     pub owner: OwnerId,
 }
 
-/// Opens a session to write it. `ids` are used for a new one; of one that exists the log has them.
+/// Opens a session to write it. `ids` are used for a new one; the log has those of an existing one.
 ///
 /// # Errors
-/// Returns an error if the log refuses: another writer, no such session, a newer format, a full disk; where a
-/// newer version wrote what this one would have to know.
+/// Returns an error if the log refuses (another writer, no such session, a newer format, a full disk), or if
+/// a newer version wrote something that this one would have to know.
 pub async fn open_session(
     parts: DriverParts,
     ids: SessionIds,
@@ -83,7 +83,7 @@ pub async fn open_session(
     Ok(Arc::new(LocalSession::new(live, agents)))
 }
 
-/// A session as it stands when its writer has it.
+/// A session when its writer has taken it over.
 struct OpenedSession {
     writer: Writer,
     fold: SessionFold,
@@ -95,8 +95,7 @@ struct OpenedSession {
     ended: Vec<LeftRunning>,
 }
 
-/// Makes a new session. The configuration is checked so that it can be read back: agents lie in each other
-/// only so deep.
+/// Creates a new session. Checks that the configuration can be read back: the nesting of agents is bounded.
 async fn create(
     parts: &DriverParts,
     ids: &SessionIds,
@@ -116,7 +115,7 @@ async fn create(
         agentx_agent::keep_from(&mut config, Some(guard));
     }
     agentx_agent::bind_by(&mut config, parts.server_rules.as_ref());
-    // What could not be read back is not written.
+    // Do not write a configuration that could not be read back.
     agentx_agent::check_depth(&config).map_err(RuntimeError::Refused)?;
     check_answer_schemas(&config).map_err(RuntimeError::Refused)?;
     parts.log.create(new).await?;
@@ -136,10 +135,10 @@ async fn create(
     })
 }
 
-/// Takes over a session that exists, and works out what is recorded first.
+/// Takes over an existing session, and determines the first facts.
 ///
-/// Refused, with the lock given back, if a newer version wrote it, if nothing was ever said in it, and where
-/// a call would have to continue with a tool that is not here.
+/// Refuses, and releases the lock, if a newer version wrote it, if it has no events, or if a call would have
+/// to continue with a tool that is missing here.
 async fn load(
     parts: &DriverParts,
     session: &SessionId,
@@ -154,7 +153,7 @@ async fn load(
     let (fold, remembered) = fold_and_keep(parts.log.as_ref(), fold, u64::MAX, kept).await?;
     may_go_on(&fold)?;
     if fold.root().is_none() {
-        // Its process died before the first event: nothing was ever said in it.
+        // Its process died before the first event.
         return Err(LogError::NotFound(session.to_string()).into());
     }
     if let Some(tool) = cut_off_without_tool(&fold, &parts.tools.now()) {
@@ -229,8 +228,8 @@ fn with_attached(tools: &Arc<[ToolSpec]>, offers: &ToolOffers) -> Arc<[ToolSpec]
     }
 }
 
-/// The change without what it would make the session forget: how large a model's window is was learned from
-/// its server. `None` if nothing is left to change.
+/// The change without the part that would make the session forget a model's window size, which it learned
+/// from the server. `None` if nothing is left to change.
 fn but_for_what_was_learned(fold: &SessionFold, change: ConfigChange) -> Option<ConfigChange> {
     let agent = fold.root_agent().and_then(|agent| agent.react());
     let (ConfigChange::Model(model), Some(agent)) = (&change, agent) else {
@@ -243,12 +242,12 @@ fn but_for_what_was_learned(fold: &SessionFold, change: ConfigChange) -> Option<
     (learned != agent.config().model).then(|| ConfigChange::Model(Box::new(learned)))
 }
 
-/// The process before may have been killed, and what it had started runs on: it is ended before anything
+/// The previous process may have been killed while its commands still run: they are ended before anything
 /// continues.
 async fn end_left_running(parts: &DriverParts, fold: &SessionFold, session: &SessionId) -> Vec<LeftRunning> {
     let open = fold.calls_under_way();
     let mut ended = parts.actions.session_taken_over(session, &open).await;
-    // What of it survived a kill is named by its processes; else all ended with the program.
+    // Survivors of a kill are found by their processes; otherwise all commands ended with the program.
     if ended.iter().all(|left| left.tool_call_id.is_some()) {
         ended.extend(fold.background_jobs());
     }
@@ -273,7 +272,7 @@ fn other_server_rules(fold: &SessionFold, own: Option<&Arc<ServerRules>>) -> Opt
     (kept != own).then(|| ConfigChange::ServerRules(own.cloned()))
 }
 
-/// The mode of this program, if the session asks nobody and nobody says now that it should.
+/// The mode of this program, if the session asks nobody and the opener does not choose a mode.
 fn asks_again(
     fold: &SessionFold,
     own: Option<ApprovalMode>,
@@ -287,8 +286,8 @@ fn asks_again(
     own.map(ConfigChange::Approval)
 }
 
-/// A tool that this program lacks, and a call of which continues where it was cut off: without the tool what
-/// it did would be lost.
+/// A missing tool with an interrupted call that would have to continue: without the tool, the recorded steps
+/// would be lost.
 fn cut_off_without_tool<'a>(fold: &'a SessionFold, offered: &[ToolSpec]) -> Option<&'a str> {
     let is_here = |name: &str| offered.iter().any(|tool| tool.name == name);
     fold.tools_with_steps().find(|tool| !is_here(tool))

@@ -9,17 +9,16 @@ use crate::api::ModelInfo;
 /// Maximum number of models with image input that a message names.
 const NAMED: usize = 4;
 
-/// The reason for which this content is nothing for the agent's model, in words; `None` if it is, or
-/// nobody knows. `known` are the models that could be asked instead.
+/// The reason why the agent's model cannot read this content; `None` if it can, or if that is unknown.
+/// `known` are the models that could be used instead.
 pub fn cannot_see(config: &AgentConfig, content: &[ContentPart], known: &[ModelInfo]) -> Option<String> {
     let has_picture = content.iter().any(|part| matches!(part, ContentPart::Image(_)));
     has_picture.then(|| takes_no_pictures(config, known)).flatten()
 }
 
-/// Whether the agent's model is known to take no pictures, in words, with those of the `known` models that
-/// do.
+/// The reason if the agent's model is known to take no pictures, with the `known` models that do.
 pub fn takes_no_pictures(config: &AgentConfig, known: &[ModelInfo]) -> Option<String> {
-    // A router's own model only chooses; who answers is another one.
+    // A router's own model only chooses; another one answers.
     if config.kind != AgentKind::React || !config.model.refuses(InputMedium::Image) {
         return None;
     }

@@ -1,12 +1,12 @@
-//! Errors over the wire: what a runtime answers becomes a [`Problem`] and, at the other end, the same error
+//! Errors over the wire: an error of a runtime becomes a [`Problem`] and, at the other end, the same error
 //! again.
 //!
 //! A front end therefore reports and handles local and remote errors alike. `code` is part of the protocol
-//! and never changes; `detail` is the error in words; `data` holds the fields from which it is rebuilt. An
+//! and never changes; `detail` is the error message; `data` holds the fields from which it is rebuilt. An
 //! unknown code, or one with incomplete data, becomes [`RuntimeError::Remote`] with the server's words.
 //!
-//! What concerns the server's own disk (`disk_full`, `store_locked`, `store`, `newer`) is sent as text only,
-//! and is read as `Remote`.
+//! Errors about the server's own disk (`disk_full`, `store_locked`, `store`, `newer`) are sent only as text,
+//! and are read as `Remote`.
 
 use agentx_types::wire::Problem;
 use agentx_types::{BlobId, SessionId};
@@ -110,7 +110,7 @@ impl From<Problem> for RuntimeError {
     }
 }
 
-/// The data of a problem beside its text. A server may leave anything out.
+/// The data of a problem besides its text. A server may leave anything out.
 struct ProblemData<'a>(&'a Value);
 
 impl ProblemData<'_> {
@@ -119,7 +119,7 @@ impl ProblemData<'_> {
         self.0.get(key)?.as_str().map(str::to_owned)
     }
 
-    /// The texts in a list; what is not text is left out, and so is a list that is none.
+    /// The texts in a list, without other values; empty if there is no list.
     fn texts(&self, key: &str) -> Vec<String> {
         let texts = self.0.get(key).and_then(Value::as_array);
         let owned = |text: &Value| text.as_str().map(str::to_owned);
@@ -138,7 +138,7 @@ impl ProblemData<'_> {
         self.text("session").map(SessionId::new)
     }
 
-    /// Two fields that are texts, if both are there.
+    /// Two text fields, if both exist.
     fn pair(&self, first: &str, second: &str) -> Option<(String, String)> {
         Some((self.text(first)?, self.text(second)?))
     }

@@ -1,6 +1,6 @@
 //! Values that the caller gives to the tools of one run: the person's identity, an open connection, a budget.
-//! They are not part of the session: the log has none of them, and a process that continues the session has
-//! to give them again.
+//! They are not part of the session: the log does not have them, and a process that continues the session has
+//! to supply them again.
 
 use std::any::{Any, TypeId, type_name};
 use std::collections::BTreeMap;
@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 type StoredValues = (&'static str, Arc<dyn Any + Send + Sync>);
 
-/// Values by their type, one of each. Clones share them.
+/// Values by type, one of each. Clones share them.
 ///
-/// This is the one place where types are distinguished while the program runs: only the tool knows what it
-/// needs, and only whoever asks has it.
+/// This is the only place with run-time types: only the tool knows which values it needs, and only the caller
+/// has them.
 ///
 /// ```
 /// use agentx_runtime::RequestValues;

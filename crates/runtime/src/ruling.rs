@@ -1,5 +1,5 @@
-//! The ruling of the rules on a call, for front ends: the decision and its rule, what "always" would keep,
-//! and whether another rule would do.
+//! The ruling of the rules on a call, for front ends: the decision and its rule, the rule that "always" would
+//! keep, and whether another rule would do.
 
 use std::path::Path;
 
@@ -50,7 +50,7 @@ impl Decided {
 pub struct Ruling {
     /// The decision.
     pub decision: Decided,
-    /// The rule or default that says so, in words.
+    /// The rule or default that decided, as text.
     pub because: String,
     /// The rules that make it so; none if a default or the mode does.
     pub rules: Vec<Rule>,
@@ -81,9 +81,9 @@ impl Ruling {
     }
 }
 
-/// The reason for which a tool would not do a call although the rules let it, or a person does: its path
-/// leads to `real` through a link, and that lies outside the workspace, or a rule says more about that
-/// place. `root` is where the workspace itself leads. Nobody can be asked any more at that point.
+/// The reason why a tool would refuse a call that the rules or a person allowed: its path leads to `real`
+/// through a link, and that is outside the workspace, or a rule applies to that place. `root` is the real
+/// path of the workspace. Nobody can be asked any more at that point.
 pub fn refused_by_the_tool(
     config: &AgentConfig,
     tool: &ToolSpec,
@@ -107,7 +107,7 @@ pub fn refused_by_the_tool(
     refused_where_it_leads(config, tool, input, &place)
 }
 
-/// The reason for which a call would be asked about even with this rule; `None` if it would not, or there
+/// The reason why a call would be asked about even with this rule; `None` if it would not, or there
 /// is no such tool.
 pub fn still_asked(config: &AgentConfig, kept: &Rule, tool: &str, input: &Value) -> Option<String> {
     let tool = config.tools.iter().find(|spec| spec.name == tool)?;
@@ -117,18 +117,18 @@ pub fn still_asked(config: &AgentConfig, kept: &Rule, tool: &str, input: &Value)
     matches!(judgement.verdict, Verdict::Ask(_)).then_some(judgement.reason)
 }
 
-/// The reason for which a person is asked about every such call, and "always" keeps no rule for it. `None` if
+/// The reason why a person is asked about every such call, and "always" keeps no rule for it. `None` if
 /// rules decide, or if the tool is unknown.
 pub fn always_asked(config: &AgentConfig, tool: &str, input: &Value) -> Option<&'static str> {
     let tool = config.tools.iter().find(|spec| spec.name == tool)?;
     agentx_agent::approval::always_asked(config, tool, input)
 }
 
-/// A rule with another pattern: for the path where it has only a path, else for what the call is given. It
-/// has to fit the call.
+/// A rule with another pattern, which has to fit the call: for the path if the rule has only a path,
+/// otherwise for the arguments.
 ///
 /// # Errors
-/// Returns an error if it does not: that the rule would not allow the call, and why, as a sentence.
+/// Returns an error if it does not fit: a sentence with the reason why the rule would not allow the call.
 pub fn with_pattern(
     shown: &Rule,
     pattern: &str,
@@ -153,8 +153,8 @@ pub fn with_pattern(
     ))
 }
 
-/// Returns whether a rule for tools of this name is about any of these, or about servers of tools (`mcp`), whose
-/// tools may be known later.
+/// Returns whether a rule for tools of this name is about any of these, or about MCP servers, whose tools may
+/// become known later.
 pub fn names_a_tool(pattern: &str, tools: &[ToolSpec]) -> bool {
     pattern == agentx_agent::MCP || tools.iter().any(|tool| fits(pattern, &tool.name))
 }

@@ -19,7 +19,7 @@ use crate::request_values::RequestValues;
 use crate::system_events::SystemEvents;
 use crate::tool::{Tool, ToolContext, ToolOutcome, ToolOutputSink};
 
-/// Performs calls of tools, each with what it may use. Clones share the same state.
+/// Performs tool calls, each with its context. Clones share the same state.
 #[derive(Clone)]
 pub struct ToolCallRunner {
     log: Arc<dyn SessionLog>,
@@ -38,23 +38,23 @@ impl ToolCallRunner {
         }
     }
 
-    /// Lets tools hear the other agents of their session by `events`.
+    /// Lets tools read the events of the other agents of their session from `events`.
     #[must_use]
     pub fn hearing(mut self, events: SystemEvents) -> Self {
         self.events = Some(events);
         self
     }
 
-    /// Sets the slots that calls outside of a session take; by default 64 of their own.
+    /// Sets the slots for calls outside of a session; by default 64 separate ones.
     #[must_use]
     pub fn with_slots(mut self, slots: CallSlots) -> Self {
         self.slots = slots;
         self
     }
 
-    /// Performs an action that calls a tool, and says its outcome as one fact. `find` looks the tool up by
-    /// the name that is called, or says what comes of the call if there is none. Any other action ends
-    /// without a word.
+    /// Performs an action that calls a tool, and reports its outcome as one fact. `find` returns the tool
+    /// with the called name, or the outcome of the call if there is none. Any other action ends without an
+    /// event.
     pub async fn perform(
         &self,
         action: &Action,
@@ -127,10 +127,10 @@ impl Effector for ServedTool {
     }
 }
 
-/// A call's outcome, when it has had its turn among those that run at once.
+/// Waits for a slot, runs the call and returns its outcome.
 ///
-/// A call that is cancelled while it waits has not begun: it is answered as interrupted, and the tool hears
-/// nothing of it. One that runs is told by its `cancel`, and its outcome is awaited anyway.
+/// A call that is cancelled while it waits for a slot is answered as interrupted, without the tool. A running
+/// one is notified through its `cancel`, and its outcome is still awaited.
 async fn call_in_turn(tool: &dyn Tool, call: &CallTool, context: ToolContext) -> ToolOutcome {
     let (cancel, slots) = (context.cancel.clone(), context.slots.clone());
     let place = tokio::select! {

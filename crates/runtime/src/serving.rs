@@ -34,7 +34,7 @@ pub struct Serving {
     actions: ActionDispatcher,
     responders: Vec<ResponderId>,
     by: ServedBy,
-    /// The offers from which tools are taken back when nobody serves them any more.
+    /// The offers from which tools are withdrawn when nobody serves them any more.
     offers: Option<ToolOffers>,
 }
 
@@ -65,7 +65,8 @@ impl Serving {
         self
     }
 
-    /// Serves until `stop` fires, then lets what was taken end: the work of a reactor that only serves.
+    /// Serves until `stop` fires, then completes the accepted requests: the task of a reactor that only
+    /// serves.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -94,8 +95,8 @@ impl Serving {
         })
     }
 
-    /// Takes nothing new, and completes when what was taken has ended. Dropping the future on the way ends it
-    /// as dropping this does.
+    /// Accepts nothing new, and returns when the accepted requests have ended. Dropping the future early has
+    /// the same effect as dropping this.
     pub async fn finish(self) {
         self.withdraw();
         for responder in &self.responders {

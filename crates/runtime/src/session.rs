@@ -2,8 +2,8 @@
 //!
 //! Every method is a message to the driver of the session and its answer: a [`FactRequest`] that becomes a
 //! fact, or a question about the fold. A method that returns a `seq` returns when that event is committed.
-//! What takes time or may fail without the session (media, a message that is sent again) is done here, before
-//! the driver is asked, so that the driver never waits for it.
+//! Work that takes time or may fail by itself (media, a message that is sent again) is done here before the
+//! request to the driver, so that the driver never waits for it.
 
 use std::sync::Arc;
 
@@ -31,17 +31,17 @@ use agentx_session::{SessionState, SharingFact, View, WaitingInputs};
 /// A session that this process writes: a handle. The session is closed when the last handle and the last
 /// subscription on it are gone.
 pub struct LocalSession {
-    /// The ways to its driver, its log and its events.
+    /// Its driver, its log and its events.
     live: LiveSource,
     /// The bus on which its agents are heard inside their own boundaries.
     agents: AgentEventBus,
-    /// The person who acts by this handle, if it is not the owner of the session: it is recorded with all
-    /// that they cause.
+    /// The person who acts through this handle, if that is not the owner of the session: every fact that they
+    /// cause names them.
     by: Option<OwnerId>,
 }
 
 impl LocalSession {
-    /// A handle on a session whose driver runs.
+    /// A handle on a session with a running driver.
     pub(crate) fn new(live: LiveSource, agents: AgentEventBus) -> Self {
         Self {
             live,
@@ -72,7 +72,7 @@ impl LocalSession {
         self.ask(|reply| SessionCommand::Record { request, reply }).await
     }
 
-    /// The reason for which the driver does not answer any more.
+    /// The reason why the driver no longer answers.
     fn gone(&self) -> RuntimeError {
         match &*self.live.status.borrow() {
             DriverStatus::Failed(error) => error.clone().into(),
@@ -83,8 +83,8 @@ impl LocalSession {
         }
     }
 
-    /// Moves media that came inside the message into the blob store. All of them are looked at before any of
-    /// them is stored.
+    /// Moves media inside the message into the blob store. All of them are checked before any of them is
+    /// stored.
     async fn store_media(&self, mut content: Vec<ContentPart>) -> Result<Vec<ContentPart>, RuntimeError> {
         let mut inside = Vec::new();
         for (place, part) in content.iter().enumerate() {
@@ -126,8 +126,8 @@ impl LocalSession {
         self.ask(|reply| SessionCommand::Known { key, reply }).await
     }
 
-    /// Checks that the input at `seq` has this content: a key stands for one message. Nothing is stored for
-    /// that.
+    /// Checks that the input at `seq` has this content, because a key identifies one message. Nothing is
+    /// stored.
     ///
     /// # Errors
     /// Returns the error `key_reused` if that input has other content.
@@ -149,7 +149,7 @@ impl LocalSession {
         })
     }
 
-    /// Checks that the session has this blob already: a message must not show a model what belongs to another
+    /// Checks that the session has this blob already: a message must not show the model a blob of another
     /// session.
     async fn check_blob(&self, blob: &BlobId) -> Result<(), RuntimeError> {
         if has_blob(self.live.log.as_ref(), &self.live.session, blob).await? {
@@ -170,7 +170,7 @@ impl Session for LocalSession {
 
     fn send(&self, input: UserInput) -> BoxFuture<'_, Result<u64, RuntimeError>> {
         Box::pin(async move {
-            // What is sent again is answered as it was, whatever holds by now.
+            // A message that is sent again gets its earlier answer, before all other checks.
             if let Some(seq) = self.sent_before(&input).await? {
                 return Ok(seq);
             }
@@ -338,7 +338,7 @@ impl Session for LocalSession {
             {
                 let _ = closed.await;
             }
-            // If the log took nothing any more, what ran has been ended by then, too.
+            // Even if the log refuses facts, running work has ended by then.
             let mut status = self.live.status.clone();
             let _ = status.wait_for(|status| *status != DriverStatus::Open).await;
         })

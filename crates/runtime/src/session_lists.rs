@@ -102,7 +102,7 @@ impl SessionInfo {
         self
     }
 
-    /// Sets what the model calls took.
+    /// Sets the usage and cost of the model calls.
     #[must_use]
     pub fn with_spent(mut self, usage: Usage, cost: NanoUsd) -> Self {
         self.usage = usage;
@@ -110,7 +110,7 @@ impl SessionInfo {
         self
     }
 
-    /// Sets the session whose events this one begins with, and the last of them.
+    /// Sets the parent session, whose events this one begins with, and the last shared event.
     #[must_use]
     pub fn with_parent(mut self, parent: Option<(SessionId, u64)>) -> Self {
         self.parent = parent;
@@ -144,7 +144,7 @@ pub struct SessionQuery {
     pub workspace: Option<String>,
     /// The most sessions to list.
     pub limit: usize,
-    /// Only those whose last event is older than this.
+    /// Only sessions whose last event is older than this.
     pub before: Option<Timestamp>,
 }
 

@@ -1,13 +1,13 @@
-//! The rows of a log as they are stored: what a log hands out, and what another takes over, so that a copy
-//! has the very bytes of the original. What the bytes of a row mean is the log's own affair; the form in JSON
-//! is that of the protocol.
+//! The rows of a log as they are stored: one log returns them, and another adopts them, so that a copy has
+//! the same bytes as the original. Only the log knows the meaning of a row's bytes; the JSON form is that of
+//! the protocol.
 
 use agentx_types::{SessionId, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use agentx_session::Digest;
 
-/// A row: some facts in order, and what the chain of hashes says of them.
+/// A row: some facts in order, and their link in the chain of hashes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LogRow {
@@ -15,7 +15,7 @@ pub struct LogRow {
     pub first_seq: u64,
     /// The number of the last event.
     pub last_seq: u64,
-    /// Whether a segment begins here: only such a row can be read without what is before it.
+    /// Whether a segment begins here: only such a row can be read without the rows before it.
     pub starts: bool,
     /// The time at which its last event was taken into the log.
     pub at: Timestamp,
@@ -42,12 +42,11 @@ pub struct LogRow {
     pub data: Vec<u8>,
 }
 
-/// A range of a session's events that lies in one chain of rows. A session that is no fork has one part, its
-/// own.
+/// A range of a session's events in one chain of rows. A session that is not a fork has one part.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LogPart {
-    /// The session whose chain it is.
+    /// The session of this chain.
     pub session_id: SessionId,
     /// The hash that the chain begins with.
     #[serde(with = "hex")]
@@ -94,7 +93,7 @@ pub struct LogRows {
     pub next_after_seq: Option<u64>,
 }
 
-/// Rows of another log that are to take the place of its own, for the same facts.
+/// Rows of another log that are to replace a log's own rows for the same facts.
 #[derive(Clone, Debug)]
 pub struct Adoption {
     /// The parts of the session there.
@@ -105,7 +104,7 @@ pub struct Adoption {
     pub before: LogPlace,
     /// The rows, in order; those of the parts of a fork follow each other.
     pub rows: Vec<LogRow>,
-    /// The digest of what was derived until the last fact that is here, for facts that no row reaches.
+    /// The digest of the events derived up to the last fact here, for facts that no row reaches.
     pub derived: Digest,
 }
 

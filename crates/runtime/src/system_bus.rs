@@ -1,5 +1,4 @@
-//! The SystemBus of a runtime: what reactors are started on, to hear what is committed and to serve what is
-//! wanted.
+//! The SystemBus of a runtime: reactors are started on it, to hear committed events and to serve actions.
 
 use std::fmt;
 use std::sync::Arc;
@@ -25,9 +24,9 @@ use crate::tool_offers::ToolOffers;
 /// committed events, and serves the actions of sessions. Only the sessions themselves publish here, after the
 /// commit. Clones refer to the same bus.
 ///
-/// A reactor that serves keeps each [`Serving`] for as long as it works; dropping it detaches the responder.
+/// A reactor that serves keeps each [`Serving`] as long as it works; dropping it detaches the responder.
 ///
-/// Who has the bus can watch:
+/// Every holder of the bus can watch:
 ///
 /// ```
 /// # use agentx_bus::{Closed, Filter, Queue, BusSubscription};
@@ -37,7 +36,7 @@ use crate::tool_offers::ToolOffers;
 /// }
 /// ```
 ///
-/// and cannot publish:
+/// but cannot publish:
 ///
 /// ```compile_fail,E0599
 /// # use agentx_runtime::{SystemBus, SystemEvent};
@@ -54,13 +53,13 @@ use crate::tool_offers::ToolOffers;
 /// ```
 #[derive(Clone)]
 pub struct SystemBus {
-    /// The bus of committed facts and their meaning; to listen alone.
+    /// The bus of committed facts and their derived events, only for listening.
     events: SystemEvents,
     /// The dispatcher to which responders are attached.
     actions: ActionDispatcher,
     /// The tools on offer, which attached tools join.
     tools: ToolOffers,
-    /// The log, for blobs and for what tools look up.
+    /// The log, for blobs and for lookups by tools.
     log: Arc<dyn SessionLog>,
     /// The sessions that environments may speak in.
     sessions: OpenSessions,
@@ -69,7 +68,7 @@ pub struct SystemBus {
 }
 
 impl SystemBus {
-    /// The bus of a runtime whose sessions have these parts.
+    /// Creates the bus of a runtime whose sessions have these parts.
     pub fn of(parts: &DriverParts) -> Self {
         Self {
             events: parts.bus.read_only(),
@@ -81,7 +80,7 @@ impl SystemBus {
         }
     }
 
-    /// This bus for one reactor more, and the list of what that one serves from now on.
+    /// Returns this bus for another reactor, and the list of everything that the reactor will serve.
     pub fn for_reactor(&self) -> (Self, ServedBy) {
         let served = ServedBy::default();
         let bus = Self {
@@ -96,7 +95,7 @@ impl SystemBus {
         &self.events
     }
 
-    /// Hears what is published from now on. `name` serves errors and lists.
+    /// Hears events that are published from now on. `name` is for errors and lists.
     ///
     /// # Errors
     /// Returns an error if the runtime is gone.
@@ -109,8 +108,8 @@ impl SystemBus {
         self.events.subscribe(name, filter, queue)
     }
 
-    /// Performs what `serve` names, until what this returns is dropped. Must be called inside a tokio
-    /// runtime.
+    /// Performs the actions that `serve` names, until the returned value is dropped. Must be called inside a
+    /// tokio runtime.
     pub fn serve(&self, serve: Serve, effector: Arc<dyn Effector>) -> Serving {
         Serving::new(
             &self.actions,
@@ -120,7 +119,7 @@ impl SystemBus {
     }
 
     /// Serves the calls of one tool, and offers it: sessions that have all tools are notified of it between
-    /// two runs. A tool of the same name that was there before is replaced for as long as this one is served.
+    /// two runs. It replaces an earlier tool of the same name for as long as it is served.
     pub fn serve_tool(&self, tool: Arc<dyn Tool>) -> Serving {
         let spec = tool.spec();
         let serve = Serve::new(&spec.name).on(
@@ -142,16 +141,16 @@ impl SystemBus {
         self.serve(calls, models).and(self.serve(condensing, condenser))
     }
 
-    /// Performs model calls of a reactor itself: whoever serves the model's provider answers them, as those of agents.
+    /// Performs model calls of a reactor: the responder for the model's provider answers them, like those of
+    /// agents.
     pub fn models(&self) -> Arc<dyn Effector> {
         Arc::new(BusModels(self.actions.clone()))
     }
 
-    /// Lets an environment that speaks by itself send inputs to open sessions. They are recorded as said by `env_NAME`.
+    /// Allows an environment to send inputs to open sessions. They are recorded as inputs of `env_NAME`.
     ///
     /// # Errors
-    /// Returns [`InvalidEnvironmentName`] if `name` is not a name: 1 to 40 ASCII letters, digits, `-` and
-    /// `_`.
+    /// Returns [`InvalidEnvironmentName`] if `name` is not 1 to 40 ASCII letters, digits, `-` and `_`.
     pub fn ingress(&self, name: &str) -> Result<Ingress, InvalidEnvironmentName> {
         Ingress::new(name, self.sessions.clone())
     }

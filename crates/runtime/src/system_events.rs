@@ -1,7 +1,7 @@
 //! The events of a runtime's bus, and the outputs of agents.
 //!
-//! Both carry what is committed. The right to publish is the `Bus` in [`DriverParts`](crate::DriverParts),
-//! which only sessions use; everybody else is given a bus that can be listened to (invariant 2).
+//! Both carry only committed events. Only sessions have the `Bus` in [`DriverParts`](crate::DriverParts),
+//! with which one can publish; all others get a bus for listening (invariant 2).
 
 use std::sync::Arc;
 
@@ -95,7 +95,7 @@ impl Routed for SystemEvent {
 pub struct AgentEvent {
     /// The session of the agent.
     pub session_id: SessionId,
-    /// The agent that says it.
+    /// The agent that emits it.
     pub agent_state_id: AgentStateId,
     /// The fact that it follows from.
     pub seq: u64,

@@ -1,5 +1,5 @@
-//! Titles of sessions: those that are taken from the first message, in every log, and the bound of those that
-//! people give.
+//! Titles of sessions: every log takes one from the first message, and titles that people give have a maximum
+//! length.
 
 use std::borrow::Cow;
 
@@ -24,7 +24,7 @@ pub fn check_title(title: &str) -> Result<(), RuntimeError> {
     }
 }
 
-/// The first line of a message that says something, cut to the length of a title.
+/// The first line of a message that is not blank, cut to the length of a title.
 ///
 /// ```
 /// assert_eq!(agentx_runtime::title_from("\n  Fix the tests\nand more"), "Fix the tests");

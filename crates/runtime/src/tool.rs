@@ -1,4 +1,4 @@
-//! Tools: what an agent can do to the world beside talking.
+//! Tools: the ways in which an agent acts on the world.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,8 +29,8 @@ pub trait Tool: Send + Sync {
     /// Does it. A failure is an outcome that the model reads, never a panic.
     fn call(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutcome>;
 
-    /// Returns whether its calls wait for agents or other tools. Such a call takes none of the [`CallSlots`]
-    /// for calls that run at once; what it waits for does.
+    /// Returns whether its calls wait for agents or other tools. Such a call takes none of the [`CallSlots`];
+    /// the calls that it waits for do.
     fn waits(&self) -> bool {
         false
     }
@@ -45,15 +45,15 @@ pub struct ToolContext {
     pub session_id: SessionId,
     /// The directory that relative paths start from, absolute.
     pub workspace: PathBuf,
-    /// Whether the call may touch what lies outside of it, also through symbolic links.
+    /// Whether the call may touch files outside of it, also through symbolic links.
     pub outside_workspace: bool,
-    /// Takes output while the tool runs.
+    /// Receives output while the tool runs.
     pub output: ToolOutputSink,
     /// Records the steps of the call, and has its steps from before a crash.
     pub journal: Journal,
-    /// Keeps what is too long for the model.
+    /// Stores outputs that are too long for the model.
     pub blobs: Arc<dyn BlobStore>,
-    /// Fires when the call has to stop; what it started has to be gone within a second.
+    /// Fires when the call has to stop; everything that it started has to end within a second.
     pub cancel: CancellationToken,
     /// The values that the caller gave to the tools of this run.
     pub values: RequestValues,
@@ -62,23 +62,23 @@ pub struct ToolContext {
 }
 
 impl ToolContext {
-    /// The value of this type that was given with what is asked; `None` if none was, as in a process that
-    /// continues with a session after another.
+    /// The value of this type that came with the request; `None` if there is none, as in a process that takes
+    /// over a session.
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<&T> {
         self.values.get()
     }
 
-    /// The rules about files that this call of `tool` may come upon below `root`, which is absolute and
-    /// normal; `None` if there are none.
+    /// The rules about files that this call of `tool` may find below `root`, which is absolute and
+    /// normalized; `None` if there are none.
     pub fn place_rules(&self, tool: &str, root: &Path) -> Option<PlaceRules> {
         let config = self.journal.caller().config.as_deref()?;
         PlaceRules::of(config, tool, &root.to_string_lossy())
     }
 
-    /// The reason for which this call of `tool` may not touch what `path` leads to: a rule that has no say
-    /// about the path as it is written has one about `real`, which is absolute and begins with the
-    /// workspace's own path where it lies inside. Only whoever acts sees where a path leads, so a tool asks
-    /// this before it touches anything.
+    /// The reason why this call of `tool` may not touch the target of `path`: a rule that does not apply to
+    /// the path as written applies to `real`, which is absolute and begins with the workspace's own path if
+    /// it is inside. Only the acting process sees where a path leads, so a tool asks this before it touches
+    /// anything.
     pub fn refused_at(&self, tool: &str, path: &str, real: &Path) -> Option<String> {
         let config = self.journal.caller().config.as_deref()?;
         if config.guard.is_none() && rules_of(config).iter().all(|rule| rule.path.is_none()) {
@@ -95,8 +95,8 @@ impl ToolContext {
         refused_where_it_leads(config, spec, &input, &real)
     }
 
-    /// The reason for which this call of `tool`, whose command line is `line`, may not run it: `word` in it
-    /// leads to `real`, which is absolute and begins with the workspace's own path where it lies inside. As
+    /// The reason why this call of `tool` may not run its command line `line`: `word` in it leads to `real`,
+    /// which is absolute and begins with the workspace's own path if it is inside. As with
     /// [`ToolContext::refused_at`], a tool asks this before it runs anything.
     pub fn refused_in_line(
         &self,
@@ -114,8 +114,8 @@ impl ToolContext {
         refused_in_line(config, spec, &input, word, &real, may_leave)
     }
 
-    /// Returns whether this call may call `tool`, by the rules that its agent has now; `named` where its file
-    /// names the tool and does not only say `*`.
+    /// Returns whether this call may call `tool`, by the current rules of its agent. `named` says whether the
+    /// script's file lists the tool by name, not only with `*`.
     pub fn judge_inner(&self, tool: &ToolSpec, input: &Value, named: bool) -> Verdict {
         let verdict = match self.journal.config_now() {
             Some(config) => judge_inner(&config, tool, input, named),
@@ -132,7 +132,7 @@ impl ToolContext {
     }
 }
 
-/// Takes output of a tool while it runs. Each piece becomes an event.
+/// Receives output of a tool while it runs. Each piece becomes an event.
 #[derive(Clone)]
 pub struct ToolOutputSink {
     events: Option<EventSink>,
@@ -156,7 +156,7 @@ impl ToolOutputSink {
         }
     }
 
-    /// Says `text`. Waits while the session's queue is full.
+    /// Emits `text`. Waits while the session's queue is full.
     pub async fn write(&self, channel: OutputChannel, text: impl Into<String>) {
         let Some(events) = &self.events else { return };
         let chunk = ToolOutputChunk {
@@ -167,7 +167,7 @@ impl ToolOutputSink {
         events.emit(EnvironmentEvent::from(chunk)).await;
     }
 
-    /// Says that a command has ended by itself that the call left running in the background.
+    /// Reports that a command that the call left running in the background has ended by itself.
     pub async fn job_ended(&self, job: &str, command: String, how: String) {
         let Some(events) = &self.events else { return };
         let ended = JobEnded {
@@ -193,7 +193,7 @@ pub struct ToolOutcome {
 }
 
 impl ToolOutcome {
-    /// The outcome of a call that did what was asked.
+    /// The outcome of a successful call.
     pub fn success(text: impl Into<String>) -> Self {
         Self {
             content: vec![ContentPart::text(text)],

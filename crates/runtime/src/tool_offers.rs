@@ -8,8 +8,8 @@ use agentx_session::SessionFold;
 use agentx_types::ToolSpec;
 use tokio::sync::watch;
 
-/// The tools that a runtime offers now. Clones refer to the same offers. What each session has of them is on
-/// its record: a change here is heard by the drivers, which put it there between two runs.
+/// The tools that a runtime offers now. Clones refer to the same offers. Each session records which of them
+/// it has: the drivers hear of changes here, and record them between two runs.
 #[derive(Clone, Debug)]
 pub struct ToolOffers(Arc<watch::Sender<OfferedTools>>);
 
@@ -40,13 +40,13 @@ impl ToolOffers {
         self.0.borrow().all.clone()
     }
 
-    /// The tools of reactors alone.
+    /// Only the tools of reactors.
     pub(crate) fn attached(&self) -> Vec<ToolSpec> {
         let offered = self.0.borrow();
         offered.attached.iter().map(|(_, spec)| spec.clone()).collect()
     }
 
-    /// Tells when they change from now on.
+    /// Reports their changes from now on.
     pub(crate) fn changes(&self) -> ToolChanges {
         ToolChanges(self.0.subscribe())
     }
@@ -56,7 +56,7 @@ impl ToolOffers {
         self.change(|attached| attached.push((responder, spec)));
     }
 
-    /// Takes the tools of a reactor off the offer.
+    /// Withdraws the tools of a reactor.
     pub(crate) fn remove(&self, responder: ResponderId) {
         self.change(|attached| attached.retain(|(id, _)| *id != responder));
     }
@@ -88,12 +88,12 @@ impl Default for ToolOffers {
     }
 }
 
-/// Tells when the tools that are offered change.
+/// Reports changes of the offered tools.
 #[derive(Debug)]
 pub(crate) struct ToolChanges(watch::Receiver<OfferedTools>);
 
 impl ToolChanges {
-    /// Returns whether there was a change that nobody was notified of yet.
+    /// Returns whether there was a change that this receiver has not seen yet.
     pub(crate) fn came(&mut self) -> bool {
         let came = self.0.has_changed().unwrap_or(false);
         if came {
@@ -102,7 +102,7 @@ impl ToolChanges {
         came
     }
 
-    /// Completes with the next change. Waits for ever if nobody can offer tools any more.
+    /// Completes with the next change. Waits forever if nobody can offer tools any more.
     pub(crate) async fn next(&mut self) {
         if self.0.changed().await.is_err() {
             std::future::pending().await

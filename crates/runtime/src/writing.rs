@@ -24,7 +24,7 @@ pub struct NewLog {
 }
 
 impl NewLog {
-    /// An empty log of this owner's, made at `at`, whose agent works in the directory `workspace`.
+    /// Describes an empty log of this owner, created at `at`, whose agent works in the directory `workspace`.
     pub fn new(
         session_id: impl Into<SessionId>,
         owner: impl Into<OwnerId>,
@@ -62,8 +62,8 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// The writer of this epoch, of a session whose last event is `last_seq`. Dropping `guard` gives the lock
-    /// back.
+    /// The writer with this epoch of a session whose last event is `last_seq`. Dropping `guard` releases the
+    /// lock.
     pub fn new(
         session_id: impl Into<SessionId>,
         epoch: u64,

@@ -68,7 +68,7 @@ struct World {
 }
 
 impl World {
-    /// A session whose model calls the tool `read` so often, once in each answer, and then ends.
+    /// A session whose model calls the tool `read` this many times, once in each answer, and then ends.
     async fn new(id: &str, actions: &ActionDispatcher, calls: usize) -> Self {
         let call = |number| {
             ModelScript::call(
@@ -80,7 +80,7 @@ impl World {
         let answers = (0..calls).map(call).chain([ModelScript::text("done")]);
         let own = actions.clone();
         let mut memory = MemoryWorld::new(answers);
-        // Each session has a model of its own, and the tools of all.
+        // Each session has its own model, and the shared tools.
         let models = Serve::new(id).on("llm.requests", KeyPattern::new(&format!("{id}/*")));
         own.serve_as(models, Arc::new(memory.model.clone()));
         memory.parts.actions = own.clone();
@@ -155,7 +155,7 @@ async fn a_responder_that_comes_later_gets_what_it_serves_and_leaves_again() {
     let special_id = world.actions.serve_as(reads(), Arc::new(special));
     world.say().await;
     gate.reached().await;
-    // It settles what it has; the next call goes to the one that is left.
+    // It settles its calls; the next call goes to the remaining one.
     world.actions.detach(special_id, Grace::Finish);
     gate.open();
     assert_eq!(world.finished().await, RunStatus::Completed);

@@ -1,5 +1,5 @@
-//! That nobody is asked holds only for the program that was started so, and a mode that becomes stricter
-//! reaches every agent below.
+//! The mode that asks nobody holds only for the program that was started with it, and a stricter mode reaches
+//! every agent below.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use agentx_agent::delegation_tools;
@@ -25,7 +25,7 @@ async fn mode_when_opened(
         approval: left,
         ..fixture::config()
     };
-    // A session that is new is as it is wanted, whatever the program's mode is.
+    // A new session has the requested mode, independent of the program's.
     let session = world(&log, program, vec![]).open_new(config).await;
     assert_eq!(session.state().await.unwrap().config.approval, left);
     let id = session.id().clone();
@@ -73,7 +73,7 @@ async fn a_session_that_asks_nobody_asks_again_in_a_program_that_was_not_told_so
     assert_eq!(mode_when_opened(Ask, Some(Auto), vec![]).await, Ask);
 }
 
-/// An agent that may make `scout`, which may run commands.
+/// An agent that may create `scout`, which may run commands.
 fn parent() -> AgentConfig {
     let scout = AgentConfig {
         name: "scout".into(),

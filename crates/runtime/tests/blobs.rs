@@ -1,4 +1,4 @@
-//! Whose a blob is: an id is only a hash, so writing one down does not make it one's own.
+//! The owner of a blob: its id is only a hash, so naming it gives no access.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
@@ -30,7 +30,7 @@ async fn say(session: &Arc<dyn Session>, part: ContentPart) -> Result<u64, Runti
     session.send(UserInput::new(content)).await
 }
 
-/// The blob of the picture that `session` was sent.
+/// The blob of the picture that was sent to `session`.
 fn picture_in(log: &FaultyLog, session: &str) -> BlobId {
     let facts = log.facts(&SessionId::new(session));
     let pictures = facts.iter().filter_map(|fact| match &fact.event {
@@ -88,8 +88,8 @@ async fn writing_an_id_down_does_not_make_a_blob_ones_own() {
     assert_eq!(blobs.blob_size(&own).await.unwrap(), 4, "no fact names it yet");
 }
 
-/// A message that is refused leaves nothing behind: not one that reuses a key, nor one whose second picture
-/// is none.
+/// A message that is refused leaves nothing behind: neither one that reuses a key, nor one whose second
+/// picture is invalid.
 #[tokio::test]
 async fn a_message_that_is_refused_stores_nothing() {
     let log = FaultyLog::new();
@@ -104,7 +104,7 @@ async fn a_message_that_is_refused_stores_nothing() {
         seq,
         "the same bytes are the same message"
     );
-    // The name that it would have, beside the first one.
+    // The name that it would have, next to the first one.
     let elsewhere = FaultyLog::new();
     elsewhere.put_blob(b"picture".to_vec()).await.unwrap();
     let other = elsewhere.put_blob(b"another".to_vec()).await.unwrap();
@@ -156,8 +156,7 @@ async fn only_a_message_of_the_conversation_is_pinned() {
     assert!(pin(MessageId::with_suffix(seq)).await.is_ok());
 }
 
-/// The answer to a message that is sent again is the first one, also where its picture would be refused by
-/// now.
+/// A message that is sent again gets the first answer, even if its picture would be refused meanwhile.
 #[tokio::test]
 async fn a_picture_that_is_sent_again_is_answered_as_before_whatever_the_model_takes_by_now() {
     let log = FaultyLog::new();

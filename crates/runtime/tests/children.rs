@@ -1,5 +1,5 @@
-//! Agents that make agents: what a child comes to is the answer of the call that made it, also after another
-//! process has taken over, and whatever stops the one stops the other.
+//! Agents that create agents: the result of a child is the answer of the call that created it, even after
+//! another process has taken over, and everything that stops the parent stops the child.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::cell::Cell;
@@ -39,7 +39,7 @@ fn result(world: &MemoryWorld, id: &str) -> (ToolStatus, String) {
     (result.status, text)
 }
 
-/// The log gives the same again, and the fold for the state alone has the same state.
+/// A replay of the log gives the same events, and the fold of the state alone gives the same state.
 fn check_replay(world: &MemoryWorld, live: &[String]) {
     let mut whole = SessionFold::new(world.session_id.clone());
     let mut state = whole.clone();
@@ -91,7 +91,7 @@ async fn say(session: &Arc<dyn Session>, text: &str) -> u64 {
     session.send(input).await.unwrap()
 }
 
-/// Reads until runs of the agent that people talk to have ended `times`; returns how the last one did.
+/// Reads until `times` runs of the root agent have ended; returns the result of the last one.
 async fn until_finished(session: &Arc<dyn Session>, times: usize) -> RunStatus {
     let mut events = session.subscribe(0, View::Runtime).await.unwrap();
     let mut ended = 0;
@@ -112,7 +112,7 @@ async fn until_finished(session: &Arc<dyn Session>, times: usize) -> RunStatus {
     panic!("the session ended first");
 }
 
-/// Reads until an event is one of those wanted.
+/// Reads until a wanted event comes.
 async fn until(session: &Arc<dyn Session>, wanted: impl Fn(&RuntimeEvent) -> bool) -> Option<AgentStateId> {
     let mut events = session.subscribe(0, View::Runtime).await.unwrap();
     while let Some(delivery) = events.next().await {
@@ -165,7 +165,7 @@ async fn one_in_the_background_comes_back_as_an_input() {
     let gate = Gate::closed();
     let world = MemoryWorld::new([
         delegate("call_1", true),
-        // Both are asked at the same time; which first is not said, so both wait.
+        // Both are called at the same time, in either order, so both wait.
         ModelScript::new().then_stall(&gate).then_text("one"),
         ModelScript::new().then_stall(&gate).then_text("two"),
         ModelScript::text("thanks"),
@@ -225,7 +225,7 @@ async fn an_interrupt_reaches_one_in_the_background_and_asks_no_model_again() {
         begun.get() == 2
     })
     .await;
-    // Both are asked at the same time; which first is not said.
+    // Both are called at the same time, in either order.
     let is_child = world.model.requests()[1].system[0].starts_with("You look things up");
     gates[usize::from(is_child)].open();
     assert_eq!(until_finished(&session, 1).await, RunStatus::Completed);
@@ -254,7 +254,7 @@ async fn a_child_goes_on_in_another_process() {
     let session = new_session(&world).await;
     say(&session, "find it").await;
     until(&session, |event| matches!(event, RuntimeEvent::TextDelta(_))).await;
-    // The process dies: nothing more is written by it, and another one takes over.
+    // The process dies: it writes nothing more, and another one takes over.
     let log = world.log.crashed();
     let next = MemoryWorld::on(
         log,
@@ -329,7 +329,7 @@ async fn wrong_orders_are_told_to_the_model() {
     assert_eq!(result(&world, "call_4"), (ToolStatus::Success, "[]".to_owned()));
 }
 
-/// Agents that want something found ask the scout; nobody does anything else.
+/// Agents call the scout to find something; no agent does anything else.
 #[tokio::test]
 async fn all_that_agents_want_is_heard_behind_the_fact_that_it_is_on_record_by() {
     let answers = [

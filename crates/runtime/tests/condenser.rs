@@ -1,5 +1,5 @@
-//! Condensing through the driver: the model is asked like for any answer, what it writes is not an answer,
-//! and one fact says its result. Whatever happens to the model, the run continues.
+//! Condensing through the driver: the model is called as for any answer, its text is not an answer, and one
+//! fact has the result. Whatever happens to the model, the run continues.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
@@ -40,7 +40,7 @@ impl World {
             .await;
     }
 
-    /// The first event after `seq` that is looked for.
+    /// Returns the first matching event after `seq`.
     async fn until(&self, seq: u64, wanted: impl Fn(&RuntimeEvent) -> bool) -> RuntimeEvent {
         let mut events = self.session.subscribe(seq - 1, View::Runtime).await.unwrap();
         while let Some(delivery) = events.next().await {
@@ -223,7 +223,7 @@ async fn it_can_be_stopped() {
     world.say("go on").await;
 }
 
-/// A model that is away, and would be tried again without end.
+/// A model that is unavailable, and would be called again without end.
 struct Away(u64);
 
 impl Effector for Away {
@@ -257,7 +257,7 @@ impl Effector for Away {
     }
 }
 
-/// The tags of what is said of a summary whose model is away.
+/// The tags of the events about a summary whose model is unavailable.
 async fn away(brief: bool, pause: u64) -> Vec<&'static str> {
     let request = ModelRequest {
         model: fixture::config().model,

@@ -1,5 +1,5 @@
-//! The driver over a log in memory and a scripted model: what is published is what is committed, what follows
-//! follows at once, and whatever fails ends in an event.
+//! The driver over a log in memory and a scripted model: exactly the committed facts are published, their
+//! derived events follow directly, and every failure ends in an event.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use agentx_types::{
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-/// Answers every call with its own arguments, or panics when it is told to.
+/// Answers every call with its own arguments, or panics on demand.
 struct Echo;
 
 impl Effector for Echo {
@@ -66,7 +66,7 @@ async fn say(session: &Arc<dyn Session>, text: &str) -> u64 {
     session.send(UserInput::text(text)).await.unwrap()
 }
 
-/// Reads until a run has ended; returns how, and the tags that came.
+/// Reads until a run has ended; returns its result, and the tags of the events.
 async fn until_finished(session: &Arc<dyn Session>) -> (RunStatus, Vec<String>) {
     let mut events = session.subscribe(0, View::Runtime).await.unwrap();
     let mut tags = Vec::new();
@@ -476,7 +476,7 @@ async fn a_subscriber_anywhere_sees_the_same_stream() {
     }
 }
 
-/// Everything up to where the subscription has caught up.
+/// Returns everything until the subscription has caught up.
 async fn collect(session: &Arc<dyn Session>, after: u64, view: View, head: u64) -> Vec<(u64, String)> {
     let mut events = session.subscribe(after, view).await.unwrap();
     let mut all = Vec::new();

@@ -1,4 +1,4 @@
-//! Environments that speak by themselves.
+//! Environments that send inputs by themselves.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use agentx_runtime::SystemBus;

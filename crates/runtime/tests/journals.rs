@@ -15,7 +15,7 @@ use agentx_types::{
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-/// Takes one step and then never ends; run again, it says what it did before.
+/// Takes one step and then never ends; if it runs again, it reports its earlier step.
 struct Flow;
 
 impl Effector for Flow {

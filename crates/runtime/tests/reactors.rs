@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Says what the weather is like, when its gate is open.
+/// Reports the weather, once its gate is open.
 #[derive(Clone)]
 struct Weather(Gate);
 
@@ -110,7 +110,7 @@ impl World {
         results.collect()
     }
 
-    /// The names of the tools in each request to the model.
+    /// Returns the names of the tools in each request to the model.
     fn offered(&self) -> Vec<Vec<String>> {
         let requests = self.memory.model.requests();
         let names = |tools: &[ToolSpec]| tools.iter().map(|tool| tool.name.clone()).collect();
@@ -212,7 +212,7 @@ async fn a_reactor_that_is_detached_ends_what_it_has_and_leaves_unknown_what_tak
     }
 }
 
-/// Stops at once when it is cancelled, and says so.
+/// Stops at once when it is cancelled, and reports that.
 struct Obedient(Gate);
 
 impl Tool for Obedient {
@@ -234,8 +234,7 @@ impl Tool for Obedient {
 
 #[tokio::test]
 async fn a_call_is_unknown_and_not_interrupted_where_its_reactor_is_detached_past_its_deadline() {
-    // Which of the two the tool's task is told first was a matter of chance: one round in two told it to
-    // stop.
+    // The tool's task got one of the two at random: in every second round it was stopped.
     for _ in 0..20 {
         let mut world = World::new([weather_call("call_1"), ModelScript::text("done")]).await;
         let gate = Gate::closed();
@@ -266,7 +265,7 @@ async fn a_model_can_be_replaced_while_a_session_is_open() {
     );
 }
 
-/// Hears what is committed, and tells of each fact whether the log had it.
+/// Listens to committed facts, and reports whether the log had each of them.
 struct Watcher {
     log: FaultyLog,
     heard: tokio::sync::mpsc::UnboundedSender<bool>,
@@ -289,7 +288,7 @@ impl Reactor<SystemBus> for Watcher {
                         .facts(&fact.session_id)
                         .iter()
                         .any(|known| known.seq == fact.seq);
-                    // The test is over where nobody listens.
+                    // The test is over if nobody listens.
                     let _ = heard.send(is_there);
                 }
             }
@@ -333,7 +332,7 @@ async fn what_runs_come_to_is_counted() {
         .unwrap();
     let asked = world.say("how is the weather?").await;
     assert_eq!(world.finished(asked).await, RunStatus::Completed);
-    // It counts what it has heard before it ends.
+    // It counts the events that it got before its end.
     world.reactors.stop(counter, PATIENCE).await;
     let figures = counts.figures().map(|(name, _, value)| (name, value));
     let expected = [

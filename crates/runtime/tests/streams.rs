@@ -18,7 +18,7 @@ use tokio::sync::mpsc;
 
 type Event = Arc<Envelope<RuntimeEvent>>;
 
-/// A session of which the test says what happens, and who is cut off.
+/// A session whose events and cuts the test decides.
 #[derive(Default)]
 struct Session {
     state: Mutex<State>,
@@ -32,7 +32,7 @@ struct State {
     subscriptions: usize,
     /// The number of events at the last cut: a reader that is cut off twice without any news gives up.
     cut_at: usize,
-    /// Nobody can come back any more.
+    /// Nobody can reconnect any more.
     broken: bool,
 }
 
@@ -88,7 +88,7 @@ impl Session {
             state.cut_at = state.events.len();
             let which = which % state.readers.len();
             let reader = state.readers.remove(which);
-            // Who reads it may have gone.
+            // Its reader may be gone.
             let _ = reader.try_send(Delivery::CutOff("too slow".into()));
         }
     }
@@ -135,14 +135,14 @@ fn start(session: &Session, number: usize) {
     session.publish(&agent(number), false, started);
 }
 
-/// Lets everybody else run until nobody has anything to do.
+/// Lets all other tasks run until none has anything to do.
 async fn settle() {
     for _ in 0..64 {
         tokio::task::yield_now().await;
     }
 }
 
-/// The next event, if there is one without anything new happening.
+/// The next event, if one is ready already.
 async fn ready(stream: &mut AgentStream) -> Option<Option<Arc<StreamEvent>>> {
     tokio::select! {
         biased;
@@ -214,7 +214,7 @@ async fn a_stream_is_opened_before_its_agent_exists_and_ends_with_it() {
         ]
     );
     assert_eq!(streams.named("agent 0").len(), 1, "those that are there");
-    // One of an agent that is gone brings what there was, and ends.
+    // The stream of an agent that is gone has the earlier events, and ends.
     let mut late = streams.open(Select::agent(agent(1).as_str()), SlowReaderPolicy::Lossless(8));
     assert_eq!(texts(&rest(&mut late).await), ["one", "closed"]);
     let select = Select::agent(agent(1).as_str());
@@ -409,7 +409,7 @@ fn last_of(session: &Session, id: &str) -> Option<RuntimeEvent> {
     events.iter().rfind(of).map(|event| event.event.clone())
 }
 
-/// An agent that is there goes; one that is not comes.
+/// Closes the agent if it is there; starts it if it never was.
 fn close_or_start(session: &Session, number: usize) {
     let id = agent(number);
     match last_of(session, &id) {
@@ -423,12 +423,12 @@ fn close_or_start(session: &Session, number: usize) {
                 },
             );
         }
-        // Whoever is gone does not come back.
+        // Agents that are gone do not return.
         Some(_) => {}
     }
 }
 
-/// A stream, and all that it brought.
+/// A stream, and all its events.
 struct Listener {
     stream: AgentStream,
     select: Select,
@@ -442,7 +442,7 @@ impl Listener {
         let mut expected = session.expected(&self.select, self.after);
         if *self.stream.ended().unwrap() == StreamEnd::AgentClosed {
             let last = expected.iter().position(|said| said.kind() == "closed");
-            // One that begins after the agent's end brings nothing.
+            // A stream that begins after the agent's end has no events.
             expected.truncate(last.map_or(0, |last| last + 1));
         }
         let seen: Vec<&StreamEvent> = self.seen.iter().map(|event| &**event).collect();

@@ -1,9 +1,9 @@
-//! The way of one fact through the agents of a session: the input of each, and what they say and want
-//! together.
+//! The way of one fact through the agents of a session: the input of each agent, and the outputs and actions
+//! of all.
 //!
 //! [`AgentTree::step`](crate::tree::AgentTree::step) makes one round for each fact and steps agents with it.
-//! A round holds state that lives only for one fact: the number of actions requested so far, the outputs for
-//! the agents above, and the recipients.
+//! A round holds the state that exists only for one fact: the number of actions requested so far, the outputs
+//! for the agents above, and the recipients.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,9 +19,9 @@ use crate::tool_fold::ToolFold;
 /// The output of an agent, and the agent's place in the session after its step: a run that it opened by this
 /// fact is its run already.
 pub(crate) struct AgentStep<'a> {
-    /// The agent that says it.
+    /// The agent that emits it.
     pub(crate) agent: &'a AgentStateId,
-    /// The run that it is said in; `None` before the agent's first.
+    /// The run to which it belongs; `None` before the agent's first run.
     pub(crate) run: Option<&'a RunId>,
     pub(crate) output: AgentOutput,
 }
@@ -36,13 +36,13 @@ pub(crate) struct RoundInputs<'a> {
     pub(crate) taken: &'a Arc<TakenIds>,
     /// The steps of tools and the values that they keep.
     pub(crate) flows: &'a ToolFold,
-    /// Whether anybody hears what follows; else the state alone is wanted.
+    /// Whether anybody hears the outputs; if not, only the state is wanted.
     pub(crate) heard: bool,
 }
 
 /// The way of one fact through the agents.
 ///
-/// The order is [`Agent`]'s contract: see there. `on_output` is told each output once, in order.
+/// The documentation of [`Agent`] defines the order. `on_output` gets each output once, in order.
 pub(crate) struct AgentRound<'a, H> {
     pub(crate) fact: &'a Envelope<EnvironmentEvent>,
     inputs: RoundInputs<'a>,
@@ -50,15 +50,16 @@ pub(crate) struct AgentRound<'a, H> {
     census: Census,
     /// The number of actions in this round so far. The ids of actions continue from it.
     acted: ActionCount,
-    /// The actions of all agents, in the order in which they were wanted; empty if nobody hears.
+    /// The actions of all agents, in the order in which they were requested; empty if nobody hears the
+    /// outputs.
     pub(crate) actions: Vec<Action>,
-    /// The outputs of children that the agents above them have to hear.
+    /// The outputs of children for their parents.
     pub(crate) upward: VecDeque<(AgentStateId, AgentOutput)>,
     on_output: H,
 }
 
 impl<'a, H: FnMut(AgentStep<'_>)> AgentRound<'a, H> {
-    /// A round for one fact. `census` is how many agents there are when it comes.
+    /// A round for one fact. `census` counts the agents before the fact.
     pub(crate) fn new(
         fact: &'a Envelope<EnvironmentEvent>,
         inputs: RoundInputs<'a>,
@@ -103,8 +104,8 @@ impl<'a, H: FnMut(AgentStep<'_>)> AgentRound<'a, H> {
         }
     }
 
-    /// Takes what follows from the step of one agent.
-    /// What the agent above has to hear is put off until all agents have taken the fact.
+    /// Collects the results of the step of one agent. Outputs for its parent wait until all agents have
+    /// processed the fact.
     pub(crate) fn take(&mut self, agent: &Agent, follows: Transition, is_child: bool) {
         self.acted += follows.acted;
         self.actions.extend(follows.actions);
@@ -121,8 +122,8 @@ impl<'a, H: FnMut(AgentStep<'_>)> AgentRound<'a, H> {
     }
 }
 
-/// Returns whether the agent above has to hear it. Only what [`Agent::on_child`] makes something of: how its
-/// run ended, what it spent, that it is gone, its answer, and what it was told.
+/// Returns whether the parent gets this output: only those that [`Agent::on_child`] uses, about the end of a
+/// run, its cost, the end of the agent, its answer, and its input.
 fn concerns_parent(output: &AgentOutput) -> bool {
     matches!(
         output,

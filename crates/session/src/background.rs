@@ -1,5 +1,5 @@
-//! Commands in the background that a session had when its program ended. Jobs end with the program, whether
-//! it is left, killed or loses power, and whoever continues with the session has to know.
+//! The background commands of a session. Jobs end with their program, whether it exits, is killed or loses
+//! power, and the next program that opens the session has to know which ones did.
 
 use agentx_types::{AgentConfig, EnvironmentEvent, LeftRunning, RequestedCall};
 use serde_json::Value;
@@ -9,11 +9,11 @@ const SHOWN: usize = 60;
 /// The most jobs that are remembered; a toolbox lets fewer run.
 const MOST: usize = 64;
 
-/// The jobs that run, by what is recorded.
+/// The running jobs, according to the log.
 ///
 /// A tool that runs command lines (its spec has `command_argument`) names the job in `details.job` of its
-/// result where the command continued in the background. `running: false` beside the name in a result of any
-/// tool, or `job_ended`, says that it ended. More than [`MOST`] are not remembered.
+/// result if the command continues in the background. `running: false` beside the name in a result of any
+/// tool, or `job_ended`, marks its end. At most [`MOST`] are remembered.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct BackgroundJobs {
     running: Vec<RunningJob>,
@@ -29,8 +29,8 @@ struct RunningJob {
 }
 
 impl BackgroundJobs {
-    /// Takes the next fact, with the calls in progress, each with the configuration of its agent.
-    /// Asked before the agents take the fact: a call whose result it is must still be among them.
+    /// Applies the next fact, with the calls in progress, each with the configuration of its agent. It is
+    /// called before the agents take the fact, so that the call that the fact answers is still among them.
     pub(crate) fn note<'a>(
         &mut self,
         fact: &EnvironmentEvent,
@@ -73,7 +73,7 @@ impl BackgroundJobs {
         self.running.retain(|running| running.job != job);
     }
 
-    /// The jobs that run, as they are named where they ended with their program.
+    /// The running jobs, in the form that records their end with the program.
     pub(crate) fn running(&self) -> impl Iterator<Item = LeftRunning> {
         self.running.iter().map(|running| LeftRunning {
             tool_call_id: None,

@@ -1,11 +1,12 @@
-//! The AgentBridge: the only one who reads an agent's outputs from outside. What needs the agent's own state
-//! becomes RuntimeEvents and read models here; what facts alone say is the receptors'.
+//! The AgentBridge: the only reader of an agent's outputs outside the agent. Here, outputs that depend on the
+//! agent's own state become RuntimeEvents and read models; events that follow only from facts come from the
+//! receptors.
 //!
-//! Called by the fold for each output of each agent, in the order in which the agents say them, after all
-//! receptors have spoken about the same fact. Both functions are pure and keep nothing: an output means the
-//! same wherever it comes up.
+//! The fold calls it for each output of each agent, in the order in which the agents emit them, after all
+//! receptors have processed the same fact. Both functions are pure and stateless: an output always has the
+//! same meaning.
 //!
-//! | an agent says | RuntimeEvents, in this order | read model |
+//! | an agent's output | RuntimeEvents, in this order | read model |
 //! | --- | --- | --- |
 //! | `RunStarted` | `run_started` | – |
 //! | `RunStatus` | `run_status` | the session's status, of the root agent alone |
@@ -14,11 +15,11 @@
 //! | `Context` | `context_changed` | – |
 //! | `Closed` | `closed` | – |
 //! | `Spent` | – (the run's sum is in `turn_response`) | one row of the usage ledger |
-//! | `InputQueued`, `ToolStarted`, `ToolEnded` | – (the receptors say so, from the facts) | – |
+//! | `InputQueued`, `ToolStarted`, `ToolEnded` | – (the receptors emit them, from the facts) | – |
 //! | a message of a person or a tool | `user_message`, `tool_result_message` | the message, for search |
-//! | an answer | a `chunk` for each text and thought, `assistant_message`, `tool_call_message` where it has calls | the same |
+//! | an answer | a `chunk` for each text and thought, `assistant_message`, `tool_call_message` if it has calls | the same |
 //! | a turn begins, ends | `turn_request`, `turn_response` | – |
-//! | the Stream layer | – but `chunk` for what a tool emits | – |
+//! | the Stream layer | only `chunk`, for output that a tool emits | – |
 //!
 //! Each event has one emitter (invariant 4): `–` means that a receptor emits the event, or that it stays
 //! internal.
@@ -32,11 +33,11 @@ use agentx_types::{
 
 use crate::Projection;
 
-/// Pushes what `output` means onto `out`. The Stream layer says nothing new outside, but for what a tool
-/// emits: the rest the StreamReceptor has said.
+/// Pushes the events of `output` onto `out`. The Stream layer adds only chunks that a tool emits: the
+/// StreamReceptor has emitted the rest.
 ///
-/// `out` is appended to and never cleared. The events have no envelope yet: their `seq`, `index` and agent
-/// are the fold's to give.
+/// `out` is appended to and never cleared. The events have no envelope yet: the fold adds their `seq`,
+/// `index` and agent.
 ///
 /// ```
 /// use agentx_session::bridge::runtime_events_for;
@@ -75,8 +76,8 @@ pub fn runtime_events_for(output: &AgentOutput, out: &mut Vec<RuntimeEvent>) {
     }
 }
 
-/// The State layer. `eof` stands before `run_finished`, so that who reads a stream to its `eof` has every
-/// chunk and can stop there, and who counts runs still hears how it ended.
+/// The State layer. `eof` comes before `run_finished`: a reader of a stream has every chunk at `eof` and can
+/// stop there, and a reader that counts runs still gets their outcome.
 fn state_meaning(state: &StateOutput, out: &mut Vec<RuntimeEvent>) {
     match state.clone() {
         StateOutput::RunStarted { run_id, message_id } => out.push(RunStarted { run_id, message_id }.into()),
@@ -145,7 +146,7 @@ fn state_meaning(state: &StateOutput, out: &mut Vec<RuntimeEvent>) {
     }
 }
 
-/// The event that says that a question is over.
+/// The event for the end of a question.
 fn approval_settled(tool_call_id: ToolCallId, allowed: bool) -> RuntimeEvent {
     ApprovalSettled {
         tool_call_id,
@@ -154,8 +155,8 @@ fn approval_settled(tool_call_id: ToolCallId, allowed: bool) -> RuntimeEvent {
     .into()
 }
 
-/// The Message layer. The parts of an answer come as chunks before the answer itself: they are for whoever
-/// did not listen to the deltas, and who did passes them over (`crates/runtime/src/streams/fold.rs`).
+/// The Message layer. The parts of an answer come as chunks before the answer itself. They are for readers
+/// that ignore deltas; other readers skip them (`crates/runtime/src/streams/fold.rs`).
 fn message_meaning(output: &MessageOutput, out: &mut Vec<RuntimeEvent>) {
     match output {
         MessageOutput::User { message } => out.push(
@@ -218,8 +219,8 @@ fn turn_meaning(turn: &TurnOutput) -> RuntimeEvent {
     }
 }
 
-/// A part of an answer as it is read out: words and thoughts. Calls have events of their own, and media and
-/// opaque parts are not streamed.
+/// The chunk of a part of an answer: text or thinking. Calls have separate events, and media and opaque parts
+/// are not streamed.
 fn chunk(part: &ContentPart) -> Option<RuntimeEvent> {
     let (medium, text) = match part {
         ContentPart::Text(part) => (Medium::Text, part.text.clone()),
@@ -247,8 +248,8 @@ fn call_id(part: &ContentPart) -> Option<ToolCallId> {
 
 /// Returns the change of `output` in the read models, if any. `seq` is the fact that it follows from.
 ///
-/// A change may come again, because read models can be rebuilt from the log: the message's id and the `seq`
-/// of what was spent are keys, so a store takes a repeated one for the same.
+/// A change may come again, because read models can be rebuilt from the log: the id of a message and the
+/// `seq` of a payment are keys by which a store recognizes a repeated change.
 pub(crate) fn projection(output: &AgentOutput, context: ProjectionContext<'_>) -> Option<Projection> {
     let message = |message: &Message| Projection::Message {
         seq: context.seq,
@@ -282,17 +283,16 @@ pub(crate) fn projection(output: &AgentOutput, context: ProjectionContext<'_>) -
 pub(crate) struct ProjectionContext<'a> {
     /// The fact that it follows from.
     pub(crate) seq: u64,
-    /// The agent that says it.
+    /// The agent that emits it.
     pub(crate) agent_state_id: &'a agentx_types::AgentStateId,
-    /// The run that it is said in; `None` before an agent's first run.
+    /// The run to which it belongs; `None` before the agent's first run.
     pub(crate) run_id: Option<&'a agentx_types::RunId>,
     /// Whether people talk to the agent: the state of the session is how that one does.
     pub(crate) is_root: bool,
 }
 
-/// The words of a message that a person would search for: texts, and what tools were asked and answered.
-/// Thoughts are left out: a person who searches looks for what was said to them. A call is written as its
-/// name and its arguments in JSON.
+/// The text of a message for search: texts, calls as name and arguments in JSON, and results. Thinking is
+/// left out: people search for what they have read.
 fn searchable(message: &Message) -> String {
     let mut out = String::new();
     for part in &message.content {

@@ -29,13 +29,13 @@ pub fn as_offered(wanted: &[ToolSpec], offered: &[ToolSpec]) -> Vec<ToolSpec> {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ConfiguredTools {
     configured: Arc<[ToolSpec]>,
-    /// Whether it has all others that are on offer, too.
+    /// Whether it also has all other tools that are offered.
     all: bool,
     change: ToolsChange,
 }
 
 impl ConfiguredTools {
-    /// The tools that the agent has of those that are `offered`.
+    /// Returns the tools of the agent among those that are `offered`.
     pub(crate) fn of(&self, offered: &[ToolSpec]) -> Vec<ToolSpec> {
         let mut tools = as_offered(&self.configured, offered);
         if self.all {
@@ -50,7 +50,7 @@ impl ConfiguredTools {
         &self.change
     }
 
-    /// Takes the next fact about the session's own agent, which has the tools `before`.
+    /// Applies the next fact about the session's own agent, which has the tools `before`.
     pub(crate) fn note(&mut self, fact: &Envelope<EnvironmentEvent>, before: &[ToolSpec]) {
         match &fact.event {
             EnvironmentEvent::SessionOpened(opened) => {

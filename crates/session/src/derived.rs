@@ -1,8 +1,8 @@
 //! The derived output of the fold of a session for one fact.
 //!
-//! Everything here can be made again from the log, to the same bytes; none of it is stored but the read
-//! models and the digest. Whoever acts takes `actions`; whoever only looks (a mirror, a replay, a test) drops
-//! them: their results follow in the log.
+//! Everything here can be derived again from the log, to the same bytes; only the read models and the digest
+//! are stored. A runtime that acts performs `actions`; one that only looks (a mirror, a replay, a test) drops
+//! them, because their results follow in the log.
 
 use agentx_types::{Action, AgentOutput, AgentStateId, Envelope, EnvironmentEvent, RuntimeEvent, Source};
 
@@ -24,7 +24,7 @@ pub struct Derived {
     /// `seq` and its place among all actions of the fact (decision 004 in `issues/`). To be performed in this
     /// order, after the fact and `action_started` are committed.
     pub actions: Vec<Action>,
-    /// The changes of the read models. The code that commits the fact makes them in the same transaction.
+    /// The changes of the read models. The code that commits the fact applies them in the same transaction.
     pub projections: Vec<Projection>,
 }
 
@@ -41,8 +41,8 @@ pub(crate) fn from_fact(
     envelope
 }
 
-/// Makes the event of an agent about `fact`: in its own name, and in its run where the fact names none of its
-/// own.
+/// Makes an agent's event about `fact`: it names this agent, and this agent's run unless the fact names a
+/// run.
 pub(crate) fn from_agent(
     fact: &Envelope<EnvironmentEvent>,
     index: u32,

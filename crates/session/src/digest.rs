@@ -1,10 +1,10 @@
-//! The digest of what was derived: what a replay is compared with. It begins anew with each writer and each
-//! fork, so that a session can be opened without deriving its frames again.
+//! The digest of the derived events, with which a replay is compared. It starts again with each writer and
+//! each fork, so that a session can be opened without deriving its frames again.
 //!
-//! The driver adds each fact with what followed from it, and commits the value with each batch. A replay with
-//! another value at the same `seq` was derived by other code, or from another log: that is how recorded
-//! sessions hold the rules of agents in place (`crates/history/tests/recorded.rs`). Why it begins anew is in
-//! decision 005 in `issues/`.
+//! The driver adds each fact with its derived events, and commits the value with each batch. A replay with
+//! another value at the same `seq` was derived by other code, or from another log: so recorded sessions keep
+//! the rules of agents from changing (`crates/history/tests/recorded.rs`). The reason for that is in decision
+//! 005 in `issues/`.
 
 use agentx_types::{ActionBody, Envelope, EnvironmentEvent};
 
@@ -22,11 +22,11 @@ pub struct DerivedDigest {
 }
 
 impl DerivedDigest {
-    /// Adds what followed from `fact`.
+    /// Adds the output that was derived from `fact`.
     ///
-    /// Every event counts with all of its JSON, and so does the order. Read models do not count: they follow
-    /// from events and outputs, and a store may keep them otherwise. Give it each fact once, in order; a
-    /// `writer_attached` or `session_forked` begins it anew with that fact.
+    /// The complete JSON of every event counts, and so does the order. Read models do not count: they follow
+    /// from events and outputs, and each store has its own form of them. Add each fact once, in order; a
+    /// `writer_attached` or `session_forked` starts the digest again with that fact.
     pub fn add(&mut self, fact: &Envelope<EnvironmentEvent>, derived: &Derived) {
         if matches!(
             fact.event,
@@ -46,8 +46,8 @@ impl DerivedDigest {
         self.hasher.update(&self.buffer);
     }
 
-    /// An action by what it is; of a model call the messages by their ids: they were derived before, and are
-    /// in the digest.
+    /// Adds an action. Of a model call only the ids of the messages count: the messages were derived before
+    /// and are in the digest.
     fn add_action(&mut self, action: &agentx_types::Action) {
         match &action.body {
             ActionBody::CallModel(call) => {
@@ -62,7 +62,8 @@ impl DerivedDigest {
                     &(&action.action_id, &call.request.model.id, ids),
                 );
             }
-            // By what it is about: how it is asked may become better, and what was said was derived before.
+            // Only its range counts: the wording of the request may improve, and the messages were derived
+            // before.
             ActionBody::Condense(condense) => {
                 let about = (condense.from_seq, condense.to_seq, &condense.kept);
                 let _ = serde_json::to_writer(

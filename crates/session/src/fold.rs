@@ -24,9 +24,9 @@ use crate::{PendingApproval, Projection, RunState, SessionState, Sharing, Waitin
 
 /// The state of one session: the fold of its facts so far. It is a cache; the log is the truth.
 ///
-/// [`new`](Self::new) begins a session that has seen nothing. Give it every fact of the session once, in
-/// `seq` order, by one of two methods: [`apply`](Self::apply) returns all that follows from it;
-/// [`advance`](Self::advance) only moves the state. All other methods are getters.
+/// [`new`](Self::new) begins a session without facts. Give it every fact of the session once, in `seq` order,
+/// by one of two methods: [`apply`](Self::apply) returns all that follows from it; [`advance`](Self::advance)
+/// only moves the state. All other methods are getters.
 ///
 /// There are two ways because of what they cost: `advance` takes a third of the time over pieces of answers,
 /// and a tenth over rounds of tools, where `apply` makes a request for each (`crates/runtime/benches/long.rs`
@@ -69,9 +69,9 @@ pub struct SessionFold {
     flows: ToolFold,
     /// The tools that the session's own agent was given.
     tools: ConfiguredTools,
-    /// Commands that continue in the background, by what is recorded.
+    /// Commands that continue in the background, according to the log.
     jobs: BackgroundJobs,
-    /// The first event by which nobody can continue with the session here.
+    /// The first event that prevents this version from continuing with the session.
     newer: Option<u64>,
 }
 
@@ -130,7 +130,7 @@ impl SessionFold {
             outputs.push((heard.agent.clone(), heard.output));
         });
         if matches!(fact.event, EnvironmentEvent::SessionForked(_)) {
-            // What the original had in progress, the original pays for.
+            // The original session pays for the calls that it had in progress.
             projections.retain(|projection| !matches!(projection, Projection::Spent { .. }));
         }
         Derived {
@@ -141,7 +141,7 @@ impl SessionFold {
         }
     }
 
-    /// Takes the next fact for the state alone, which moves as by [`apply`](Self::apply).
+    /// Applies the next fact only to the state, which changes as by [`apply`](Self::apply).
     pub fn advance(&mut self, fact: &Envelope<EnvironmentEvent>) {
         self.note(fact);
         self.receptors.note(fact);
@@ -193,7 +193,7 @@ impl SessionFold {
             | EnvironmentEvent::CommandRan(_)
             | EnvironmentEvent::AccessChanged(_) => self.sharing.note(&fact.event),
             EnvironmentEvent::WriterAttached(attached) => self.epoch = attached.epoch,
-            // Whoever asks a model at this time shares them: they are cloned once for each answer.
+            // Model calls in progress share them: they are cloned once for each answer.
             event if self.taken.is_news(event) => Arc::make_mut(&mut self.taken).note(event),
             _ => {}
         }
@@ -209,8 +209,8 @@ impl SessionFold {
         &self.session_id
     }
 
-    /// The first event that takes a newer version to continue from: an agent of a kind that is not known
-    /// here, or a known event with more in it than this version knows. The session can be read, not written.
+    /// The first event that only a newer version can continue from: an agent of an unknown kind, or a known
+    /// event with unknown content. The session can be read, not written.
     pub fn newer(&self) -> Option<u64> {
         self.newer
     }
@@ -225,8 +225,8 @@ impl SessionFold {
         self.last_seq + 1
     }
 
-    /// Makes a fact of what happened at `at`: the next one of the session. Every `seq` of a live session
-    /// comes from here. The state does not change, so take the fact in before you mint another.
+    /// Makes the next fact of the session from an event that happened at `at`. Every `seq` of a live session
+    /// comes from here. The state does not change, so fold the fact before you mint another.
     pub fn mint(&self, draft: EventDraft<EnvironmentEvent>, at: Timestamp) -> Envelope<EnvironmentEvent> {
         draft.into_envelope(self.session_id.clone(), self.next_seq(), at)
     }
@@ -236,12 +236,12 @@ impl SessionFold {
         self.agents.root()
     }
 
-    /// The session that this one says it was forked from.
+    /// The session from which this one was forked, according to its log.
     pub fn forked_from(&self) -> Option<&SessionId> {
         self.forked_from.as_ref()
     }
 
-    /// The reason for which no further agent may be made, in words for the model; `None` while there is room.
+    /// The reason why no further agent may be created, as text for the model; `None` below the limit.
     pub fn no_room_for_an_agent(&self) -> Option<String> {
         self.agents.census().full()
     }
@@ -251,17 +251,17 @@ impl SessionFold {
         self.agents.get(id)
     }
 
-    /// All agents, those below others too.
+    /// All agents, including nested ones.
     pub fn agents(&self) -> impl Iterator<Item = &Agent> {
         self.agents.iter()
     }
 
-    /// The agent that people talk to, itself.
+    /// The agent that people talk to.
     pub fn root_agent(&self) -> Option<&Agent> {
         self.agents.root().and_then(|root| self.agents.get(root))
     }
 
-    /// Calls that a tool was asked for and that have no result.
+    /// Calls that a tool has begun and that have no result.
     pub fn calls_under_way(&self) -> Vec<ToolCallId> {
         let calls = self.agents.iter().flat_map(Agent::calls);
         let begun = calls.filter(|entry| matches!(entry.stage, CallStage::Running { started: true, .. }));
@@ -282,24 +282,24 @@ impl SessionFold {
         with_steps.map(|entry| entry.call.name.as_str())
     }
 
-    /// The input that came with this key, if one did.
+    /// The `seq` of the input with this key, if there is one.
     pub fn input_with_key(&self, key: &str) -> Option<u64> {
         self.keys.get(key).copied()
     }
 
-    /// The agent whose call with this id a person has to decide about.
+    /// The agent with a call of this id that waits for a person's decision.
     pub fn awaits_approval(&self, id: &ToolCallId) -> Option<&AgentStateId> {
         let waits = |agent: &&Agent| agent.questions().any(|(call, _)| call.tool_call_id == *id);
         self.agents.iter().find(waits).map(Agent::id)
     }
 
-    /// Returns whether this input waits to be looked at.
+    /// Returns whether this input is still queued.
     pub fn awaits(&self, input: &MessageId) -> bool {
         let agent = self.root_agent();
         agent.is_some_and(|agent| agent.waiting().any(|waits| waits.message.message_id == *input))
     }
 
-    /// Returns whether the agents still wait for what answers this action.
+    /// Returns whether an agent still waits for the outcome of this action.
     pub fn is_open(&self, action: &ActionId) -> bool {
         self.agents.iter().any(|agent| {
             agent.condensing() == Some(action)
@@ -337,8 +337,7 @@ impl SessionFold {
             .collect()
     }
 
-    /// Notes the tools that the session's own agent is given, and what the program that opened it has changed
-    /// about them.
+    /// Records the tools of the root agent, and the changes by the program that opened the session.
     fn note_tools(&mut self, fact: &Envelope<EnvironmentEvent>) {
         use EnvironmentEvent as E;
         let concerns = matches!(
@@ -353,8 +352,8 @@ impl SessionFold {
         }
     }
 
-    /// The tools that the session's agent has of those that a program offers: the ones that it was given by
-    /// who opened the session or by a person since, and behind them all others, if it has all tools.
+    /// The tools of the root agent among those that a program offers: first the configured ones, as the
+    /// opener or a person chose them, then all others if it has all tools.
     pub fn tools_of(&self, offered: &[ToolSpec]) -> Vec<ToolSpec> {
         self.tools.of(offered)
     }
@@ -390,7 +389,7 @@ impl SessionFold {
             usage,
             cost,
             context_tokens,
-            // What a router reads itself are words.
+            // A router itself reads only text.
             pictures: agent.react().map_or(0, |agent| pictures(agent.messages())),
             sharing: self.sharing.clone(),
             tools_change: self.tools.change().clone(),

@@ -1,14 +1,15 @@
 //! The fold of a session: facts in, everything derived out.
 //!
 //! A session is a log of [`EnvironmentEvent`](agentx_types::EnvironmentEvent)s. [`SessionFold`] takes them
-//! one by one and says what follows from each: what it means to the system (receptors and bridge), what
-//! agents say, what they want done, and what changes in the read models. [`SessionReader`] follows a session:
-//! the log, then what happens, each event once. Live, resume, replay, mirror, fork and test run this code
-//! over the same facts, so the crate does no I/O, reads no clock, holds no lock and builds for
+//! one by one and returns everything that follows from each: its meaning to the system (receptors and
+//! bridge), the outputs and actions of agents, and the changes of the read models. [`SessionReader`] follows
+//! a session: first the log, then live events, each event once. Live, resume, replay, mirror, fork and test
+//! run this code over the same facts, so the crate does no I/O, reads no clock, holds no lock and builds for
 //! `wasm32-unknown-unknown`.
 //!
-//! To read it, begin with [`SessionFold::apply`], then [`receptors`] for what facts mean, `tree.rs` for who
-//! takes a fact, and [`bridge`] for what agents' words become. [`SessionReader`] stands by itself.
+//! To read it, begin with [`SessionFold::apply`], then [`receptors`] for the meaning of facts, `tree.rs` for
+//! the agents that take a fact, and [`bridge`] for the meaning of agents' outputs. [`SessionReader`] is
+//! independent of these.
 
 mod agent_round;
 mod background;

@@ -1,16 +1,16 @@
-//! Finds content of a newer version in a log that this version can read and must not continue from: it would
-//! decide without what it cannot know. The fold asks it for each fact.
+//! Finds content of a newer version in a log. This version can read such a log but must not continue it,
+//! because it would decide without knowing that content. The fold asks for each fact.
 //!
-//! Reading on is allowed, going on is not. A word that only names something (a status, a medium) is read as
-//! the least specific one and stops nobody (decision 036 in `issues/`); what is listed here could be a rule,
-//! or an agent, that decides what may be done.
+//! An unknown word that only names something (a status, a medium) is read as the least specific one and
+//! prevents nothing (decision 036 in `issues/`). The content that is listed here could be a rule or an agent
+//! that decides what may be done.
 
 use agentx_types::{AgentConfig, AgentKind, EnvironmentEvent, Vocabulary as _};
 
-/// Returns whether nobody may continue with a session here that has this event.
+/// Returns whether this version must not continue a session that has this event.
 ///
-/// An event whose tag is not known at all stops nobody. One with a known tag that had to be kept unchanged
-/// has more in it than this version knows.
+/// An event with an unknown tag prevents nothing. One with a known tag that had to be kept unchanged has
+/// content that this version does not know.
 pub(crate) fn is_beyond(event: &EnvironmentEvent) -> bool {
     match event {
         EnvironmentEvent::SessionOpened(opened) => is_of_another_kind(&opened.config),

@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use agentx_types::{ContentPart, Message};
 
-/// The number of pictures that are in these messages: in what was said, and in what tools answered.
-/// Only parts that are pictures count, not files.
+/// The number of pictures in these messages and in the results of tools. Files do not count.
 pub(crate) fn pictures<'a>(messages: impl Iterator<Item = &'a Arc<Message>>) -> usize {
     messages.map(|message| pictures_in(&message.content)).sum()
 }

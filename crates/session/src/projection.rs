@@ -1,8 +1,8 @@
 //! The changes of the read models of a store when a fact is committed.
 //!
-//! Read models are what lists, searches and bills are made of without folding a session. The fold says how
-//! they change; a store applies the changes in the transaction in which it commits the fact, so that no list
-//! is ahead of or behind the log. All of them can be rebuilt by folding the log again.
+//! From read models, a store answers lists, searches and bills without folding a session. The fold returns
+//! their changes; a store applies the changes in the transaction in which it commits the fact, so that no
+//! list is ahead of or behind the log. All of them can be rebuilt by folding the log again.
 
 use agentx_types::{
     AgentStateId, ConfigChange, Envelope, EnvironmentEvent, MessageId, NanoUsd, OwnerId, Role, RunId,
@@ -11,8 +11,8 @@ use agentx_types::{
 
 /// A change of a read model.
 ///
-/// Each is a whole new value, or has a key (the message's id, the `seq` of what was spent): one that is
-/// applied again changes nothing.
+/// Each is a whole new value, or has a key (the message's id, the `seq` of the payment): applying it again
+/// changes nothing.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Projection {
@@ -20,8 +20,7 @@ pub enum Projection {
     Title(String),
     /// The model that is asked.
     Model(String),
-    /// The status of its run. That of the agent that people talk to; what agents below it do is a part of
-    /// that run.
+    /// The status of the root agent's run. The work of agents below it is a part of that run.
     Status(RunStatus),
     /// A message joined a conversation.
     Message {
@@ -43,13 +42,12 @@ pub enum Projection {
         /// The role that they have from now on; `None` for none.
         role: Option<SessionRole>,
     },
-    /// Nobody but the owner may do anything.
-    /// Said of a copy, which inherits nobody's role.
+    /// Nobody but the owner has a role. Emitted for a copy, which inherits no roles.
     Unshared,
-    /// A model call was paid for.
-    /// Not said of what a copy shares with its original: that paid.
+    /// A model call was paid for. Not emitted for the part that a copy shares with its original, because the
+    /// original paid.
     Spent {
-        /// The event that says so.
+        /// The event that recorded it.
         seq: u64,
         /// The run that it was spent in.
         run_id: Option<RunId>,
@@ -63,13 +61,13 @@ pub enum Projection {
 }
 
 impl Projection {
-    /// Returns whether it holds in a copy under another owner, such as an import or a kept mirror: nobody
-    /// inherits a role there.
+    /// Returns whether it applies in a copy under another owner, such as an import or a kept mirror, where
+    /// nobody inherits a role.
     pub fn holds_in_a_copy(&self) -> bool {
         !matches!(self, Self::Role { .. })
     }
 
-    /// Returns the change of a fact by itself, whatever agents say about it.
+    /// Returns the change that follows from the fact itself, without the outputs of agents.
     pub(crate) fn of_fact(fact: &Envelope<EnvironmentEvent>) -> Option<Self> {
         match &fact.event {
             EnvironmentEvent::SessionOpened(opened) => {

@@ -1,5 +1,5 @@
-//! The driver and the roles of a session: a fold of facts like everything else, so that it survives whatever
-//! serves it.
+//! The driver and the roles of a session: a fold of facts like everything else, so that it survives a restart
+//! of the server.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use agentx_types::{
 };
 use serde::{Deserialize, Serialize};
 
-/// The person who drives a session, and the roles of those who do not own it.
+/// The person who drives a session, and the roles of people other than its owner.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sharing {
@@ -19,13 +19,13 @@ pub struct Sharing {
     pub epoch: u64,
     /// The roles of people other than the owner.
     pub roles: BTreeMap<OwnerId, SessionRole>,
-    /// People whose words the model has read: a message, a command that they ran, the note of a refusal, a
-    /// wish for a summary. They may have caused its calls.
+    /// People whose text the model has read: a message, a command that they ran, the note of a refusal, a
+    /// request for a summary. They may have caused its calls.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub spoke: BTreeSet<OwnerId>,
 }
 
-/// A record about the people of a session and about what they do beside it.
+/// A fact about the people of a session, or about their commands outside the conversation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SharingFact {
     /// Another one drives.
@@ -36,12 +36,12 @@ pub enum SharingFact {
     Restoring(FilesRestoring),
     /// Files were put back.
     Restored(FilesRestored),
-    /// A command that the person ran beside the conversation has ended.
+    /// A command that the person ran outside the conversation has ended.
     Ran(CommandRan),
 }
 
 impl Sharing {
-    /// Takes the next fact: who drives, who may do what, and who has spoken.
+    /// Applies the next fact: the driver, the roles, and the people who have spoken.
     pub(crate) fn note(&mut self, event: &EnvironmentEvent) {
         match event {
             EnvironmentEvent::WheelChanged(wheel) => {
@@ -56,8 +56,7 @@ impl Sharing {
             }
             EnvironmentEvent::UserMessage(UserMessage { by, .. })
             | EnvironmentEvent::CommandRan(CommandRan { by, .. }) => self.spoke.extend(by.clone()),
-            // The model reads the words behind a refusal, and a summary follows the wishes of the person who
-            // drives.
+            // The model reads the note of a refusal, and a summary follows the driver's instructions.
             EnvironmentEvent::Approval(answer) if answer.note.is_some() => {
                 self.spoke.extend(answer.by.clone());
             }
@@ -69,8 +68,7 @@ impl Sharing {
         }
     }
 
-    /// Keeps what a copy has too: who spoke. Nobody drives a copy, and nobody but the owner may do anything
-    /// in it.
+    /// Keeps only the people who spoke. Nobody drives a copy, and nobody but the owner has a role in it.
     pub(crate) fn forked(&mut self) {
         let spoke = std::mem::take(&mut self.spoke);
         *self = Self {

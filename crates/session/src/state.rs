@@ -1,4 +1,4 @@
-//! The state of a session: what a front end shows of it and asks about.
+//! The state of a session, for front ends.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,8 @@ pub struct SessionState {
     /// its own.
     #[serde(default)]
     pub joining: usize,
-    /// Whether `queued` is held back until a person says something: the session was closed while they waited.
+    /// Whether the queued inputs wait until a person sends an input, because the session was closed while
+    /// they were queued.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub held: bool,
     /// Tokens of all model calls.
@@ -43,10 +44,10 @@ pub struct SessionState {
     pub cost: NanoUsd,
     /// Tokens that the last model call filled the window with.
     pub context_tokens: u64,
-    /// Pictures in the conversation: a model that takes none is only told of them.
+    /// The number of pictures in the conversation. A model that takes no pictures only reads that they exist.
     #[serde(default)]
     pub pictures: usize,
-    /// The person who drives it, and the roles of others.
+    /// The driver, and the roles of others.
     #[serde(default)]
     pub sharing: Sharing,
     /// The changes that the program made to its tools when it opened the session, until the next input.
@@ -69,10 +70,10 @@ pub struct WaitingInputs {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ToolsChange {
-    /// The names of those that it no longer has.
+    /// The names of tools that the agent no longer has.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gone: Vec<String>,
-    /// The names of those that it has again.
+    /// The names of tools that it has again.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub back: Vec<String>,
 }
@@ -110,17 +111,17 @@ pub struct PendingApproval {
     pub reason: String,
     /// The rule that `session` or `always` would keep.
     pub suggested: Rule,
-    /// Whether the settings of the server would ask too: then only its operator allows the call in the
-    /// session of a member, and nobody with the role `drive` does in a session of the operator.
+    /// Whether the settings of the server would ask too: then only the operator may allow the call in the
+    /// session of a member, and nobody with the role `drive` may in a session of the operator.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_server: bool,
-    /// The answers of whoever asked a server for the state that count; absent if all do.
+    /// The answers that count from the person who requested this state from a server; absent if all do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answers: Option<Vec<ApprovalDecision>>,
     /// For a question to a person: the JSON Schema of the answer. The note of an approval with `once` is the answer, as text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub form: Option<Box<Value>>,
-    /// Set where the call is a question of the model to the person: then the note of the approval is the answer.
+    /// Set if the call is a question of the model to the person: then the note of the approval is the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<Box<AskedQuestion>>,
 }

@@ -2,8 +2,8 @@
 //! with their agents.
 //!
 //! A script that was cut off is run again from its start, with the outcomes of its steps from here: so each
-//! step is done once, and time that it spent counts on (decision 019 in `issues/`). Steps are kept here while
-//! their call is in progress; what a script keeps with its agent lives as long as the agent.
+//! step is done once, and the time that it spent still counts (decision 019 in `issues/`). Steps are kept
+//! here while their call is in progress; values that a script keeps live as long as its agent.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use serde_json::Value;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ToolFold {
     /// The steps of each call; a call that a step made has its own entry. The id of such a call begins with
-    /// that of the call that made it (`ToolCallId::inner`), so that all of a call lie side by side here.
+    /// that of the call that made it (`ToolCallId::inner`), so that all entries of a call are adjacent here.
     calls: BTreeMap<ToolCallId, Arc<RecordedEffects>>,
     /// The start of each call in the process that runs it. It moves on by the time that a person took to
     /// decide: that counts against no limit of a script.
@@ -27,12 +27,12 @@ pub(crate) struct ToolFold {
     asked: BTreeMap<ToolCallId, Timestamp>,
     /// The time of the last fact: until then a program was there.
     seen_at: Timestamp,
-    /// Calls share what they were given.
+    /// Calls share the values that they were given.
     kept: BTreeMap<AgentStateId, Arc<ScriptValues>>,
 }
 
 impl ToolFold {
-    /// Takes note of a fact.
+    /// Applies a fact.
     pub(crate) fn note(&mut self, fact: &Envelope<EnvironmentEvent>) {
         match &fact.event {
             EnvironmentEvent::EffectStarted(started) => {
@@ -113,7 +113,7 @@ impl ToolFold {
         if !self.since.contains_key(call) {
             self.since.insert(call.clone(), at);
         }
-        // Whoever runs the call again shares it; it is cloned at most once for each time that this happens.
+        // A call that is run again shares it, so it is cloned at most once for each such run.
         Arc::make_mut(self.calls.entry(call.clone()).or_default())
     }
 
@@ -137,7 +137,7 @@ impl ToolFold {
         }
     }
 
-    /// A step that changed what a script keeps has ended well: one that failed has changed nothing.
+    /// Applies a step that changes kept values and has succeeded: a failed step changes nothing.
     fn keep(&mut self, agent: &AgentStateId, ended: &EffectEnded) {
         if !ScriptValues::is_changed_by(&ended.kind) || matches!(*ended.outcome, EffectOutcome::Failed(_)) {
             return;

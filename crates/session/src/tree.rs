@@ -1,10 +1,10 @@
 //! The agents of a session: a tree. Each takes the facts that concern it; a child's result goes to the agent
 //! that made it, in the same step of the fold.
 //!
-//! The tree decides who takes a fact and in which order; what an agent makes of it is the agent's. It also
-//! carries what holds for an agent because of where it lies: limits of those above, their rules, how deep it
-//! is, how many there may be. All of that follows from the facts, so none of it is an event of its own
-//! (decisions 020 and 026 in `issues/`).
+//! The tree decides which agents take a fact and in which order; the agents decide what follows from it. The
+//! tree also passes on what depends on an agent's place: the limits and rules of agents above, its depth, and
+//! the number of agents. All of that follows from the facts, so none of it is a separate event (decisions 020
+//! and 026 in `issues/`).
 
 use std::collections::BTreeMap;
 
@@ -16,23 +16,23 @@ use agentx_types::{
 
 use crate::agent_round::{AgentRound, AgentStep, RoundInputs};
 
-/// The agents that are there.
+/// The agents of a session.
 ///
-/// Guaranteed, whatever a log says: each child has one parent, there is no circle, and every line of parents
-/// ends at the root or at an agent without one. An agent that is gone leaves its children to the one above
-/// it.
+/// Guaranteed, whatever a log contains: each child has one parent, there is no cycle, and every chain of
+/// parents ends at the root or at an agent without a parent. The children of a removed agent become children
+/// of its parent.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct AgentTree {
-    /// `None` before `session_opened`, and for ever in a log that has none.
+    /// `None` before `session_opened`, and always in a log without one.
     root: Option<AgentStateId>,
     /// In the order of their ids, which is the order in which they take a fact. A map with another order
     /// would give other ids to actions.
     agents: BTreeMap<AgentStateId, Agent>,
-    /// The agent that made it, by child.
+    /// The parent of each child.
     parents: BTreeMap<AgentStateId, AgentStateId>,
-    /// The number of agents above each child. It stays when those are gone.
+    /// The number of agents above each child. It does not change when those are removed.
     depths: BTreeMap<AgentStateId, u32>,
-    /// The number of agents that were made since a person last said something.
+    /// The number of agents that were created since the last input of a person.
     made: u32,
 }
 
@@ -52,25 +52,24 @@ impl AgentTree {
         self.depths.get(id).copied().unwrap_or(0)
     }
 
-    /// All that are there.
+    /// All agents.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Agent> {
         self.agents.values()
     }
 
-    /// The agent that people talk to comes into being.
-    /// A second `session_opened` makes it anew: only a log that nobody of ours wrote has one.
+    /// Creates the root agent. A second `session_opened`, which only a foreign log has, creates it anew.
     pub(crate) fn open(&mut self, id: AgentStateId, config: AgentConfig) {
         self.root = Some(id.clone());
         self.agents.insert(id.clone(), Agent::new(id, config));
     }
 
-    /// An agent makes another. One that is there already stays what it is; one whose maker is not there is
-    /// the session's own. So the agents stay a tree, whatever a log says.
+    /// Adds a child agent. An existing agent stays as it is; an agent without a known parent becomes a child
+    /// of the root. So the agents stay a tree, whatever a log contains.
     pub(crate) fn spawn(&mut self, id: AgentStateId, parent: AgentStateId, mut config: AgentConfig) {
         if self.agents.contains_key(&id) {
             return;
         }
-        // Whoever makes an agent, and from which file: the server's rules bind it as they bind all others.
+        // The server's rules bind every agent, regardless of its parent and its file.
         let root = self.root.as_ref().and_then(|root| self.agents.get(root));
         if let Some(root) = root {
             bind_by(&mut config, root.config().server_rules.as_ref());
@@ -81,8 +80,8 @@ impl AgentTree {
             self.agents.insert(id.clone(), Agent::new(id, config));
             return;
         };
-        // A script that makes an agent knows the rules of the moment at which it was called; others hold by
-        // now.
+        // A script that creates an agent knows the rules from the time of its call, which may have changed
+        // since.
         let maker = self.agents.get(&parent).map(Agent::config);
         if let Some(maker) = maker.filter(|maker| maker.rules_version >= since::RULES_REACH_BELOW) {
             hold_to(&mut config, maker);
@@ -94,7 +93,7 @@ impl AgentTree {
         self.agents.insert(id.clone(), Agent::new(id, config));
     }
 
-    /// The number of agents beside the one that people talk to.
+    /// The number of agents besides the root.
     pub(crate) fn census(&self) -> Census {
         Census {
             alive: u32::try_from(self.parents.len()).unwrap_or(u32::MAX),
@@ -102,7 +101,7 @@ impl AgentTree {
         }
     }
 
-    /// Returns what the agents above this one leave to it.
+    /// Returns the budgets that the agents above leave to this one.
     fn above(&self, id: &AgentStateId) -> AncestorBudgets {
         let mut above = AncestorBudgets::default();
         let agents = self.line(id).filter_map(|id| self.agents.get(id));
@@ -115,8 +114,8 @@ impl AgentTree {
         std::iter::successors(self.parents.get(id), |id| self.parents.get(*id))
     }
 
-    /// Returns what the agents above leave to each agent that takes `fact`, before any of them takes it;
-    /// nothing if the fact concerns none of them.
+    /// Returns the budgets that the agents above leave to each agent that takes `fact`, before any of them
+    /// takes it; empty if the fact cannot move an agent.
     fn aboves(&self, fact: &Envelope<EnvironmentEvent>) -> BTreeMap<AgentStateId, AncestorBudgets> {
         if self.parents.is_empty() || !fact.event.may_move_an_agent() {
             return BTreeMap::new();
@@ -138,13 +137,12 @@ impl AgentTree {
         }
     }
 
-    /// Lets all that `fact` concerns take it, and hands what they say to `on_output`. Returns what they want
-    /// done.
+    /// Gives the fact to all agents that it concerns, and their outputs to `on_output`. Returns their
+    /// actions.
     ///
-    /// The order, which ids of actions depend on: other rules of the server, the step of each agent that the
-    /// fact is addressed to, what changes for those below, and last what children said, first come first
-    /// served, until nobody says anything more. That ends, because what an agent says goes to the one above
-    /// it alone, and the root's goes to nobody.
+    /// The ids of actions depend on the order: new rules of the server, the step of each agent that the fact
+    /// is addressed to, the changes for agents below, and last the outputs of children, in order, until there
+    /// are none. That ends, because outputs go only to the parent, and those of the root go to nobody.
     pub(crate) fn step<H: FnMut(AgentStep<'_>)>(
         &mut self,
         fact: &Envelope<EnvironmentEvent>,
@@ -183,8 +181,8 @@ impl AgentTree {
             self.give(&parent, &mut round, |agent, context| {
                 agent.on_child(&child, &output, fact, context)
             });
-            // What a grandchild spends counts all the way up, before anybody asks for more because of what it
-            // came to.
+            // The spending of a grandchild counts for all agents above, before any of them requests more
+            // because of its result.
             let is_child = self.parents.contains_key(&parent);
             if is_child && matches!(output, AgentOutput::State(StateOutput::Spent { .. })) {
                 round.upward.push_front((parent, output));
@@ -196,7 +194,7 @@ impl AgentTree {
         round.actions
     }
 
-    /// Gives one agent an input that follows from the fact. Nothing happens if that agent is gone by now.
+    /// Gives one agent an input that follows from the fact. Does nothing if that agent was removed.
     fn give<H: FnMut(AgentStep<'_>)>(
         &mut self,
         id: &AgentStateId,
@@ -213,7 +211,7 @@ impl AgentTree {
         round.take(agent, transition, is_child);
     }
 
-    /// An agent is gone. Who is left of those that it made counts for the one above.
+    /// Removes an agent. Its children become children of its parent.
     fn remove(&mut self, id: &AgentStateId) {
         self.agents.remove(id);
         self.depths.remove(id);
@@ -251,8 +249,8 @@ impl AgentTree {
         })
     }
 
-    /// Gives the agents below it the new limits too, if they had the old ones. A limit that an agent has from
-    /// its own file stays.
+    /// Gives the agents below it the new limits too, if they had the old ones. A limit from an agent's own
+    /// file stays.
     fn pass_on<H: FnMut(AgentStep<'_>)>(&mut self, changed: &LimitsChange, round: &mut AgentRound<'_, H>) {
         let (fact, before, after) = (round.fact, changed.before, changed.after);
         for id in self.below(&changed.of) {
@@ -263,7 +261,7 @@ impl AgentTree {
     }
 
     /// Makes the agents below one as strict as the fact makes that one. If it is less strict than before,
-    /// they stay as they are: nobody who is below gets more than they were given.
+    /// they stay as they are: no agent below gets more permissions than it was created with.
     fn pass_on_approval<H: FnMut(AgentStep<'_>)>(&mut self, round: &mut AgentRound<'_, H>) {
         let fact = round.fact;
         let EnvironmentEvent::ConfigChanged(ConfigChanged {
@@ -281,8 +279,8 @@ impl AgentTree {
         }
     }
 
-    /// Applies a change to the agents that are there already, if it holds for the agents that one makes. From
-    /// version 7 of the rules on; before, it held for those that were made later.
+    /// Applies a change of an agent's rules to the existing agents below it. From version 7 of the rules on;
+    /// before, it applied only to agents that were created later.
     fn pass_on_rules<H: FnMut(AgentStep<'_>)>(&mut self, round: &mut AgentRound<'_, H>) {
         let fact = round.fact;
         let (EnvironmentEvent::ConfigChanged(ConfigChanged { change, .. }), Some(of)) =
@@ -301,19 +299,19 @@ impl AgentTree {
         }
     }
 
-    /// The agents below this one, however deep.
+    /// All agents below this one, at any depth.
     fn below(&self, of: &AgentStateId) -> Vec<AgentStateId> {
         let is_below = |id: &&AgentStateId| self.line(id).any(|above| above == of);
         self.agents.keys().filter(is_below).cloned().collect()
     }
 }
 
-/// Returns whether a person says something that is news to the session.
+/// Returns whether the fact is an input of a person.
 fn is_said_by_a_person(fact: &Envelope<EnvironmentEvent>) -> bool {
     fact.source == Source::User && matches!(fact.event, EnvironmentEvent::UserMessage(_))
 }
 
-/// The agent that comes or goes with `fact`, whoever the fact is addressed to.
+/// The agent that `fact` creates or closes, whichever agent the fact is addressed to.
 pub(crate) fn spawned_or_closed(fact: &Envelope<EnvironmentEvent>) -> Option<&AgentStateId> {
     match &fact.event {
         EnvironmentEvent::AgentSpawned(spawned) => Some(&spawned.agent_state_id),
@@ -322,7 +320,7 @@ pub(crate) fn spawned_or_closed(fact: &Envelope<EnvironmentEvent>) -> Option<&Ag
     }
 }
 
-/// Returns whether an agent takes `fact`: it is addressed to it or to nobody, or speaks of it.
+/// Returns whether an agent takes `fact`: it is addressed to it or to nobody, or is about it.
 fn concerns(fact: &Envelope<EnvironmentEvent>, agent: &AgentStateId) -> bool {
     fact.agent_state_id.as_ref().is_none_or(|to| to == agent) || spawned_or_closed(fact) == Some(agent)
 }
@@ -339,7 +337,7 @@ mod tests {
         let spawn = |tree: &mut AgentTree, id: &str, parent: &str| {
             tree.spawn(id.into(), parent.into(), fixtures::config());
         };
-        // Before there is anybody, by itself, and in a circle.
+        // Before any agent exists, as its own parent, and in a cycle.
         spawn(&mut tree, "agt_x", "agt_x");
         tree.open("agt_1".into(), fixtures::config());
         spawn(&mut tree, "agt_1", "agt_1");

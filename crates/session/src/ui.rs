@@ -1,9 +1,9 @@
-//! The view `ui`: what RuntimeEvents are to a simple client. A pure projection beside the others, so that a
-//! server and a mirror say the same.
+//! The view `ui`: RuntimeEvents for a simple client. It is a pure projection, so that a server and a mirror
+//! return the same.
 //!
-//! What is said about a fact follows from that fact's own RuntimeEvents and nothing before them: a reader
-//! that begins anywhere sees what everybody sees. `connection_state` and `command_result` follow from no
-//! fact; the server says them itself.
+//! The events of a fact follow only from that fact's own RuntimeEvents: a reader that begins anywhere gets
+//! the same events as all others. `connection_state` and `command_result` follow from no fact; the server
+//! sends them itself.
 
 use agentx_types::{
     ContentPart, Envelope, ErrorRaised, OwnerId, RunStatus, RuntimeEvent, ToolCallAnswered, ToolCallId,
@@ -28,8 +28,8 @@ const ASSISTANT: &str = "assistant";
 /// | `run_finished` | `run_finished` |
 /// | `error` | `error` |
 ///
-/// Everything else is not shown. `index` counts what is shown of a fact, from 0: it is another number than
-/// that of the event it came from.
+/// All other events are left out. `index` counts the UiEvents of a fact from 0, so it differs from that of
+/// the RuntimeEvent.
 ///
 /// ```
 /// use agentx_session::UiProjection;
@@ -44,17 +44,16 @@ const ASSISTANT: &str = "assistant";
 #[derive(Clone, Debug)]
 pub struct UiProjection {
     owner: OwnerId,
-    /// The fact whose meaning is being told.
+    /// The fact whose events are being projected.
     seq: u64,
     /// The number of events that were made of it.
     made: u32,
-    /// The answer to the model about the call whose end comes next.
+    /// The result that the model reads about the call whose end comes next.
     answer: Option<(ToolCallId, String)>,
 }
 
 impl UiProjection {
-    /// For a session of `owner`.
-    /// Whoever reads: `run_started` names the owner, as in NEXUS.
+    /// The projection of a session of `owner`. For every reader, `run_started` names the owner, as in NEXUS.
     pub fn new(owner: OwnerId) -> Self {
         Self {
             owner,
@@ -64,8 +63,8 @@ impl UiProjection {
         }
     }
 
-    /// Takes the next event of the view `runtime` and adds what a simple client is shown of it. All events of
-    /// one fact go through the same projection, in their order.
+    /// Reads the next event of the view `runtime` and adds its UiEvents. All events of one fact go through
+    /// the same projection, in their order.
     pub fn project(&mut self, event: &Envelope<RuntimeEvent>, out: &mut Vec<Envelope<UiEvent>>) {
         if event.seq != self.seq {
             self.seq = event.seq;
@@ -122,8 +121,8 @@ impl UiProjection {
         })
     }
 
-    /// The complete answer stands beside the end of a call; `short` is said where it does not. It does not if
-    /// the call was answered before, or by another fact than the one that ends it.
+    /// The end of a call, with the complete result; with `short` if this fact has none, because the call was
+    /// answered before or by another fact.
     fn finished(&mut self, id: &ToolCallId, name: &str, status: UiToolStatus, short: &str) -> UiEvent {
         let answer = self.answer.take().filter(|(answered, _)| answered == id);
         UiToolCallFinished {
@@ -146,7 +145,7 @@ fn text(chunk: &str, is_final: Option<bool>) -> UiEvent {
     .into()
 }
 
-/// The words of an answer; what is not text is named by its kind.
+/// The text of a result, with the name or type of each medium in brackets.
 fn answer_of(answered: &ToolCallAnswered) -> String {
     let mut text = String::new();
     for part in &answered.result {
@@ -176,8 +175,7 @@ fn went_wrong(error: &ErrorRaised) -> UiError {
     }
 }
 
-/// A status as it is written.
-/// The word of the protocol; the same that serde writes.
+/// A status as the word of the protocol, which serde writes too.
 fn word(status: RunStatus) -> &'static str {
     match status {
         RunStatus::Pending => "pending",

@@ -1,4 +1,4 @@
-//! The fold over several agents: whose events they are, and that no two of their actions have one id.
+//! The fold over several agents: each event belongs to the right agent, and no two actions have the same id.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::collections::BTreeSet;
@@ -56,7 +56,7 @@ impl World {
         self.fact(Some(to), said);
     }
 
-    /// An agent is told something, and its model asks for a tool: how deep the one that calls lies.
+    /// An agent gets a message, and its model calls a tool. Returns the depth of the calling agent.
     fn depth_of_a_call(&mut self, agent: &str) -> u32 {
         self.say(agent);
         let asked = self.last.actions[0].clone();
@@ -184,8 +184,8 @@ fn a_call_knows_how_deep_its_agent_lies_also_when_those_between_are_gone() {
     }
 }
 
-/// Whether a rule that denies reaches an agent that is there already, where the session's rules have this
-/// version: one that is added, one in a whole new list, one whose agent is told only after it was made.
+/// Returns whether a rule that denies reaches an existing agent, under this version of the session's rules:
+/// an added rule, one in a whole new list, one that is set only after the agent was created.
 fn reaches_who_is_there(version: u32) -> Vec<bool> {
     let deny = |tool: &str| Rule {
         effect: RuleEffect::Deny,

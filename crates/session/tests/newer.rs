@@ -1,5 +1,5 @@
-//! A log that a newer version wrote is folded, whatever word in it is not known here; and it is known from
-//! which event on nobody may continue with it.
+//! A log that a newer version wrote is folded, independent of its unknown words; the fold reports the event
+//! from which on no process of this version may continue it.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -25,7 +25,7 @@ fn fact(seq: u64, event: &Value) -> Envelope<EnvironmentEvent> {
     serde_json::from_value(frame).unwrap()
 }
 
-/// The golden facts, with the one before all others that a session begins with.
+/// The golden facts, after the fact with which every session begins.
 fn log() -> Vec<Value> {
     let mut lines = golden("environment.jsonl");
     let opened = lines.iter().find(|line| line["event"] == "session_opened");
@@ -45,7 +45,7 @@ fn folded(lines: &[Value]) -> SessionFold {
     fold
 }
 
-/// The log with one thing in it that is new.
+/// The log with one new thing in it.
 fn with(log: &[Value], new: &Newer) -> Vec<Value> {
     let mut lines = log.to_vec();
     lines[new.line + 1] = new.event.clone();

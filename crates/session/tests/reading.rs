@@ -1,5 +1,5 @@
-//! The one follower: however its source is cut, laps over, repeats and comes too early, each event comes once
-//! and in order, and that it has caught up is said once, where it has.
+//! The session reader: however its source is cut, overlaps, repeats or arrives too early, each event comes
+//! once and in order, and the reader reports once that it has caught up, at the right position.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::collections::VecDeque;
@@ -12,13 +12,13 @@ use agentx_session::{
 use agentx_testing::{LogBuilder, fixture};
 use proptest::prelude::*;
 
-/// Everything that is done in a test comes to an end before this.
+/// Everything in a test ends before this.
 const STEPS: usize = 100_000;
 
 /// The events of a session, and the number of those that have happened.
 struct World {
     facts: Vec<Fact>,
-    /// Facts and what they mean, as they are published.
+    /// Facts and their derived events, as they are published.
     published: Vec<SourceItem>,
     committed: usize,
 }
@@ -92,13 +92,13 @@ fn told(delivery: &Delivery) -> Option<(EventCursor, String)> {
 /// The kinds of sources.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
-    /// A log, and a bus of what is committed to it.
+    /// A log, and a bus with the events that are committed to it.
     Bus,
-    /// A log that is looked at again and again.
+    /// A log that is polled.
     Polled,
     /// A server, which sends facts.
     Server,
-    /// A subscription, which is made again where it is cut off.
+    /// A subscription, which is renewed if it is cut off.
     Subscription,
 }
 
@@ -111,7 +111,7 @@ impl Kind {
     }
 }
 
-/// Choices. When they are used up, nothing bad happens any more.
+/// Random choices. When they are used up, nothing bad happens any more.
 struct Tape(std::vec::IntoIter<u8>);
 
 impl Tape {
@@ -120,13 +120,13 @@ impl Tape {
         usize::from(self.0.next().unwrap_or(0)) % below.max(1)
     }
 
-    /// Whether something happens that happens once in so many times.
+    /// Returns whether an event with the probability of one in so many happens.
     fn once_in(&mut self, many: usize) -> bool {
         self.below(many) == many - 1
     }
 }
 
-/// The world outside of a reading, at its worst.
+/// The source of a reader, at its worst.
 struct Source {
     kind: Kind,
     world: World,
@@ -135,14 +135,14 @@ struct Source {
     queue: VecDeque<SourceItem>,
     /// The number of published events in the queue.
     queued: usize,
-    /// The number of events that arrive too early: they arrive again in order, and only then may anything
+    /// The number of events that arrive too early: they arrive again in order, and only then may an event
     /// come twice.
     early: usize,
     /// The last items of the source.
     last: Vec<SourceItem>,
-    /// Up to where it said last that the log goes, where it is looked at again and again.
+    /// The end of the log, as a polled source reported it last.
     known: u64,
-    /// Up to where it said that there was something when it began.
+    /// The end of the log that the source reported when it began.
     head: Option<u64>,
 }
 
@@ -157,7 +157,7 @@ impl Source {
         let head = self.world.committed as u64;
         match self.kind {
             Kind::Bus => {
-                // It may begin in the midst of what follows from a fact.
+                // It may begin among the derived events of a fact.
                 self.queued = begun - self.tape.below(begun + 1);
                 self.head.get_or_insert(head);
                 SourceStart::Log(head)
@@ -191,7 +191,7 @@ impl Source {
         if knows {
             known = start;
         }
-        // What others asked for comes in between; then it comes in order, some of it again.
+        // Events that others requested come in between; then the events come in order, some of them again.
         let (early, count) = (self.tape.below(self.world.committed), self.tape.below(6));
         let early = early..(early + count).min(self.world.committed);
         self.early = early.len();
@@ -231,7 +231,7 @@ impl Source {
             }
             PastRequest::Facts(after) => usize::try_from(after).unwrap(),
         };
-        // The log may have more by now than it had.
+        // The log may have grown meanwhile.
         let commits = self.tape.below(3);
         self.world.commit(commits);
         let upto = (after + 1 + self.tape.below(4)).min(self.world.committed);
@@ -283,7 +283,7 @@ impl Source {
     }
 }
 
-/// A reader, and all that it was given.
+/// A reader, and everything that it got.
 struct Reader {
     view: View,
     start: EventCursor,
@@ -451,7 +451,7 @@ fn a_log_that_has_less_than_it_says_is_read_to_its_end() {
     }
 }
 
-/// A reader that has all up to the fact `seen`, and whose source was cut.
+/// A reader that has everything up to the fact `seen`, and whose source was cut.
 fn cut_after(world: &World, (view, brings): (View, LiveContent), seen: u64) -> SessionReader {
     let mut reading = SessionReader::new(view, brings, EventCursor::after(0));
     let fold = (brings == LiveContent::Facts).then(|| world.fold(0));
@@ -477,7 +477,7 @@ fn heard_of(world: &World, brings: LiveContent, after: u64, upto: u64) -> Vec<So
     all.cloned().collect()
 }
 
-/// The events of a log that was written anew after it had lost what came after `kept`.
+/// The events of a log that lost the events after `kept` and then got others.
 fn written_anew(world: &World, kept: u64) -> World {
     let later = |at: &mut agentx_types::Timestamp, seq: u64| at.0 += if seq > kept { 5 } else { 0 };
     let mut other = World::new();

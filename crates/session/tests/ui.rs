@@ -1,5 +1,4 @@
-//! The view `ui`: each RuntimeEvent as a simple client sees it, and a whole session, told from any point in
-//! it.
+//! The view `ui`: each RuntimeEvent as a simple client sees it, and a whole session, from any point in it.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use agentx_session::{SessionFold, UiProjection};
@@ -7,7 +6,7 @@ use agentx_testing::{LogBuilder, fixture};
 use agentx_types::*;
 use serde_json::{Value, json};
 
-/// Returns the wire view of events that all follow from one fact: tags and payloads.
+/// Returns the wire form of events that all follow from one fact: tags and payloads.
 fn shown(events: Vec<RuntimeEvent>) -> Vec<Value> {
     let mut projection = UiProjection::new("own_1".into());
     let mut frames = Vec::new();

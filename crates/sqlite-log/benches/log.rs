@@ -1,6 +1,6 @@
-//! Measures the log against raw SQLite: streamed deltas made durable, disk, reading, forking, opening. Prints
-//! only; `cargo bench -p agentx-sqlite-log`. Each figure is the best of a few rounds, each ratio is of one
-//! run.
+//! Measures the log against raw SQLite: streamed deltas made durable, disk space, reading, forking, opening.
+//! Asserts nothing; `cargo bench -p agentx-sqlite-log`. Each figure is the best of a few rounds, each ratio
+//! is of one run.
 #![allow(clippy::unwrap_used, reason = "a bench may stop at the first error")]
 #![allow(clippy::print_stdout, reason = "its output is its result")]
 
@@ -99,7 +99,7 @@ fn new_log(session_id: SessionId, parent: Option<(SessionId, u64)>) -> NewLog {
     }
 }
 
-/// Raw SQLite: the texts of a batch as one blob, one transaction a batch, on this thread, with no checks,
+/// Raw SQLite: the texts of a batch as one blob, one transaction per batch, on this thread, with no checks,
 /// hashes, read models, sessions or other threads.
 fn raw(path: &Path, facts: &[Fact], size: usize) -> Duration {
     let connection = rusqlite::Connection::open(path).unwrap();
@@ -111,8 +111,7 @@ fn raw(path: &Path, facts: &[Fact], size: usize) -> Duration {
         .unwrap();
     let started = Instant::now();
     for facts in facts.chunks(size) {
-        // The least that has to be done: each text with its length and time, as many bytes as the log's
-        // records.
+        // The minimum of work: each text with its length and time, as many bytes as the log's records.
         let mut data = Vec::with_capacity(facts.len() * 9);
         for fact in facts {
             let EnvironmentEvent::TextChunk(chunk) = &fact.event else {
@@ -159,8 +158,8 @@ async fn ours(path: &Path, batches: Vec<Batch>, ahead: usize) -> Duration {
 }
 
 async fn stream(size: usize) {
-    // So many batches that both have moved what they wrote into the database more than once: of fewer, raw
-    // SQLite does nothing of it.
+    // Enough batches for both to checkpoint more than once: with fewer, raw SQLite does not checkpoint at
+    // all.
     let facts = deltas((2_000 * size as u64).max(200_000));
     let mut best = [Duration::MAX; 3];
     for _ in 0..ROUNDS {
@@ -222,7 +221,7 @@ async fn disk(size: usize) {
     );
 }
 
-/// 90,000 deltas and 10,000 other events, in turns.
+/// 90,000 deltas and 10,000 other events, alternately.
 fn history() -> Vec<Fact> {
     let call = || ToolCallId::new("call_0199a3f2c4d57e1b");
     (1..=100_000u64)

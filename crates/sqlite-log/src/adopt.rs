@@ -1,9 +1,9 @@
-//! Taking over the rows of another log, so that a copy has the very bytes of the original. Called by
-//! `SessionLog::adopt`, on the thread that writes.
+//! Adopts the rows of another log, so that a copy has the same bytes as the original. Called by
+//! `SessionLog::adopt`, on the writing thread.
 //!
-//! Nothing of what comes is believed: the chain has to follow what is here, each hash has to be right, and
-//! every row has to say the facts that are here already. Then the rows here go and those take their place, in
-//! one transaction. The facts stay the same, so the read models do too.
+//! The rows are not trusted: the chain has to continue the local one, each hash has to be right, and every
+//! row has to contain the facts that are already here. Then they replace the local rows in one transaction.
+//! The facts do not change, so the read models do not either.
 
 use std::ops::ControlFlow;
 
@@ -135,7 +135,7 @@ impl Taking<'_> {
         }
     }
 
-    /// Returns whether the rows follow what is here.
+    /// Checks that the rows continue the local ones.
     fn check_before(
         &self,
         connection: &Connection,
@@ -163,8 +163,8 @@ impl Taking<'_> {
         Ok(())
     }
 
-    /// Walks over the rows of each part: their hashes have to be right, and what they say has to be what is
-    /// here.
+    /// Checks the rows of each part: their hashes have to be right, and their facts have to equal the local
+    /// ones.
     fn check<'b>(
         &'b self,
         connection: &Connection,
@@ -298,7 +298,7 @@ fn damage(seq: u64, what: &str) -> read::Damage {
     }
 }
 
-/// Notes the blobs that an event names, and sees to it that its own payload is here.
+/// Records the blobs that an event names, and checks that its own payload is here.
 fn name_blobs(
     connection: &Connection,
     seq: u64,
@@ -337,7 +337,7 @@ pub(crate) fn put(connection: &Connection, session: i64, checked: &CheckedRows<'
     blobs::keep_aside(connection, session, &checked.named)
 }
 
-/// The facts that are here, one after the other.
+/// Reads the local facts one after the other.
 struct Here<'a> {
     connection: &'a Connection,
     session: &'a SessionId,

@@ -20,7 +20,7 @@ pub(crate) struct OpenSession {
     pub(crate) stale: bool,
     /// Whether a run is in progress, as far as this process has seen.
     pub(crate) running: bool,
-    /// Messages whose words wait for the index.
+    /// Messages whose words are not in the index yet.
     pub(crate) unindexed: models::Unindexed,
 }
 
@@ -91,7 +91,8 @@ fn check_order(session: &SessionId, last_seq: u64, facts: &[Fact]) -> Result<(),
                 fact.seq
             )));
         }
-        // Facts mostly share their id with the fact before, and what is shared is equal at a glance.
+        // Facts mostly share the allocation of their id with the fact before, which makes the comparison
+        // cheap.
         if fact.session_id != *known || fact.index.is_some() {
             return Err(Fault::Other(format!(
                 "event {expected} is not a fact of session {session}"
@@ -161,13 +162,13 @@ pub(crate) fn insert(connection: &Connection, session: i64, row: &NewRow) -> Res
     Ok(())
 }
 
-/// Keeps the time of the latest event in `sessions`. A run in progress only leaves a mark, once: writing the
-/// row, and the index that it is listed by, for each of its batches would double what a commit writes.
+/// Keeps the time of the latest event in `sessions`. A run in progress only sets a mark, once: updating the
+/// row and its list index for each batch would double the writes of a commit.
 fn mark_latest(connection: &Connection, open: &mut OpenSession, batch: &Batch) -> Result<(), Fault> {
     let Some(last) = batch.facts.last() else {
         return Ok(());
     };
-    // If a killed writer left the mark, the time comes from the last row of facts, whatever it is.
+    // If a killed writer left the mark, the time comes from the last row of facts.
     if batch.facts.iter().all(|fact| fact.event.is_label()) {
         return Ok(());
     }

@@ -1,5 +1,5 @@
-//! Content-addressed bytes: each stored once, found by hash, and who refers to them. Called by the writer for
-//! payloads that are too long for the record stream, and through `BlobStore`.
+//! Content-addressed bytes: each stored once and found by hash, with the sessions that refer to them. Called
+//! by the writer for payloads that are too long for the record stream, and through `BlobStore`.
 
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::ops::Range;
@@ -23,8 +23,8 @@ pub(crate) fn hash_of(id: &BlobId) -> Option<Digest> {
     blake3::Hash::from_hex(hex).ok().map(|hash| *hash.as_bytes())
 }
 
-/// Calls `found` with the hash of each blob id that stands anywhere in a payload. Too many are found rather
-/// than too few: an id may stand in the middle of what a model is told.
+/// Calls `found` with the hash of each blob id anywhere in a payload. It finds too many rather than too few,
+/// because an id may be in the middle of a text for a model.
 pub(crate) fn find_references(payload: &[u8], mut found: impl FnMut(Digest)) {
     for at in memchr::memmem::find_iter(payload, BlobId::PREFIX) {
         let from = at + BlobId::PREFIX.len();
@@ -37,8 +37,7 @@ pub(crate) fn find_references(payload: &[u8], mut found: impl FnMut(Digest)) {
     }
 }
 
-/// Bytes of more than this are written into their row piece by piece: SQLite copies what is bound to a
-/// statement twice.
+/// Larger blobs are written into their row piece by piece, because SQLite copies bound values twice.
 const WHOLE: usize = 256 << 10;
 
 /// The number of bytes to copy at a time.
@@ -67,7 +66,7 @@ pub(crate) fn put(connection: &Connection, hash: &Digest, bytes: &[u8]) -> Resul
     Ok(blob.close()?)
 }
 
-/// Stores what the encoder set aside, and which blobs the session refers to.
+/// Stores the blobs of the encoder, and the references of the session to blobs.
 pub(crate) fn keep_aside(connection: &Connection, session: i64, aside: &SideOutput) -> Result<(), Fault> {
     for (hash, payload) in &aside.blobs {
         put(connection, hash, payload)?;

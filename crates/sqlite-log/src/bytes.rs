@@ -1,5 +1,5 @@
-//! Numbers and texts as bytes, and back: what records of the log are made of. What is read is outside input,
-//! so every number and every length is looked at.
+//! Numbers and texts as bytes, and back, for the records of the log. Stored bytes are outside input, so every
+//! number and every length is checked.
 
 pub(crate) fn zigzag(n: i64) -> u64 {
     ((n << 1) ^ (n >> 63)) as u64

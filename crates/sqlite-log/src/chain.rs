@@ -1,5 +1,5 @@
-//! The chain of hashes through the rows of one session: each row is checked before anything of it is
-//! believed. Called where rows are read, and where rows of another log are taken over.
+//! The chain of hashes through the rows of one session: each row is checked before its content is used, both
+//! when rows are read and when rows of another log are adopted.
 
 use agentx_runtime::{Digest, LogError};
 use agentx_types::SessionId;
@@ -51,7 +51,7 @@ pub(crate) struct Chain {
     pub(crate) decoder: SegmentDecoder,
     /// The hash of the row before.
     pub(crate) head: Digest,
-    /// The last event so far.
+    /// The last event of the checked rows.
     pub(crate) last_seq: u64,
 }
 
@@ -66,7 +66,7 @@ pub(crate) struct StoredRow<'a> {
     pub(crate) data: &'a [u8],
 }
 
-/// A row that was found to be what was written.
+/// A row whose hash is right.
 pub(crate) struct GoodRow<'a> {
     pub(crate) first_seq: u64,
     /// Whether a segment begins here, and the hash of the row before.
@@ -88,7 +88,7 @@ impl Chain {
         }
     }
 
-    /// Takes in the next row of the table if it is the one that has to follow.
+    /// Adds the next row of the table if it is the one that has to follow.
     pub(crate) fn row<'a>(&mut self, row: &'a Row<'_>) -> Result<GoodRow<'a>, ChainStop> {
         let damage = |what: &str| Damage {
             seq: self.last_seq + 1,
@@ -120,7 +120,7 @@ impl Chain {
         Ok(self.take(stored)?)
     }
 
-    /// Takes in a row if it is the one that has to follow.
+    /// Adds a row if it is the one that has to follow.
     pub(crate) fn take<'a>(&mut self, row: StoredRow<'a>) -> Result<GoodRow<'a>, Damage> {
         let expected = self.last_seq + 1;
         if row.first_seq != expected {

@@ -1,10 +1,10 @@
-//! Moving what was committed from SQLite's write-ahead log into the database file, out of the writer's way.
-//! Called by the writer thread.
+//! Moves commits from SQLite's write-ahead log into the database file, without delaying the writer. Called by
+//! the writer thread.
 //!
-//! A checkpoint waits for the disk, tens of milliseconds where appends take tens of microseconds; so it runs
-//! on a thread of its own, while appends continue. For the same reason a process that ends leaves a short
-//! write-ahead log behind instead of emptying it: whoever opens the database next reads it. A longer one is
-//! emptied and cut.
+//! A checkpoint waits for the disk, tens of milliseconds compared with tens of microseconds of an append; so
+//! it runs on a separate thread, while appends continue. For the same reason a process that ends leaves a
+//! short write-ahead log behind instead of emptying it: the next process reads it. A longer one is emptied
+//! and truncated.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,9 +20,8 @@ use crate::schema::{FORMAT, Location, connect};
 
 /// Number of written pages after which a checkpoint is made: 8 MiB.
 const PAGES: i32 = 2000;
-/// Number of pages, 128 MiB, at which appends wait until the log can begin anew: under a load that never
-/// pauses, a checkpoint beside the appends always misses some pages. One is made right before, so that they
-/// wait briefly.
+/// Number of pages, 128 MiB, at which appends wait until the log can begin anew: under a load without pauses,
+/// a concurrent checkpoint always misses some pages. A checkpoint right before keeps the wait short.
 const TOO_MANY_PAGES: i32 = 16 * PAGES;
 /// A write-ahead log of this length may stay behind when the database is closed: the next process reads it in
 /// a millisecond. A longer one is truncated even if all of it was checkpointed before, because people take
@@ -88,7 +87,7 @@ impl Checkpoints {
     pub(crate) fn after_commit(&mut self, connection: &Connection) {
         let pages = self.pages.load(Ordering::Relaxed);
         if pages < self.due {
-            // The write-ahead log began anew.
+            // The write-ahead log started again from its beginning.
             self.due = self.due.min(pages + PAGES).max(PAGES);
             return;
         }
@@ -140,7 +139,7 @@ impl Checkpoints {
         }
     }
 
-    /// Ends the checkpoint in progress, and makes a last one where much is left.
+    /// Ends the checkpoint in progress, and makes a last one if much is left.
     pub(crate) fn close(self, connection: &Connection) {
         let is_long = self.length() > BYTES_LEFT;
         if self.thread.is_some_and(|thread| thread.join().is_err()) {
@@ -157,15 +156,15 @@ impl Checkpoints {
     }
 }
 
-/// The first page of a log that begins anew waits for the disk: better this thread does than the next append.
-/// If somebody is writing, they have begun it, or there is more to move: then the next checkpoint is not to
-/// wait for this one.
+/// Writing the first page of a new log waits for the disk: better on this thread than in the next append. If
+/// somebody is writing, they have begun it, or there is more to move: then the next checkpoint must not wait
+/// for this one.
 fn begin_again(connection: &Connection) {
     if let Err(error) = connection.busy_timeout(Duration::ZERO) {
         tracing::debug!(%error, "the time to wait was not set");
         return;
     }
-    // The value that it has, whoever wrote it: a transaction that writes one page.
+    // It writes the current value again: a transaction of one page.
     let begun = connection
         .pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0))
         .and_then(|version| connection.pragma_update(None, "user_version", version));

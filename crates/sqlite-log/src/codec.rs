@@ -1,20 +1,20 @@
 //! Encodes facts into a compact stream of records, and decodes them.
 //!
 //! Called by the writer (through [`crate::segment`]) and by every reader. A stream of model output is
-//! thousands of tiny events with the same context, so a record says only what differs from the record before
-//! it:
+//! thousands of tiny events with the same context, so a record contains only the differences from the record
+//! before it:
 //!
 //! | first byte | then |
 //! | --- | --- |
-//! | `0x01` time | 8 bytes, little endian: microseconds since the epoch; the clock of what follows |
-//! | `0x02` context | source byte, then agent, run and cause, each a varint (0 = none, else length + 1) and its bytes |
+//! | `0x01` time | 8 bytes, little endian: microseconds since the epoch; the base of later time steps |
+//! | `0x02` context | source byte, then agent, run and cause, each a varint (0 = none, otherwise length + 1) and its bytes |
 //! | `0x03` context again | varint: the number of an earlier context of this segment |
 //! | `0x04` event | zigzag varint time step, varint length and tag, varint length and JSON payload |
 //! | `0x05` event in a blob | zigzag varint time step, varint length and tag, 32 bytes: the hash of its payload |
 //! | `0x80…` text chunk | low six bits: length (63: varint with the rest), zigzag varint time step, the text |
 //! | `0xc0…` thinking chunk | the same |
 //!
-//! A segment begins with a time and a context, so it can be read without what lies before it.
+//! A segment begins with a time and a context, so it can be read without the bytes before it.
 
 use agentx_runtime::{Digest, Fact};
 use agentx_types::{
@@ -167,7 +167,7 @@ fn put_event(fact: &Fact, step: u64, out: &mut Vec<u8>, aside: &mut SideOutput) 
     }
 }
 
-/// An event as it lies in a record stream.
+/// An event in a record stream.
 #[derive(Debug, PartialEq)]
 pub(crate) enum StoredBody<'a> {
     Text(&'a str),
@@ -186,7 +186,7 @@ impl StoredBody<'_> {
         }
     }
 
-    /// The event itself; `payload` is what the blob holds, if it lies in one.
+    /// Decodes the event; `blob` is its payload if it is in a blob.
     pub(crate) fn event(&self, blob: Option<&str>) -> Result<AsRead<EnvironmentEvent>, String> {
         let known = |event| Ok(AsRead { event, newer: None });
         let text = |text: &&str| (*text).to_owned();
@@ -232,9 +232,9 @@ impl SegmentDecoder {
         Ok(None)
     }
 
-    /// Adds the chunks to `text` that follow right after the chunk `first`, and are of its kind and in its
-    /// context: at most `most`, and none once there are `bytes`. Where one of them cannot be read they all
-    /// stay where they are. Returns how many it were.
+    /// Appends to `text` the chunks directly after the chunk `first` with the same kind and context: at most
+    /// `most`, and none once there are `bytes`. If one of them cannot be read, none is taken. Returns their
+    /// number.
     pub(crate) fn join(
         &mut self,
         first: &StoredBody<'_>,
@@ -261,7 +261,7 @@ impl SegmentDecoder {
             ahead = rest;
             joined += 1;
         }
-        // Each begins with a character, and all together are text: then each of them is.
+        // If each begins with a character and all together are text, then each of them is text.
         match String::from_utf8(whole) {
             Ok(whole) => *text = whole,
             Err(broken) => {
@@ -322,7 +322,7 @@ impl SegmentDecoder {
 }
 
 /// The chunk of this kind at the beginning of `input`: its time step, its bytes, which begin with a
-/// character, and what follows.
+/// character, and the rest.
 fn chunk(kind: u8, input: &[u8]) -> Option<(i64, &[u8], &[u8])> {
     let (first, mut rest) = input.split_first()?;
     if first & !LONG != kind {
@@ -392,7 +392,7 @@ mod tests {
         out
     }
 
-    /// The number of chunks that are joined with the first, the text of all, and what is left of the input.
+    /// The number of chunks that are joined with the first, the text of all, and the rest of the input.
     fn joined(records: &[Vec<u8>], most: u64, bytes: usize) -> (u64, String, usize, i64) {
         let stream = records.concat();
         let (mut decoder, mut input) = (SegmentDecoder::default(), stream.as_slice());
@@ -450,7 +450,7 @@ mod tests {
 
     #[test]
     fn any_bytes_are_an_error_or_an_event() {
-        // No input may panic: what a damaged file holds is outside input.
+        // No input may panic: a damaged file is outside input.
         let mut state = 0x9e37_79b9u32;
         for length in (0..64).cycle().take(20_000) {
             let bytes: Vec<u8> = (0..length)

@@ -1,5 +1,5 @@
-//! From what SQLite says to what a person can act on. Every other module returns a [`Fault`]; the front of
-//! the crate turns it into a [`LogError`] with the file's name.
+//! Converts errors of SQLite to errors on which a person can act. Every other module returns a [`Fault`]; the
+//! front of the crate turns it into a [`LogError`] with the file's name.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use rusqlite::ErrorCode;
 pub(crate) enum Fault {
     Sql(rusqlite::Error),
     Log(LogError),
-    /// In words.
+    /// A text.
     Other(String),
 }
 
@@ -59,7 +59,7 @@ impl DatabaseFile {
         self.0.to_string()
     }
 
-    /// An error of this file, in words.
+    /// An error about this file.
     pub(crate) fn says(&self, what: impl Into<String>) -> LogError {
         LogError::Store {
             path: self.path(),

@@ -1,5 +1,5 @@
-//! A look at a database without changing it: whether it opens, what format it has, whether SQLite finds it
-//! whole. For programs that look for what is wrong.
+//! Examines a database without changing it: whether it opens, its format, and whether SQLite finds damage.
+//! For programs that search for problems.
 
 use std::path::Path;
 
@@ -33,11 +33,11 @@ pub struct Examined {
     pub problems: Vec<String>,
 }
 
-/// Looks at the database at `path`; `None` if there is none.
+/// Examines the database at `path`; `None` if there is none.
 ///
 /// # Errors
-/// Returns an error if it cannot be opened, is not a database of AgentX, or is missing beside its write-ahead
-/// log.
+/// Returns an error if it cannot be opened, is not a database of AgentX, or is missing while its write-ahead
+/// log exists.
 pub fn examine(path: &Path) -> Result<Option<Examined>, LogError> {
     let place = DatabaseFile::new(path);
     refuse_to_begin_anew(path, &place)?;
@@ -67,7 +67,7 @@ fn look(path: &Path, place: &DatabaseFile) -> Result<Examined, Fault> {
     } else {
         Vec::new()
     };
-    // What is damaged may not be countable.
+    // Rows of a damaged database may not be countable.
     let counted = connection.query_row(
         "SELECT count(*), max(updated_at) FROM sessions WHERE deleted_at IS NULL",
         [],

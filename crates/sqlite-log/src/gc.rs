@@ -1,8 +1,8 @@
-//! Removing what nothing refers to any more, in steps that are short enough for appends to come between them.
-//! Called by `collect_garbage` and `retain`.
+//! Removes data that nothing refers to any more, in steps that are short enough for appends to come between
+//! them. Called by `collect_garbage` and `retain`.
 //!
-//! A session that was deleted is removed once no fork needs its events; if one does, the events after the
-//! last fork go. A blob is removed when no session names it and it has not been put for the time of grace.
+//! A deleted session is removed once no fork needs its events; otherwise only the events after the last fork
+//! are removed. A blob is removed when no session names it and it was not stored within the grace period.
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
@@ -24,14 +24,14 @@ pub(crate) enum GcStage {
     Done,
 }
 
-/// Does one step. Returns the bytes that it freed and where to continue.
+/// Does one step. Returns the freed bytes and the next stage.
 pub(crate) fn step(
     connection: &Connection,
     stage: GcStage,
     blobs_before: i64,
 ) -> Result<(u64, GcStage), Fault> {
-    // What a person deleted is overwritten, not only unlinked; appends, which pack rows all the time, do
-    // without that.
+    // Data that a person deleted is overwritten, not only unlinked; appends, which pack rows all the time,
+    // skip that.
     connection.pragma_update(None, "secure_delete", true)?;
     let done = one_step(connection, stage, blobs_before);
     connection.pragma_update(None, "secure_delete", false)?;
@@ -49,8 +49,7 @@ fn one_step(connection: &Connection, stage: GcStage, blobs_before: i64) -> Resul
     }
 }
 
-/// A deleted session that has more than is needed, and the last event that forks of it need; `None` for none
-/// at all.
+/// A deleted session with unneeded data, and the last event that its forks need; `None` if they need none.
 fn session_to_trim(connection: &Connection) -> Result<Option<(i64, Option<u64>)>, Fault> {
     let mut statement = connection.prepare_cached(
         "SELECT s.id, (SELECT max(f.at_seq) FROM sessions f WHERE f.base = s.id) AS needed FROM sessions s
@@ -65,8 +64,8 @@ fn session_to_trim(connection: &Connection) -> Result<Option<(i64, Option<u64>)>
     Ok(found.optional()?)
 }
 
-/// Removes a part of what a deleted session does not need: read models first, facts from the end, its row at
-/// last.
+/// Removes a part of the unneeded data of a deleted session: read models first, then facts from the end, its
+/// row last.
 fn trim(connection: &Connection, session: i64, needed: Option<u64>) -> Result<u64, Fault> {
     if models::clear(connection, session, STEP_ROWS)? > 0 {
         return Ok(0);
@@ -126,7 +125,7 @@ fn remove_blobs(connection: &Connection, after: i64, before: i64) -> Result<(u64
     Ok((rows.iter().map(|(_, size)| size).sum(), GcStage::Blobs(last)))
 }
 
-/// Gives pages that hold nothing back to the file system, some of them. Returns how many bytes that are.
+/// Returns some empty pages to the file system. Returns their size in bytes.
 pub(crate) fn give_back(connection: &Connection) -> Result<u64, Fault> {
     let number = |name: &str| connection.pragma_query_value(None, name, |row| unsigned(row, 0));
     let before = number("freelist_count")?;
@@ -138,7 +137,7 @@ pub(crate) fn give_back(connection: &Connection) -> Result<u64, Fault> {
     Ok(given.saturating_mul(number("page_size")?))
 }
 
-/// Living sessions without forks whose last event is older than `before`.
+/// Undeleted sessions without forks whose last event is older than `before`.
 pub(crate) fn older_than(connection: &Connection, before: i64) -> Result<Vec<String>, Fault> {
     let mut statement = connection.prepare_cached(
         "SELECT s.session_id, CASE s.stale WHEN 0 THEN s.updated_at ELSE coalesce((SELECT b.at FROM batches b

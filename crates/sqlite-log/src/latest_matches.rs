@@ -1,9 +1,9 @@
-//! A search for words that only begin so, where most messages have some. The index would gather every message
-//! of every such word before it names the latest: hundreds of milliseconds of a gigabyte. So the latest
-//! messages are put into an index of their own, in memory, and that is asked the same. Called by search.rs.
+//! A search for prefixes that most messages contain. The index would gather every message of every such word
+//! before it returns the latest: hundreds of milliseconds for a gigabyte. So the latest messages are put into
+//! a separate index in memory, which gets the same query. Called by search.rs.
 //!
-//! A beginning that many old messages have and few of the latest is left to the index anyway: that is slow,
-//! and right.
+//! A prefix that many old messages have but few of the latest is left to the main index: that is slow, but
+//! correct.
 
 use rusqlite::{Connection, OptionalExtension as _, Rows, params};
 
@@ -69,7 +69,7 @@ pub(crate) fn search(
     }
 }
 
-/// Goes through `rows` until there are enough hits or no more rows; `None` if that takes too many of them.
+/// Reads `rows` until there are enough hits or no more rows; `None` if that takes too many of them.
 fn walk(
     wanted: SearchTerms<'_>,
     mut apart: LatestMessages,
@@ -115,7 +115,7 @@ impl LatestMessages {
         })
     }
 
-    /// Takes the next messages in. Returns how many.
+    /// Adds the next messages. Returns their number.
     fn take(&mut self, connection: &Connection, rows: &mut Rows<'_>) -> Result<usize, Fault> {
         let before = self.messages.len();
         let mut insert = self
@@ -243,7 +243,7 @@ mod tests {
             found(&connection, "con w", 10),
             apart(&connection, "con w", 10).unwrap()
         );
-        // With a rare word, the messages that have it are looked at: all of them, however old.
+        // With a rare word, all messages that contain it are checked, including old ones.
         let rare: Vec<u64> = (1..=last)
             .rev()
             .filter(own)

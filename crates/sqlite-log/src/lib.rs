@@ -3,8 +3,8 @@
 //! [`SqliteLog`] implements [`agentx_runtime::SessionLog`] for one database file, which any number of
 //! processes may use at once. Facts are stored as the batches in which they were committed, as a compact
 //! stream of records in which a run of deltas costs little more than its text (see `codec.rs`); the rows of a
-//! stream are packed into one when it ends (see `segment.rs`). Packing changes where bytes lie and never what
-//! a reader sees; of the derived digests that came with the packed batches, the last is kept.
+//! stream are packed into one when it ends (see `segment.rs`). Packing changes the place of bytes and never
+//! the content for a reader; of the derived digests of the packed batches, the last is kept.
 //!
 //! ```
 //! use std::sync::Arc;

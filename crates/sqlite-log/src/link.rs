@@ -1,9 +1,8 @@
-//! Making a copy of a fork a fork here too: the shared events of its ancestors go into sessions that nobody
-//! sees, as those of a deleted session do that a fork still needs. Called when the rows of a fork are taken
-//! over.
+//! Makes the copy of a fork a fork here too: the shared events of its ancestors go into hidden sessions, like
+//! those of a deleted session that a fork still needs. Called when the rows of a fork are adopted.
 //!
-//! Such a session is called `ANCESTOR@FORK`: it holds no more than this fork shares, it stands in nobody's
-//! way who keeps the ancestor itself, and it is collected when the fork is deleted.
+//! Such a session is called `ANCESTOR@FORK`: it holds only the events that this fork shares, does not
+//! conflict with a copy of the ancestor itself, and is collected when the fork is deleted.
 
 use agentx_runtime::LogPart;
 use agentx_types::SessionId;
@@ -18,7 +17,7 @@ use crate::segment::base_hash;
 /// The separator between the names of an ancestor and of its fork.
 pub(crate) const OF: char = '@';
 
-/// The session whose chain it is, of a name in the table of sessions.
+/// The id of the session of a chain, from a name in the table of sessions.
 pub(crate) fn chain_name(id: &str) -> &str {
     id.split(OF).next().unwrap_or(id)
 }
@@ -59,7 +58,7 @@ pub(crate) fn link(
     forget_spent(connection, row, own.after_seq)
 }
 
-/// Whether a chain begins with what its session's id and the shared events say.
+/// Checks that a chain begins with the hash of its session's id and the shared events.
 fn check_base(
     session: &SessionId,
     part: &LogPart,
@@ -84,7 +83,7 @@ fn keep_ancestor(
 ) -> Result<SessionRange, Fault> {
     let part = checked.part;
     let name = format!("{}{OF}{session}", part.session_id);
-    // What an earlier copy of this fork left is not collected yet.
+    // Data of an earlier copy of this fork may not be collected yet.
     connection
         .prepare_cached("UPDATE sessions SET session_id = session_id || ?2 || id WHERE session_id = ?1")?
         .execute(params![name, OF.to_string()])?;

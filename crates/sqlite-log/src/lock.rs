@@ -1,9 +1,9 @@
-//! The lock that allows one writer per session and ends with its process. Called when a session is attached,
+//! The lock that allows one writer per session and ends with its process. Used when a session is attached,
 //! listed or deleted.
 //!
-//! A lock is a file `locks/<session>.lock` beside the database, locked by the operating system, with the
-//! process id in it. It is removed while it is still held; whoever locks a removed file notices that it is
-//! not the one that has the name, and tries again.
+//! A lock is a file `locks/<session>.lock` next to the database, locked by the operating system, with the
+//! process id in it. It is removed while it is still held; a process that locks a removed file notices that
+//! another file has its name now, and tries again.
 
 use std::collections::HashSet;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -29,7 +29,7 @@ pub(crate) enum Locks {
     Memory(Arc<Mutex<HashSet<String>>>),
 }
 
-/// A lock that is held; given back when dropped.
+/// A held lock; released when dropped.
 #[derive(Debug)]
 pub(crate) enum SessionLock {
     File {
@@ -50,7 +50,7 @@ pub(crate) enum LockAttempt {
 }
 
 impl Locks {
-    /// Takes the lock of a session if nobody has it.
+    /// Takes the lock of a session if it is free.
     pub(crate) fn take(&self, session: &SessionId) -> Result<LockAttempt, Fault> {
         let name = file_name(session);
         match self {
@@ -148,7 +148,7 @@ fn process_in(path: &Path) -> u32 {
     read.ok().and_then(|_| text.trim().parse().ok()).unwrap_or(0)
 }
 
-/// A name that is safe whatever the id is.
+/// A file name that is safe for any id.
 fn file_name(session: &SessionId) -> String {
     let id = session.as_str();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';

@@ -36,7 +36,7 @@ pub struct SqliteLog {
     released: Released,
 }
 
-/// Gives the lock of a session back, and lets the writer thread forget what it knows of it.
+/// Releases the lock of a session, and lets the writer thread forget its state.
 struct LockGuard {
     _lock: SessionLock,
     session: SessionId,
@@ -55,14 +55,14 @@ impl Drop for LockGuard {
 }
 
 impl SqliteLog {
-    /// Opens the database at `path`; makes it, and its directory, if there is none. Session locks are files
-    /// in `locks/` beside it.
+    /// Opens the database at `path`; creates it, and its directory, if there is none. Session locks are files
+    /// in `locks/` next to it.
     ///
     /// A database that was written by a newer version is opened for reading.
     ///
     /// # Errors
     /// Returns an error if the file cannot be opened, is not a database of AgentX, or is missing or empty
-    /// while its write-ahead log lies beside it.
+    /// while its write-ahead log exists.
     pub fn open(path: impl AsRef<Path>, options: LogOptions) -> Result<Arc<Self>, LogError> {
         let path = path.as_ref();
         let directory = path.parent().unwrap_or(Path::new("")).join("locks");

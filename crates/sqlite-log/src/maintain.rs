@@ -13,8 +13,8 @@ use crate::{keys, models};
 const MOST_STEPS: usize = 65_536;
 
 impl SqliteLog {
-    /// Replaces the read models of a session by what follows from all its facts. Messages and costs of events
-    /// that a fork shares with its parent are left out.
+    /// Rebuilds the read models of a session from all its facts. Messages and costs of events that a fork
+    /// shares with its parent are left out.
     ///
     /// # Errors
     /// Returns an error if the session does not exist or the store cannot be written.
@@ -79,7 +79,7 @@ impl SqliteLog {
     /// Makes the file as small as it can be, in steps that appends come between. Returns by how much.
     async fn give_back(&self) -> Result<u64, LogError> {
         let mut given = 0;
-        // Appends may free pages meanwhile, but not for ever.
+        // Appends may free pages meanwhile, but not forever.
         for _ in 0..MOST_STEPS {
             match self.change(|core| gc::give_back(&core.connection)).await? {
                 0 => break,

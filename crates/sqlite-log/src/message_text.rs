@@ -37,8 +37,8 @@ pub(crate) fn text_of(
     }
 }
 
-/// Searches the facts up to `seq`: first the latest of them, then more. In the last search, `found` learns
-/// that there are no others.
+/// Searches the facts up to `seq`: first the latest of them, then more. In the last search, `found` gets the
+/// information that there are no others.
 fn before(
     connection: &Connection,
     session: &SessionId,

@@ -1,5 +1,5 @@
-//! The read models: what lists show, messages, what was spent. Changed by the writer in the transaction that
-//! appends the facts they follow from; they can be dropped and made again.
+//! The read models: data of lists, messages, spending. The writer changes them in the transaction that
+//! appends their facts; they can be dropped and rebuilt.
 
 use agentx_runtime::{Projection, title_from};
 use agentx_types::{MessageId, OwnerId, Role, SessionRole};
@@ -28,7 +28,7 @@ pub(crate) fn of_word<T: DeserializeOwned>(word: String) -> Option<T> {
 }
 
 /// Applies changes in order. The words of messages wait in `unindexed` until a run ends: FTS5 writes several
-/// pages a transaction, which would be most of what a short turn writes.
+/// pages a transaction, which would be most of the writes of a short turn.
 pub(crate) fn apply(
     connection: &Connection,
     session: i64,
@@ -116,7 +116,7 @@ fn apply_one(
                 .execute([session])?;
             Ok(())
         }
-        // A kind that a later version adds says nothing of what is kept here.
+        // A kind that a later version adds does not concern the data here.
         _ => Ok(()),
     }
 }
@@ -187,7 +187,8 @@ struct MessageExcerpt<'a> {
     preview: &'a str,
 }
 
-/// Keeps what is shown of a message, in its row; in a new one, counted, if the session has none with this id.
+/// Keeps the excerpt of a message in its row; in a new row, which is counted, if the session has none with
+/// this id.
 fn keep_message(
     connection: &Connection,
     session: i64,
@@ -315,8 +316,8 @@ pub(crate) fn rebuild(
     unindexed.flush(connection)
 }
 
-/// Removes up to `limit` messages of a session with their words, what it spent and who may see it. Returns
-/// how many messages went.
+/// Removes up to `limit` messages of a session with their words, its spending and its roles. Returns the
+/// number of removed messages.
 pub(crate) fn clear(connection: &Connection, session: i64, limit: i64) -> Result<usize, Fault> {
     let rows = connection
         .prepare_cached("SELECT id FROM messages WHERE session = ?1 LIMIT ?2")?

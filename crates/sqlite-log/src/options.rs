@@ -26,7 +26,7 @@ pub struct LogOptions {
     pub queue: usize,
     /// Maximum number of reader threads, started on demand. 2 by default.
     pub readers: usize,
-    /// The largest size of the database file in bytes; by default what the disk has.
+    /// The maximum size of the database file in bytes; by default only the disk limits it.
     pub max_bytes: Option<u64>,
 }
 

@@ -1,5 +1,5 @@
-//! Packing what an earlier writer left: rows of a segment that nobody will add to. Called when a session gets
-//! a new writer.
+//! Packs the rows of an earlier writer's segment, to which nobody will add. Called when a session gets a new
+//! writer.
 
 use std::ops::ControlFlow;
 
@@ -12,8 +12,8 @@ use crate::keys::last_row;
 use crate::read::{self, ChainStop};
 use crate::segment::NewRow;
 
-/// Makes one row of the rows of a session's last segment. A reader sees the same as before. Rows that are
-/// damaged are left as they are, so that what is good before them stays readable.
+/// Packs the rows of a session's last segment into one. A reader gets the same facts as before. Damaged rows
+/// are not touched, so that good ones before them stay readable.
 pub(crate) fn pack_last_segment(connection: &Connection, session: i64) -> Result<(), Fault> {
     let Some((last_seq, ..)) = last_row(connection, session)? else {
         return Ok(());

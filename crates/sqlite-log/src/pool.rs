@@ -47,7 +47,7 @@ impl Readers {
         }
     }
 
-    /// Queues a reading; waits where the queue is full.
+    /// Queues a reading; waits if the queue is full.
     pub(crate) async fn send(&self, reading: ReadTask) -> Result<(), Fault> {
         let sender = self.sender()?;
         self.busy.fetch_add(1, Ordering::Relaxed);

@@ -1,9 +1,9 @@
-//! Reading facts back, each row checked against the hash chain on the way. Called by `SessionLog::read`, the
-//! check of a whole session and search.
+//! Reads facts, and checks each row against the hash chain. Called by `SessionLog::read`, the check of a
+//! whole session and search.
 //!
-//! The events of a fork lie in several sessions: a chain of *parts*, root first, each with the range of `seq`
-//! that it gives. What is damaged is never handed out: a read returns what is good before the damage, and the
-//! next one the error.
+//! The events of a fork are in several sessions: a chain of *parts*, root first, each with its range of
+//! `seq`. Damaged facts are never returned: a read returns the good ones before the damage, and the next one
+//! the error.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::error::Fault;
 use crate::keys::{self, LAST_SEQ, digest, key, session_row, unsigned};
 use crate::link::chain_name;
 
-/// A range of events that lies in one session.
+/// A range of events in one session.
 #[derive(Clone, Debug)]
 pub(crate) struct SessionRange {
     /// The session's row.
@@ -34,7 +34,7 @@ pub(crate) struct SessionRange {
 }
 
 impl SessionRange {
-    /// The session whose chain it is.
+    /// The id of the session of this chain.
     pub(crate) fn name(&self) -> &str {
         chain_name(&self.id)
     }
@@ -177,7 +177,7 @@ pub(crate) fn facts(
     page(connection, session, after_seq, (limit, usize::MAX))
 }
 
-/// The same, as far as they have at most so many bytes; the first one however large it is.
+/// The same, up to this many bytes; the first fact is always included.
 pub(crate) fn page(
     connection: &Connection,
     session: &SessionId,
@@ -225,7 +225,7 @@ impl FactPage {
     fn takes(&mut self, bytes: usize) -> bool {
         let takes =
             !self.is_full() && (self.facts.is_empty() || self.bytes.saturating_add(bytes) <= self.most_bytes);
-        // What did not fit is the first one of the next page, whatever comes behind it.
+        // A fact that did not fit is the first one of the next page.
         self.bytes = if takes {
             self.bytes + bytes
         } else {
@@ -317,8 +317,8 @@ pub(crate) fn blob_payload(connection: &Connection, hash: &Digest, seq: u64) -> 
     })
 }
 
-/// The hash of everything up to and including event `seq` of a part: what a fork at that event continues
-/// from. It depends on the events alone, not on how they lie in rows.
+/// The hash of everything up to and including event `seq` of a part: a fork at that event continues from it.
+/// It depends only on the events, not on their division into rows.
 pub(crate) fn hash_at(
     connection: &Connection,
     part: &SessionRange,

@@ -18,7 +18,7 @@ pub struct Records {
     pub problem: Option<String>,
 }
 
-/// A long payload that lies beside the records, by its hash.
+/// A long payload that is stored outside the records, with its hash.
 pub type Blob = (Digest, Vec<u8>);
 
 /// Reads the records of a segment up to the first one that cannot be read.
@@ -26,12 +26,12 @@ pub fn decode(bytes: &[u8], blobs: &[Blob]) -> Records {
     read(bytes, blobs, false)
 }
 
-/// The same, with pieces of an answer joined as they are where a session is opened.
+/// The same, with pieces of an answer joined as when a session is opened.
 pub fn decode_joined(bytes: &[u8], blobs: &[Blob]) -> Records {
     read(bytes, blobs, true)
 }
 
-/// Writes facts as the records of one segment, and what is too long for that.
+/// Writes facts as the records of one segment, and payloads that are too long for that as blobs.
 pub fn encode(facts: &[Fact]) -> (Vec<u8>, Vec<Blob>) {
     let (mut encoder, mut bytes, mut aside) = (SegmentEncoder::default(), Vec::new(), SideOutput::default());
     for fact in facts {

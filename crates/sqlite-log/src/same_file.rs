@@ -1,4 +1,4 @@
-//! Whether the database is still the file that was opened. What is written to a file that was removed is gone
+//! Checks that the database is still the file that was opened. Data that is written to a removed file is lost
 //! when the process ends, and SQLite does not notice.
 
 use agentx_runtime::LogError;

@@ -1,6 +1,5 @@
-//! Facts lent one after the other to whoever folds them. Opening a session is this and little else, so what a
-//! model streamed in thousands of pieces is lent in few, and costs no memory of its own here: the fact before
-//! it lends what it has.
+//! Lends facts one after the other to a fold. This is most of the work of opening a session, so a stream of
+//! thousands of pieces is lent in a few facts, which reuse the memory of the fact before.
 
 use std::ops::{ControlFlow, RangeInclusive};
 use std::sync::Arc;
@@ -89,7 +88,7 @@ impl Lending<'_> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Lends the first of `seqs`, and what is joined to it. Returns the last that was lent.
+    /// Lends the first of `seqs`, and the ones joined to it. Returns the last lent one.
     fn lend(
         &mut self,
         seqs: RangeInclusive<u64>,
@@ -123,7 +122,7 @@ fn words(event: &mut EnvironmentEvent) -> Option<&mut String> {
     }
 }
 
-/// Makes a chunk that was lent into another one, if they differ in text and time alone.
+/// Turns a lent chunk into the next one, if they differ only in text and time.
 fn begin_again(
     fact: &mut Envelope<EnvironmentEvent>,
     decoder: &SegmentDecoder,

@@ -1,7 +1,7 @@
-//! Opening a database: what is there, which format it has, and how a connection is set up. Called when a log
-//! is opened and for each connection after that.
+//! Opens a database: checks the file and its format, and sets up a connection. Called when a log is opened
+//! and for each connection after that.
 //!
-//! Fast when the schema exists: one read of the header tells.
+//! It is fast if the schema exists: one read of the header shows that.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -31,8 +31,8 @@ pub(crate) enum Location {
     Memory,
 }
 
-/// Opens the database for the first time in this process; makes it if there is none. Also says which newer
-/// format it has, if so.
+/// Opens the database for the first time in this process; creates it if there is none. Also returns its
+/// format if that is newer.
 pub(crate) fn open_first(
     location: &Location,
     options: &LogOptions,
@@ -100,8 +100,8 @@ pub(crate) fn header(connection: &Connection) -> Result<(u32, u32), Fault> {
     Ok((format, application))
 }
 
-/// Makes the schema if there is none yet, and adds what a database of this format lacks. Returns the format
-/// that it has.
+/// Creates the schema if there is none yet, and adds missing parts to a database of this format. Returns its
+/// format.
 fn set_up(connection: &mut Connection, options: &LogOptions, place: &DatabaseFile) -> Result<u32, Fault> {
     let (format, application) = header(connection)?;
     if format == 0 && application == 0 {
@@ -118,9 +118,8 @@ fn set_up(connection: &mut Connection, options: &LogOptions, place: &DatabaseFil
     Ok(format)
 }
 
-/// A database of this format that was made before sessions could be shared has no place for roles yet, and an
-/// early one none for estimates. If it can only be read, nobody but owners has a role, and nothing is known
-/// of estimates.
+/// A database of this format from before sessions could be shared has no table for roles, and an early one no
+/// column for estimates. If it can only be read, only owners have a role, and estimates are unknown.
 fn add_later_tables(connection: &Connection, place: &DatabaseFile) {
     let added = connection.execute_batch(
         "CREATE TABLE IF NOT EXISTS roles (person TEXT NOT NULL, session INTEGER NOT NULL, role TEXT NOT NULL,
@@ -133,8 +132,8 @@ fn add_later_tables(connection: &Connection, place: &DatabaseFile) {
     }
 }
 
-/// Turns the write-ahead log on. SQLite does not wait for `busy_timeout` here where several processes do this
-/// at the same time: it answers "locked" at once, so that none of them waits for another for ever.
+/// Turns the write-ahead log on. If several processes do this at the same time, SQLite ignores `busy_timeout`
+/// and answers "locked" at once, so that none of them waits for another forever.
 fn write_ahead(connection: &Connection, patience: Duration) -> Result<(), Fault> {
     let end = Instant::now() + patience;
     loop {
@@ -172,7 +171,7 @@ fn create(connection: &mut Connection, options: &LogOptions, place: &DatabaseFil
     Ok(format.max(FORMAT))
 }
 
-/// Refuses a missing or empty database beside a write-ahead log with commits: SQLite would discard that log
+/// Refuses a missing or empty database with a write-ahead log that has commits: SQLite would discard that log
 /// and begin an empty database.
 pub(crate) fn refuse_to_begin_anew(path: &Path, place: &DatabaseFile) -> Result<(), LogError> {
     let bytes = |path: &Path| path.metadata().map_or(0, |metadata| metadata.len());
@@ -189,8 +188,8 @@ pub(crate) fn refuse_to_begin_anew(path: &Path, place: &DatabaseFile) -> Result<
     )))
 }
 
-/// Makes the file and its directory where they are missing, for nobody else's eyes; if others may look into
-/// the file, not any more.
+/// Creates the file and its directory if they are missing, readable only by the owner, and removes the rights
+/// of others on an existing file.
 fn make_file(path: &Path) -> std::io::Result<()> {
     if path.exists() {
         close_to_others(path);

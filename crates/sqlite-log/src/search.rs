@@ -3,8 +3,8 @@
 //!
 //! Chinese, Japanese and Korean are written without spaces, so their runs are indexed as overlapping pairs of
 //! characters and a last single one: 会话日志 becomes `会话 话日 日志 志`. A word of two characters is then one term, a
-//! longer one a phrase, a single character the beginning of a term. The text itself is not stored again: what
-//! surrounds a hit is read from the facts.
+//! longer one a phrase, a single character the beginning of a term. The text itself is not stored again: the
+//! surroundings of a hit are read from the facts.
 
 use std::collections::BTreeSet;
 
@@ -18,15 +18,15 @@ use crate::latest_matches;
 use crate::message_text::text_of;
 use crate::models::of_word;
 
-/// More messages than these that have the words are not weighed against each other: to weigh one takes a look
-/// at its length, and what was said lately is what people look for.
+/// If more messages than these have the words, they are not ranked: ranking needs the length of each, and
+/// people usually look for recent messages.
 const WEIGHED: usize = 1_000;
 /// Factor by which more hits are searched if copies leave too few.
 const MORE_FOR_COPIES: usize = 4;
 /// The number of characters that are shown on each side of a hit.
 const AROUND: usize = 60;
 
-/// Puts the words of a message into the index.
+/// Adds the words of a message to the index.
 pub(crate) fn index(connection: &Connection, message: i64, text: &str) -> Result<(), Fault> {
     connection
         .prepare_cached("DELETE FROM words WHERE rowid = ?1")?
@@ -58,8 +58,8 @@ pub(crate) fn catch_up(connection: &Connection, session: &SessionId, row: i64) -
 }
 
 /// Messages of the owner's sessions that have all the words, the best first; of very many the latest. A
-/// message that is in several copies of a session is found once. Words that only begin so are looked at where
-/// the words themselves are in too few.
+/// message that is in several copies of a session is found once. If too few messages have the words
+/// themselves, the words also count as prefixes.
 pub(crate) fn search(
     connection: &Connection,
     owner: &OwnerId,
@@ -84,7 +84,7 @@ pub(crate) fn search(
     }
 }
 
-/// The same, if a message counts once for each session that has it.
+/// The same, but a message counts once for each session that has it.
 fn with_copies(
     connection: &Connection,
     owner: &OwnerId,
@@ -126,7 +126,7 @@ pub(crate) struct SearchTerms<'a> {
     pub(crate) words: &'a str,
 }
 
-/// The best messages; of very many the latest, and of too few any where something else is looked for.
+/// The best messages. If there are very many, or too few in a search that is not the last, the latest ones.
 fn weighed(wanted: SearchTerms<'_>, limit: usize, is_last: bool) -> Result<Vec<SearchMatch>, Fault> {
     let (count, hits) = latest(wanted, limit)?;
     let is_worth_it = count > 0 && (count >= limit || is_last);
@@ -142,7 +142,7 @@ pub(crate) const MATCHING: &str = "SELECT s.session_id, m.seq, m.role, m.agent_s
     FROM words JOIN messages m ON m.id = words.rowid JOIN sessions s ON s.id = m.session
     WHERE words MATCH ?1 AND s.owner = ?2 AND s.deleted_at IS NULL ORDER BY";
 
-/// The number of messages, of more than are weighed one more, and the latest of them.
+/// The number of messages, at most one more than are ranked, and the latest of them.
 fn latest(wanted: SearchTerms<'_>, limit: usize) -> Result<(usize, Vec<SearchMatch>), Fault> {
     let sql = format!("{MATCHING} words.rowid DESC LIMIT ?3");
     let mut statement = wanted.connection.prepare_cached(&sql)?;
@@ -159,7 +159,7 @@ fn latest(wanted: SearchTerms<'_>, limit: usize) -> Result<(usize, Vec<SearchMat
     Ok((count, hits.collect()))
 }
 
-/// Messages that say most about the words for their length, first; of equal ones the latest.
+/// The most relevant messages first (BM25); of equal ones the latest.
 fn best(wanted: SearchTerms<'_>, limit: usize) -> Result<Vec<SearchMatch>, Fault> {
     let sql = format!("{MATCHING} words.rank, words.rowid DESC LIMIT ?3");
     let mut statement = wanted.connection.prepare_cached(&sql)?;
@@ -175,8 +175,8 @@ fn best(wanted: SearchTerms<'_>, limit: usize) -> Result<Vec<SearchMatch>, Fault
     Ok(hits)
 }
 
-/// A hit, and who said it. Ids of agents are random, so two sessions that have the same agent at the same
-/// event are copies.
+/// A hit, and its author. Ids of agents are random, so two sessions with the same agent at the same event are
+/// copies.
 #[derive(Debug)]
 pub(crate) struct SearchMatch {
     agent: AgentStateId,
@@ -214,7 +214,7 @@ impl CandidateMessage {
         self.hit(&self.text(wanted.connection), wanted.words)
     }
 
-    /// With the words in its text, and what is around them.
+    /// Returns the hit with the words in its text, and their surroundings.
     pub(crate) fn hit(&self, text: &str, words: &str) -> Option<SearchMatch> {
         let hit = SearchHit {
             session_id: self.session_id.clone(),
@@ -275,8 +275,8 @@ fn expression(pieces: &[String], more: &str) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(" AND "))
 }
 
-/// Returns the FTS5 query for a piece: words may continue where `more` is `*`, phrases of dense scripts may
-/// not. A single character of such a script is the beginning of a pair.
+/// Returns the FTS5 query for a piece: words may continue if `more` is `*`, phrases of dense scripts may not.
+/// A single character of such a script is the beginning of a pair.
 pub(crate) fn part(piece: &str, more: &str) -> String {
     let chars: Vec<char> = piece.chars().collect();
     match chars.as_slice() {
@@ -289,9 +289,8 @@ pub(crate) fn part(piece: &str, more: &str) -> String {
     }
 }
 
-/// The words of a piece that has several, as paths have: those before the last, and the last. To find out
-/// where they stand side by side takes longer than where they are: they are looked for once, as they begin,
-/// and not weighed.
+/// The words of a piece with several, such as a path: those before the last, and the last. Matching adjacent
+/// words takes longer than matching words: they are searched once, as a prefix, and not ranked.
 pub(crate) fn in_a_row(piece: &str) -> Option<(&str, &str)> {
     let is_between = |c: char| !c.is_alphanumeric();
     let (before, last) = piece.trim_end_matches(is_between).rsplit_once(is_between)?;

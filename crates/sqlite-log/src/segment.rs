@@ -1,10 +1,9 @@
-//! From batches to rows: how facts are laid out, chained by hashes and packed. Called by the writer thread
-//! alone.
+//! From batches to rows: facts are laid out, chained by hashes and packed. Only the writer thread calls it.
 //!
 //! A *segment* is a run of rows that share one record stream; its first row can be read without anything
 //! before it. The hash of a row is BLAKE3 over the hash at the end of the segment before, the segment's bytes
 //! up to the row's end, and the row's seal (its derived digest, last `seq` and time). So the rows of a
-//! segment can be packed into one, which keeps the hash of the last: a reader sees the same, and so does the
+//! segment can be packed into one, which keeps the hash of the last: nothing changes for a reader or for the
 //! chain.
 
 use agentx_runtime::{Digest, Fact};
@@ -140,7 +139,7 @@ impl Segment {
     }
 }
 
-/// The hash of a row: of all that `hasher` has taken in, then what the row says of itself.
+/// The hash of a row: of the bytes in `hasher`, then of the row's own fields.
 pub(crate) fn seal(hasher: &blake3::Hasher, derived: Option<&Digest>, last_seq: u64, at: i64) -> Digest {
     let mut hasher = hasher.clone();
     hasher.update(&[u8::from(derived.is_some())]);

@@ -147,8 +147,8 @@ pub(crate) fn delete(core: &mut WriterState, session: &SessionId) -> Result<(), 
     Ok(())
 }
 
-/// The columns of a [`SessionInfo`]; `updated_at` and `last_seq` come from the last row of facts where they
-/// have to.
+/// The columns of a [`SessionInfo`]; `updated_at` and `last_seq` come from the last row of facts if
+/// necessary.
 const INFO: &str = "SELECT s.session_id, s.owner, s.title, s.workspace, s.model, s.status, s.created_at,
     CASE s.stale WHEN 0 THEN s.updated_at ELSE coalesce((SELECT b.at FROM batches b
       WHERE b.id >= s.id << 36 AND b.id < (s.id + 1) << 36 ORDER BY b.id DESC LIMIT 1), s.updated_at) END AS latest,
@@ -183,7 +183,7 @@ fn info_of(row: &Row<'_>) -> rusqlite::Result<(SessionInfo, u64)> {
     Ok((info, unsigned(row, 18)?))
 }
 
-/// With what its row does not say: whether some of its tokens are an estimate, and who writes it.
+/// Adds the fields that are not in its row: whether some of its tokens are estimated, and its writer.
 fn completed(connection: &Connection, (mut info, epoch): (SessionInfo, u64), locks: &Locks) -> SessionInfo {
     let row = session_row(connection, &info.session_id).unwrap_or_default();
     info.usage.estimated_tokens = estimated(connection, row, None);
@@ -208,8 +208,8 @@ pub(crate) fn info(
         .ok_or_else(|| Fault::not_found(session.as_str()))
 }
 
-/// Sessions, the latest first. Those whose row is behind are few: they are being written, or their writer
-/// died.
+/// Sessions, the latest first. Only few have a row that is out of date: they are being written, or their
+/// writer died.
 pub(crate) fn list(
     connection: &Connection,
     locks: &Locks,

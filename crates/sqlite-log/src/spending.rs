@@ -14,7 +14,7 @@ use crate::error::Fault;
 use crate::keys::{LAST_SEQ, int, key, session_row, unsigned};
 use crate::read::facts;
 
-/// Each paid call: where, with what, when. A row of facts is dated by its last one.
+/// Each paid call, with its session, model and time. A row of facts has the date of its last one.
 const SPENT: &str = "
   SELECT session_id, title, seq, model, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens,
          reasoning_tokens, cost, at, date(at / 1000000, 'unixepoch', 'localtime'), session
@@ -131,7 +131,7 @@ fn key_of(connection: &Connection, by: UsageBy, row: &Row<'_>) -> Result<String,
             let session = SessionId::new(row.get_ref(0)?.as_str().unwrap_or_default());
             let seq = unsigned(row, 2)?;
             let paid = facts(connection, &session, seq.saturating_sub(1), 1)?.pop();
-            // A fact that cannot be read was an answer as far as anybody knows.
+            // An unreadable fact counts as an answer.
             let cause = paid.map_or(SpendCause::Answer, |fact| SpendCause::of(&fact.event));
             cause.words().to_owned()
         }

@@ -1,8 +1,7 @@
-//! Rows as they are stored, for another log that is to have the same. Called by `SessionLog::rows`.
+//! Rows as they are stored, for another log that adopts them. Called by `SessionLog::rows`.
 //!
-//! A fork shares events with the session that it was made of, and no more than those may leave: the row that
-//! holds the last shared event is cut there. What a fork continues from is the hash of the shared bytes, so
-//! it is the same for the cut row.
+//! A fork shares events with its parent, and only those may be returned: the row with the last shared event
+//! is cut there. A fork continues from the hash of the shared bytes, which is the same for the cut row.
 
 use std::ops::ControlFlow;
 
@@ -77,7 +76,7 @@ fn as_told(part: &SessionRange, own_end: u64) -> LogPart {
     }
 }
 
-/// The rows read so far.
+/// The rows that were read.
 struct RowsRead<'a> {
     part: &'a SessionRange,
     most_bytes: usize,
@@ -116,7 +115,7 @@ impl RowsRead<'_> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// The row, without what lies after the end of the part.
+    /// The row, without the facts after the end of the part.
     fn shared(&mut self, chain: &mut Chain, row: &GoodRow<'_>, whole: LogRow) -> Result<LogRow, ChainStop> {
         let upto = self.part.upto;
         if upto == LAST_SEQ {

@@ -1,6 +1,6 @@
-//! Checking every stored byte of a session: order, hashes, records, blobs. Called by `SessionLog::verify`.
+//! Checks every stored byte of a session: order, hashes, records, blobs. Called by `SessionLog::verify`.
 //!
-//! What is wrong is written in words, with the first event that cannot be trusted; nothing is changed.
+//! Damage is reported as text, with the first event that cannot be trusted; nothing is changed.
 
 use std::ops::ControlFlow;
 
@@ -79,7 +79,7 @@ fn tolerate<T>(result: Result<T, ChainStop>, findings: &mut VerifyFindings) -> R
     }
 }
 
-/// Whether a chain begins with what its session's id and the shared events say.
+/// Checks that a chain begins with the hash of its session's id and the shared events.
 fn check_base(
     connection: &Connection,
     part: &SessionRange,
@@ -108,7 +108,7 @@ fn check_base(
     Ok(())
 }
 
-/// Checks the rows of a part. Returns where they end.
+/// Checks the rows of a part. Returns their end.
 fn check_part(
     connection: &Connection,
     part: &SessionRange,
@@ -141,7 +141,7 @@ fn check_part(
     Ok((end.0.min(part.upto), end.1))
 }
 
-/// Whether every blob that was there when an event named it is there still, and unchanged.
+/// Checks that every blob that existed when an event named it still exists, and is unchanged.
 fn check_references(
     connection: &Connection,
     part: &SessionRange,

@@ -1,10 +1,9 @@
-//! Writes through one connection, one caller at a time. A small append that finds the connection free is
-//! committed by its caller, since handing it to a thread and back takes about as long as the commit.
-//! Everything else goes through one bounded queue to the one thread that writes, which commits appends of all
-//! sessions in groups.
+//! Writes through one connection, one caller at a time. If the connection is free, the caller itself commits
+//! a small append, because handing it to a thread and back takes about as long as the commit. Everything else
+//! goes through one bounded queue to the writing thread, which commits appends of all sessions in groups.
 //!
-//! While a commit runs, what arrives waits; all of it goes into the next transaction. Each append has its own answer: one
-//! that is refused takes nothing away from the others, and where SQLite itself fails, each is tried again alone.
+//! Appends that arrive during a commit wait and go into the next transaction. Each append has its own answer:
+//! a refused one does not affect the others, and if SQLite itself fails, each is tried again separately.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -45,7 +44,7 @@ pub(crate) enum Job {
 /// commits together. That takes a tenth of a millisecond; the way to the thread and back takes half as long.
 const HERE_FACTS: usize = 1024;
 
-/// Sessions whose writers were dropped: what is known of them can be forgotten.
+/// Sessions whose writers were dropped: their state can be forgotten.
 pub(crate) type Released = Arc<Mutex<Vec<(SessionId, u64)>>>;
 
 /// The state that only the current writer accesses.
@@ -117,7 +116,7 @@ impl WriterState {
         if let Some(checkpoints) = &self.checkpoints
             && let Err(fault) = checkpoints.watch(&mut self.connection)
         {
-            // The first change fails in the same way, and its caller gets the error.
+            // The first change will fail in the same way, and its caller gets the error.
             tracing::warn!(?fault, "the write-ahead log cannot be begun");
         }
     }
@@ -175,8 +174,8 @@ impl WriterState {
         }
     }
 
-    /// Brings the word index up to date with the messages of all sessions that are attached. Where that fails, the words
-    /// wait on: the next writer finds their messages.
+    /// Brings the word index up to date with the messages of all sessions that are attached. If that fails,
+    /// the words stay out of the index, and the next writer finds their messages.
     pub(crate) fn index_waiting(&mut self) {
         let mut waiting: Vec<Unindexed> = self
             .sessions
@@ -231,7 +230,7 @@ impl WriterState {
         }
     }
 
-    /// Commits a group. An error means that nothing of it was kept.
+    /// Commits a group. On an error, nothing of the group was kept.
     fn commit(&mut self, group: &[Append]) -> Result<Vec<Result<(), LogError>>, Fault> {
         self.check_writable()?;
         self.connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
@@ -284,12 +283,12 @@ fn answer_all(replies: Vec<AppendReply>, answers: Vec<Result<(), LogError>>) {
 /// `None` once the database is closed.
 type SharedConnection = Arc<Mutex<Option<WriterState>>>;
 
-/// The one who writes, as the rest of the process sees it; its thread is started when it is first needed.
+/// The writer for the rest of the process; its thread is started when it is first needed.
 pub(crate) struct WriterThread {
     core: SharedConnection,
     state: Mutex<AppendState>,
     queue: usize,
-    /// Whether an append may be committed where it is made.
+    /// Whether a caller may commit its append itself.
     commits_here: bool,
 }
 
@@ -310,7 +309,7 @@ impl WriterThread {
         }
     }
 
-    /// Commits an append, here if nobody else is writing, else on the thread.
+    /// Commits an append, here if nobody else is writing, otherwise on the thread.
     pub(crate) async fn append(&self, append: Append) -> Result<Result<(), LogError>, Fault> {
         if let Some(answer) = self.append_here(&append) {
             return Ok(answer);
@@ -336,7 +335,7 @@ impl WriterThread {
         }
     }
 
-    /// Queues a job for the thread; waits where the queue is full.
+    /// Queues a job for the thread; waits if the queue is full.
     pub(crate) async fn send(&self, job: Job) -> Result<(), Fault> {
         let sender = self.sender()?;
         sender.send(job).await.map_err(|_| stopped())
@@ -384,7 +383,8 @@ impl WriterThread {
     }
 }
 
-/// The thread: does jobs until nobody can send one any more. A panic in one, here or on another thread, is the last.
+/// The body of the thread: does jobs until all senders are gone. After a panic in a job, here or on another
+/// thread, it does no more.
 fn work(core: &SharedConnection, mut jobs: mpsc::Receiver<Job>, group_limit: usize) {
     let mut next = None;
     while let Some(job) = next.take().or_else(|| jobs.blocking_recv()) {

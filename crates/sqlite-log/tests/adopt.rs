@@ -1,6 +1,5 @@
-//! A copy that takes over the rows of another log has the very bytes of it: however both were packed,
-//! wherever it was cut, and forks too. What is forged, or says something else, is refused, and nothing here
-//! is lost.
+//! A copy that adopts the rows of another log has exactly its bytes: however both were packed, wherever it
+//! was cut, and in forks too. Forged or different rows are refused, and no data here is lost.
 #![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
 
 use crate::histories::{events_of, histories};
@@ -12,7 +11,7 @@ use agentx_sqlite_log::SqliteLog;
 use agentx_types::*;
 use proptest::prelude::*;
 
-/// All rows from the segment on that holds the event after `after_seq`, read a page at a time.
+/// Returns all rows, from the segment with the event after `after_seq` on, read one page at a time.
 async fn rows_after(log: &SqliteLog, id: &str, after_seq: u64, most_bytes: usize) -> LogRows {
     let id = SessionId::new(id);
     let mut all = log.rows(&id, after_seq, most_bytes).await.unwrap();
@@ -72,8 +71,8 @@ impl Copy {
     }
 
     async fn take_rows(&mut self, from: &SqliteLog, most_bytes: usize) {
-        // From the last segment on that is the original's: it may have grown, or been packed. What it shares
-        // stays as it is.
+        // Fetches from the last segment on that belongs to the original: it may have grown, or been packed.
+        // Shared rows stay unchanged.
         let shared = self.log.rows(&self.writer.session_id, u64::MAX, 1).await.unwrap();
         let own = shared.parts.last().unwrap().after_seq;
         let rows = rows_after(
@@ -228,7 +227,7 @@ fn a_fork_is_a_fork_in_the_copy_too() {
             copy.is(&original).await;
             let listed = copy.log.list(query("own_copy")).await.unwrap();
             assert_eq!(listed.len(), 1, "of its ancestors nothing is seen");
-            // It can be forked again, and goes with all that it shares.
+            // It can be forked again, and is removed with its shared rows.
             let again = fork_of("ses_9", id, 60);
             copy.log.create(again).await.unwrap();
             assert_good(&*copy.log, "ses_9").await;
@@ -266,10 +265,10 @@ fn no_more_leaves_than_a_fork_shares() {
     });
 }
 
-/// A change, and a part of why it is refused.
+/// A change, and a part of the reason for its refusal.
 type Forgery = (&'static str, fn(&mut Adoption));
 
-/// The forgeries of rows on their way.
+/// Forgeries of fetched rows.
 const FORGERIES: [Forgery; 14] = [
     ("hash", |a| a.rows[1].hash[0] ^= 1),
     ("hash", |a| a.rows[0].data[20] ^= 1),
@@ -323,7 +322,7 @@ fn what_is_forged_is_refused_and_nothing_is_lost() {
                 "{index}"
             );
         }
-        // A whole chain that is right, of other facts.
+        // A complete and correct chain, of other facts.
         let other = SqliteLog::open_in_memory().unwrap();
         let their = begin(&*other).await;
         let mut facts = said.clone();
@@ -387,7 +386,7 @@ fn a_fork_that_was_made_here_keeps_what_it_goes_on_from() {
     });
 }
 
-/// A payload that this program would write otherwise, as one of a newer version does, comes with its blob.
+/// A payload that this program would write differently, such as one of a newer version, comes with its blob.
 #[test]
 fn a_payload_that_is_not_here_is_asked_for() {
     run(async {

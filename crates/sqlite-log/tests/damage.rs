@@ -1,5 +1,5 @@
-//! Every flipped byte is found, what is good before it stays readable, and files that are no log are called
-//! so.
+//! Every flipped byte is found, the good events before it stay readable, and files that are no log are
+//! reported as such.
 #![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
 
 use crate::support::*;
@@ -9,7 +9,7 @@ use agentx_types::*;
 use rusqlite::params;
 use serde_json::json;
 
-/// Two rows of a stream that is over, then an open one of several rows.
+/// Two rows of a finished stream, then an open one of several rows.
 async fn small(home: &Home) -> Vec<Fact> {
     let log = home.open();
     let writer = begin(&*log).await;
@@ -26,7 +26,7 @@ async fn small(home: &Home) -> Vec<Fact> {
     facts
 }
 
-/// Reads in small pages until the end or the damage, to which facts are lent too.
+/// Reads in small pages until the end or the damage; lending facts stops at the same place.
 async fn read_on(log: &SqliteLog, id: &str) -> (Vec<Fact>, Option<LogError>) {
     let read = read_in_pages(log, id).await;
     let (lent, end) = lent(log, id, 0..=u64::MAX, usize::MAX).await;

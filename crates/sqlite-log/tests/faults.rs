@@ -1,4 +1,4 @@
-//! Full disks, crashes, missing permissions: nothing is claimed that is not there.
+//! Full disks, crashes, missing permissions: the log never reports data that it does not have.
 #![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
 
 use crate::support::*;
@@ -38,7 +38,7 @@ fn a_full_disk_keeps_nothing_of_the_last_step_and_everything_before_it() {
         assert_good(&*log, "ses_1").await;
         drop((log, writer));
 
-        // With room again the same session continues.
+        // Once there is room again, the same session continues.
         let log = home.open();
         let writer = log.attach(&session()).await.unwrap();
         assert_eq!(writer.last_seq, kept);
@@ -155,7 +155,7 @@ fn nobody_else_can_read_what_is_made() {
         for name in ["log.db", "log.db-wal", "locks/ses_1.lock"] {
             assert_eq!(mode(&home.path().with_file_name(name)), 0o600, "{name}");
         }
-        // What others could read by then they cannot any more.
+        // Others can no longer read files that they could read before.
         let other = Home::new();
         drop(other.open());
         std::fs::set_permissions(other.path(), std::fs::Permissions::from_mode(0o644)).unwrap();

@@ -157,7 +157,7 @@ fn a_blob_whose_event_is_on_its_way_stays() {
         let log = home.open();
         let id = log.put_blob(vec![1; 100]).await.unwrap();
         assert_eq!(log.collect_garbage().await.unwrap(), 0);
-        // An hour later it would go; but somebody has put it again since.
+        // An hour later it would be removed, but it has been stored again meanwhile.
         home.sql().execute("UPDATE blobs SET touched_at = 0", []).unwrap();
         log.put_blob(vec![1; 100]).await.unwrap();
         assert_eq!(log.collect_garbage().await.unwrap(), 0);

@@ -1,4 +1,4 @@
-//! Read models: lists, titles, costs, search; always those of the facts that are committed.
+//! Read models: lists, titles, costs, search; always those of the committed facts.
 #![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
 
 use crate::support::*;
@@ -139,7 +139,7 @@ fn lists_are_ordered_by_the_latest_event() {
             log.create(new).await.unwrap();
             let session = SessionId::new(&id);
             let writer = log.attach(&session).await.unwrap();
-            // Two with deltas at their end, whose row is left behind.
+            // Two with deltas at their end, which do not update the session's row.
             let event = if n % 2 == 0 { text("delta") } else { user("hi") };
             let mut fact = (*fact_of(&session, 1, event)).clone();
             fact.at = Timestamp(at);
@@ -295,7 +295,7 @@ fn words_are_found_in_any_script() {
 #[test]
 fn a_message_that_is_in_copies_of_a_session_is_found_once() {
     on_both(async |log| {
-        // Five copies of a session, and another session in which somebody else says the same.
+        // Five copies of a session, and another session in which somebody else sends the same text.
         for (id, agent) in [
             ("ses_1", "agt_1"),
             ("ses_2", "agt_1"),
@@ -322,7 +322,7 @@ fn a_message_that_is_in_copies_of_a_session_is_found_once() {
                 .await
                 .unwrap();
         }
-        // However few are wanted, copies take nobody's place.
+        // However few hits are wanted, copies displace none.
         for limit in [4, 10] {
             let hits = log.search(&owner(), "needle", limit).await.unwrap();
             let mut places: Vec<(bool, u64)> = hits

@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::support::*;
 use newer_words::{NEW, newer};
 
-/// Every golden fact once for each thing in it that is new, as frames of one session.
+/// Every golden fact, once for each new thing in it, as frames of one session.
 fn frames() -> Vec<String> {
     let frame = |(seq, event): (u64, Value)| {
         let (tag, payload) = (&event["event"], &event["payload"]);
@@ -72,7 +72,7 @@ fn what_a_newer_version_wrote_is_kept_to_the_byte() {
     });
 }
 
-/// Damage is distinguished from new events: it is found, and not handed out.
+/// Damage is distinguished from new events: it is found, and not returned.
 #[test]
 fn another_shape_is_damage_still() {
     let frame = |payload: &str| {

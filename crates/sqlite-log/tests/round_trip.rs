@@ -1,4 +1,4 @@
-//! Appended events are read back, in whatever batches they came and however they were packed since.
+//! Appended events are read back, in whatever batches they came and however they were packed afterwards.
 #![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
 
 use crate::histories::{events_of, histories};
@@ -40,7 +40,7 @@ proptest! {
 
 #[test]
 fn every_kind_of_event_comes_back() {
-    // A payload of every tag is not made by hand: each golden file of the vocabulary is a frame of one.
+    // Payloads of all tags need not be written by hand: each line of the golden files is a frame of one.
     run(async {
         let log = agentx_sqlite_log::SqliteLog::open_in_memory().unwrap();
         let writer = begin(&*log).await;

@@ -60,7 +60,7 @@ fn results_that_one_event_completes_and_calls_are_read_from_their_own_facts() {
             assert!(snippet.contains(word), "{word}: {snippet}");
         }
         drop(writer);
-        // As where a writer died before it had put the words into the index.
+        // As if a writer died before it had added the words to the index.
         home.sql().execute("DELETE FROM words", []).unwrap();
         log.attach(&session()).await.unwrap();
         for (snippet, word) in snippets(&log).await.iter().zip(WORDS) {

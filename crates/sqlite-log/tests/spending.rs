@@ -43,7 +43,7 @@ fn spent(seq: u64, model: &str, output_tokens: u64, cost: u64) -> Projection {
     }
 }
 
-/// Writes one event a batch, each at its own time, and what it cost.
+/// Writes one event per batch, each at its own time and with its cost.
 async fn session_of(
     log: &dyn SessionLog,
     id: &str,

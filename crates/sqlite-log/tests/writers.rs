@@ -1,4 +1,4 @@
-//! One writer at a time; each gets its own answer, whoever else writes the same database.
+//! One writer at a time; each gets its own answer, whichever others write the same database.
 #![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
 
 use std::process::Command;
@@ -101,7 +101,7 @@ fn one_refused_append_takes_nothing_from_its_group() {
         let a = SessionId::new("ses_a");
         let writer = log.attach(&a).await.unwrap();
         let of_a = |seq| batch(vec![fact_of(&a, seq, text("a"))]);
-        // Held up by another program's lock, all of these queue up and are committed as one group.
+        // While another program holds the lock, all of these queue up; then they are committed as one group.
         let blocker = home.sql();
         blocker.execute_batch("BEGIN IMMEDIATE").unwrap();
         let appends = [
@@ -206,7 +206,7 @@ fn many_sessions_at_once_on_two_handles_lose_nothing() {
 
 const CHILD: &str = "AGENTX_SQLITE_LOG_TEST_DATABASE";
 
-/// Not a test by itself: the other process of the next one, which is killed while it writes.
+/// Not a test by itself: the other process of the next test, which is killed while it writes.
 #[test]
 fn child_process() {
     let Some(path) = std::env::var_os(CHILD) else {

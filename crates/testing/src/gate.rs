@@ -36,7 +36,7 @@ impl Gate {
         let _ = self.reached.subscribe().wait_for(|reached| *reached).await;
     }
 
-    /// Says that it was reached, and waits until it is open.
+    /// Signals that the gate was reached, and waits until it is open.
     pub async fn pass(&self) {
         self.reached.send_replace(true);
         let _ = self.open.subscribe().wait_for(|open| *open).await;

@@ -2,7 +2,7 @@
 //! is for tests.
 //!
 //! - [`ScriptedModel`]: a model whose answers are listed beforehand, with stalls that the test releases, and
-//!   which records the requests that it was given;
+//!   which records its requests;
 //! - [`SimulatedClock`]: a clock that a test moves by hand;
 //! - [`fixture`] and [`LogBuilder`]: configurations, requests, actions and logs in a line or two;
 //! - [`FaultyLog`]: a session log without a disk; [`MemoryWorld`]: a session over it, with a scripted model;

@@ -81,7 +81,7 @@ impl LogBuilder {
         )
     }
 
-    /// `action_started` for an action that follows from the last event; what comes next answers it.
+    /// `action_started` for an action that follows from the last event; the next events answer it.
     #[must_use]
     pub fn action(mut self, kind: ActionKind, tool_call_id: Option<&str>) -> Self {
         self.cause = Some(ActionId::following(self.next_seq() - 1, 0));

@@ -12,7 +12,7 @@ use agentx_runtime::{
 };
 use agentx_types::{BlobId, OwnerId, SessionId, SessionRole};
 
-/// A session log in memory. Clones refer to the same log.
+/// A session log in memory that can be made to fail. Clones refer to the same log.
 #[derive(Clone, Default)]
 pub struct FaultyLog {
     log: agentx_runtime::MemoryLog,

@@ -16,7 +16,7 @@ use crate::{FaultyLog, ModelScript, ScriptedModel, SimulatedClock, fixture};
 /// The parts of a session in memory. A test changes them before it opens the session.
 #[derive(Clone)]
 pub struct MemoryWorld {
-    /// The log, with whatever was committed.
+    /// The log, with everything that was committed.
     pub log: FaultyLog,
     /// The model that performs the calls of models.
     pub model: ScriptedModel,

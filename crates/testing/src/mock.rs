@@ -1,4 +1,4 @@
-//! A model whose answers are in a file: what the program `agentx-mock` puts behind a socket, for tests in any
+//! A model whose answers are in a file: the program `agentx-mock` puts it behind a socket, for tests in any
 //! language.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -188,9 +188,9 @@ fn words_of(content: &Value, words: &mut String) {
     }
 }
 
-/// A model server: it speaks the protocols of Anthropic (`/v1/messages`), OpenAI (`/v1/chat/completions`,
+/// A model server: it has the protocols of Anthropic (`/v1/messages`), OpenAI (`/v1/chat/completions`,
 /// `/v1/responses`) and Gemini (`/v1beta/models/NAME:streamGenerateContent`, `/v1beta/interactions`), refuses
-/// what the vendors refuse, and answers from a file.
+/// the same requests as the vendors, and answers from a file.
 #[derive(Debug)]
 pub struct Mock {
     answers: MockAnswers,

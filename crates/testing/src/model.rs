@@ -1,4 +1,4 @@
-//! A model whose answers are listed beforehand, one for each call. The requests that it was given are kept.
+//! A model whose answers are listed in advance, one for each call. Its requests are kept.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -27,7 +27,7 @@ pub struct ModelScript {
 enum ScriptStep {
     Say(Vec<EnvironmentEvent>),
     Stall(Gate),
-    /// Stands before the stream's start.
+    /// An event before the stream's start.
     Before(EnvironmentEvent),
 }
 
@@ -221,7 +221,7 @@ impl ScriptedModel {
         self.lock().answers.push_back(answer);
     }
 
-    /// Returns the requests that it was given so far, in order.
+    /// Returns its requests until now, in order.
     pub fn requests(&self) -> Vec<Arc<ModelRequest>> {
         self.lock().requests.clone()
     }

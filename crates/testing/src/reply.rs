@@ -17,7 +17,7 @@ pub struct ServerReply {
 
 #[derive(Clone, Debug)]
 pub(crate) enum Framing {
-    /// `content-length` of the bytes that are sent, or a lie.
+    /// `content-length` of the sent bytes, or a false one.
     Length(Option<usize>),
     Chunked,
     UntilClose,
@@ -81,7 +81,7 @@ impl ServerReply {
         self
     }
 
-    /// Says that the body has so many bytes, whatever is sent.
+    /// Sets a `content-length` of this many bytes, regardless of the sent ones.
     #[must_use]
     pub fn claiming_length(mut self, length: usize) -> Self {
         self.framing = Framing::Length(Some(length));
@@ -95,7 +95,7 @@ impl ServerReply {
         self
     }
 
-    /// Says nothing for so long, before all else.
+    /// Sends nothing for this time before everything else.
     #[must_use]
     pub fn waiting(mut self, pause: Duration) -> Self {
         self.before = (!pause.is_zero()).then_some(Act::Wait(pause));
@@ -154,7 +154,7 @@ impl ServerReply {
         self.act(Act::HalfClose)
     }
 
-    /// Then closes the connection, whatever was promised.
+    /// Then closes the connection, regardless of the announced length.
     #[must_use]
     pub fn then_close(self) -> Self {
         self.act(Act::Close)

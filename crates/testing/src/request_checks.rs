@@ -1,6 +1,5 @@
-//! Checks every request that a model server of a test receives, as the vendor would. What it refuses fails
-//! the test at its end, so that a request which breaks a rule is noticed in tests that are about something
-//! else.
+//! Checks every request that a model server of a test receives, as the vendor would. A refused request fails
+//! the test at its end, so that a broken rule is noticed even in tests about something else.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -60,8 +59,8 @@ impl Default for RequestChecks {
 }
 
 impl RequestChecks {
-    /// Creates checks of Anthropic Messages with the rules for a new account, of OpenAI's Chat
-    /// Completions and its Responses, and of Gemini. Of made-up models they know [`fixture::MODEL`] alone.
+    /// Creates checks of Anthropic Messages with the rules for a new account, of OpenAI's Chat Completions
+    /// and its Responses, and of Gemini. The only made-up model that they know is [`fixture::MODEL`].
     pub fn new() -> Self {
         let anthropic = Anthropic::new().knowing(fixture::MODEL, ORDINARY);
         Self::of(anthropic, ChatServer::new(Dialect::OpenAi))
@@ -132,13 +131,13 @@ impl RequestChecks {
         checked
     }
 
-    /// Returns the refusals so far, without requests that were only too long.
+    /// Returns the refusals until now, without requests that were only too long.
     pub fn refused(&self) -> Vec<VendorRefusal> {
         self.lock().refused.clone()
     }
 
-    /// Returns the thinking that the vendor silently dropped so far because the text before it had changed:
-    /// it costs a new cache entry, and the model no longer knows it.
+    /// Returns the thinking that the vendor silently dropped because the text before it had changed: that
+    /// costs a new cache entry, and the model no longer knows it.
     pub fn dropped(&self) -> Vec<String> {
         self.lock().dropped.clone()
     }

@@ -142,7 +142,7 @@ impl TestServer {
         self.address
     }
 
-    /// Returns the requests that it received so far, in order.
+    /// Returns the received requests, in order.
     pub fn requests(&self) -> Vec<HttpRequest> {
         self.shared.lock().requests.clone()
     }

@@ -1,5 +1,5 @@
-//! A model server on a real socket that refuses what a vendor refuses, and then answers with the test's
-//! answers.
+//! A model server on a real socket that refuses the same requests as a vendor, and answers others with the
+//! test's answers.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -122,12 +122,12 @@ impl StrictServer {
         self.server.url()
     }
 
-    /// Returns the requests that it received so far, in order, refused ones too.
+    /// Returns the received requests, in order, including refused ones.
     pub fn requests(&self) -> Vec<HttpRequest> {
         self.server.requests()
     }
 
-    /// Returns the refusals so far.
+    /// Returns the refusals until now.
     pub fn refused(&self) -> Vec<VendorRefusal> {
         locked(&self.refused).clone()
     }
@@ -135,7 +135,7 @@ impl StrictServer {
     /// Fails the test if a request was refused for its form. A full window does not count.
     ///
     /// # Panics
-    /// With what was refused.
+    /// With the refusals.
     #[track_caller]
     pub fn refused_nothing(&self) {
         let refused = self.refused();

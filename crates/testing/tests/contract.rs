@@ -14,7 +14,7 @@ use agentx_types::{BlobId, OwnerId, SessionId};
 /// A mistake of a log.
 #[derive(Clone, Copy, Debug)]
 enum Mistake {
-    /// Nothing: what it lacks, the defaults of the trait make up for.
+    /// None: the trait's defaults replace the methods that it lacks.
     None,
     NumbersBlobs,
     BringsTooMany,
@@ -152,7 +152,7 @@ impl SessionLog for Wrong {
     }
 }
 
-/// A part of the promise that each mistake breaks, and of what is said of it.
+/// A part of the promise that each mistake breaks, and of the message about it.
 fn expected(mistake: Mistake) -> (&'static str, &'static str) {
     match mistake {
         Mistake::None => ("", ""),

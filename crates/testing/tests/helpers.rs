@@ -1,4 +1,4 @@
-//! The helpers do what they say: tests of other crates lean on them.
+//! The helpers work as documented: tests of other crates rely on them.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

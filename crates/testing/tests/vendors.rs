@@ -1,5 +1,5 @@
-//! Strict vendors: what is well formed is accepted, each rule refuses what breaks it, and the table in the
-//! docs is the rules.
+//! Strict vendors: well-formed requests are accepted, each rule refuses requests that break it, and the table
+//! in the docs matches the rules.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "vendors/anthropic.rs"]
@@ -20,7 +20,7 @@ use std::collections::BTreeSet;
 use agentx_testing::vendors::{VendorRefusal, VendorRule, table};
 use serde_json::Value;
 
-/// A request with one thing changed, and the rule that it breaks then.
+/// A request with one change, and the rule that it breaks.
 type Case = (&'static str, fn(&mut Value));
 
 /// Plays each case, and fails unless each rule of `rules` is broken by one of them and no case breaks another

@@ -31,7 +31,7 @@ pub struct Action {
 pub enum ActionBody {
     /// Ask the model. Answered by `stream_start` … `stream_end`.
     CallModel(CallModel),
-    /// Ask a model for a summary of what was said. Answered by one `context_condensed` or
+    /// Ask a model for a summary of a range of the conversation. Answered by one `context_condensed` or
     /// `condensing_failed`.
     Condense(Condense),
     /// Run a tool. Answered by one `tool_result`.
@@ -51,7 +51,7 @@ pub enum ActionBody {
     Report(Report),
     /// Make another agent. Answered by one `agent_spawned`.
     SpawnAgent(SpawnAgent),
-    /// Say something to another agent. Answered by one `user_message`.
+    /// Send an input to another agent. Answered by one `user_message`.
     SendInput(SendInput),
     /// Stop what another agent does. Answered by one `interrupt_requested`.
     InterruptAgent(InterruptAgent),
@@ -125,10 +125,10 @@ pub struct CallModel {
     pub taken: Arc<TakenIds>,
 }
 
-/// Ids that models gave, or that stand for such. Small servers give the same ones again and again; in a
-/// session each is used once.
+/// Ids of calls that models chose, or that replace such ids. Small servers choose the same ids repeatedly; a
+/// session uses each id once.
 ///
-/// Every request carries them while the session adds to them, so they are kept where clones are cheap.
+/// Every request carries them while the session adds to them, so they are in a set with cheap clones.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TakenIds {
     /// Ids of tool calls, including unfinished ones.
@@ -148,7 +148,7 @@ impl TakenIds {
         }
     }
 
-    /// Takes note of the id that an event gives.
+    /// Records the id that an event gives.
     pub fn note(&mut self, event: &EnvironmentEvent) {
         match event {
             EnvironmentEvent::StreamStart(start) => self.messages.insert(start.message_id.clone()),
@@ -158,7 +158,7 @@ impl TakenIds {
         };
     }
 
-    /// Takes all that `other` has.
+    /// Adds everything that `other` has.
     pub fn append(&mut self, other: &Self) {
         self.calls.extend(other.calls.sorted().into_iter().cloned());
         self.messages.extend(other.messages.sorted().into_iter().cloned());
@@ -184,7 +184,7 @@ pub struct CallTool {
     pub input: Value,
     /// The directory that it works in.
     pub workspace: String,
-    /// Whether it may touch what lies outside the workspace: a rule or a person said so.
+    /// Whether it may touch files outside the workspace, because a rule or a person allowed it.
     pub outside_workspace: bool,
     /// Whether it may be repeated after a crash.
     pub idempotent: bool,
@@ -259,7 +259,7 @@ pub struct Cancel {
     pub action_id: ActionId,
 }
 
-/// Tell a tool that runs whether it may make a call of its own.
+/// Tell a running tool whether it may make a nested call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DecideInnerCall {
     /// The action by which the tool runs.
@@ -279,7 +279,7 @@ pub struct SpawnAgent {
     pub config: Box<AgentConfig>,
 }
 
-/// Say something to another agent.
+/// Send an input to another agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SendInput {
     /// The agent to send to.

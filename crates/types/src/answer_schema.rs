@@ -17,7 +17,7 @@ pub const MAX_SCHEMA_BYTES: usize = 256 << 10;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AnswerSchema {
-    /// JSON Schema (2020-12 where it does not say otherwise).
+    /// The JSON Schema (2020-12 unless it names another version).
     pub schema: Value,
     /// Maximum number of times in one run that the model is asked again because its answer does not fit: at most
     /// [`MAX_ANSWER_REPAIRS`]. The default is 2.

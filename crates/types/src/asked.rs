@@ -1,16 +1,15 @@
-//! Questions that a model asks a person with the tool `ask_user`: what is asked, and what happens where nobody
-//! is there to answer.
+//! Questions that a model asks a person with the tool `ask_user`, and the behaviour if nobody can answer.
 
 use serde::{Deserialize, Serialize};
 
-/// Whether an agent may ask the person, and what becomes of a question that nobody can answer.
+/// What happens to a question of the model that nobody can answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AskUser {
-    /// Where nobody is there, the model is told so and decides for itself.
+    /// If nobody can answer, the call's result says so, and the model decides for itself.
     Decide,
-    /// Where nobody is there, the question waits for somebody.
+    /// If nobody can answer, the question waits until somebody can.
     Wait,
 }
 
@@ -32,7 +31,7 @@ pub struct AskedQuestion {
 }
 
 impl AskedQuestion {
-    /// The answer that a person's words mean: the number of a choice, from 1, means that choice.
+    /// Returns the answer that a person's text means: the number of a choice, from 1, means that choice.
     ///
     /// ```
     /// use agentx_types::AskedQuestion;

@@ -1,5 +1,5 @@
-//! Puts a model's answer together from the chunks of its stream, by the rules that [`EnvironmentEvent`]
-//! states. It is here, beside the rules, because the agents and the codecs both need it and must not differ.
+//! Assembles a model's answer from the chunks of its stream, by the rules that [`EnvironmentEvent`] states.
+//! It is here, beside the rules, because the agents and the codecs both need it and must not differ.
 
 use crate::{
     ContentPart, EnvironmentEvent, InvalidInput, Message, MessageId, OpaquePart, ProviderData, ProviderPart,
@@ -24,7 +24,7 @@ pub struct RequestedCall {
 /// The result of a stream.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AssembledAnswer {
-    /// The message; `None` if the model said nothing.
+    /// The message; `None` if the answer is empty.
     pub message: Option<Message>,
     /// The calls in it, in order.
     pub calls: Vec<RequestedCall>,
@@ -64,8 +64,8 @@ pub struct Assembler {
 }
 
 impl Assembler {
-    /// Says which model is asked from here on: its provider's data is marked with it, because other models
-    /// may refuse it.
+    /// Sets the model that is called from now on. Its provider's data is marked with it, because other models
+    /// may refuse that data.
     pub fn asks(&mut self, model: &str) {
         if self.asked.as_deref() != Some(model) {
             self.asked = Some(model.to_owned());
@@ -80,7 +80,7 @@ impl Assembler {
         }
     }
 
-    /// Takes the next event of the stream; events that are not part of a stream are ignored.
+    /// Applies the next event of the stream; events that are not part of a stream are ignored.
     pub fn feed(&mut self, event: &EnvironmentEvent) {
         if !self.is_open() && !matches!(event, EnvironmentEvent::StreamStart(_)) {
             return;
@@ -122,13 +122,14 @@ impl Assembler {
         }
     }
 
-    /// The complete answer; the assembler is empty afterwards. Text of white space alone is left out.
+    /// Returns the complete answer; the assembler is empty afterwards. Text that is only white space is left
+    /// out.
     pub fn finish(&mut self) -> AssembledAnswer {
         self.parts.retain(|part| !is_blank(part));
         self.finish_verbatim()
     }
 
-    /// The same with all that was said, white space too.
+    /// Returns the complete answer, including text that is only white space.
     pub fn finish_verbatim(&mut self) -> AssembledAnswer {
         self.mark_thinking();
         let Self {
@@ -153,7 +154,7 @@ impl Assembler {
         }
     }
 
-    /// All that came, and begins anew with the model that is asked.
+    /// Returns everything that arrived, and starts again with an empty answer of the same model.
     fn take(&mut self) -> Self {
         let (asked, thinks) = (self.asked.take(), self.thinks.take());
         std::mem::replace(

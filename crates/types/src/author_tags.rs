@@ -1,8 +1,8 @@
-//! The tags that mark whose words a model reads in a session of several people.
+//! The tags that tell a model, in a session of several people, who wrote a text.
 //!
-//! An agent puts the words of others between them; encoders of requests write attachments as text. Both
-//! remove the tags from such words, or somebody could end the mark early and speak as the owner of the
-//! session.
+//! An agent puts texts of other people between them; encoders of requests write attachments as text. Both
+//! remove the tags from these texts. Otherwise a text could end the mark early and read as one of the
+//! session's owner.
 
 use std::borrow::Cow;
 

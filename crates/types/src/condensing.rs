@@ -1,5 +1,5 @@
-//! Condensing: a range of a conversation is represented by a summary, and what it says stays in the log. How
-//! it is set up, what is wanted, what is recorded of it, and what front ends hear of it.
+//! Condensing: a summary represents a range of a conversation, whose messages stay in the log. The settings,
+//! the action, the facts, and the events for front ends.
 
 use std::sync::Arc;
 
@@ -28,11 +28,11 @@ pub struct Condensing {
     /// The number of latest exchanges that stay unchanged, as long as they fit into a quarter of the window
     /// and a third of what instructions and tools leave of it.
     pub tail: u32,
-    /// The model that writes the summaries; the agent's own where there is none.
+    /// The model that writes the summaries; `None` means the agent's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<Box<ModelSpec>>,
-    /// Whether what is sent keeps its beginning as long as it can: `recall` is on offer from the start, and
-    /// thinking is left out that was made after another beginning. Sessions of before are sent as they were.
+    /// Whether requests keep the same beginning as long as possible: `recall` is offered from the start, and
+    /// thinking that followed another beginning is left out. Requests of older sessions stay as they were.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keeps_beginning: bool,
 }
@@ -148,8 +148,8 @@ pub enum ContextChange {
     },
     /// The range was restored.
     Restored(ContextRange),
-    /// A provider refused the form of a request: this part of what was said so far is left out from now on,
-    /// or said in plain words, and the model is asked again.
+    /// A provider refused the form of a request: from now on this part of the earlier messages is left out or
+    /// sent as plain text, and the model is called again.
     Repaired(RequestPart),
     /// A provider refused how tools are described: they are not on offer from now on, until they change or
     /// another model is asked, and the model is asked again.
@@ -157,8 +157,8 @@ pub enum ContextChange {
         /// Their names.
         tools: Vec<String>,
     },
-    /// The server cut the beginning of what was sent and did not say so: its counts show it. The smaller
-    /// window holds from now on, and the conversation is condensed to fit into it.
+    /// The server silently cut the beginning of a request, as its token counts show. The smaller window
+    /// applies from now on, and the conversation is condensed to fit into it.
     Cut {
         /// The number of tokens that the server reads at most.
         window: u64,
@@ -187,7 +187,7 @@ pub enum ContextChange {
     },
 }
 
-/// A range of the conversation, and what it weighs.
+/// A range of the conversation, and its size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ContextRange {
@@ -207,7 +207,7 @@ pub struct ContextRange {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CondensedRange {
-    /// The event that says so.
+    /// The event that recorded it.
     pub seq: u64,
     /// The range and its size.
     pub range: ContextRange,

@@ -8,12 +8,11 @@ use serde::{Deserialize, Serialize};
 pub use crate::since::RULES_VERSION;
 use crate::{AnswerSchema, AskUser, Condensing, ModelParams, ModelSpec, NanoUsd, Routing, ToolSpec};
 
-/// Maximum depth of agents in each other, below the one that people talk to: those of files, and those that
-/// scripts make.
+/// Maximum depth of nested agents below the root agent: those of files, and those that scripts create.
 pub const MAX_AGENT_DEPTH: u32 = 16;
-/// Maximum number of agents of a session at once, beside the one that people talk to.
+/// Maximum number of agents of a session at once, besides the root agent.
 pub const MAX_AGENTS_AT_ONCE: u32 = 256;
-/// Maximum number of agents that may be made in a session before a person says something again.
+/// Maximum number of agents that may be created in a session between two messages of people.
 pub const MAX_AGENTS_MADE: u32 = 1_000;
 
 /// The state machine that drives the agent.
@@ -56,8 +55,8 @@ pub struct AgentConfig {
     pub tools: Arc<[ToolSpec]>,
     /// The default decision about calls.
     pub approval: ApprovalMode,
-    /// Approval rules, in order of their source: a `deny` beats an `ask`, an `ask` beats an `allow`, whatever
-    /// the order.
+    /// Approval rules, in order of their source. Regardless of the order, a `deny` beats an `ask`, and an
+    /// `ask` beats an `allow`.
     pub rules: Vec<Rule>,
     /// The limits of a run.
     pub limits: Limits,
@@ -87,11 +86,11 @@ pub struct AgentConfig {
     /// all are always listed, and in logs older than this field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_search: Option<ToolSearch>,
-    /// The schema of the answer that ends each of its runs; an input that has one of its own goes before it.
+    /// The schema of the answer that ends each of its runs; the schema of an input takes precedence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer_schema: Option<Arc<AnswerSchema>>,
-    /// Whether it has the tool `ask_user`, and what becomes of a question where nobody is there; `None` if it has not, and in
-    /// logs older than this field.
+    /// What happens to a question of the tool `ask_user` that nobody can answer; `None` if the agent does not
+    /// have this tool, and in logs older than this field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ask_user: Option<AskUser>,
 }
@@ -143,9 +142,8 @@ impl AgentConfig {
     }
 }
 
-/// Files that calls are kept from by default, as patterns like those of a rule's path; upper and lower case
-/// are the same. They are absolute, or begin with `~/`, which stands for any home directory that is written
-/// as such.
+/// Files that calls may not touch by default, as patterns like those of a rule's path, without regard to
+/// case. They are absolute, or begin with `~/`, which means any home directory that a call names.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Guard {
@@ -154,7 +152,7 @@ pub struct Guard {
     /// Files that hold none although a pattern of `secrets` fits them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub except: Vec<String>,
-    /// The program's own files, such as sessions and keys: refused, whatever rules say.
+    /// The program's own files, such as sessions and keys: refused regardless of the rules.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub own: Vec<String>,
     /// Programs that Git runs because the workspace's repository configures them (`filter.lfs.clean`,
@@ -163,7 +161,7 @@ pub struct Guard {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub git: Vec<String>,
     /// Whether the person made the workspace read-only: the rules refuse every tool that does more than read,
-    /// and say that it is so.
+    /// and give this as the reason.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub read_only: bool,
 }
@@ -173,13 +171,13 @@ pub struct Guard {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServerRules {
-    /// The rules of the settings. They come before those of the session: a `deny` or `ask` here holds
-    /// whatever the session's rules say.
+    /// The rules of the settings. They take precedence over those of the session: a `deny` or `ask` here
+    /// applies regardless of the session's rules.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<Rule>,
-    /// Set in the session of a member: the directory, absolute, that they work in. There, rules of the
-    /// session and the approval mode `auto` allow nothing: beside reading in this directory, a call runs
-    /// where a rule of the server allows it, or the operator does.
+    /// Set in the session of a member: the absolute directory in which they work. In such a session, the
+    /// session's rules and the approval mode `auto` allow nothing: besides reading in this directory, a call
+    /// runs only if a rule of the server or the operator allows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub member_directory: Option<String>,
 }
@@ -189,19 +187,19 @@ fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-/// A file of instructions that was read when the session was opened, or the facts about where the agent
-/// works.
+/// A file of instructions that was read when the session was opened, or the description of the agent's
+/// environment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Instructions {
-    /// The path of the file; empty for the facts about where the agent works, which come from no file.
+    /// The path of the file; empty for the description of the environment, which comes from no file.
     pub path: String,
     /// The content of the file.
     pub text: Arc<str>,
 }
 
 impl Instructions {
-    /// The facts about where the agent works, as the model reads them.
+    /// The description of the agent's environment, as the model reads it.
     pub fn environment_context(text: impl Into<Arc<str>>) -> Self {
         Self {
             path: String::new(),
@@ -209,7 +207,7 @@ impl Instructions {
         }
     }
 
-    /// Returns whether these are the facts about where the agent works.
+    /// Returns whether this is the description of the agent's environment.
     pub fn is_environment_context(&self) -> bool {
         self.path.is_empty()
     }
@@ -280,7 +278,7 @@ pub enum RuleEffect {
     Deny,
 }
 
-/// An approval rule. What is `None` matches everything.
+/// An approval rule. A field that is `None` matches everything.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -288,7 +286,7 @@ pub struct Rule {
     /// The effect.
     pub effect: RuleEffect,
     /// The tool's name; `*` stands for any run of characters. `NAME@HASH` is a tool of a folder's file as
-    /// long as that does not change ([`crate::ToolReach::file`]).
+    /// long as the file does not change ([`crate::ToolReach::file`]).
     pub tool: String,
     /// The command line (for tools that run programs) or the whole arguments as JSON; `*` stands for any run
     /// of characters. A command line of several commands is allowed only if each of them is.
@@ -297,8 +295,8 @@ pub struct Rule {
     /// The path that the call names, absolute or relative to the workspace; `*` stops at `/`, `**` does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// The only directory, absolute, in which (and below which) it holds; a relative `path` begins there.
-    /// Without it the rule holds everywhere.
+    /// The absolute directory in which and below which the rule applies; a relative `path` begins there.
+    /// `None` means everywhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<String>,
 }

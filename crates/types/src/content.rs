@@ -1,5 +1,5 @@
-//! The content of messages. A message is an entry of a conversation; it is derived from events, never stored
-//! as the truth beside them.
+//! The content of messages. A message is an entry of a conversation; it is derived from events, and only the
+//! events are the source of truth.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -140,7 +140,7 @@ pub struct ToolCallPart {
     pub tool_call_id: ToolCallId,
     /// The tool's name.
     pub name: String,
-    /// The arguments; `{}` where none came.
+    /// The arguments; `{}` if there were none.
     pub input: Value,
     /// Data that the provider attached and needs back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -183,8 +183,8 @@ pub struct ProviderData {
 }
 
 impl ProviderData {
-    /// Returns whether another model than this one made it. What is signed or encrypted is not sent back to
-    /// any other.
+    /// Returns whether another model than this one made it. Signed and encrypted data goes back only to the
+    /// model that made it.
     pub fn is_of_another(&self, model: &str) -> bool {
         self.model.as_deref().is_some_and(|own| own != model)
     }

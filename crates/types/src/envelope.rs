@@ -29,7 +29,7 @@ pub enum Source {
 pub struct Envelope<E> {
     /// The position in the session. Derived events have that of the event that they are derived from.
     pub seq: u64,
-    /// For derived events: which of those that come from the same `seq`, from 0.
+    /// For derived events: the position among those that come from the same `seq`, from 0.
     pub index: Option<u32>,
     /// The time at which the log took the event.
     pub at: Timestamp,
@@ -45,12 +45,12 @@ pub struct Envelope<E> {
     pub cause: Option<ActionId>,
     /// The event.
     pub event: E,
-    /// The event as it was written, if a newer version did it, and `event` is only what this one makes of it.
-    /// It is passed on so.
+    /// The event as a newer version wrote it, if `event` is only this version's reading of it. It is passed
+    /// on in this form.
     pub newer: Option<Box<UnknownEvent>>,
 }
 
-/// An event before it is in a log: all of an [`Envelope`] but what the sequencer adds.
+/// An event before it is in a log: all of an [`Envelope`] except the fields that the sequencer adds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EventDraft<E> {
     /// The origin.
@@ -95,7 +95,7 @@ impl<E> EventDraft<E> {
 }
 
 impl<E> Envelope<E> {
-    /// The same context around what follows from this event.
+    /// Puts the same context around an event that is derived from this one.
     pub fn derive<D>(&self, index: u32, event: D) -> Envelope<D> {
         Envelope {
             seq: self.seq,

@@ -1,8 +1,8 @@
-//! EnvironmentEvents: what came from outside. The only thing that a session log holds.
+//! EnvironmentEvents: the facts that came from outside. A session log holds nothing else.
 //!
-//! Rules of a model's stream: it lies between one `stream_start` and one `stream_end`. A chunk belongs to the part that
-//! is open; a part ends when a chunk of another kind, a `provider_part` with `attach: false`, a tool call or a
-//! `part_end` arrives. A `provider_part` with `attach: true` belongs to the part before it.
+//! Rules of a model's stream: it is between one `stream_start` and one `stream_end`. A chunk belongs to the
+//! open part; a part ends when a chunk of another kind, a `provider_part` with `attach: false`, a tool call
+//! or a `part_end` arrives. A `provider_part` with `attach: true` belongs to the part before it.
 
 use std::sync::Arc;
 
@@ -21,9 +21,9 @@ use crate::{
 vocabulary! {
     /// An event from outside: from people, models, tools, transports, clocks or the system.
     pub enum EnvironmentEvent {
-        /// A person says something.
+        /// A person sends an input.
         UserMessage = "user_message",
-        /// A person wants what runs to stop.
+        /// A person wants to stop the run.
         InterruptRequested = "interrupt_requested",
         /// A person takes back a queued input, or gives it another mode.
         InputRevised = "input_revised",
@@ -37,7 +37,7 @@ vocabulary! {
         TextChunk = "text_chunk",
         /// Words of the model's reasoning.
         ThinkingChunk = "thinking_chunk",
-        /// The open part ends, and the next of the same kind is another one.
+        /// The open part ends: the next chunk of the same kind begins a new part.
         PartEnd = "part_end",
         /// A model begins to ask for a tool; the arguments follow.
         ToolCallStart = "tool_call_start",
@@ -55,7 +55,7 @@ vocabulary! {
         FallbackAsked = "fallback_asked",
         /// A model has ended its answer.
         StreamEnd = "stream_end",
-        /// An answer was held against the schema of the run's answer.
+        /// An answer was checked against the run's answer schema.
         AnswerChecked = "answer_checked",
         /// An attempt to reach a model came to nothing.
         AttemptFailed = "attempt_failed",
@@ -67,13 +67,13 @@ vocabulary! {
         EffectStarted = "effect_started",
         /// A step of a running call has ended.
         EffectEnded = "effect_ended",
-        /// A running call wants to make a call of its own that a person may have to decide about: written before that call begins.
+        /// Recorded before a running call makes a nested call that a person may have to decide about.
         InnerCallAsked = "inner_call_asked",
         /// The outcome of a tool call: one for each call.
         ToolResult = "tool_result",
         /// A command that a call left running in the background has ended by itself.
         JobEnded = "job_ended",
-        /// A command that a person ran beside the conversation has ended.
+        /// A command that a person ran outside the conversation has ended.
         CommandRan = "command_ran",
         /// A transport is up.
         Connected = "connected",
@@ -93,7 +93,7 @@ vocabulary! {
         WheelChanged = "wheel_changed",
         /// A person may do more or less than before.
         AccessChanged = "access_changed",
-        /// Files are about to be put back: written before any of them is touched.
+        /// Files are about to be restored: recorded before any of them is touched.
         FilesRestoring = "files_restoring",
         /// Files were put back.
         FilesRestored = "files_restored",
@@ -123,7 +123,7 @@ vocabulary! {
 }
 
 payloads! {
-    /// A person says something.
+    /// A person sends an input.
     UserMessage {
         /// Unique in the session.
         message_id: MessageId,
@@ -132,7 +132,7 @@ payloads! {
         /// When the agent handles it.
         #[serde(default)]
         mode: InputMode,
-        /// A second message with the same key is the same message.
+        /// Identifies the message: one that is sent again with the same key is not recorded twice.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         idempotency_key: Option<String>,
         /// The person, if not the session's owner.
@@ -142,11 +142,11 @@ payloads! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         answer_schema: Option<Arc<AnswerSchema>>,
     }
-    /// An answer was held against the schema of the run's answer. The envelope's `cause` is the action that wanted it.
+    /// An answer was checked against the run's answer schema. The `cause` is the action that wanted it.
     AnswerChecked {
         /// The number of the answer in its run, from 1.
         attempt: u32,
-        /// What does not fit, in the validator's words, at most 5 and each with its place; none if it fits.
+        /// The validator's messages, each with its place, at most 5; empty if the answer fits.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         problems: Vec<String>,
         /// Whether the schema itself cannot be used: no answer will ever fit. `problems` says why.
@@ -168,8 +168,8 @@ payloads! {
         /// The person, if not the session's owner.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<OwnerId>,
-        /// Whether they may not speak for the operator of the server: then it allows nothing that the server's settings ask about, and
-        /// keeps no rule.
+        /// Whether they may not decide for the operator of the server: then the decision allows nothing that
+        /// the server's settings ask about, and keeps no rule.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         limited: bool,
     }
@@ -214,9 +214,9 @@ payloads! {
         tool_call_id: ToolCallId,
         /// The tool's name.
         name: String,
-        /// The arguments; `{}` where none came or they are not JSON.
+        /// The arguments; `{}` if there were none or they are not JSON.
         input: Value,
-        /// Set where the arguments are not JSON.
+        /// Set if the arguments are not JSON.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         invalid: Option<Box<InvalidInput>>,
     }
@@ -224,7 +224,7 @@ payloads! {
     ProviderPart {
         /// The API that it belongs to.
         api: String,
-        /// Whether it belongs to the part before it; else it is a part of its own.
+        /// Whether it belongs to the part before it; otherwise it is a separate part.
         attach: bool,
         /// As it came.
         data: Value,
@@ -243,8 +243,8 @@ payloads! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         prices: Option<Box<Prices>>,
     }
-    /// A model did not answer, and the agent has others for that case: the next of them is asked from here on,
-    /// until the run ends. The envelope's `cause` is the action by which the agent wanted it.
+    /// A model did not answer, and the agent has fallback models: from here on the next of them is called,
+    /// until the run ends. The envelope's `cause` is the action that requested it.
     FallbackAsked {
         /// The model that did not answer, as `provider/id`.
         from: String,
@@ -259,7 +259,7 @@ payloads! {
     StreamEnd {
         /// The reason.
         stop_reason: StopReason,
-        /// The provider's own word, where it says more.
+        /// The provider's own word, if it says more.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         raw: Option<String>,
     }
@@ -302,24 +302,24 @@ payloads! {
     JobEnded {
         /// Its name in the session, by which the model asks for its output.
         job: String,
-        /// The command line, cut where it is long.
+        /// The command line, shortened if it is long.
         command: String,
-        /// The outcome in words: `exit 0, 3.20 s`.
+        /// The outcome as text: `exit 0, 3.20 s`.
         how: String,
     }
     /// A transport is up.
     Connected {
-        /// To where, without secrets.
+        /// The address, without secrets.
         endpoint: String,
     }
     /// A transport is down.
     Disconnected {
-        /// From where, without secrets.
+        /// The address, without secrets.
         endpoint: String,
         /// The reason.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
-        /// Milliseconds until it is tried again; `None` where it is not.
+        /// Milliseconds until the next attempt; `None` if there is none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_in_ms: Option<u64>,
     }
@@ -348,7 +348,7 @@ payloads! {
         /// Programs left running by the previous process and ended by this one.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         ended: Vec<LeftRunning>,
-        /// Whether it is a server: then the next server continues with what this one was at when it was killed, without being asked.
+        /// Whether it is a server: if it is killed, the next server continues its runs without being asked.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         serves: bool,
     }

@@ -1,4 +1,4 @@
-//! Files that are put back to how they were: what a log says about it, before and after.
+//! Restoring files to an earlier state: the records in the log before and after.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,5 +1,5 @@
-//! The recorded steps of a call. A script is run again from its start after a crash; it gets the outcomes of
-//! the steps that are recorded here, and continues live where they end.
+//! The recorded steps of a call. After a crash, a script is run again from its start: it gets the outcomes of
+//! the steps that are recorded here, and continues live after the last one.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -76,11 +76,11 @@ payloads! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         details: Option<Box<Value>>,
     }
-    /// A running call wants to make a call of its own that a person may have to decide about.
+    /// A running call wants to make a nested call that a person may have to decide about.
     InnerCallAsked {
         /// The id: that of the running call, `/` and the step that makes it.
         tool_call_id: ToolCallId,
-        /// The tool that is to be called. The agent itself may not have it.
+        /// The tool to call. The agent itself may lack it.
         tool: Box<ToolSpec>,
         /// With these arguments, without secrets.
         input: Box<Value>,
@@ -89,11 +89,12 @@ payloads! {
         /// The place in its file: `tools/report.luau:12`, `step fetch`; absent if unknown.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         place: Option<String>,
-        /// Whether its file names the tool that is called, and does not only say `*`.
+        /// Whether the script's file lists the called tool by name, not only with `*`.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         named: bool,
-        /// For a question to a person instead of a call: the JSON Schema of the answer. No rule and no mode answers it. Where
-        /// nobody is asked it is refused; the note of an `approval` with `once` is the answer, as text.
+        /// For a question to a person instead of a call: the JSON Schema of the answer. No rule and no mode
+        /// answers it. If nobody can be asked, it is refused; the note of an `approval` with `once` is the
+        /// answer, as text.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         form: Option<Box<Value>>,
     }
@@ -105,9 +106,9 @@ payloads! {
 pub enum InnerDecision {
     /// The call may run.
     Allowed {
-        /// Also where it touches what lies outside the workspace.
+        /// Whether the call may also touch files outside the workspace.
         outside_workspace: bool,
-        /// For a question to a person: the answer, as they wrote it; empty where they only said yes.
+        /// For a question to a person: the answer, as they wrote it; empty if they only agreed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         answer: Option<String>,
     },
@@ -124,7 +125,7 @@ const EMIT: &str = "emit";
 /// The output of a tool for listeners of its agent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Emitted {
-    /// `medium`, or `tool` where it names none.
+    /// The medium of the output; `tool` if it names none.
     pub medium: Medium,
     /// The text of the chunk: the chunk itself, its `text` or `chunk`, or the `part` of a chunk of the older
     /// API.
@@ -226,7 +227,7 @@ impl RecordedEffects {
         self.steps.is_empty() && self.inner.is_empty()
     }
 
-    /// Takes note of a step that begins.
+    /// Records the start of a step.
     pub fn started(&mut self, started: &EffectStarted) {
         self.steps.entry(started.step).or_insert_with(|| RecordedEffect {
             kind: started.kind.clone(),
@@ -235,7 +236,7 @@ impl RecordedEffects {
         });
     }
 
-    /// Takes note of a step's end. The first end of a step is its end.
+    /// Records the end of a step. Only the first end of a step counts.
     pub fn ended(&mut self, ended: &EffectEnded) {
         let effect = self.steps.entry(ended.step).or_insert_with(|| RecordedEffect {
             kind: ended.kind.clone(),

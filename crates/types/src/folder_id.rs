@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Names a folder, where it lies in the repository that it is part of, and the `.git` of that repository, as
-/// they were when it was looked at. It holds on one machine, and says nothing about what the folder holds.
+/// Identifies a folder, its place in its repository, and the `.git` of that repository, as they were when it
+/// was read. It is valid on one machine, and does not depend on the folder's contents.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct FolderId(String);
@@ -24,7 +24,7 @@ pub struct FolderNow {
 }
 
 impl FolderNow {
-    /// Returns whether the recorded folder is the one that is there now.
+    /// Returns whether the recorded folder is the one that exists now.
     ///
     /// ```
     /// use agentx_types::{FolderId, FolderNow};
@@ -41,7 +41,7 @@ impl FolderNow {
 }
 
 impl FolderId {
-    /// A folder, and the `.git` of its repository where it has one.
+    /// Identifies a folder, and the `.git` of its repository if it has one.
     pub fn new(folder: &str, git: Option<&str>) -> Self {
         Self(match git {
             Some(git) => format!("{folder}{GIT}{git}"),
@@ -49,7 +49,7 @@ impl FolderId {
         })
     }
 
-    /// The same folder, which lies at a place below the top of its repository.
+    /// The same folder, at a path below the top of its repository.
     #[must_use]
     pub fn at(self, place: &str) -> Self {
         let (folder, _, git) = self.parts();
@@ -71,8 +71,8 @@ impl FolderId {
         self.parts().2.is_some()
     }
 
-    /// Returns whether the folder that was written down is the one that is there `now`. A `.git` may have
-    /// come since (`git init`), but one that was there has to be there still.
+    /// Returns whether the recorded folder is the one that exists `now`. A `.git` may have been added since
+    /// (`git init`), but a recorded one must still exist.
     ///
     /// ```
     /// use agentx_types::FolderId;
@@ -88,13 +88,13 @@ impl FolderId {
         folder == now && (git.is_none() || git == git_now)
     }
 
-    /// Returns whether another folder lies `now` at the place of this one in the same repository.
+    /// Returns whether another folder is `now` at the place of this one in the same repository.
     pub fn is_remade_as(&self, now: &Self) -> bool {
         let ((_, place, git), (_, place_now, git_now)) = (self.parts(), now.parts());
         place.is_some() && git.is_some() && place == place_now && git == git_now
     }
 
-    /// The folder, its place in its repository, and the `.git` of that.
+    /// Returns the folder, its place in its repository, and the repository's `.git`.
     fn parts(&self) -> (&str, Option<&str>, Option<&str>) {
         let (rest, git) = match self.0.split_once(GIT) {
             Some((rest, git)) => (rest, Some(git)),

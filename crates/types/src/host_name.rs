@@ -1,17 +1,17 @@
 //! The one form of a host's name. Rules, questions and requests compare hosts in this form, so that no other
 //! spelling of a host evades a rule about it.
 
-// The types alone: `core` has no sockets.
+// Only the types: `core` has no sockets.
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Returns the host of an address (`http://HOST:8080/path`) or of a host with or without a port, in one form:
-/// lower case, numbers as an IPv4 address (<https://url.spec.whatwg.org/#concept-ipv4-parser>), without a port,
-/// brackets and a dot at its end; an IPv6 address that stands for an IPv4 address is that one. A `*` in a name
-/// stays.
+/// lower case, numbers as an IPv4 address (<https://url.spec.whatwg.org/#concept-ipv4-parser>), without a
+/// port, brackets and a dot at its end; an IPv6 address that represents an IPv4 address becomes that address.
+/// A `*` in a name stays.
 ///
-/// `None` if it is no host, if variables (`${NAME}`) decide it, or if it is spelled in a way that takes tables to
-/// read, such as another script or `%41`: callers take it for a host that is not known. Names in other scripts
-/// are known in Punycode (`xn--…`).
+/// `None` if it is no host, if it depends on variables (`${NAME}`), or if reading it would need tables, as
+/// for another script or `%41`: callers treat it as an unknown host. Names in other scripts are recognized in
+/// Punycode (`xn--…`).
 ///
 /// ```
 /// use agentx_types::host_name;
@@ -69,7 +69,7 @@ fn ipv4(name: &str) -> Option<Ipv4Addr> {
     Some(Ipv4Addr::from_bits(u32::try_from(first + last).ok()?))
 }
 
-/// Reads a number as C does: `0x7f`, `0177` and `127` are the same.
+/// Reads a number as C does: `0x7f`, `0177` and `127` are equal.
 fn number(text: &str) -> Option<u64> {
     match (text.strip_prefix("0x"), text.strip_prefix('0')) {
         (Some(""), _) | (_, Some("")) => Some(0),

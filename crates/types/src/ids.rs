@@ -1,8 +1,8 @@
-//! Identifiers as distinct types, so that a run can never be passed where a session is meant.
+//! Identifiers as distinct types, so that the compiler rejects a run's id in place of a session's.
 //!
-//! Ids are cheap to clone (a shared string): every envelope carries several. This crate never makes one up:
-//! ids of sessions and agents are minted by a runtime, ids of runs and actions follow from the `seq` of the
-//! event that caused them, so that a fold over the same log gives the same ids.
+//! Ids are cheap to clone (a shared string), because every envelope carries several. This crate creates none:
+//! a runtime mints ids of sessions and agents; ids of runs and actions follow from the `seq` of the event
+//! that caused them, so that a fold over the same log gives the same ids.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! The message of a person, as clients send it: a text, or content parts, read one by one so that no more are
-//! held than a message may have.
+//! The message of a person, as clients send it: a text, or content parts. Parts are read one by one, so that
+//! a client cannot make the reader hold more than a message may have.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use crate::ContentPart;
 /// Maximum number of parts of a message of a person.
 pub const MOST_PARTS: usize = 1000;
 
-/// Reads what is said: a text, or content parts.
+/// Reads the content of a message: a text, or content parts.
 ///
 /// # Errors
 /// Returns an error if it is neither, or has more than [`MOST_PARTS`].

@@ -96,7 +96,7 @@ pub enum InputMedium {
     File,
 }
 
-/// Settings of one model call. What is `None` is left to the provider.
+/// Settings of one model call. A field that is `None` is left to the provider.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -148,16 +148,15 @@ pub struct ToolSpec {
     /// The argument that holds a command line, if one does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command_argument: Option<String>,
-    /// Whether doing it twice is the same as doing it once: such a call is made again after a crash, any
-    /// other is answered with an unknown outcome.
+    /// Whether a call can safely be repeated: then it is made again after a crash. Any other is answered with
+    /// an unknown outcome.
     #[serde(default)]
     pub idempotent: bool,
     /// Whether a successful call ends the run.
     #[serde(default)]
     pub quit: bool,
-    /// Whether the schema says all there is to the arguments: a call that it does not fit is answered with
-    /// what is wrong, before anybody is asked and before the tool is. In sessions that began before this was
-    /// looked at, the tool alone says so.
+    /// Whether the schema describes the arguments completely: then a call that does not fit is answered with
+    /// the mistakes, before a person or the tool gets it. In older sessions, only the tool checks.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub checked: bool,
     /// The reach beyond the arguments, if a file describes the tool: for the question to a person and for
@@ -167,9 +166,9 @@ pub struct ToolSpec {
 }
 
 impl ToolSpec {
-    /// A tool of this name, with what the model reads about it, the JSON Schema of its arguments, and what
-    /// using it touches. Nothing else is said of it: no argument is a path or a command line, a call that a
-    /// crash cut off has an unknown outcome, and the tool checks its arguments itself. The fields can be set.
+    /// Creates a tool from its name, the description for the model, the JSON Schema of its arguments, and its
+    /// access. The other fields have defaults: no argument is a path or a command line, a call that a crash
+    /// interrupted has an unknown outcome, and the tool checks its arguments itself.
     ///
     /// ```
     /// use agentx_types::{Access, ToolSpec};
@@ -227,7 +226,7 @@ impl ToolSpec {
         self
     }
 
-    /// Sets whether the schema says everything about the arguments, so that they are held against it.
+    /// Sets whether the schema describes the arguments completely, so that they are checked against it.
     #[must_use]
     pub fn with_checked(mut self, checked: bool) -> Self {
         self.checked = checked;
@@ -271,8 +270,8 @@ pub struct ToolReach {
     /// workspace, because another folder may give the name to another program.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub of_folder: bool,
-    /// If the server describes the tool in another way than the one that was accepted: the difference. Then only a rule of this very
-    /// description ([`ToolReach::file`]) allows a call, and where nobody is asked it is refused.
+    /// The difference, if the server's description of the tool is not the accepted one. Then only a rule for
+    /// exactly this description ([`ToolReach::file`]) allows a call; if nobody can be asked, it is refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changed: Option<String>,
 }
@@ -296,8 +295,8 @@ pub enum RequestPart {
     Roles,
     /// The maximum length of the answer.
     LongestAnswer,
-    /// Parts of answers that only their provider reads, and that are sent back as they came: calls of its own
-    /// tools and what it found.
+    /// Parts of answers that only their provider reads, and that are sent back unchanged: calls of its own
+    /// tools, and their results.
     Blocks,
     /// `temperature`.
     Temperature,
@@ -309,20 +308,22 @@ pub enum RequestPart {
     ReasoningSummary,
     /// `prompt_cache_key`.
     CacheKey,
-    /// `max_tokens` as the name of the longest answer: the same number is sent as `max_completion_tokens`.
+    /// `max_tokens` as the name of the answer's maximum length: the same number is sent as
+    /// `max_completion_tokens`.
     MaxTokens,
-    /// `max_completion_tokens` as the name of the longest answer: the same number is sent as `max_tokens`.
+    /// `max_completion_tokens` as the name of the answer's maximum length: the same number is sent as
+    /// `max_tokens`.
     MaxCompletionTokens,
-    /// The empty text beside calls of tools: `content` is `null` there.
+    /// The empty text beside tool calls: `content` is sent as `null`.
     EmptyText,
     /// Calls of a tool without the signature that Gemini wants with them: they are sent with one that it does
     /// not check.
     ThoughtSignature,
     /// The guarantee that the answer fits its schema (`strict`): the schema is sent without it.
     StrictSchema,
-    /// The schema of the answer in the API's own mode: it is an instruction in words.
+    /// The schema of the answer in the API's own mode: it is sent as a written instruction.
     AnswerSchema,
-    /// The provider does not say which.
+    /// The provider does not say which part.
     Unknown,
 }
 
@@ -340,7 +341,7 @@ pub struct ModelRequest {
     pub messages: Vec<Arc<Message>>,
     /// The tools on offer.
     pub tools: Arc<[ToolSpec]>,
-    /// Whether it is sent without settings that a server may not know, because its provider has refused one.
+    /// Whether to send it without settings that a server may not know, because its provider refused one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub plain: bool,
     /// Whether it has no roles but a person and the assistant, in turns, because a chat template has refused

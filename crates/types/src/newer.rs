@@ -1,9 +1,8 @@
-//! Reads the events of a newer version as far as this one can: called if the usual way has failed, so it
-//! costs nothing if all is known.
+//! Reads the events of a newer version as far as this one can. It is called after the usual way has failed,
+//! so it costs nothing if everything is known.
 //!
-//! A word that stands for itself is read as the least specific one of its set, an unknown content part as one
-//! that only its provider understands. What has more to say than a word is not guessed: the whole event stays
-//! unknown.
+//! An unknown word of a closed set is read as the least specific one, an unknown content part as one that
+//! only its provider understands. Nothing else is guessed: the whole event stays unknown.
 
 use std::fmt;
 
@@ -88,8 +87,8 @@ pub(crate) fn payload<T: DeserializeOwned>(text: &str) -> Result<T, Unreadable> 
     T::deserialize(Tolerant(value))
 }
 
-/// Reads what a newer program answers, if it is not an event: words that are not known are read as the least
-/// specific ones.
+/// Reads an answer of a newer program that is not an event: unknown words are read as the least specific
+/// ones.
 ///
 /// # Errors
 /// Returns an error if it is not JSON, or not of its shape.
@@ -121,7 +120,7 @@ fn parts(list: Option<&mut Value>) {
     }
 }
 
-/// A value whose words may be of a newer version.
+/// A value that may contain words of a newer version.
 struct Tolerant(Value);
 
 impl<'de> IntoDeserializer<'de, Unreadable> for Tolerant {

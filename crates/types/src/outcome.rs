@@ -1,5 +1,5 @@
-//! The small closed sets that facts are made of: how an input is meant, what a person decided, why a model
-//! stopped, how a tool call ended.
+//! Small closed sets in facts: the mode of an input, a person's decision, why a model stopped, how a tool
+//! call ended.
 
 use serde::{Deserialize, Serialize};
 
@@ -39,7 +39,7 @@ pub enum ApprovalDecision {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LeftRunning {
-    /// The call that was cut off; absent where the call had ended, and this continued in the background.
+    /// The call that was cut off; absent if the call had ended and this continued in the background.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_call_id: Option<ToolCallId>,
     /// The name of the first program, as the system shows it, or `!` and the command that a person ran; the

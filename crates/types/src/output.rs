@@ -1,5 +1,5 @@
-//! AgentOutputs: what an agent says inside its own boundary, in four layers. Derived from EnvironmentEvents
-//! by the agent's own machine; from outside only the AgentBridge reads them.
+//! AgentOutputs: the output of an agent inside its own boundary, in four layers. Derived from
+//! EnvironmentEvents by the agent's own machine; from outside only the AgentBridge reads them.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -180,7 +180,7 @@ pub enum StateOutput {
         /// For a question to a person: the JSON Schema of the answer. The note of an `approval` with `once` is the answer, as text.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         form: Option<Box<Value>>,
-        /// Set where the call is a question of the model to the person.
+        /// Set if the call is a question of the model to the person.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         question: Option<Box<crate::AskedQuestion>>,
     },

@@ -1,4 +1,4 @@
-//! The roles of people in a session that several people see, and the wheel that one of them holds.
+//! The roles of people in a shared session, and the wheel that one of them holds.
 
 use serde::{Deserialize, Serialize};
 
@@ -29,7 +29,7 @@ pub enum SessionRole {
 pub struct Seat {
     /// The person.
     pub person: OwnerId,
-    /// The name that the person's program gave itself; it stays the same after a reconnect.
+    /// The name that the person's program chose; it stays the same after a reconnect.
     pub client: String,
 }
 
@@ -49,26 +49,26 @@ pub enum WheelReason {
 }
 
 payloads! {
-    /// A command that a person ran beside the conversation has ended. The model reads of it with its next
+    /// A command that a person ran outside the conversation has ended. The model reads about it in its next
     /// call; it begins no run.
     CommandRan {
         /// The command line.
         command: String,
         /// The output; of a long output the beginning and the end.
         output: String,
-        /// The outcome in words: `exit 0`.
+        /// The outcome as text: `exit 0`.
         how: String,
         /// The person, if not the session's owner.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<OwnerId>,
     }
-    /// A command that a person ran beside the conversation has ended.
+    /// A command that a person ran outside the conversation has ended.
     CommandFinished {
         /// The command line.
         command: String,
         /// The output; of a long output the beginning and the end.
         output: String,
-        /// The outcome in words: `exit 0`.
+        /// The outcome as text: `exit 0`.
         how: String,
         /// The person, if not the session's owner.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -91,7 +91,7 @@ payloads! {
         /// The new role; `None` for none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         role: Option<SessionRole>,
-        /// The person who changed it, if not the session's owner.
+        /// The person who changed it, if it was not the session's owner.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<OwnerId>,
     }

@@ -6,7 +6,7 @@ use crate::vocabulary::payloads;
 use crate::{InputMode, MessageId, OwnerId};
 
 payloads! {
-    /// A person wants what runs to stop.
+    /// A person wants to stop the run.
     InterruptRequested {
         /// The reason, if one was given.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,5 +1,6 @@
 //! Recognizes a picture from its header and its end. Vendors refuse a request with a broken or too large
-//! picture, and each later request of the same conversation: so it is checked before it is sent.
+//! picture, and each later request of the same conversation. Therefore a picture is checked before it is
+//! sent.
 
 use std::fmt;
 

@@ -1,5 +1,5 @@
-//! Classifies facts by their place in an answer or an output. Code that saves work tells facts apart by this
-//! one table, each use with a question of its own.
+//! Classifies facts by their place in an answer or an output. Code that skips work distinguishes facts by
+//! this one table, each caller with another question.
 
 use crate::EnvironmentEvent;
 
@@ -10,7 +10,7 @@ enum EventProgress {
     Delta,
     /// A part of an answer has ended.
     PartEnd,
-    /// Anything else that belongs to it: where it begins, a call in it, its cost.
+    /// Anything else that belongs to it: its beginning, a call in it, its cost.
     Item,
     /// A complete event: a person, a tool or an agent may continue because of it.
     Whole,
@@ -34,8 +34,8 @@ impl EnvironmentEvent {
         matches!(self.progress(), EventProgress::Delta | EventProgress::PartEnd)
     }
 
-    /// Returns whether it says only how a session is kept: its title, and who has access. The session counts
-    /// as no newer because of it.
+    /// Returns whether it only describes the session: its title, and who has access. It does not make the
+    /// session count as more recent.
     ///
     /// ```
     /// use agentx_types::{EnvironmentEvent, SessionTitled, TextChunk};

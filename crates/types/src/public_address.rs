@@ -1,5 +1,5 @@
-//! Tells addresses of the public internet from those of local and reserved networks. The network guard of
-//! scripts and the check of media in messages share it, so that they refuse the same addresses.
+//! Distinguishes addresses of the public internet from those of local and reserved networks. The network
+//! guard of scripts and the check of media in messages share it, so that they refuse the same addresses.
 
 // The types alone: `core` has no sockets.
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -39,10 +39,10 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
 
 fn is_public_v6(address: Ipv6Addr) -> bool {
     let [first, second, ..] = address.segments();
-    // IANA has allocated 2000::/3 alone for global unicast.
+    // IANA has allocated only 2000::/3 for global unicast.
     let global = first & 0xe000 == 0x2000;
-    // Protocol assignments with Teredo (2001::/23), documentation (2001:db8::/32, and 3fff::/20
-    // with the rest of 3fff::/16, which nobody has).
+    // Protocol assignments with Teredo (2001::/23), documentation (2001:db8::/32, and 3fff::/20 with the rest
+    // of 3fff::/16, which is not allocated).
     let reserved = (first == 0x2001 && (second < 0x0200 || second == 0x0db8)) || first == 0x3fff;
     global && !reserved
 }

@@ -1,5 +1,5 @@
-//! The parts of an agent that sorts inputs: rules that say what people may want, and which agent does it.
-//! Plain data, part of [`AgentConfig`]; the looser forms in which people write it are read elsewhere.
+//! The parts of an agent that sorts inputs: rules that describe intents, and the agents that handle them.
+//! Plain data, part of [`AgentConfig`]; `agentx-agent-files` reads the looser forms in which people write it.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,7 @@ pub struct Routing {
     pub default: Option<Box<AgentConfig>>,
 }
 
-/// An agent and the rules whose intents are its.
+/// An agent, and the rules whose intents it handles.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Route {
@@ -43,7 +43,7 @@ pub struct IntentRule {
     /// Phrases that people use.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub patterns: Vec<IntentPattern>,
-    /// Inputs as they may come, with what they mean.
+    /// Example inputs, with their intents.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<IntentExample>,
 }
@@ -106,7 +106,7 @@ impl VarKind {
     }
 }
 
-/// A way to say it.
+/// A phrasing of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IntentPattern {

@@ -20,7 +20,7 @@ pub enum Medium {
     Audio,
     /// Output of tools: `tool`.
     Tool,
-    /// Any other name that a script gave to what it emits.
+    /// Any other name that a script gave to its output.
     Named(String),
 }
 
@@ -102,7 +102,8 @@ payloads! {
         /// For a question to a person: the JSON Schema of the answer. The note of an `approval` with `once` is the answer, as text.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         form: Option<Box<Value>>,
-        /// Set where the call is a question of the model to the person: then the note of the approval is the answer.
+        /// Set if the call is a question of the model to the person: then the note of the approval is the
+        /// answer.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         question: Option<Box<crate::AskedQuestion>>,
     }
@@ -111,8 +112,7 @@ payloads! {
     ApprovalSettled {
         /// The call.
         tool_call_id: ToolCallId,
-        /// Whether it may be made. If it may not, a person said so, a rule that came later, or the run was
-        /// stopped.
+        /// Whether the call may be made. If not, a person or a later rule denied it, or the run was stopped.
         allowed: bool,
     }
     /// A whole piece of an agent's output stream.
@@ -128,7 +128,7 @@ payloads! {
             skip_serializing_if = "Option::is_none"
         )]
         data: Option<Value>,
-        /// The call whose tool says it; absent if the agent itself does.
+        /// The call whose tool emits it; absent if the agent itself does.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tool_call_id: Option<ToolCallId>,
     }

@@ -35,7 +35,7 @@ vocabulary! {
         ToolPlanned = "tool_planned",
         /// ToolReceptor: the tool runs.
         ToolExecuting = "tool_executing",
-        /// ToolReceptor: the tool says something while it runs.
+        /// ToolReceptor: the tool writes output while it runs.
         ToolOutput = "tool_output",
         /// ToolReceptor: the tool succeeded.
         ToolCompleted = "tool_completed",
@@ -43,7 +43,7 @@ vocabulary! {
         ToolFailed = "tool_failed",
         /// ToolReceptor: a command in the background has ended.
         JobFinished = "job_finished",
-        /// ToolReceptor: a command that a person ran beside the conversation has ended.
+        /// ToolReceptor: a command that a person ran outside the conversation has ended.
         CommandFinished = "command_finished",
         /// ConversationReceptor: an input waits.
         ConversationQueued = "conversation_queued",
@@ -99,7 +99,7 @@ vocabulary! {
         ApprovalSettled = "approval_settled",
         /// AgentBridge: a whole piece of an agent's output stream, one medium at a time.
         Chunk = "chunk",
-        /// AgentBridge: an agent's output stream has nothing more to say to this input.
+        /// AgentBridge: an agent's output stream for this input has ended.
         Eof = "eof",
         /// AgentBridge: an agent's output stream has ended for good.
         Closed = "closed",
@@ -107,13 +107,13 @@ vocabulary! {
         UserMessageAdded = "user_message",
         /// AgentBridge, Message layer: the model's answer, whole.
         AssistantMessageAdded = "assistant_message",
-        /// AgentBridge, Message layer: the calls in that answer, for those that follow tools alone.
+        /// AgentBridge, Message layer: the calls in that answer, for readers that follow only tools.
         ToolCallMessageAdded = "tool_call_message",
         /// AgentBridge, Message layer: the outcome of a call joined the conversation.
         ToolResultMessageAdded = "tool_result_message",
         /// AgentBridge, Turn layer: a person's request.
         TurnRequest = "turn_request",
-        /// AgentBridge, Turn layer: the answer to it, with what it cost.
+        /// AgentBridge, Turn layer: the answer to it, with its cost.
         TurnResponse = "turn_response",
     }
 }
@@ -213,7 +213,7 @@ payloads! {
         /// With these arguments.
         input: Value,
     }
-    /// The tool says something while it runs.
+    /// The tool writes output while it runs.
     ToolOutput {
         /// The call.
         tool_call_id: ToolCallId,
@@ -222,7 +222,7 @@ payloads! {
         /// The output.
         text: String,
     }
-    /// The tool did what was asked.
+    /// The tool succeeded.
     ToolCompleted {
         /// The call.
         tool_call_id: ToolCallId,
@@ -238,7 +238,7 @@ payloads! {
         )]
         details: Option<Value>,
     }
-    /// The tool did not do what was asked.
+    /// The tool failed.
     ToolFailed {
         /// The call.
         tool_call_id: ToolCallId,
@@ -262,9 +262,9 @@ payloads! {
     JobFinished {
         /// The job's name in the session.
         job: String,
-        /// The command line, cut where it is long.
+        /// The command line, shortened if it is long.
         command: String,
-        /// The outcome in words: `exit 0, 3.20 s`.
+        /// The outcome as text: `exit 0, 3.20 s`.
         how: String,
     }
     /// An input waits.
@@ -364,7 +364,7 @@ payloads! {
     }
     /// A transport is down.
     ConnectionLost {
-        /// From where.
+        /// The address.
         endpoint: String,
         /// The reason.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -390,7 +390,7 @@ payloads! {
         /// Milliseconds until it is tried again by itself; `None` if it is not.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_in_ms: Option<u64>,
-        /// Milliseconds for which it is tried again at most, where time is what ends it.
+        /// Milliseconds after which it gives up, if time bounds the attempts.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         gives_up_in_ms: Option<u64>,
     }

@@ -1,5 +1,6 @@
-//! JSON Schemas of what crosses the wire, for descriptions of the protocol that are made from the types.
-//! Written by hand where the wire form is: ids, events with their tags, frames. The rest is derived.
+//! JSON Schemas of the wire format, for descriptions of the protocol that are generated from the types. They
+//! are written by hand for types with a hand-written wire form: ids, events with their tags, frames. The rest
+//! is derived.
 
 use std::borrow::Cow;
 
@@ -27,7 +28,7 @@ pub(crate) fn id(doc: &str) -> Schema {
     json_schema!({"type": "string", "description": doc.trim()})
 }
 
-/// The schema of what is said: a text, or content parts.
+/// The schema of the content of a message: a text, or content parts.
 pub fn text_or_parts(generator: &mut SchemaGenerator) -> Schema {
     let parts = generator.subschema_for::<ContentPart>();
     json_schema!({"anyOf": [{"type": "string"}, {"type": "array", "items": parts, "maxItems": MOST_PARTS}]})
@@ -97,7 +98,7 @@ impl<E: Payloads + JsonSchema> JsonSchema for Envelope<E> {
     }
 }
 
-/// Returns whether a payload has fields that may not be left out; else it may be left out itself.
+/// Returns whether a payload has required fields; if not, the payload itself is optional.
 fn needs_payload(generator: &SchemaGenerator, payload: &Value) -> bool {
     let name = payload["$ref"].as_str().and_then(|path| path.rsplit('/').next());
     let fields = name.and_then(|name| generator.definitions().get(name)?.get("required"));
@@ -128,8 +129,8 @@ impl JsonSchema for ClientFrame {
 
 /// The whole protocol as one JSON Schema (2020-12): a definition for each frame, event and value.
 ///
-/// A document is one frame of either side; which one it can be is known by where it comes from, and a
-/// subscription's view.
+/// A document is one frame of either side. Which frames are possible follows from the side that sends it, and
+/// from a subscription's view.
 pub fn protocol_schema() -> Value {
     let mut generator = SchemaSettings::draft2020_12().into_generator();
     let frames = [
@@ -139,7 +140,7 @@ pub fn protocol_schema() -> Value {
         generator.subschema_for::<Envelope<RuntimeEvent>>(),
         generator.subschema_for::<Envelope<UiEvent>>(),
     ];
-    // What an accepted `authenticate` is answered with; no frame refers to it.
+    // The answer to an accepted `authenticate`; no frame refers to it.
     generator.subschema_for::<Person>();
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -1,5 +1,5 @@
-//! Values that scripts keep with the calling agent: named values, messages, a summary. They follow from the
-//! steps on record alone, so every process that reads them gets the same values.
+//! Values that scripts keep with the calling agent: named values, messages, a summary. They follow only from
+//! the recorded steps, so every process that reads the steps gets the same values.
 
 use std::collections::VecDeque;
 
@@ -36,7 +36,7 @@ struct KeptMessage {
 }
 
 impl ScriptValues {
-    /// Returns whether a step of this kind changes what is kept.
+    /// Returns whether a step of this kind changes these values.
     pub fn is_changed_by(kind: &str) -> bool {
         matches!(
             kind,
@@ -89,7 +89,7 @@ impl ScriptValues {
         }
     }
 
-    /// The last message of the user is taken back, and what followed it; without one, everything is.
+    /// Removes the last message of the user and everything after it; without such a message, everything.
     fn revert(&mut self) {
         while let Some(message) = self.history.pop_back() {
             self.bytes -= message.bytes;

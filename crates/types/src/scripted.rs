@@ -5,7 +5,7 @@ use serde_json::Value;
 /// The name of the model that is not a model: the offline demo.
 pub const SCRIPTED_MODEL: &str = "scripted";
 
-/// An answer of the offline demo, and its conditions. A condition that is `None` fits everything; in patterns
+/// An answer of the offline demo, and its conditions. A condition that is `None` always holds; in patterns
 /// `*` stands for any run of characters.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ScriptedAnswer {

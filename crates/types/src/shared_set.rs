@@ -1,5 +1,5 @@
-//! A set that grows all the time and is handed out all the time: a clone shares what it has with the
-//! original, so that neither cloning it nor adding to it afterwards costs more the larger it is.
+//! A set that grows steadily and is cloned often: a clone shares its values with the original, so that the
+//! cost of cloning it, and of adding to it afterwards, does not grow with its size.
 
 use std::cmp::Ordering;
 use std::hash::{DefaultHasher, Hash, Hasher as _};
@@ -10,12 +10,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// Maximum number of values to copy when one is added to a shared set.
 const RECENT: usize = 64;
 
-/// A set with cheap clones. It is written as a list in order.
+/// A set with cheap clones. It is serialized as a sorted list.
 ///
-/// The values lie in layers that never change, each at least twice as long as the one behind it, and a few
-/// recent ones beside them. A full list of recent values becomes a layer, and layers of similar length become
-/// one. Layers are sorted by hash: to find a value compares numbers that lie side by side, not values that
-/// lie anywhere.
+/// The values are in layers that never change, each at least twice as long as the next one, and in a short
+/// list of recent values. A full list of recent values becomes a layer, and layers of similar length are
+/// merged. Layers are sorted by hash: a lookup compares adjacent numbers, not values scattered in memory.
 #[derive(Clone, Debug)]
 pub struct SharedSet<T> {
     layers: Vec<Arc<[Hashed<T>]>>,
@@ -25,7 +24,7 @@ pub struct SharedSet<T> {
 /// A value behind its hash.
 type Hashed<T> = (u64, T);
 
-/// The same for equal values, within one process.
+/// The hash of a value: equal values have the same one within a process.
 fn hash_of<T: Hash>(value: &T) -> u64 {
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);
@@ -166,7 +165,7 @@ mod tests {
 
     use super::*;
 
-    /// Numbers in an order of their own, some of them twice.
+    /// Numbers in a fixed mixed order, some of them twice.
     fn numbers(count: u64) -> impl Iterator<Item = u64> {
         (0..count).map(|number| number.wrapping_mul(0x9e37_79b9) % 5_000)
     }

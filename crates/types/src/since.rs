@@ -1,15 +1,15 @@
-//! The versions of the rules by which an agent decides, and what each of them changed.
+//! The versions of the rules by which an agent decides, and the changes of each.
 //!
-//! A session keeps to the version in its configuration (`rules_version`), so that its log is read again as it
-//! was written. Each behaviour that came later has a constant here, and code compares the version with that:
-//! `config.rules_version >= since::FULL_IS_KNOWN`. A version that was released is never changed; a new
-//! behaviour gets the next one.
+//! A session keeps the version in its configuration (`rules_version`), so that a replay decides as the live
+//! session did. Each later behaviour has a constant here, with which code compares the version:
+//! `config.rules_version >= since::FULL_IS_KNOWN`. A released version never changes; a new behaviour gets the
+//! next number.
 
-/// The version of new sessions, and of those that a program continues with; older logs are replayed by
-/// theirs.
+/// The version of new sessions, and of sessions that a program continues; older logs are replayed with their
+/// own version.
 pub const RULES_VERSION: u32 = 9;
 
-/// More of what hides a command is asked about beside a rule that asks or denies.
+/// More ways to hide a command lead to a question, if a rule asks about commands or denies them.
 pub const READ_CLOSER: u32 = 1;
 
 /// No pattern covers files that programs run by themselves: hooks, start files of shells.
@@ -18,13 +18,13 @@ pub const GUARDED_FILES: u32 = 1;
 /// "Always" keeps no more than was seen, and in its project.
 pub const KEPT_AS_SEEN: u32 = 1;
 
-/// If all stars of a rule stand for paths below a folder, no other word of the command is covered.
+/// If all stars of a rule stand for paths below a folder, the rule covers no other word of the command.
 pub const PLACES_ARE_NAMED: u32 = 1;
 
 /// Calls in an answer that the model declined are not run, and the run fails.
 pub const DECLINED_CALLS_ARE_NOT_RUN: u32 = 2;
 
-/// A request of text alone that is refused for its bytes is sent with less.
+/// A request with only text that is refused for its size in bytes is sent again with less.
 pub const LARGE_TEXT_IS_TOO_MUCH: u32 = 2;
 
 /// Optional settings are left out for any API whose refusal names them.
@@ -42,7 +42,7 @@ pub const INSTRUCTIONS_ARE_GUARDED: u32 = 3;
 /// Rules may name the hosts of a tool.
 pub const RULES_NAME_HOSTS: u32 = 3;
 
-/// A server whose counts show that it cuts what is sent has a smaller window than assumed.
+/// If the counts of a server show that it cuts requests, its window is smaller than assumed.
 pub const CUTS_ARE_NOTICED: u32 = 4;
 
 /// The window that a refusal names is compared with the whole window that was assumed.
@@ -73,13 +73,13 @@ pub const COUNTS_OUTLIVE_CHANGES: u32 = 5;
 pub const LONGEST_ANSWER_IS_REPAIRED: u32 = 5;
 
 /// Rules by path and the guard of files with secrets see through globs, braces, `cd`, `xargs` and code in a
-/// command line; a command that a rule is about is asked about where another program may run it.
+/// command line; if another program may run a command that a rule is about, this leads to a question.
 pub const NAMES_IN_LINES: u32 = 5;
 
-/// Commands that change this program's settings are asked about whatever rules say.
+/// Commands that change this program's settings lead to a question regardless of the rules.
 pub const OWN_SETTINGS_ARE_ASKED_ABOUT: u32 = 5;
 
-/// A star of a rule stands for no words that make a command graver: `git *` does not allow `git push
+/// A star of a rule stands for no words that make a command more dangerous: `git *` does not allow `git push
 /// --force`.
 pub const GRAVE_WORDS_ARE_NAMED: u32 = 5;
 
@@ -92,29 +92,28 @@ pub const LESS_WITHOUT_A_SUMMARY: u32 = 6;
 /// An input that never fits is left out of later requests.
 pub const UNFIT_INPUTS_ARE_LEFT_OUT: u32 = 6;
 
-/// A count of what a server had not cached is not taken for a window, nor any count of a model that costs
-/// something.
+/// A count of uncached tokens is not mistaken for a window, nor is any count of a model that costs money.
 pub const COUNTS_OF_NEWS_ARE_NO_CUT: u32 = 6;
 
 /// If a server refuses several pictures, the newest is left out first.
 pub const NEWEST_PICTURE_FIRST: u32 = 6;
 
-/// An agent that another makes is held to the rules that deny or ask, and to the approval mode, that hold for
-/// its maker then.
+/// An agent that another agent creates is bound by its creator's current approval mode and rules that deny or
+/// ask.
 pub const MADE_AGENTS_ARE_HELD: u32 = 6;
 
-/// A refusal names the approval mode or a read-only folder, and a call that was stopped before it was allowed
-/// is said not to have run.
+/// A refusal names the approval mode or a read-only folder, and the result of a call that was stopped before
+/// it was allowed says that it did not run.
 pub const REFUSALS_SAY_WHY: u32 = 6;
 
-/// A window that was guessed from a refusal without a size is forgotten where the run ends before a model has
-/// answered, and a small request that is refused for its bytes is not made smaller.
+/// A window that was guessed from a refusal without a size is forgotten if the run ends before a model has
+/// answered. A small request that is refused for its size in bytes is not made smaller.
 pub const GUESSES_ARE_TAKEN_BACK: u32 = 6;
 
 /// An input without content after an unanswered one asks that again.
 pub const EMPTY_INPUT_ASKS_AGAIN: u32 = 6;
 
-/// Agents below one whose `approval` becomes stricter are as strict.
+/// If the `approval` of an agent becomes stricter, so does that of the agents below it.
 pub const MODES_REACH_BELOW: u32 = 6;
 
 /// A rule without a star allows no command behind a pipe.
@@ -126,27 +125,27 @@ pub const OWN_PROGRAM_IN_DISGUISE: u32 = 6;
 /// If no person is asked, a command line that hides something from a rule that denies is refused.
 pub const HIDDEN_IS_REFUSED: u32 = 6;
 
-/// A star over `git status` stands for no option that shows what is in files.
+/// In a rule for `git status`, a star stands for no option that shows the contents of files.
 pub const STATUS_SHOWS_FILES: u32 = 6;
 
-/// A question says what the file of its tool grants, and so does one that a rule asks.
+/// A question names the access that the file of its tool grants, also if a rule asks it.
 pub const REACH_IS_SAID: u32 = 7;
 
-/// Rules that deny or ask, the guard and the version reach the agents below at once when they change for one
-/// above, and an agent that a script makes is held to what holds by then.
+/// When rules that deny or ask, the guard or the version of an agent change, they change at once for the
+/// agents below it. An agent that a script creates is bound by the current ones.
 pub const RULES_REACH_BELOW: u32 = 7;
 
 /// A rule that comes after a question and denies the call holds when the question is answered.
 pub const DENIED_MEANWHILE: u32 = 7;
 
-/// A command that is given input is asked about beside a rule that denies or asks, unless its program is
-/// known to take input for data.
+/// If a rule denies or asks, a command that gets input leads to a question, unless its program is known to
+/// treat input as data.
 pub const INPUT_MAY_RUN: u32 = 7;
 
 /// Short options of a rule that denies or asks count in any order and grouping.
 pub const OPTIONS_IN_ANY_ORDER: u32 = 7;
 
-/// A run whose answer the model declined fails.
+/// A run fails if the model declines to answer.
 pub const DECLINED_RUNS_FAIL: u32 = 7;
 
 /// A request that is refused without a reason is sent once more before it is changed, and all changes that
@@ -160,7 +159,7 @@ pub const PICTURES_BY_MODEL: u32 = 7;
 /// after a failure.
 pub const SUMMARIES_REST: u32 = 7;
 
-/// No longer answer is asked for than fits beside what was refused.
+/// The maximum length of an answer is what fits beside a request that was refused.
 pub const SHORTER_ANSWERS: u32 = 7;
 
 /// A carriage return is part of a word, as to a shell.
@@ -169,14 +168,14 @@ pub const CARRIAGE_RETURNS_ARE_WORDS: u32 = 7;
 /// In the mode `auto` rules that ask, and files with secrets, are asked about.
 pub const AUTO_ASKS: u32 = 7;
 
-/// A question says what the nearest rule does not cover.
+/// A question names the part of the call that the nearest rule does not cover.
 pub const GAPS_ARE_NAMED: u32 = 7;
 
 /// More files count among those that programs run by themselves and those that are instructions.
 pub const MORE_GUARDED_FILES: u32 = 7;
 
-/// At most half of the window that instructions and tools leave is kept free for the answer, and no longer
-/// answer is requested than fits beside the input.
+/// At most half of the window that instructions and tools leave is kept free for the answer, and the maximum
+/// length of an answer is what fits beside the input.
 pub const ANSWERS_FIT: u32 = 8;
 
 /// A single setting that a provider refuses by name is left out or sent under another name, and so are parts
@@ -189,17 +188,17 @@ pub const OTHER_MODELS_ARE_ASKED_ANEW: u32 = 8;
 /// A fork tells its model that an unfinished call runs in the original, not that the program stopped.
 pub const COPIES_LEAVE_CALLS: u32 = 8;
 
-/// A rule about files that `read` opens holds for command lines.
+/// A rule about files that `read` opens also applies to command lines.
 pub const READING_RULES_HOLD_FOR_LINES: u32 = 8;
 
 /// The reason of a run names a word with which the answer ended and that is not known.
 pub const UNKNOWN_ENDS_ARE_SAID: u32 = 8;
 
-/// A declined answer takes the whole turn of its input out of later requests, and a refusal right after it takes
-/// the messages before as well. A note says which calls ran in the turn.
+/// After a declined answer, later requests leave out the whole turn of its input; after a further refusal
+/// also the messages before it. A note lists the calls that ran in the turn.
 pub const DECLINED_TURNS_GO: u32 = 9;
 
-/// Tools of MCP servers are searched where an API does not take so many tools.
+/// Tools of MCP servers are found by searching if an API does not accept that many tools.
 pub const TOO_MANY_TOOLS_ARE_SEARCHED: u32 = 9;
 
 /// A refusal of Anthropic without a word or a call costs nothing.
@@ -208,10 +207,11 @@ pub const EMPTY_REFUSALS_ARE_FREE: u32 = 9;
 /// An answer that was in progress when the program died is booked as an estimate.
 pub const DEAD_ANSWERS_ARE_ESTIMATED: u32 = 9;
 
-/// Tokens whose price is unknown are counted as such, beside the cost.
+/// Tokens whose price is unknown are counted separately from the cost.
 pub const UNPRICED_IS_COUNTED: u32 = 9;
 
-/// A fallback that answered what another model declined is asked for as long as that is in the conversation.
+/// A fallback that answered what another model declined keeps answering as long as that input is in the
+/// conversation.
 pub const FALLBACKS_STAY_FOR_DECLINED: u32 = 9;
 
 /// A conversation that filled the window is condensed before the next request however small it is estimated
@@ -221,45 +221,45 @@ pub const FULL_IS_KNOWN: u32 = 9;
 /// A run ends after 8 paused answers in a row.
 pub const PAUSES_END: u32 = 9;
 
-/// The text of a run is that of its last answer alone, even if that says nothing.
+/// The text of a run is only that of its last answer, even if that is empty.
 pub const LAST_ANSWER_ALONE: u32 = 9;
 
 /// Agents in the background are stopped with a run that a limit or a refusal ends.
 pub const BACKGROUND_STOPS: u32 = 9;
 
-/// Stars alone reach the program's own files where they lead there.
+/// An argument of only stars counts as naming the program's own files if it matches them.
 pub const BARE_STARS_REACH: u32 = 9;
 
-/// A star over Git stands for known subcommands alone. Others ask for passwords, print them, run programs, or
-/// are programs or names of somebody's own.
+/// In a rule for Git, a star stands only for known subcommands. Others ask for passwords, print them, run
+/// programs, or are programs and aliases of the user.
 pub const KNOWN_TO_GIT: u32 = 9;
 
-/// No star stands for what has Git or `man` show a manual: Git runs the viewer that a repository configures
-/// (`help.browser`, `man.NAME.cmd`), and `man` any viewer that it is told.
+/// No star stands for words by which Git or `man` show a manual: Git runs the viewer that a repository
+/// configures (`help.browser`, `man.NAME.cmd`), and `man` any viewer that its options name.
 pub const MANUALS_ARE_NAMED: u32 = 9;
 
-/// No star stands for options by which a program that reads writes, sends or runs.
+/// No star stands for options by which a reading program writes, sends or runs something.
 pub const OPTIONS_OF_READERS: u32 = 9;
 
-/// Long options of a rule that denies or asks count by their beginning and wherever they stand.
+/// Long options in a rule that denies or asks also match in shortened form and at any position.
 pub const SHORTENED_OPTIONS: u32 = 9;
 
 /// A star over Git does not cover options that continue an unfinished operation, because that operation may
 /// name programs to run.
 pub const CONTINUED_OPERATIONS: u32 = 9;
 
-/// A line with very many commands is held against no rule about a part of it.
+/// A line with very many commands is not compared with rules about a part of it.
 pub const LINES_ARE_BOUNDED: u32 = 9;
 
 /// The parser reads the parts that bash expands a second time: subscripts, targets of `>&`, `${…}` within
-/// `${…}`. It also reads folders that a command is told, and variables that say which program runs or if a
-/// path leads (`PATH`, `HOME`).
+/// `${…}`. It also reads folders that options of a command name, and variables that decide which program runs
+/// or where a path leads (`PATH`, `HOME`).
 pub const EXPANDED_TWICE: u32 = 9;
 
 /// A rule with a workspace allows no part of a line that goes out of it.
 pub const LEFT_FOLDERS: u32 = 9;
 
-/// A router fails where its model declines to sort an input.
+/// A router fails if its model declines to sort an input.
 pub const DECLINED_SORTING_FAILS: u32 = 9;
 
 /// A router looks at its limits before its model call is tried again.
@@ -274,35 +274,35 @@ pub const RECALL_IS_A_TOOL: u32 = 9;
 /// The count stays valid if parts are left out of a request: the next request asks for no longer answer.
 pub const COUNTS_OUTLIVE_REPAIRS: u32 = 9;
 
-/// Reasoning of Chat Completions, and what is attached to words and calls, is left out once a provider
-/// refuses it.
+/// Reasoning of Chat Completions, and data attached to texts and calls, is left out once a provider refuses
+/// it.
 pub const REASONING_IS_LEFT_OUT: u32 = 9;
 
-/// Thinking behind blank text of the same answer is not sent back, because it is bound to that text, which is
+/// Thinking after blank text of the same answer is not sent back, because it is bound to that text, which is
 /// never sent.
 pub const NOT_BEHIND_BLANKS: u32 = 9;
 
-/// Instructions without a path are facts about where the agent works; the offline demo is not told them.
+/// Instructions without a path describe the agent's environment; the offline demo does not get them.
 pub const ENVIRONMENT_IS_TOLD: u32 = 9;
 
-/// Thinking says which model it is of where its API attaches nothing to it.
+/// Thinking names its model if its API attaches nothing to it.
 pub const REASONING_IS_MARKED: u32 = 9;
 
 /// A refusal and a note of another person than the owner name that person, and hold no tags that mark words.
 pub const REFUSALS_NAME_OTHERS: u32 = 9;
 
-/// Continuation lines of a message are indented where a model reads a transcript, so that no message contains
-/// a line of another one.
+/// In a transcript for a model, continuation lines of a message are indented, so that no message can imitate
+/// the line of another one.
 pub const TRANSCRIPTS_ARE_INDENTED: u32 = 9;
 
 /// A run that an input of another person than the owner interrupts names that person.
 pub const INPUTS_NAME_WHO_INTERRUPTS: u32 = 9;
 
-/// A command that acts on a folder with everything in it counts as opening the guarded files, and those of
-/// rules by path, that lie there.
+/// A command that acts on a folder with everything in it counts as opening the guarded files in it, and the
+/// files of rules by path.
 pub const WHOLE_FOLDERS_ARE_OPENED: u32 = 9;
 
-/// No star stands for a file that programs run by themselves, if a command writes the files that it names.
+/// If a command writes the files that it names, no star stands for a file that programs run by themselves.
 pub const WRITTEN_FILES_ARE_NAMED: u32 = 9;
 
 /// A tool that a refusal of a schema names without quotes is left out.
@@ -319,8 +319,7 @@ pub const REFUSALS_OF_OTHERS_CHANGE_NOTHING: u32 = 9;
 /// A command that removes the operating system or a home as a whole is refused.
 pub const SYSTEM_IS_NEVER_REMOVED: u32 = 9;
 
-/// The exchanges that condensing keeps take at most a third of what instructions and tools leave of the
-/// window.
+/// The exchanges that condensing keeps take at most a third of the window that instructions and tools leave.
 pub const TAILS_LEAVE_ROOM: u32 = 9;
 
 /// The text of a command that another person ran stays between the quotes of its tag.
@@ -329,7 +328,7 @@ pub const COMMANDS_STAY_IN_THEIR_QUOTES: u32 = 9;
 /// A partial answer loses its thinking if messages join the conversation before the call is repeated.
 pub const PARTIAL_THINKING_IS_UNBOUND: u32 = 9;
 
-/// If nobody is asked, a command that acts on a whole folder around the program's own files is refused.
+/// If nobody can be asked, a command that acts on a whole folder around the program's own files is refused.
 pub const OWN_FILES_ARE_NEVER_TAKEN: u32 = 9;
 
 /// If a provider refuses the number of pictures, the newest are sent, as many as it takes.
@@ -338,7 +337,8 @@ pub const PICTURES_ARE_COUNTED: u32 = 9;
 /// Hosts of rules and of tools are compared in the form that the URL standard gives them.
 pub const HOSTS_HAVE_ONE_FORM: u32 = 9;
 
-/// A call "needs your approval", and a refusal names both reasons for which nobody can be asked: no terminal, or the mode `deny`.
+/// A call "needs your approval", and a refusal names the reason why nobody can be asked: no terminal, or the
+/// mode `deny`.
 pub const APPROVAL_IS_NAMED: u32 = 9;
 
 /// A refusal that names no window is followed by a shorter request for as long as the estimate can be raised.

@@ -1,8 +1,8 @@
-//! Lengths of time in words, as settings name them and as people read them.
+//! Lengths of time as text, in the form of the settings.
 
 use std::time::Duration;
 
-/// A length of time in words: `45s`, `10m`, `23h59m`; `0s` for nothing. Less than a millisecond is left out.
+/// Formats a length of time: `45s`, `10m`, `23h59m`; `0s` for zero. Less than a millisecond is left out.
 ///
 /// ```
 /// use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Topics: the dotted names by which subscribers on a bus tell apart what they care about.
+//! Topics: the dotted names by which subscribers on a bus select events.
 
 use crate::{ActionKind, EnvironmentEvent, RuntimeEvent};
 

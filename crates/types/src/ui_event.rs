@@ -91,7 +91,8 @@ payloads! {
         args: Value,
         /// The rule or default that asks.
         reason: String,
-        /// Set where the call is a question of the model to the person: then the note of the approval is the answer.
+        /// Set if the call is a question of the model to the person: then the note of the approval is the
+        /// answer.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         question: Option<Box<crate::AskedQuestion>>,
     }
@@ -127,7 +128,7 @@ payloads! {
     }
     /// The owner of the session and its reader.
     UiConnectionState {
-        /// Whether the reader has not said who they are.
+        /// Whether the reader is anonymous.
         visitor: bool,
     }
 }

@@ -1,4 +1,4 @@
-//! Tokens and money. Money is counted in whole nano-dollars, so that sums are exact and the same everywhere.
+//! Tokens and money. Money is counted in whole nano-dollars, so that sums are exact and equal everywhere.
 
 use std::ops::AddAssign;
 
@@ -29,7 +29,7 @@ pub struct Usage {
     /// The cost that the provider reports; 0 if it reports none. It counts if the model's prices are unknown.
     #[serde(default, skip_serializing_if = "NanoUsd::is_nothing")]
     pub reported_cost: NanoUsd,
-    /// The number of these tokens of which nobody knows the whole price, so that the cost is incomplete.
+    /// The number of these tokens whose price is not fully known, so that the cost is incomplete.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unpriced_tokens: u64,
 }
@@ -144,8 +144,8 @@ impl Prices {
         *self == Self::default()
     }
 
-    /// Returns the usage of a call, marked as unpriced where neither these prices nor the provider say what it
-    /// costs.
+    /// Returns the usage of a call, marked as unpriced if neither these prices nor the provider give its
+    /// cost.
     pub fn marked(&self, usage: Usage) -> Usage {
         let is_unpriced = self.is_unknown() && usage.reported_cost == NanoUsd(0);
         Usage {

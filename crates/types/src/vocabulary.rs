@@ -29,7 +29,7 @@ pub trait Vocabulary: Sized {
         Self::from_json(tag, payload.get())
     }
 
-    /// The same, if nobody has looked yet whether the payload is JSON at all.
+    /// The same for a payload that nobody has checked to be JSON yet.
     ///
     /// # Errors
     /// Returns an error if the payload is not JSON, or the tag is known but the payload is not of its shape.
@@ -37,7 +37,7 @@ pub trait Vocabulary: Sized {
 
     /// The same for what a newer version may have written: an unknown word is read as the least specific one,
     /// and an event with more in it that this version does not know is kept unchanged. Requests are read by
-    /// [`Vocabulary::from_json`] instead: nobody is served by a guess at what was asked.
+    /// [`Vocabulary::from_json`] instead, because a guess at a request would serve nobody.
     ///
     /// # Errors
     /// Returns an error if the payload is not JSON, or the tag is known but the payload is not of its shape.
@@ -199,8 +199,8 @@ macro_rules! vocabulary {
     };
 }
 
-/// Reads a value that is there, even if it is `null`: what was `Some` stays `Some`, so that a fact that was
-/// read back means the same to the byte.
+/// Reads a present value, even `null`: `Some` stays `Some`, so that a fact that was read back is the same to
+/// the byte.
 pub(crate) fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }

@@ -14,11 +14,11 @@ pub struct WindowFill {
     pub answer: u64,
     /// The number of used tokens: the provider's last count, plus an estimate of everything since.
     pub in_use: u64,
-    /// The number of messages that are not sent any more because they no longer fit. Parts that are always
-    /// sent are not counted: the goal, the current task and pinned messages.
+    /// The number of messages that are no longer sent because they do not fit. Messages that are always sent
+    /// do not count: the goal, the current task and pinned messages.
     #[serde(default, skip_serializing_if = "is_none")]
     pub left_out: u64,
-    /// The parts that there are, in the order in which the model reads kinds of them first.
+    /// The parts, in the order in which each kind first occurs in the request.
     pub shares: Vec<WindowShare>,
 }
 
@@ -53,7 +53,7 @@ pub enum WindowKind {
     Instructions,
     /// Descriptions of the tools on offer.
     Tools,
-    /// Summaries that stand for what was condensed.
+    /// Summaries of condensed ranges.
     Summaries,
     /// Messages of people and of other agents.
     Inputs,

@@ -26,7 +26,7 @@ pub const PROTOCOL: u32 = 1;
 pub const SUBPROTOCOL: &str = "agentx.v1";
 /// The beginning of a subprotocol that carries a token, for browsers, which cannot set headers.
 pub const BEARER_SUBPROTOCOL: &str = "agentx.bearer.";
-/// The header in which a client sends a nonce of its own. The server proves that it has its key by a
+/// The header in which a client sends a nonce of its own. The server proves that it has its key with a
 /// signature over the nonce.
 pub const NONCE_HEADER: &str = "agentx-nonce";
 
@@ -47,15 +47,15 @@ pub enum WireView {
 vocabulary! {
     /// A request of a client.
     pub enum ClientRequest {
-        /// Says who it is, once, before anything else.
+        /// Identifies the client, once, before anything else.
         Authenticate = "authenticate",
-        /// Says something to the agent.
+        /// Sends an input to the agent.
         UserInputFrame = "user_message",
         /// Gives the system a command.
         CommandFrame = "system_command",
         /// Decides about a tool call.
         ApprovalFrame = "approval",
-        /// Stops what runs.
+        /// Stops the current run.
         InterruptFrame = "interrupt",
         /// Subscribes to the events of a session from a point on, without gaps or duplicates.
         Subscribe = "subscribe",
@@ -71,7 +71,7 @@ vocabulary! {
 vocabulary! {
     /// A notice of a server, besides events.
     pub enum ServerNotice {
-        /// The first frame: what is spoken here, and what has to be signed.
+        /// The first frame: the protocol's version, and the challenge to sign.
         Hello = "hello",
         /// The client's frame with this id was carried out.
         Accepted = "accepted",
@@ -112,7 +112,7 @@ pub enum WheelWish {
 }
 
 payloads! {
-    /// Says who it is, once, before anything else.
+    /// Identifies the client, once, before anything else.
     Authenticate {
         /// `ed25519:` and the key's 32 bytes in base64url; absent for a visitor.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -123,7 +123,7 @@ payloads! {
         /// The program's name for itself; the same after a reconnect. At most 64 characters.
         client: String,
     }
-    /// Says something to the agent.
+    /// Sends an input to the agent.
     UserInputFrame {
         /// In which session.
         session_id: SessionId,
@@ -137,7 +137,7 @@ payloads! {
         /// When the agent handles it.
         #[serde(default)]
         mode: InputMode,
-        /// A second message with the same key is the same message.
+        /// Identifies the message: one that is sent again with the same key is not recorded twice.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         idempotency_key: Option<String>,
         /// The time of the input by the client's clock: ISO 8601, UTC. The model reads it.
@@ -182,7 +182,7 @@ payloads! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rule: Option<Box<Rule>>,
     }
-    /// Stops what runs.
+    /// Stops the current run.
     InterruptFrame {
         /// In which session.
         session_id: SessionId,
@@ -203,7 +203,7 @@ payloads! {
         /// The kind of events.
         #[serde(default)]
         view: WireView,
-        /// Only events of these agents, and those of no agent; all where it is empty.
+        /// Only events of these agents, and those of no agent; empty means all events.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         agents: Vec<AgentStateId>,
         /// The media of agent streams to include; all if empty.
@@ -231,9 +231,9 @@ payloads! {
         protocol: u32,
         /// The server, with its version.
         server: String,
-        /// Random, for this connection alone; base64url.
+        /// A random value for this connection only; base64url.
         nonce: String,
-        /// The origin that has to be signed: what the client connected to, as the server knows itself.
+        /// The origin to sign: the address that the client connected to, as the server knows it.
         origin: String,
         /// Until when a signature counts: milliseconds since 1970.
         expires_at_ms: u64,
@@ -243,8 +243,8 @@ payloads! {
         proof: Option<String>,
         /// Whether unauthenticated visitors may connect.
         visitors: bool,
-        /// The interval of heartbeats in milliseconds; twice as long without any frame means that the
-        /// connection is dead.
+        /// The interval of heartbeats in milliseconds; after twice this time without any frame the connection
+        /// is dead.
         heartbeat_ms: u64,
     }
     /// The client's frame with this id was carried out.
@@ -369,7 +369,7 @@ payloads! {
     Problem {
         /// Stable, for programs.
         code: String,
-        /// For people: what was wrong, where, and what to do.
+        /// For people: the mistake, its place, and what to do.
         detail: String,
         /// The time until a new attempt, in milliseconds.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -385,7 +385,7 @@ payloads! {
         /// Their name, if the server has one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         name: Option<String>,
-        /// Whether they have not said who they are.
+        /// Whether they are anonymous.
         visitor: bool,
     }
 }

@@ -1,6 +1,6 @@
-//! The wire forms, frozen. Each file in `golden/` has one line a variant with every field set, then the
+//! The wire forms, frozen. Each file in `golden/` has one line per variant with every field set, then the
 //! smallest form of those that have optional fields. Each line is checked both ways. `UPDATE_GOLDEN=1` writes
-//! the files again; whoever does so changes what every stored session and every client is read by.
+//! the files again; that changes the format in which every stored session and every client is read.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -275,13 +275,13 @@ fn fields_of_a_newer_writer_are_passed_over() {
     tolerates(&ui::samples());
     tolerates(&wire::client_frames());
     tolerates(&wire::people());
-    // The result of an accepted frame is whatever its command makes it.
+    // The result of an accepted frame depends on its command.
     let mut notices = wire::notices();
     notices.retain(|notice| !matches!(notice, ServerNotice::Accepted(_)));
     tolerates(&notices);
 }
 
-/// Each sample reads the same with a field more in every object of a known shape.
+/// Each sample is read as the same value if every object of a known shape has one more field.
 fn tolerates<T: Serialize + DeserializeOwned + PartialEq + Debug>(samples: &[T]) {
     for sample in samples {
         let mut value = serde_json::to_value(sample).unwrap();
@@ -292,7 +292,7 @@ fn tolerates<T: Serialize + DeserializeOwned + PartialEq + Debug>(samples: &[T])
     }
 }
 
-/// Free-form values stay as they are; where an object stands for a variant, its only key is the variant's
+/// Free-form values stay unchanged; the only key of an object that represents a variant is the variant's
 /// name.
 fn add_a_field(value: &mut Value, key: &str) {
     const FREE: &[&str] = &[
@@ -308,8 +308,8 @@ fn add_a_field(value: &mut Value, key: &str) {
     const VARIANTS: &[&str] = &[
         "change", "source", "body", "report", "wish", "outcome", "steps", "decision",
     ];
-    // A rule with a condition that this version does not know would allow more than was meant: it is refused
-    // instead.
+    // A rule with a condition that this version does not know would allow more than its author meant: it is
+    // refused instead.
     const CLOSED: &[&str] = &["rule", "rules", "suggested", "rule_added"];
     if FREE.contains(&key) || CLOSED.contains(&key) {
         return;
@@ -388,7 +388,7 @@ fn numbers_are_read_back_as_they_were() {
 
 #[test]
 fn facts_stay_small() {
-    // They are moved through queues and kept in vectors by the million; what is large and rare lies behind a
+    // They are moved through queues and kept in vectors by the million; large and rare data is behind a
     // pointer.
     assert!(
         size_of::<EnvironmentEvent>() <= 128,

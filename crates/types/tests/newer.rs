@@ -211,7 +211,7 @@ fn what_a_client_asks_is_not_guessed() {
     assert_eq!(seen.len(), words.len(), "{seen:?}");
 }
 
-/// Damage is not taken for an event of a newer version.
+/// A damaged event is not mistaken for an event of a newer version.
 #[test]
 fn another_shape_is_refused_whatever_else_is_new() {
     for payload in [

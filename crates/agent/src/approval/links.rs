@@ -1,14 +1,15 @@
-//! Judges a call by the place that its path really leads to.
+//! Judges a call by the place to which its path really leads.
 //!
-//! Rules see the path as it is written, because the machine reads no disk. A link there may lead to a file that
-//! a rule protects under its own name. The tool sees that, and asks here with the real path before it acts:
+//! Rules see the path as it is written, because the machine reads no disk. A link there may lead to a file
+//! that a rule protects under its own name. The tool sees that, and calls this module with the real path
+//! before it acts:
 //!
 //! | the written path | the real path | the call |
 //! | --- | --- | --- |
 //! | allowed | allowed | runs |
 //! | allowed | asked about, or denied | is refused; the reason names the real path |
-//! | asked about, and a person said yes | asked about for the same reason | runs |
-//! | asked about, and a person said yes | holds secrets, or is run by programs | is refused: the yes was about another file |
+//! | asked about, and a person agreed | asked about for the same reason | runs |
+//! | asked about, and a person agreed | holds secrets, or is run by programs | is refused: the person agreed to another file |
 
 use agentx_types::{AgentConfig, ToolSpec};
 use serde_json::Value;

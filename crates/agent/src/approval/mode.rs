@@ -7,9 +7,10 @@
 //! | `auto` (before) | done | done | done |
 //! | `deny` | refused | refused | refused |
 //!
-//! A command that acts on a whole folder around the program's own files is asked about in `ask` alone.
-//! What is *always* asked (`always_asked`, such as a change of this program's settings) is refused in `auto`
-//! as in `deny`, and so is a tool that its MCP server describes in another way than the accepted one.
+//! A command that acts on a whole folder around the program's own files leads to a question only in `ask`. A
+//! call that *always* needs a question (`always_asked`, such as a change of this program's settings) is
+//! refused in `auto` as in `deny`, and so is a tool whose description differs from the one that was accepted
+//! from its MCP server.
 
 use agentx_types::{AgentConfig, ApprovalMode, Rule, RuleEffect, since};
 

@@ -1,8 +1,7 @@
 //! Decides about a command line that is too large to match against the rules.
 //!
-//! `approval::judge` comes here where `CallSubject::is_too_much_for` says so. Such a line is not taken apart,
-//! so each rule about a part of it counts as one that may be about it; the decision is the stricter of what
-//! could be.
+//! `approval::judge` calls it if `CallSubject::is_too_much_for` returns true. Such a line is not parsed, so
+//! each rule about a part of it may apply; the decision is the strictest possible one.
 
 use agentx_types::{AgentConfig, ApprovalMode, Rule, RuleEffect};
 
@@ -13,10 +12,10 @@ use crate::call_subject::oversized::TOO_MUCH;
 
 /// Decides about such a line, in this order:
 ///
-/// 1. a rule that denies all that the tool does denies it;
-/// 2. where any other rule may deny or ask about a part of it, a person is asked, and it is refused where
-///    nobody is;
-/// 3. else a rule that allows the whole line, or the mode, decides.
+/// 1. a rule that denies every call of the tool denies it;
+/// 2. if any other rule may deny or ask about a part of it, a person is asked, or the call is refused if
+///    nobody can be;
+/// 3. otherwise a rule that allows the whole line, or the mode, decides.
 pub(super) fn judge(
     config: &AgentConfig,
     subject: &CallSubject<'_>,

@@ -53,8 +53,8 @@ impl CallSubject<'_> {
         (*why == wanted).then_some(path)
     }
 
-    /// Returns whether a rule that allows is meant for what the call names: only one that names secrets opens
-    /// them. Those about command lines are held against each command.
+    /// Returns whether a rule that allows may open the files that the call names: only a rule that names
+    /// secrets opens them. Rules about command lines are compared with each command.
     pub(super) fn may_open(&self, rule: &Rule) -> bool {
         let (Some(guard), Some(_)) = (self.guard, self.secret()) else {
             return true;

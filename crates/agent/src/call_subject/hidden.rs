@@ -1,7 +1,7 @@
 //! Commands that a line hides, and the rules that may be about them.
 //!
-//! `x=push; git $x` may be what a rule forbids. In such a case the call is asked about, unless somebody
-//! allowed this very line. If no rule may be about it, nothing is asked because of that: most lines with a
+//! `x=push; git $x` may be a command that a rule forbids. Then the call leads to a question, unless somebody
+//! allowed exactly this line. If no rule may apply, there is no question for this reason: most lines with a
 //! variable are harmless.
 
 use agentx_types::{Rule, RuleEffect, since};
@@ -17,15 +17,15 @@ impl CallSubject<'_> {
         let reading = self.reading();
         let meets = |name: &String| glob_meets(pattern, name, self.workspace, base) != PathOverlap::Never;
         let lies_in = |folder: &String| may_lie_in(pattern, folder, self.workspace, base);
-        // A pattern for a name in any folder says nothing of a folder.
+        // A pattern for a name in any folder does not apply to a folder.
         let is_placed = !pattern.starts_with("**/") && !pattern.starts_with("/**/");
         reading.unnamed
             || reading.globs.iter().any(meets)
             || (is_placed && reading.folders_taken.iter().any(lies_in))
     }
 
-    /// The first rule that denies or asks and may be about what a command line hides, with what cannot be
-    /// known of it. `None` if the line hides nothing from the rules, or a rule allows exactly this line.
+    /// The first rule that denies or asks and may apply to a hidden command, with the part of the line that
+    /// is unknown. `None` if the line hides nothing from the rules, or a rule allows exactly this line.
     pub(crate) fn hidden_from(&self, rules: &[Rule]) -> Option<(usize, &'static str)> {
         let may_touch = |rule: &Rule| {
             rule.effect != RuleEffect::Allow

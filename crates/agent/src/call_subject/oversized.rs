@@ -19,7 +19,7 @@ const MOST_WORK: usize = 1 << 22;
 pub(crate) const TOO_MUCH: &str = "the command line is too long, or has too many commands in it, to be held against the rules; several shorter ones can be";
 
 impl CallSubject<'_> {
-    /// Returns whether a command line has too much in it to be held against these rules, by any of the three
+    /// Returns whether a command line is too large to be compared with these rules, by any of the three
     /// bounds.
     pub(crate) fn is_too_much_for(&self, rules: &[Rule]) -> bool {
         if self.version < since::LINES_ARE_BOUNDED || !self.runs_commands() {

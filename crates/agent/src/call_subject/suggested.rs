@@ -1,14 +1,14 @@
 //! The rule that a person keeps with "always".
 //!
-//! It is shown with the question, so it says what was seen and not more (decision 030 in `issues/`), and it
-//! holds in this workspace alone:
+//! It is shown with the question, so it covers exactly what the person saw (decision 030 in `issues/`), and
+//! it applies only in this workspace:
 //!
 //! | call | rule |
 //! | --- | --- |
 //! | changes a file of the workspace | the files right beside it |
 //! | changes a guarded file, one outside, or one with secrets | that file |
-//! | runs a command line | the command with any words where they do no harm, else word for word |
-//! | runs one with a secret, a variable or what Git runs | word for word |
+//! | runs a command line | the command with any words if these do no harm, otherwise word for word |
+//! | runs one with a secret, a variable or a program that Git runs | word for word |
 //! | reaches one host and nothing else | that host |
 //! | any other with arguments | these arguments |
 
@@ -54,7 +54,7 @@ impl CallSubject<'_> {
         }
     }
 
-    /// Returns whether a shell puts something into the command line that nobody saw.
+    /// Returns whether a shell expands something in the command line that nobody saw.
     fn has_variables(&self) -> bool {
         self.version >= since::VARIABLES_ARE_NAMED && !names_all_variables("", &self.argument)
     }

@@ -1,9 +1,9 @@
-//! Explains why a rule that allows does not cover a call that it seems to be about, for the question: `git *`
+//! Explains, for the question, why an allow rule does not cover a call to which it seems to apply: `git *`
 //! does not cover `git push`.
 //!
-//! For words alone: nothing is decided here. It asks what [`CallSubject::allowed_by`] asks, in the same
-//! order, and names the first thing that is missing. Without it a person who wrote a rule would be asked
-//! again and again and not see why.
+//! This is only for texts: nothing is decided here. It makes the same checks as [`CallSubject::allowed_by`],
+//! in the same order, and names the first one that fails. Without it a person who wrote a rule would be asked
+//! again and again without knowing why.
 
 use agentx_types::{AgentConfig, ApprovalMode, RULES_VERSION, Rule, RuleEffect, ToolSpec, since};
 use serde_json::Value;
@@ -21,11 +21,11 @@ use crate::wildcards::{names_all_places, names_all_variables, stays_below};
 const NOT_APART: &str =
     "a line with $(…), `…`, a redirection or a bracket needs a rule that quotes the whole line";
 
-/// The reason for a line that goes where the rule does not hold.
+/// The reason for a line that goes to a folder in which the rule does not apply.
 const ELSEWHERE: &str = "the line may go to a folder in which that rule does not hold";
 
 impl CallSubject<'_> {
-    /// The reason for which a person is asked about a call that no rule allows: the gap of the rule that
+    /// The reason why a person is asked about a call that no rule allows: the gap of the rule that
     /// comes nearest, else the default. From version 7 of the rules on rules are looked at for this.
     pub(crate) fn not_allowed_reason(&self, rules: &[Rule], mode: ApprovalMode) -> String {
         let whose = match mode {
@@ -111,7 +111,7 @@ impl CallSubject<'_> {
 /// The reason why an allow rule would not let this call run, for the person who chose its pattern; `None` if
 /// there is no specific reason.
 ///
-/// It is judged by the latest version of the rules, because the rule is to be kept from now on.
+/// It uses the latest version of the rules, because the rule is for the future.
 pub fn not_covered_reason(
     rule: &Rule,
     config: &AgentConfig,

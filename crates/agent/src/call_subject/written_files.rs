@@ -1,8 +1,8 @@
 //! Finds files that programs run by themselves, among the files that a command writes: `cp x
 //! .git/hooks/pre-commit`.
 //!
-//! A tool that takes a path needs a rule for exactly such a file ([`crate::guarded_files`]); a command line
-//! gets the same here.
+//! A tool that takes a path needs a rule for exactly such a file ([`crate::guarded_files`]); this module
+//! requires the same of a command line.
 
 use agentx_types::since;
 

@@ -1,12 +1,12 @@
 //! Words in `$'…'`, which have escapes as in C.
 //!
-//! The lexer reads them because they spell commands: `$'\x72m'` is `rm`, and `$'\162m'` is too. This is a
-//! part of the lexer in a file of its own.
+//! The lexer reads them because they can spell commands: `$'\x72m'` is `rm`, and `$'\162m'` is too. This is a
+//! part of the lexer in a separate file.
 
 use super::lex::Lexer;
 
 impl Lexer<'_> {
-    /// Takes the rest of `$'…'` into the word and resolves its escapes. Without an end, the line is unclosed.
+    /// Adds the rest of `$'…'` to the word and resolves its escapes. Without an end, the line is unclosed.
     pub(super) fn ansi_quoted(&mut self) {
         self.word();
         loop {
@@ -27,8 +27,9 @@ impl Lexer<'_> {
     }
 
     /// Returns the character that an escape stands for: up to two hexadecimal digits after `x`, four after
-    /// `u`, eight after `U`, or three octal digits. Any other character stands for itself. `None` if the
-    /// digits make no character.
+    /// `u`, eight after `U`, or three octal digits.
+    ///
+    /// Any other character stands for itself. `None` if the digits make no character.
     fn ansi_escape(&mut self) -> Option<char> {
         match self.next()? {
             'n' => Some('\n'),
@@ -52,7 +53,7 @@ impl Lexer<'_> {
         char::from_u32(u32::from_str_radix(self.digits(radix, most), radix).ok()?)
     }
 
-    /// Takes at most so many digits from the line.
+    /// Reads at most so many digits from the line.
     fn digits(&mut self, radix: u32, most: usize) -> &str {
         let count = self
             .rest

@@ -7,8 +7,8 @@ use super::wrapper_commands::basename;
 use super::{CommandAnalysis, MOST_OPEN};
 
 impl CommandAnalysis {
-    /// Notes the forms of one command. For `/usr/bin/git -C a push` these are `/usr/bin/git -C a push`, `git
-    /// -C a push` and `git push`; rules are compared with each of them.
+    /// Records the forms of one command. For `/usr/bin/git -C a push` these are `/usr/bin/git -C a push`,
+    /// `git -C a push` and `git push`; rules are compared with each of them.
     pub(super) fn note(&mut self, words: &[Word]) {
         let Some((program, arguments)) = words.split_first() else {
             return;
@@ -36,7 +36,7 @@ impl CommandAnalysis {
         }
     }
 
-    /// Notes a command that is not known to the letter.
+    /// Records a command that is not known to the letter.
     pub(super) fn note_open(&mut self, program: &str, arguments: &[Word]) {
         if self.open.len() > MOST_OPEN {
             return;
@@ -53,7 +53,7 @@ impl CommandAnalysis {
         self.open.push(command);
     }
 
-    /// Notes a form of a command: its words with one blank between them, as in patterns of rules.
+    /// Records a form of a command: its words with one blank between them, as in patterns of rules.
     pub(super) fn push(&mut self, program: &str, arguments: &[Word]) {
         let (mut command, mut in_words) = (program.to_owned(), program.to_owned());
         for word in arguments {

@@ -13,7 +13,7 @@ use super::subcommands::options_before_subcommand;
 use super::word::Word;
 use super::wrapper_commands::basename;
 
-/// Programs that run nothing, whatever their words and their input are. Many read no input at all: words of
+/// Programs that run nothing, regardless of their words and their input. Many read no input at all: words of
 /// the shell, and programs for texts, bytes, files, processes and the clipboard.
 const DATA: &str = "done fi esac } ;; for case in select : true false read echo printf test [ [[ cd pushd popd pwd \
     export unset local declare typeset readonly return exit break continue let shift wait set exec \
@@ -26,11 +26,10 @@ const DATA: &str = "done fi esac } ;; for case in select : true false read echo 
     mktemp mkdir rmdir touch rm cp mv ln chmod chown sleep date kill ps pgrep id whoami hostname uname \
     nproc uptime which type cal tput clear";
 
-/// Programs that run something only if their words say so. They are not safe if their words come from input,
-/// too.
+/// Programs that run something only if their words say so. They are not safe if words also come from input.
 const DATA_BY_WORDS: &str = "sort less more rg ag find fd fdfind curl xargs";
 
-/// Programs whose subcommands differ in this, and the subcommands that treat input as data.
+/// Programs some of whose subcommands treat input as data, with these subcommands.
 const DATA_BY_SUBCOMMAND: &[(&str, &str)] = &[
     (
         "git",
@@ -49,7 +48,7 @@ const DATA_BY_SUBCOMMAND: &[(&str, &str)] = &[
     ("python3", "-mjson.tool"),
 ];
 
-/// Directories of the system, whose programs are what their names say.
+/// Directories of the system, in which a program's name can be trusted.
 const SYSTEM: &[&str] = &["/bin/", "/usr/bin/", "/usr/local/bin/", "/opt/homebrew/bin/"];
 
 /// Returns whether a list, in which blanks separate the names, contains a name.
@@ -59,8 +58,8 @@ fn lists(list: &str, name: &str) -> bool {
 
 /// Returns whether a command treats its input as data.
 ///
-/// `given`: whether more words come from its input, as behind `xargs`; then only programs count that run
-/// nothing, whatever their words are. A program with a path counts if the path is a directory of the system.
+/// `given`: whether more words come from its input, as after `xargs`; then only programs count that run
+/// nothing with any words. A program with a path counts if the path is a directory of the system.
 pub(super) fn takes_data(words: &[Word], given: bool) -> bool {
     let Some((first, arguments)) = words.split_first() else {
         return true;
@@ -154,7 +153,7 @@ fn sed_takes_data(arguments: &[Word]) -> bool {
 }
 
 /// Returns whether a word may be a script of sed with one of these commands, or with one of them as a flag of
-/// `s`. It finds more than there is.
+/// `s`. It has false positives.
 pub(crate) fn sed_does(text: &str, commands: &[char]) -> bool {
     let script = match text.strip_prefix('-') {
         None => text,
@@ -170,7 +169,7 @@ pub(crate) fn sed_does(text: &str, commands: &[char]) -> bool {
     while let Some(c) = rest.next() {
         let after = rest.clone().next().unwrap_or(';');
         let begins = before.is_ascii_digit() || "$;{}!\n".contains(before);
-        // The command may stand behind the pattern of an address, or in the text of `s`.
+        // The command may follow the pattern of an address, or be in the text of `s`.
         let may_begin = "/|,#:IM".contains(before) && after != before && !after.is_alphanumeric();
         if commands.contains(&c) && (begins || may_begin || is_flags(script, rest.as_str())) {
             return true;
@@ -193,8 +192,8 @@ fn is_flags(script: &str, rest: &str) -> bool {
     matches!(end, ';' | '}' | '\n' | ' ') && border.is_some_and(|c| "/|,#:!@%~+".contains(c))
 }
 
-/// Returns whether `tar` has short options only, and none of them names a program or a list of names: a list
-/// can contain options, too.
+/// Returns whether `tar` has only short options, and none of them names a program or a list of names, which
+/// can contain options too.
 fn tar_takes_data(arguments: &[Word]) -> bool {
     let mut is_first = true;
     !arguments.iter().any(|word| {
@@ -217,7 +216,7 @@ fn reads_options(program: &str, arguments: &[Word]) -> bool {
     }
 }
 
-/// Returns whether the words of a program that otherwise runs none of them name a program to run.
+/// Returns whether the words of a program that usually runs none of its words name a program to run.
 pub(super) fn names_a_program(words: &[Word]) -> bool {
     let Some((program, arguments)) = words.split_first() else {
         return false;

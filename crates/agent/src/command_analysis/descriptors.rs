@@ -24,7 +24,7 @@ impl CommandAnalysis {
 mod tests {
     use super::super::{read, read_as};
 
-    /// Tried with bash 5.2: it runs `rm y` in each of them but the fourth.
+    /// Checked with bash 5.2: it runs `rm y` in each of them except the fourth.
     #[test]
     fn what_runs_in_the_target_of_a_descriptor_is_found() {
         for line in [

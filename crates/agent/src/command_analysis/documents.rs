@@ -5,7 +5,7 @@
 //! | delimiter | a line ends at | expanded |
 //! | --- | --- | --- |
 //! | `<<E` | a line end that has no backslash in front of it | `$`, backticks; `\\` before `$`, a backtick, itself |
-//! | `<<-E` | the same; tabulators in front count for nothing | the same |
+//! | `<<-E` | the same; leading tabs are ignored | the same |
 //! | `<<'E'` | each line end | nothing |
 
 use super::expand::{BRACE, BRACE_END, COMMA, STAR};
@@ -25,7 +25,7 @@ pub(super) struct HereDocument {
 }
 
 impl HereDocument {
-    /// Takes the document from a text. Returns its lines, the rest, and whether its end is certain.
+    /// Reads the document from a text. Returns its lines, the rest, and whether its end is certain.
     pub(super) fn take<'t>(&self, text: &'t str) -> (String, &'t str, bool) {
         let mut body = String::new();
         let mut rest = text;
@@ -59,13 +59,13 @@ impl HereDocument {
 }
 
 impl Lexer<'_> {
-    /// Takes the lines of here-documents, each up to the line that ends it.
+    /// Reads the lines of here-documents, each up to the line that ends it.
     pub(super) fn documents(&mut self) {
         for document in std::mem::take(&mut self.documents) {
             let (body, rest, certain) = document.take(self.rest);
             self.rest = rest;
             self.lexed.unclosed |= !certain;
-            // Substitutions run in it, whichever command reads it.
+            // Substitutions run in it, regardless of the command that reads it.
             let mut inside = Lexer::of(&body, self.nests);
             inside.document();
             let within = inside.lexed.inner.into_iter().map(|inner| InnerText {
@@ -96,15 +96,15 @@ impl Lexer<'_> {
         }
     }
 
-    /// Notes that arithmetic begins, in front of the rest of the line. Quotes protect nothing in arithmetic,
-    /// and its end is not certain, so the first time the rest is read once more without quotes.
+    /// Records that arithmetic begins, in front of the rest of the line. Quotes protect nothing in
+    /// arithmetic, and its end is not certain, so the first time the rest is read once more without quotes.
     pub(super) fn begin_arithmetic(&mut self) {
         if !std::mem::replace(&mut self.arithmetic, true) {
             self.note_unprotected(self.rest);
         }
     }
 
-    /// Notes the substitutions in a text whose single quotes may protect nothing.
+    /// Records the substitutions in a text in which single quotes may not protect them.
     pub(super) fn note_unprotected(&mut self, text: &str) {
         if text.contains('\'') && (text.contains("$(") || text.contains('`')) {
             self.note_inner(text.replace('\'', " "), InnerKind::Command);
@@ -118,7 +118,7 @@ impl Lexer<'_> {
         word.ends_with(['@', '?', '*', '+', '!']) && word != "!"
     }
 
-    /// Takes the alternatives, behind their parenthesis. The sign before it belongs to them.
+    /// Reads the alternatives, behind their parenthesis. The sign before it belongs to them.
     pub(super) fn alternatives(&mut self) {
         let end = end_of_substitution(self.rest);
         self.lexed.unclosed |= end.is_none();

@@ -2,8 +2,8 @@
 //! many.
 //!
 //! It works on the *shape* of a word (`Word::shape`), in which unquoted characters with a meaning are control
-//! characters: so `'{'` in quotes is not a brace. No line can write such characters itself; the lexer
-//! replaces them.
+//! characters: so `'{'` in quotes is not a brace. A line cannot contain such characters itself, because the
+//! lexer replaces them.
 //!
 //! | word | names |
 //! | --- | --- |
@@ -13,7 +13,7 @@
 //! | `{a}` | `{a}`: one alternative is not a brace |
 //! | `$X/a` | [`ANYTHING`] and `/a` |
 //!
-//! The work is bounded: 64 names, 12 braces; beyond, the rest of a name stands for anything.
+//! The work is bounded: 64 names, 12 braces; beyond these bounds the rest of a name stands for anything.
 
 use super::word::ANYTHING;
 

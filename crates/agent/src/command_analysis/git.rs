@@ -38,8 +38,8 @@ const PLAIN_SETTINGS: &[&str] = &[
 /// | `git difftool -x x`, `git grep -O x` | `x`, with the names of files |
 /// | `git clone ext::x`, `git fetch --upload-pack x` | `x`, instead of a connection |
 ///
-/// The words count wherever they stand, so a word that only looks like one of these causes one question too
-/// many.
+/// The words count at any position, so a word that only looks like one of these causes an unnecessary
+/// question.
 pub(super) fn git_runs(arguments: &[Word]) -> bool {
     let is_plain = |setting: &str| {
         let setting = setting.to_ascii_lowercase();
@@ -84,9 +84,9 @@ pub(super) fn git_runs(arguments: &[Word]) -> bool {
         || runs_by_short(arguments)
 }
 
-/// Returns whether a short option, or the beginning of a long one, tells a subcommand of Git what to run:
-/// `git clone -u x`, `git fetch --upload x`. Git accepts any beginning of a long option that no other option
-/// has, so each of three letters or more counts. Words after `--` are not options.
+/// Returns whether a short option, or the beginning of a long one, names a program for a subcommand of Git to
+/// run: `git clone -u x`, `git fetch --upload x`. Git accepts any beginning of a long option that no other
+/// option has, so each of three letters or more counts. Words after `--` are not options.
 fn runs_by_short(arguments: &[Word]) -> bool {
     const LONG: &[&str] = &[
         "--upload-pack",

@@ -202,7 +202,7 @@ pub(super) fn has_indirect_program(words: &[Word]) -> bool {
     }
 }
 
-/// Returns the letters of an interpreter's options that take code, whatever version its name has:
+/// Returns the letters of an interpreter's options that take code, ignoring a version in its name:
 /// `python3.12`.
 fn code_letters(program: &str) -> Option<&'static str> {
     let plain = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');

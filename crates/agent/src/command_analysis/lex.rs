@@ -10,7 +10,7 @@ use super::piped_input::{InnerKind, InnerText};
 use super::word::Word;
 use crate::command::BLANKS;
 
-/// A command line in words.
+/// A command line, split into words.
 #[derive(Debug, Default)]
 pub(crate) struct Lexed {
     /// The single commands, without redirections.
@@ -25,7 +25,7 @@ pub(crate) struct Lexed {
     pub(crate) input: Vec<String>,
     /// The commands that read the output of the one before, by their position.
     pub(crate) piped: Vec<usize>,
-    /// The commands whose input is redirected, by their position.
+    /// The positions of the commands whose input is redirected.
     pub(crate) reads: Vec<usize>,
     /// The opening parentheses, by the position of the next command.
     pub(crate) opened: Vec<usize>,
@@ -50,12 +50,12 @@ pub(crate) fn lex(line: &str, nests: bool) -> Lexed {
     lexer.lexed
 }
 
-/// The rest of the line, and the words and commands so far.
+/// The rest of the line, and the words and commands that were read.
 pub(super) struct Lexer<'a> {
     pub(super) rest: &'a str,
     pub(super) word: Option<Word>,
     pub(super) command: Vec<Word>,
-    /// The meaning of the next word if it stands behind a redirection.
+    /// The meaning of the next word if it follows a redirection.
     redirects: Option<Redirects>,
     /// The here-documents that begin on the next line.
     pub(super) documents: Vec<HereDocument>,
@@ -102,7 +102,7 @@ impl<'a> Lexer<'a> {
 }
 
 impl Lexer<'_> {
-    /// Takes the next character from the line.
+    /// Reads the next character of the line.
     pub(super) fn next(&mut self) -> Option<char> {
         let c = self.rest.chars().next()?;
         self.rest = &self.rest[c.len_utf8()..];
@@ -146,7 +146,7 @@ impl Lexer<'_> {
         self.rest = &self.rest[end..];
     }
 
-    /// Takes what `<` or `>` begins: a process substitution or a redirection.
+    /// Reads a process substitution or a redirection after `<` or `>`.
     fn angle_bracket(&mut self, bracket: char) {
         if let Some(inside) = self.rest.strip_prefix('(') {
             self.rest = inside;
@@ -222,13 +222,13 @@ impl Lexer<'_> {
         }
     }
 
-    /// Takes the text after a single quote: everything up to the next one stands for itself.
+    /// Reads the text after a single quote: everything up to the next one is literal.
     fn single_quoted(&mut self) {
         let quoted = self.until('\'');
         self.word().push_str(&quoted);
     }
 
-    /// Takes the text before `end`, and skips `end` itself.
+    /// Reads the text before `end`, and skips `end` itself.
     fn until(&mut self, end: char) -> String {
         let (inside, rest) = match self.rest.split_once(end) {
             Some(parts) => parts,
@@ -241,7 +241,7 @@ impl Lexer<'_> {
         inside.to_owned()
     }
 
-    /// Takes the text after a double quote, in which `$`, backticks and some escapes keep their meaning.
+    /// Reads the text after a double quote, in which `$`, backticks and some escapes keep their meaning.
     fn double_quoted(&mut self) {
         self.word();
         loop {
@@ -267,8 +267,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// Handles a `$`. `quoted`: whether it stands within double quotes, where `$'…'` and `$"…"` are not
-    /// quotes.
+    /// Handles a `$`. `quoted`: whether it is within double quotes, where `$'…'` and `$"…"` are not quotes.
     pub(super) fn dollar(&mut self, quoted: bool) {
         match self.rest.chars().next() {
             Some('(') => {
@@ -312,7 +311,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// Takes the text between `${` and its `}`.
+    /// Reads the text between `${` and its `}`.
     fn parameter(&mut self) -> String {
         if !self.nests {
             return self.until('}');
@@ -327,7 +326,7 @@ impl Lexer<'_> {
         inside.to_owned()
     }
 
-    /// Takes the command after a backtick, up to the next one.
+    /// Reads the command after a backtick, up to the next one.
     pub(super) fn backticks(&mut self) {
         let mut inside = String::new();
         loop {
@@ -345,7 +344,7 @@ impl Lexer<'_> {
         self.note_inner(inside, InnerKind::Command);
     }
 
-    /// Takes the text of a substitution, after the opening parenthesis.
+    /// Reads the text of a substitution, after the opening parenthesis.
     fn substitution(&mut self, kind: InnerKind) {
         let end = end_of_substitution(self.rest);
         self.lexed.unclosed |= end.is_none();

@@ -15,15 +15,17 @@ fn is_place(name: &str) -> bool {
     PLACES.contains(&name)
 }
 
-/// Returns whether a command sets such a variable, or one whose name is not known, in another way than by
+/// Returns whether a command sets such a variable, or one with an unknown name, in another way than by
 /// `NAME=value`.
 pub(super) fn sets_a_loader(words: &[Word]) -> bool {
     sets_by_builtin(words, is_loader)
 }
 
-/// Returns whether paths of the commands behind this one, or of the shell that it starts, lead elsewhere
-/// because it sets `HOME` or a similar variable. An assignment in front of another program (`HOME=x cargo
-/// test`) is for that program alone, and changes no path of the line.
+/// Returns whether paths of later commands, or of the shell that it starts, lead elsewhere because it sets
+/// `HOME` or a similar variable.
+///
+/// An assignment in front of another program (`HOME=x cargo test`) affects only that program, and changes no
+/// path of the line.
 pub(super) fn sets_a_place(words: &[Word]) -> bool {
     let is_set = |word: &Word| is_assignment(&word.text) && name_of(&word.text).is_some_and(is_place);
     let leads = || {
@@ -33,7 +35,7 @@ pub(super) fn sets_a_place(words: &[Word]) -> bool {
     sets_by_builtin(words, is_place) || (words.iter().any(is_set) && leads())
 }
 
-/// Returns whether a command sets a variable of a kind, or one whose name is not known, with a builtin.
+/// Returns whether a command sets a variable of a kind, or one with an unknown name, with a builtin.
 fn sets_by_builtin(words: &[Word], is_one: fn(&str) -> bool) -> bool {
     let Some((program, arguments)) = words.split_first() else {
         return false;

@@ -3,8 +3,8 @@
 //!
 //! `python -c 'os.system("git push")'` runs no `git push` that a shell could see, and `cp /usr/bin/git x; ./x
 //! push` runs no program of that name. The texts in the line are therefore searched for the words of a rule,
-//! in their order, whatever stands between them. A mention makes the call one that a person is asked about,
-//! or that is refused if nobody is asked. From version 5 of the rules on.
+//! in their order, with any text between them. A mention leads to a question, or to a refusal if nobody can
+//! be asked. From version 5 of the rules on.
 
 use super::CommandAnalysis;
 use super::pattern_overlap::names_meet;
@@ -43,7 +43,7 @@ const LOOK: &[&str] = &[
 ];
 
 impl CommandAnalysis {
-    /// Adds the command for which another name stands: `git-push` is `git push`, and so is `git send-pack`.
+    /// Adds the command that another name represents: `git-push` is `git push`, and so is `git send-pack`.
     pub(super) fn note_other_names(&mut self, name: &str, arguments: &[Word]) {
         if let Some(subcommand) = name.strip_prefix("git-").filter(|rest| !rest.is_empty()) {
             self.push("git", &[&[Word::written(subcommand)], arguments].concat());
@@ -62,7 +62,7 @@ impl CommandAnalysis {
         self.in_words.extend(in_words);
     }
 
-    /// Notes programs that may get another name here, and programs whose path is looked up.
+    /// Records programs that this command may copy to another name, and programs whose path it looks up.
     pub(super) fn note_copies(&mut self, words: &[Word]) {
         let Some((program, arguments)) = words.split_first() else {
             return;
@@ -128,7 +128,7 @@ fn fixed_words(pattern: &str) -> impl Iterator<Item = &str> {
         .take_while(|word| !word.is_empty() && !word.contains('*'))
 }
 
-/// Returns the words of a text, whatever signs stand between them.
+/// Returns the words of a text, separated by any signs.
 fn tokens(text: &str) -> impl Iterator<Item = &str> {
     let between = |c: char| !(c.is_alphanumeric() || "-_.+".contains(c) || c == ANYTHING);
     text.split(between)
@@ -147,7 +147,7 @@ fn in_order(words: &[&str], text: &str) -> bool {
     found == words.len()
 }
 
-/// Returns whether the words of a program that otherwise runs none of them include settings that name a
+/// Returns whether the words of a program that usually runs none of its words include settings that name a
 /// program to run.
 pub(super) fn sets_a_program(words: &[Word]) -> bool {
     let Some((program, arguments)) = words.split_first() else {

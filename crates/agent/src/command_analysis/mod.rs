@@ -1,5 +1,5 @@
-//! Finds all commands that a command line may run, for rules that ask or deny, however they are quoted,
-//! escaped, wrapped or given to a shell.
+//! Finds all commands that a command line may run, for rules that ask or deny, even if they are quoted,
+//! escaped, wrapped or passed to a shell.
 //!
 //! It finds more commands than run. A determined author can still hide a command, which only a sandbox
 //! prevents; if a line plainly hides something, the result says so (`hides`). The narrow reading, for rules
@@ -9,22 +9,22 @@
 //!
 //! | step | file |
 //! | --- | --- |
-//! | reads a line, its commands and what those run | `traversal` |
-//! | makes words of it as bash does | `lex`, with `ansi`, `documents`, `nesting` and `word` |
+//! | reads a line, its commands, and the commands that those run | `traversal` |
+//! | splits it into words as bash does | `lex`, with `ansi`, `documents`, `nesting` and `word` |
 //! | finds the command within a command (`sudo`, `env`, `sh -c`) | `wrapper_commands` |
-//! | makes the forms of a command that rules are held against | `command_forms`, `subcommands` |
-//! | says which commands are given input, and which may run it | `piped_input`, `data_consumers` |
-//! | says which take what they run from elsewhere | `indirect_programs`, `git`, `loaders` |
+//! | makes the forms of a command that rules are compared with | `command_forms`, `subcommands` |
+//! | finds commands that get input, and those that may run it | `piped_input`, `data_consumers` |
+//! | finds commands whose words, files or variables name programs to run | `indirect_programs`, `git`, `loaders` |
 //! | makes names of braces and globs, and collects files and texts | `expand`, `names`, `working_directory`, `pathspecs`, `mentioned_commands` |
-//! | reads what bash expands a second time | `subscripts`, `descriptors` |
-//! | says which commands act on whole folders | `whole_folders` |
+//! | reads the parts that bash expands a second time | `subscripts`, `descriptors` |
+//! | finds commands that act on whole folders | `whole_folders` |
 //! | compares names and commands with marks to patterns | `pattern_overlap`, `path_overlap` |
 //!
 //! Every recursion and every list has a bound (`DEPTH`, `WRAPPERS`, `MOST_OPEN`). A line that reaches one of
 //! them hides something, so a long line does not evade a rule.
 //!
 //! Each later version of the rules sees more. A flag of [`CommandAnalysis`] with the name of the addition
-//! stands for the version: `closer` (1), `names` (5), `feeds` (7), `expands_twice` (9).
+//! represents the version: `closer` (1), `names` (5), `feeds` (7), `expands_twice` (9).
 
 mod ansi;
 mod command_forms;
@@ -63,7 +63,8 @@ pub(crate) use word::{ANYTHING, BLANK};
 const DEPTH: usize = 5;
 /// Maximum number of commands before a command, such as `sudo env`.
 const WRAPPERS: usize = 12;
-/// Maximum number of commands with unknown parts to check. With more of them, the line hides something.
+/// Maximum number of commands with unknown parts to check. A line with more of them counts as hiding
+/// something.
 const MOST_OPEN: usize = 200;
 
 /// All commands that a command line may run, and the files that it may open.
@@ -79,7 +80,7 @@ pub struct CommandAnalysis {
     /// Whether the line runs something that cannot be known from it: a program that a variable names, a shell
     /// that reads a pipe, a quote without an end, or more levels than are followed.
     pub hides: bool,
-    /// Commands that may run and are not known to the letter, with a NUL in place of a variable, a glob or a
+    /// Commands that may run and are only partly known, with a NUL in place of a variable, a glob or a
     /// substitution, and words that a program may run as a command. From version 1 of the rules on.
     pub open: Vec<String>,
     /// Whether version 1 of the rules or a later one reads the line.
@@ -88,14 +89,14 @@ pub struct CommandAnalysis {
     scripts: Vec<String>,
     /// Files that the line may write.
     written: Vec<String>,
-    /// Names that may be paths and are not known to the letter, with marks for [`path_overlap`]. From version
-    /// 5 of the rules on, as all fields below.
+    /// Names that may be paths and are only partly known, with marks for [`path_overlap`]. From version 5 of
+    /// the rules on, as all fields below.
     pub(crate) globs: Vec<String>,
     /// Whether it opens files whose names cannot be known from it: `find | xargs cat`.
     pub(crate) unnamed: bool,
     /// Whether version 5 of the rules or a later one reads the line.
     names: bool,
-    /// Whether globs stand for names with a dot, too.
+    /// Whether globs also match names that begin with a dot.
     dots: bool,
     /// Whether version 7 of the rules or a later one reads the line.
     feeds: bool,
@@ -121,7 +122,7 @@ pub struct CommandAnalysis {
     pub(crate) texts: Vec<String>,
     /// Names of programs that the line copies to another name.
     copied: Vec<String>,
-    /// Names of programs whose path the line looks up.
+    /// The names of programs whose path the line looks up.
     located: Vec<String>,
     /// Whether the line copies any file to another name.
     copies: bool,

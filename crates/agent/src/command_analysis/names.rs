@@ -14,7 +14,7 @@ use super::working_directory::{ANYWHERE, MOST_FOLDERS, working_folders};
 use super::wrapper_commands::{Runs, basename, is_assignment, is_shell, is_wrapper, runs};
 use crate::pattern::{is_within, normalize};
 
-/// Maximum number of names of one line to check. With more of them, some are not known.
+/// Maximum number of names of one line to check. A line with more of them counts as having unknown names.
 const MOST_NAMES: usize = 2000;
 /// Maximum length of a text that is checked; the rest of a longer text is not.
 const LONGEST_TEXT: usize = 100_000;
@@ -39,7 +39,7 @@ const _: () = assert!(ANYTHING == '\0', "the last one is a variable");
 const FIND_NAMES: &[&str] = &["-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename"];
 
 impl CommandAnalysis {
-    /// Notes the files that a command names; from version 5 of the rules on, also those that its words
+    /// Records the files that a command names; from version 5 of the rules on, also those that its words
     /// become.
     ///
     /// A word after the program counts as a name if it is not an option, and any word with a slash counts. Of
@@ -74,7 +74,7 @@ impl CommandAnalysis {
         self.note_folder(words);
     }
 
-    /// Notes the target of a redirection.
+    /// Records the target of a redirection.
     pub(super) fn note_target(&mut self, word: &Word) {
         self.note_path(&word.text);
         if self.names {
@@ -82,7 +82,7 @@ impl CommandAnalysis {
         }
     }
 
-    /// Notes a path that is known to the letter, as it is written and below the folder of an earlier `cd`.
+    /// Records a literal path, as it is written and below the folder of an earlier `cd`.
     fn note_path(&mut self, path: &str) {
         self.paths.push(path.to_owned());
         // The shell puts its working directory in place of `~+`.
@@ -93,8 +93,8 @@ impl CommandAnalysis {
         self.note_below(here.unwrap_or(path));
     }
 
-    /// Notes a relative name below each folder that the line goes to, or that an option of its command names.
-    /// Notes a name in a home below that folder, too, if the line sets it.
+    /// Records a relative name below each folder that the line goes to, or that an option of its command
+    /// names. Records a name in a home below that folder, too, if the line sets it.
     fn note_below(&mut self, name: &str) {
         let in_home = HOMES.iter().find_map(|home| name.strip_prefix(home));
         let Some(name) = in_home
@@ -108,7 +108,7 @@ impl CommandAnalysis {
         there.into_iter().for_each(|name| self.note_name(name));
     }
 
-    /// Notes a name that a word becomes: a path, or a glob if it has a mark. [`MOST_NAMES`] bounds the names.
+    /// Records a name that a word becomes: a path, or a glob if it has a mark. At most [`MOST_NAMES`].
     pub(super) fn note_name(&mut self, name: String) {
         if self.globs.len() + self.paths.len() > MOST_NAMES {
             self.unnamed = true;
@@ -120,7 +120,7 @@ impl CommandAnalysis {
         }
     }
 
-    /// Notes the names that a word becomes, and the names in it behind `=`, `@`, `:` and the letter of an
+    /// Records the names that a word becomes, and the names in it behind `=`, `@`, `:` and the letter of an
     /// option.
     fn note_spellings(&mut self, word: &Word, opens_nothing: bool) {
         let mut names = word.names();
@@ -160,8 +160,8 @@ impl CommandAnalysis {
         }
     }
 
-    /// Notes patterns of names that a search has as text, and whether a search passes its results to another
-    /// program.
+    /// Records patterns of names that a search has as text, and whether a search passes its results to
+    /// another program.
     fn note_searches(&mut self, words: &[Word]) {
         let mut before = "";
         for word in words {
@@ -193,7 +193,7 @@ impl CommandAnalysis {
         self.unnamed |= hands_on || words.iter().any(from_list) || (program == "tar" && has(&["-T"]));
     }
 
-    /// Notes the folder in which relative paths begin from here on, after `cd` or `pushd`.
+    /// Records the folder in which relative paths begin from here on, after `cd` or `pushd`.
     fn note_folder(&mut self, words: &[Word]) {
         let mut first = words.iter().take(3).enumerate();
         let Some((at, _)) = first.find(|(_, word)| matches!(word.text.as_str(), "cd" | "pushd")) else {
@@ -214,7 +214,7 @@ impl CommandAnalysis {
             self.folders = vec![before.map_or_else(|| to.clone(), below)];
             return;
         }
-        // The command may not run: `cd /etc || cd /tmp`, `(cd /tmp)`. So the earlier folders stay.
+        // The command may not run: `cd /etc || cd /tmp`, `(cd /tmp)`. So the earlier folders are kept.
         let mut more: Vec<String> = if is_relative(&to) {
             known.iter().chain(&self.command_folders).map(below).collect()
         } else {
@@ -224,8 +224,8 @@ impl CommandAnalysis {
         self.go_to(more);
     }
 
-    /// Notes that the line sets `HOME` or a similar variable: a home may then be each folder that the command
-    /// names, or any folder if it names none.
+    /// Records that the line sets `HOME` or a similar variable: a home may then be each folder that the
+    /// command names, or any folder if it names none.
     pub(super) fn note_places(&mut self) {
         self.homes = true;
         let is_known = |folder: &&String| !folder.starts_with(ANYTHING);
@@ -237,7 +237,7 @@ impl CommandAnalysis {
         }
     }
 
-    /// Notes folders in which paths may begin from here on.
+    /// Records folders in which paths may begin from here on.
     fn go_to(&mut self, mut folders: Vec<String>) {
         folders.retain(|folder| folder.len() < 1000 && !self.folders.contains(folder));
         self.folders.extend(folders);
@@ -257,7 +257,7 @@ impl CommandAnalysis {
         })
     }
 
-    /// Notes names and texts that commands of a line get from other commands, or from the line itself.
+    /// Records names and texts that commands of a line get from other commands, or from the line itself.
     pub(super) fn note_given(&mut self, lexed: &Lexed) {
         let mut input_is_read = (false, false);
         for (at, words) in lexed.commands.iter().enumerate() {
@@ -285,7 +285,7 @@ impl CommandAnalysis {
         }
     }
 
-    /// Notes what a program may find in its words: code in another language, commands of its own.
+    /// Records names that a program may find in its words: code in another language, its own commands.
     pub(super) fn note_words_of(&mut self, words: &[Word]) {
         let program = words.first().map(|word| basename(&word.text)).unwrap_or_default();
         if is_wrapper(program) || is_shell(program) {
@@ -303,7 +303,7 @@ impl CommandAnalysis {
         }
     }
 
-    /// Notes the parts of a text that look like a path.
+    /// Records the parts of a text that look like a path.
     fn note_mentioned(&mut self, text: &str) {
         let end = text.floor_char_boundary(LONGEST_TEXT);
         let between = |c: char| c.is_whitespace() || "'\"`()[]{}<>;,=|&!\\\0".contains(c);

@@ -62,8 +62,8 @@ pub(super) fn end_of_substitution(text: &str) -> Option<usize> {
 /// Returns the position of the brace that closes a `${` before `text`, in bytes; `None` if there is none.
 ///
 /// It skips inner `${…}` and `$(…)`. Which quotes count in `${…}` depends on the operator and on quotes
-/// around it. If a quote stands in front of that brace, the first brace of all is the end: then more of the
-/// line is read as commands, not less.
+/// around it. If there is a quote before that brace, the first brace of all is the end: then more of the line
+/// is read as commands, not less.
 pub(super) fn end_of_parameter(text: &str) -> Option<usize> {
     let mut open = 1_usize;
     let mut at = 0;
@@ -88,7 +88,7 @@ pub(super) fn end_of_parameter(text: &str) -> Option<usize> {
     None
 }
 
-/// Returns the here-document whose delimiter stands at the beginning of a text.
+/// Returns the here-document whose delimiter is at the beginning of a text.
 fn delimiter(text: &str) -> Option<HereDocument> {
     let tabs = text.starts_with('-');
     let word = text.trim_start_matches('-').trim_start_matches([' ', '\t']);

@@ -2,10 +2,9 @@
 //!
 //! It compares a pattern of a rule and a name of a command line folder by folder; parts of either may stand
 //! for more than one folder. The certainty of the answer matters: a rule that denies applies to a name that
-//! is [`Named`](PathOverlap::Named); a name that only meets the pattern `Perhaps` is one that the line hides
-//! from the rule.
+//! is [`Named`](PathOverlap::Named); a name that only fits `Perhaps` counts as hidden from the rule.
 //!
-//! | pattern | name | meeting |
+//! | pattern | name | overlap |
 //! | --- | --- | --- |
 //! | `/ws/.env` | `/ws/.en?` | `Named` |
 //! | `/ws/.env` | `/ws/$X` | `Perhaps` |
@@ -30,7 +29,7 @@ pub(crate) enum PathOverlap {
     Named,
 }
 
-/// Returns the certainty with which an absolute pattern of paths and an absolute, normal name overlap. As in
+/// Returns the certainty with which an absolute path pattern and an absolute, normalized name overlap. As in
 /// a shell, a glob at the beginning of a name does not stand for a dot.
 pub(crate) fn meeting(pattern: &str, name: &str) -> PathOverlap {
     let (pattern, name) = (parts(pattern), parts(name));
@@ -49,8 +48,8 @@ pub(crate) fn meeting(pattern: &str, name: &str) -> PathOverlap {
 
 /// Returns whether a glob may become one of the paths of a pattern, even if only by its stars.
 ///
-/// `**` stands for any number of folders. A variable stands for one folder: no more is known of its value.
-/// Used for files that are guarded more than others.
+/// `**` stands for any number of folders. A variable stands for one folder, because its value is unknown.
+/// Used for files that are guarded more strictly than others.
 pub(crate) fn reaches(pattern: &str, name: &str) -> bool {
     let (pattern, name) = (parts(pattern), parts(name));
     let perhaps = |_, pattern: &str, part: &str| may_be(pattern, part);
@@ -89,11 +88,11 @@ fn spans_folders(part: &str) -> bool {
     part.len() >= 2 && part.chars().all(|c| c == STAR)
 }
 
-/// Compares row by row: `reached[j]` says whether the part of the pattern so far and the first `j` folders of
-/// the name may be the same.
+/// Compares row by row: `reached[j]` says whether the part of the pattern up to this row and the first `j`
+/// folders of the name may be equal.
 ///
-/// `meet` compares one folder of each, with the position in the pattern; `spans` says which parts of the name
-/// stand for any number of folders.
+/// `meet` compares one folder of each, with the position in the pattern; `spans` returns whether a part of
+/// the name stands for any number of folders.
 fn paths_meet(
     pattern: &[&str],
     name: &[&str],
@@ -143,7 +142,7 @@ fn may_be(pattern: &str, part: &str) -> bool {
     may_begin(pattern, part) && names_meet(pattern, part)
 }
 
-/// Returns whether the letters of `part` match the pattern, and not its stars alone.
+/// Returns whether letters of `part` match the pattern, and not only its stars.
 fn named_by(pattern: &str, part: &str) -> bool {
     if !part.contains(is_wild) || pattern.bytes().all(|byte| byte == b'*') {
         return names_meet(pattern, part);

@@ -5,8 +5,8 @@ use super::CommandAnalysis;
 use super::word::{ANYTHING, Word};
 
 impl CommandAnalysis {
-    /// Notes the files that words of Git may stand for: `':(glob).e*'`, `'.e*'`. Stars of Git stand for dots
-    /// and slashes, too.
+    /// Records the files that words of Git may name: `':(glob).e*'`, `'.e*'`. Stars of Git also match dots
+    /// and slashes.
     pub(super) fn note_pathspecs(&mut self, words: &[Word]) {
         for word in words.iter().skip(1) {
             let text = word.text.as_str();
@@ -25,8 +25,9 @@ impl CommandAnalysis {
 }
 
 /// Returns a pathspec with marks instead of its stars and brackets: `.e*` becomes `.e` and a mark, `[ab]c` a
-/// mark and `c`. A mark stands for any letters, so the rules for files find the names as they find those of a
-/// word with a variable.
+/// mark and `c`.
+///
+/// A mark stands for any letters, so rules about files find these names like those of a word with a variable.
 fn opened(bare: &str) -> String {
     let mut name = String::new();
     let mut rest = bare;

@@ -1,11 +1,11 @@
-//! Decides whether a command that is not known to the letter may be one that a rule is about.
+//! Decides whether a partly unknown command may be one to which a rule applies.
 //!
-//! Both sides have parts that stand for anything, so this compares two patterns: `git push *` and `git` with
-//! an unknown word behind it have texts in common. It takes the product of their lengths. Beyond a bound the
-//! answer is yes, because the question is whether the command can be excluded.
+//! Both sides have parts that stand for anything, so this compares two patterns: `git push *` and `git`
+//! followed by an unknown word have texts in common. The time is the product of their lengths. Beyond a bound
+//! the answer is yes, because the question is whether the command can be excluded.
 //!
-//! The algorithm keeps one row of a table: row `i` says which beginnings of `open` may be the same text as
-//! the first `i` pieces of the pattern.
+//! The algorithm keeps one row of a table: row `i` says which prefixes of `open` may equal the first `i`
+//! pieces of the pattern.
 
 use super::expand::STAR;
 use super::word::ANYTHING;
@@ -62,8 +62,8 @@ fn of_open(open: &str) -> Vec<PatternPiece> {
     open.chars().map(piece).collect()
 }
 
-/// Returns whether two patterns have a text in common. Row by row, `reached[j]` says whether the beginning of
-/// `a` so far and the first `j` pieces of `b` may be the same text.
+/// Returns whether two patterns have a text in common. Row by row, `reached[j]` says whether the prefix of
+/// `a` up to this row and the first `j` pieces of `b` may be the same text.
 fn meet(a: &[PatternPiece], b: &[PatternPiece]) -> bool {
     if a.len().saturating_mul(b.len()) > MOST_STEPS {
         return true;

@@ -2,9 +2,9 @@
 //! its input on to all commands in it.
 //!
 //! A command that has input and may run it hides commands (`data_consumers`). This module therefore errs on
-//! one side: if it does not know which command of a group reads, all of them do.
+//! the safe side: if it does not know which command of a group reads the input, all of them count.
 //!
-//! | line | commands that are given input |
+//! | line | commands with input |
 //! | --- | --- |
 //! | `a \| b` | `b` |
 //! | `a \| { b; c; }` | `b` and `c` |
@@ -23,7 +23,7 @@ const GROUP_ENDS: &[&str] = &["}", "done", "fi", "esac"];
 pub(super) struct FedCommands {
     /// Whether each command has input, by its position in the line.
     each: Vec<bool>,
-    /// Whether all commands have input: the line itself has, or a group has whose commands are not
+    /// Whether all commands have input: that of the line itself, or of a group whose commands are not
     /// distinguished.
     all: bool,
 }
@@ -129,8 +129,8 @@ pub(crate) enum InnerKind {
 }
 
 impl Lexer<'_> {
-    /// Notes, for each character outside of quotes, what decides about the input of groups and commands:
-    /// redirections of input, opening parentheses, and parentheses that define a function.
+    /// Notes, for each character outside of quotes, the facts that decide about the input of groups and
+    /// commands: redirections of input, opening parentheses, and parentheses that define a function.
     pub(super) fn note_groups(&mut self, c: char) {
         let at = self.lexed.commands.len();
         match c {
@@ -148,7 +148,7 @@ impl Lexer<'_> {
         self.closed = c == ')' || (self.closed && (c == ' ' || c == '\t' || c.is_ascii_digit()));
     }
 
-    /// Notes a substitution in the command that is being read.
+    /// Records a substitution in the command that is being read.
     pub(super) fn note_inner(&mut self, text: String, kind: InnerKind) {
         let at = self.lexed.commands.len();
         self.lexed.inner.push(InnerText { text, at, kind });

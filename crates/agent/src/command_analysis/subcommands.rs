@@ -1,5 +1,5 @@
-//! Programs whose second word is the action, and the options that may stand in front of it: `git -C x push`
-//! is a `git push`.
+//! Programs whose second word is the action, and the options that may precede it: `git -C x push` is a `git
+//! push`.
 
 use super::word::Word;
 use super::wrapper_commands::basename;
@@ -16,8 +16,7 @@ pub(crate) const OF_GIT: &[&str] = &[
     "--work-tree",
 ];
 
-/// Programs whose own options may stand before the word for the action, and the options that take the next
-/// word.
+/// Programs whose own options may precede the action, and the options that take the next word.
 const GROUPS: &[(&str, &[&str])] = &[
     ("git", OF_GIT),
     ("cargo", &["--config", "-Z", "-C", "--color"]),

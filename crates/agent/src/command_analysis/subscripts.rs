@@ -64,8 +64,8 @@ impl CommandAnalysis {
     }
 }
 
-/// Returns whether a substitution stands behind a bracket of a word without its quotes. A substitution
-/// outside of quotes has no text in the word.
+/// Returns whether a substitution follows a bracket of a word without its quotes. A substitution outside of
+/// quotes has no text in the word.
 fn has_substitution(word: &str) -> bool {
     word.split_once('[')
         .is_some_and(|(_, inside)| inside.contains("$(") || inside.contains('`'))

@@ -54,7 +54,7 @@ impl CommandAnalysis {
         (self.fed, self.piped_args) = outside;
     }
 
-    /// Notes the targets of redirections and the files that are given to commands, and reads what bash
+    /// Records the targets of redirections and the files that commands read, and reads the parts that bash
     /// expands a second time.
     fn note_redirections(&mut self, line: &str, lexed: &Lexed, depth: usize) {
         for target in &lexed.targets {
@@ -77,7 +77,7 @@ impl CommandAnalysis {
         }
     }
 
-    /// Reads the substitutions of a line, each as a line of its own.
+    /// Reads the substitutions of a line, each as a separate line.
     fn read_inner_texts(&mut self, lexed: &Lexed, fed: &FedCommands, depth: usize) {
         for inner in &lexed.inner {
             if self.expands_twice && inner.kind == InnerKind::Quoted {
@@ -85,7 +85,7 @@ impl CommandAnalysis {
             }
             self.fed = fed.inner(inner);
             match inner.kind {
-                // The value of a variable does not name a program here; the line is read again where the
+                // The value of a variable does not name a program here; the line is read again when the
                 // variable is used.
                 InnerKind::Parameter if self.expands_twice => {
                     self.line(&format!("echo {}", inner.text), depth);
@@ -132,7 +132,7 @@ impl CommandAnalysis {
                     return;
                 }
                 Runs::Lines(lines) => {
-                    // Its input may stand in the line: `xargs -I{} sh -c {}`.
+                    // Its input may be part of the line: `xargs -I{} sh -c {}`.
                     self.hides |= self.feeds && self.piped_args;
                     let Some(deeper) = depth.checked_sub(1) else { break };
                     for (line, known) in lines {
@@ -149,7 +149,7 @@ impl CommandAnalysis {
         self.hides = true;
     }
 
-    /// Notes the files and folders that a command names, and those that it takes whole or writes.
+    /// Records the files and folders that a command names, and those that it takes whole or writes.
     fn note_files(&mut self, words: &[Word]) {
         let (paths, globs) = (self.paths.len(), self.globs.len());
         self.note_names(words);
@@ -166,11 +166,11 @@ impl CommandAnalysis {
         }
     }
 
-    /// Notes a command by itself, without the one that it runs.
+    /// Records a command by itself, without the one that it runs.
     fn note_wrapper(&mut self, words: &[Word], depth: usize) {
         self.note(words);
         if self.expands_twice && sets_a_loader(words) {
-            // The other programs of the line are no longer those that their names say.
+            // The names of the other programs of the line can no longer be trusted.
             (self.hides, self.beyond_stars) = (true, true);
         }
         if self.expands_twice && sets_a_place(words) {
@@ -226,7 +226,7 @@ impl CommandAnalysis {
         }
     }
 
-    /// Notes the command that `xargs` or `parallel` makes: what comes in is put behind its words.
+    /// Records the command that `xargs` or `parallel` makes by appending its input to its words.
     fn note_given_arguments(&mut self, words: &[Word]) {
         let Runs::From(start) = runs(words, true) else {
             return;

@@ -1,4 +1,4 @@
-//! A word of a command line, as it is written and as what it may become at run time.
+//! A word of a command line: as it is written, and as it may become at run time.
 //!
 //! The lexer makes words character by character; each function here adds to all three forms of the word at
 //! once.
@@ -14,7 +14,7 @@
 
 use super::expand::{BRACE, BRACE_END, BRACKET, BRACKET_END, COMMA, STAR};
 
-/// Stands in [`Word::open`] for any run of characters.
+/// Represents any run of characters in [`Word::open`].
 pub(crate) const ANYTHING: char = '\0';
 
 /// Stands for a blank within a word in texts in which blanks separate words.
@@ -32,7 +32,7 @@ pub(crate) struct Word {
     pub(crate) open: String,
     /// Whether a variable, a substitution, a glob or braces make it another word at run time.
     pub(crate) dynamic: bool,
-    /// Whether [`ANYTHING`] stands for the rest of the word, too: nothing more is added to `open`.
+    /// Whether [`ANYTHING`] stands for the whole rest of the word: then nothing more is added to `open`.
     loose: bool,
     /// The text with marks instead of unquoted globs, braces and expansions, for [`super::expand::expand`].
     pub(super) shape: String,
@@ -40,7 +40,7 @@ pub(crate) struct Word {
 
 impl Word {
     /// Adds a character that stands for itself. A character that is a mark of the shape is replaced there, so
-    /// that no line can write marks itself.
+    /// that no line can contain marks itself.
     pub(crate) fn push(&mut self, c: char) {
         self.push_as(
             c,

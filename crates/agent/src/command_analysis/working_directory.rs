@@ -2,14 +2,14 @@
 //! -execdir cat x`.
 //!
 //! Each relative name of the command is noted below these folders as well as below the present folder,
-//! because programs differ in the names that they look up there. A superfluous option in the list costs a
+//! because programs differ in the names that they look up there. An unnecessary option in the list costs one
 //! comparison.
 
 use super::expand::STAR;
 use super::word::{ANYTHING, Word};
 use super::wrapper_commands::basename;
 
-/// Maximum number of folders of a line or a command to check. With more of them, it may be any folder.
+/// Maximum number of folders of a line or a command to check. With more of them, any folder is possible.
 pub(super) const MOST_FOLDERS: usize = 16;
 /// The name of any folder: two stars.
 pub(super) const ANYWHERE: &str = "/\u{1}\u{1}";
@@ -19,7 +19,7 @@ const _: () = assert!(STAR == '\u{1}', "ANYWHERE is made of stars");
 /// `wget`, `unshare`.
 const LETTERS: &[char] = &['C', 'D', 'w', 'd', 'P', 'R', 't', 'r'];
 
-/// Long options whose value is a folder; their beginnings count as well.
+/// Long options whose value is a folder; their shortened forms count too.
 const LONG: &[&str] = &[
     "--base-directory",
     "--chdir",
@@ -41,7 +41,7 @@ const LONG: &[&str] = &[
     "--working-directory",
 ];
 
-/// Variables that decide where a program works.
+/// Variables that decide in which folder a program works.
 const VARIABLES: &[&str] = &[
     "GIT_DIR",
     "GIT_WORK_TREE",
@@ -92,7 +92,7 @@ fn folders_behind(word: &Word, skip: usize) -> Vec<String> {
 /// The position of the folder that an option or an assignment names.
 #[derive(Default)]
 struct FolderOption {
-    /// The number of characters of the word before the folder, if the folder may stand in the word itself.
+    /// The number of characters before the folder, if the folder may be in the word itself.
     behind: Option<usize>,
     /// Whether the next word may be the folder.
     takes_next: bool,

@@ -178,7 +178,7 @@ fn body(words: &[Word], start: usize) -> usize {
 }
 
 /// Returns the command of `su me -c 'git push'`, `runuser -u me -- git push` or `script -qc 'git push' log`:
-/// the option may stand anywhere, even among others.
+/// the option may be at any position, even among others.
 fn as_somebody(arguments: &[Word]) -> Runs<'_> {
     for (at, word) in arguments.iter().enumerate() {
         let text = word.text.as_str();
@@ -289,7 +289,7 @@ fn after_option<'a>(arguments: &'a [Word], option: &str) -> Runs<'a> {
     }
 }
 
-/// Returns the line that `env -S 'rm -rf x' y` runs; the letter may stand behind others, as in `env -vS`.
+/// Returns the line that `env -S 'rm -rf x' y` runs; the letter may follow others, as in `env -vS`.
 fn split_string(arguments: &[Word]) -> Option<(String, bool)> {
     /// Letters of options of `env` that take the text behind them.
     const VALUED: &str = "uC";

@@ -1,11 +1,11 @@
-//! Summaries instead of what was said.
+//! Summaries in place of messages.
 //!
-//! What they stand for stays here, so that each can be taken out again, the latest first: then the
+//! The replaced messages stay here, so that each summary can be removed again, the latest first: then the
 //! conversation is as if it had never been condensed, to the byte (invariant 17).
 //!
-//! *Unit*: a message, or an answer with calls and all of their results. Summaries stand for whole units only,
-//! and never for one in which a call is open. Summaries may stand for summaries; they come out again in the
-//! opposite order, like a stack.
+//! *Unit*: a message, or an answer with calls and all of their results. Summaries replace only whole units,
+//! and never one with an open call. A summary may replace summaries; they are removed in the opposite order,
+//! like a stack.
 //!
 //! ```text
 //! before:  goal  a  b  c  pin  d │ tail          part(): all but goal, pin and the tail
@@ -13,8 +13,8 @@
 //! again:   goal  a  b  c  pin  d │ tail          restore()
 //! ```
 //!
-//! `due` and `worth_it` decide when, `part` decides what, `condense` and `restore` do it. The machine that
-//! calls them is in `react/condense.rs`.
+//! `due` and `worth_it` decide when to condense, `part` selects the messages, `condense` and `restore` change
+//! the conversation. The machine that calls them is in `react/condense.rs`.
 
 use std::sync::Arc;
 
@@ -28,17 +28,17 @@ use super::{Conversation, Entry, estimate_message};
 /// A summary, and all that is needed to take it out again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Condensed {
-    /// The event that says so: `context_condensed`.
+    /// The event that recorded it: `context_condensed`.
     seq: u64,
-    /// The id of the message that stands for them.
+    /// The id of the summary message.
     pub(super) id: MessageId,
     /// The events that were asked to be condensed, with figures.
     range: ContextRange,
-    /// The words of the summary alone, without what is written around it.
+    /// The text of the summary itself, without the text around it.
     summary: Arc<str>,
     /// The index of the first entry that it replaced.
     start: usize,
-    /// The number of them that stay, before the summary.
+    /// The number of messages that stay, before the summary.
     kept: usize,
     /// All entries between the first and the last, as they were.
     pub(super) entries: Vec<Entry>,
@@ -48,7 +48,7 @@ pub(super) struct Condensed {
     stays: Vec<(Arc<Message>, u64)>,
 }
 
-/// A part of the conversation that a summary could stand for; becomes the action `condense`.
+/// A part of the conversation that a summary could replace; becomes the action `condense`.
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
     /// The range from the first to the last event, with its messages and tokens.
@@ -59,8 +59,8 @@ pub(crate) struct Part {
     pub(crate) said: Vec<(u64, Arc<Message>)>,
 }
 
-/// The units that a summary stands for: whole units between the entries `start` and `end`, which is the one
-/// after the last. Units that stay lie between them, too.
+/// The units that a summary replaces: whole units between the entries `start` and `end` (exclusive). Pinned
+/// units are also between them.
 struct Cover {
     /// First entry and the one after the last, of each unit.
     units: Vec<(usize, usize)>,
@@ -69,17 +69,17 @@ struct Cover {
 }
 
 impl Condensed {
-    /// The messages that it stands for, without the summaries among them.
+    /// The messages that it replaces, without the summaries among them.
     pub(super) fn originals(&self) -> impl Iterator<Item = &Entry> {
         self.entries.iter().filter(|entry| !entry.summary)
     }
 }
 
 impl Conversation {
-    /// The part that is to be condensed before the next request, if any.
+    /// Returns the part to condense before the next request, if any.
     ///
-    /// `None` while the window is emptier than `at_percent` says (0 turns it off), and where the last summary
-    /// was of little use and less than a tenth of the window has come since.
+    /// `None` while the window is filled less than `at_percent` (0 turns condensing off), and if the last
+    /// summary freed little and less than a tenth of the window has come since.
     pub(crate) fn due(&mut self, config: &AgentConfig, input: &MessageId) -> Option<Part> {
         let condensing = config.condensing.as_deref()?;
         let window = config.model.context_window;
@@ -113,11 +113,11 @@ impl Conversation {
         (part.range.tokens.saturating_mul(10) >= size).then_some(part)
     }
 
-    /// Everything but the latest exchanges and what has to stay: the first input, that of the run in
-    /// progress, and those that a person wants to stay.
+    /// Returns everything except the latest exchanges and pinned messages: the first input, that of the
+    /// current run, and those that a person pinned.
     ///
-    /// `tail` is how many of the latest units stay, as far as [`longest_tail`](Self::longest_tail) goes.
-    /// `None` if no whole unit is left, or if only a summary would be summarised.
+    /// `tail` is the number of latest units that stay, within [`longest_tail`](Self::longest_tail). `None` if
+    /// no whole unit is left, or if only a summary would be summarised.
     pub(crate) fn part(
         &mut self,
         config: &AgentConfig,
@@ -143,7 +143,7 @@ impl Conversation {
             .map(|entry| entry.message.message_id.clone())
             .collect();
         let cover = self.cover(0, to_seq, &kept)?;
-        // A summary of a summary alone says nothing new.
+        // A summary of only a summary would contain nothing new.
         let is_said = |unit: &(usize, usize)| !self.entries[unit.0].summary;
         cover.units.iter().find(|unit| is_said(unit))?;
         let said = cover
@@ -162,8 +162,8 @@ impl Conversation {
         Some(Part { range, kept, said })
     }
 
-    /// The number of latest units that stay: `wanted` of them as far as they fit into `most` tokens, but two
-    /// in any case, and so many that the range before them ends with an event of its own.
+    /// The number of latest units that stay: `wanted` of them if they fit into `most` tokens, at least two,
+    /// and enough for the range before them to end between two events.
     fn tail(&self, units: &[(usize, usize)], wanted: u32, most: u64) -> usize {
         let wanted = usize::try_from(wanted).unwrap_or(usize::MAX);
         let mut tokens = 0u64;
@@ -194,7 +194,7 @@ impl Conversation {
         units.iter().map(|unit| self.entries[unit.1 - 1].seq).max()
     }
 
-    /// The units of a range of events that a summary can stand for: whole exchanges, without what stays.
+    /// The units of a range of events that a summary can replace: whole exchanges, without pinned messages.
     /// `None` if there is none.
     fn cover(&self, from_seq: u64, to_seq: u64, kept: &[MessageId]) -> Option<Cover> {
         let covered = |unit: &(usize, usize)| {
@@ -209,7 +209,7 @@ impl Conversation {
         Some(Cover { units, start, end })
     }
 
-    /// The number of messages that a cover stands for, those behind its summaries included.
+    /// The number of messages of a cover, including those behind its summaries.
     fn messages_in(&self, cover: &Cover) -> u64 {
         let entries = cover.units.iter().flat_map(|unit| &self.entries[unit.0..unit.1]);
         let count = |entry: &Entry| {
@@ -220,11 +220,11 @@ impl Conversation {
         entries.map(count).sum()
     }
 
-    /// Puts a summary where the messages of a range of events were; whole exchanges only, and none that is
-    /// open. What stays stands before it.
+    /// Replaces the messages of a range of events by a summary; only whole exchanges, and none that is open.
+    /// Pinned messages come before it.
     ///
-    /// Returns what it stands for; `None` if that is nothing. `decisions` are written below the summary.
-    /// The window begins after the range as before, or at the start where it began within.
+    /// Returns the replaced range; `None` if it is empty. `decisions` are written below the summary. A window
+    /// that began inside the range moves to the start of the conversation.
     pub(crate) fn condense(
         &mut self,
         seq: u64,
@@ -285,8 +285,8 @@ impl Conversation {
         Some(range)
     }
 
-    /// Takes a summary out again, and those on top of it: what they stood for is as it was. Returns the range
-    /// that has come back; `None` if there is no such summary.
+    /// Removes a summary, and those on top of it, and restores the replaced messages. Returns the restored
+    /// range; `None` if there is no such summary.
     pub(crate) fn restore(&mut self, from_seq: u64, to_seq: u64) -> Option<ContextRange> {
         let is_it =
             |condensed: &Condensed| (condensed.range.from_seq, condensed.range.to_seq) == (from_seq, to_seq);
@@ -326,8 +326,8 @@ impl Conversation {
         self.grown = 0;
     }
 
-    /// Looks at what a summary has made free: another one is of no use where that was less than a tenth, or
-    /// if the window is full anyway.
+    /// Checks how much a summary has freed: another one is useless if that was less than a tenth, or if the
+    /// window is still full.
     pub(crate) fn weigh(&mut self, range: &ContextRange, config: &AgentConfig) {
         let freed = range.tokens.saturating_sub(range.summary_tokens);
         let before = self.size(config).saturating_add(freed);
@@ -341,7 +341,7 @@ impl Conversation {
         }
     }
 
-    /// Notes that a person wants an input to stay (`keep`), or no longer. Ids that are not here may come
+    /// Records that a person wants an input to stay (`keep`), or no longer. Ids that are not here may come
     /// later.
     pub(crate) fn keep_input(&mut self, message_id: &MessageId, keep: bool) {
         if keep {
@@ -351,7 +351,7 @@ impl Conversation {
         }
     }
 
-    /// Returns whether summaries stand for anything.
+    /// Returns whether there are summaries.
     pub(crate) fn is_condensed(&self) -> bool {
         !self.condensed.is_empty()
     }
@@ -366,8 +366,7 @@ impl Conversation {
         self.condensed.iter().map(shown).collect()
     }
 
-    /// All messages that summaries stand for, with their events, in the order of these: `recall` searches
-    /// them.
+    /// All messages that summaries replace, with their events and in their order: `recall` searches them.
     pub(crate) fn originals(&self) -> Vec<(u64, &Message)> {
         let all = self.condensed.iter().flat_map(Condensed::originals);
         let mut all: Vec<(u64, &Message)> = all.map(|entry| (entry.seq, &*entry.message)).collect();
@@ -376,7 +375,7 @@ impl Conversation {
     }
 }
 
-/// Returns whether a person or a note said it; a summary also has the role of a user, and is none.
+/// Returns whether it is an input or a note; a summary also has the role of a user, but is neither.
 pub(super) fn is_input(entry: &Entry) -> bool {
     entry.message.role == Role::User && !entry.summary
 }

@@ -1,8 +1,8 @@
 //! The contents of the model's window, distinguished by kind.
 //!
-//! For a person who wonders where their window goes (`agentx context`). It is made of what would be sent now,
-//! and changes nothing. Tokens are estimated, so that the shares need not add up to `in_use`, which is what
-//! the provider counted as far as it did.
+//! It is for a person who wants to know how their window is used (`agentx context`). It is computed from the
+//! next request, and changes nothing. Tokens are estimated, so the shares need not add up to `in_use`, which
+//! uses the provider's counts if there are any.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,8 +11,7 @@ use agentx_types::{AgentConfig, ContentPart, MessageId, Role, WindowFill, Window
 use super::estimate::{estimate_part, estimate_text, estimate_tool};
 use super::{Conversation, RequestPrefix};
 
-/// Pieces, tokens and bytes of each kind, in the order of the kinds, so that the same window gives the same
-/// bytes.
+/// Pieces, tokens and bytes of each kind, in the order of the kinds, so that equal windows give equal bytes.
 #[derive(Default)]
 struct Scales(BTreeMap<WindowKind, (u64, u64, u64)>);
 
@@ -25,7 +24,7 @@ impl Scales {
         *size += u64::try_from(bytes).unwrap_or(u64::MAX);
     }
 
-    /// A part of a message: words by who says them, anything else by what it is.
+    /// Adds a part of a message: text by its author, anything else by its kind.
     fn add_part(&mut self, part: &ContentPart, role: Role, is_summary: bool) {
         let kind = match part {
             ContentPart::Text(_) => match role {
@@ -51,7 +50,7 @@ fn bytes_of(part: &ContentPart) -> usize {
         ContentPart::Thinking(part) => part.text.len(),
         ContentPart::ToolCall(part) => part.name.len() + part.input.to_string().len(),
         ContentPart::ToolResult(part) => part.content.iter().map(bytes_of).sum(),
-        // Media are blobs of their own.
+        // Media are separate blobs.
         ContentPart::Image(_) | ContentPart::Audio(_) | ContentPart::File(_) => 0,
         ContentPart::Opaque(part) => part.provider.data.to_string().len(),
     }
@@ -61,8 +60,8 @@ impl Conversation {
     /// The contents of the window after the event `seq`, as it was at the last call or as `prepare_window`
     /// left it.
     ///
-    /// `left_out` counts messages before the window that are not sent; `answer` is what is kept free for the
-    /// answer, in tokens.
+    /// `left_out` counts messages before the window that are not sent; `answer` is the number of tokens that
+    /// are kept free for the answer.
     pub(crate) fn window_fill(&mut self, config: &AgentConfig, seq: u64) -> WindowFill {
         let mut scales = Scales::default();
         let RequestPrefix { system, tools, .. } = self.prefix(config).clone();

@@ -1,14 +1,14 @@
-//! Leaves out what a model declined to answer, because it would decline each later request with it: Anthropic
-//! says to remove or rephrase the refused turn
+//! Leaves out a turn that a model declined to answer, because it would decline each later request with it:
+//! Anthropic says to remove or rephrase the refused turn
 //! (<https://platform.claude.com/docs/en/test-and-evaluate/strengthen-guardrails/handle-streaming-refusals>).
 //! The log keeps it, and so do transcripts.
 //!
-//! The whole turn goes: the input and all rounds that followed from it, because nobody can tell which of them
-//! was declined. A note says which tools ran for it, so that the model does not repeat them. A refusal right
-//! after that one shows that the cause is older: the messages before go too, one at first, then two, four and
-//! so on, until a model answers. So no session is beyond repair.
+//! The whole turn goes: the input and all rounds that followed from it, because nobody knows which of them
+//! was declined. A note lists the tools that ran for it, so that the model does not repeat them. A further
+//! refusal shows that the cause is older: then earlier messages go too, one at first, then two, four and so
+//! on, until a model answers. So every session can be repaired.
 //!
-//! Sessions of earlier rules begin in [`earlier_rules`].
+//! [`earlier_rules`] has the behaviour of earlier versions of the rules.
 
 mod earlier_rules;
 
@@ -42,16 +42,16 @@ impl Conversation {
         self.entries.iter().any(|entry| entry.message.message_id == *id)
     }
 
-    /// A model has answered: whatever is in the conversation is not declined as such.
+    /// A model has answered: the current conversation is not declined as such.
     pub(crate) fn is_answered(&mut self) {
         self.declined_in_a_row = 0;
     }
 
-    /// Takes the turn of the run that answers `input` out, which the event `refusal` declined, and more if the
-    /// refusal before was not answered since.
+    /// Removes the turn of the run that answers `input`, which was declined in the event `refusal`, and more
+    /// if no answer came since the refusal before.
     ///
-    /// A summary that stands for older messages, too, stays. Results before the turn that no model has
-    /// answered are rephrased.
+    /// A summary that also replaces older messages stays. Results before the turn that no model has answered
+    /// are rephrased.
     pub(crate) fn leave_out_turn(&mut self, input: &MessageId, refusal: u64, config: &AgentConfig) {
         let Some(begin) = self.begin_of_turn(input) else {
             return;
@@ -84,7 +84,8 @@ impl Conversation {
         of_input.or_else(|| self.entries.iter().rposition(is_said))
     }
 
-    /// The index of what goes first: as many messages of people before `begin` go as refusals in a row call for.
+    /// The index of the first message to remove: the number of removed messages of people before `begin`
+    /// depends on the number of consecutive refusals.
     fn begin_of_messages_before(&self, begin: usize) -> usize {
         let Some(doublings) = self.declined_in_a_row.checked_sub(1) else {
             return begin;
@@ -144,7 +145,7 @@ impl Conversation {
         })
     }
 
-    /// Forgets how to undo summaries that are not in the conversation any more.
+    /// Forgets the originals of summaries that are no longer in the conversation.
     fn drop_condensed(&mut self) {
         let is_there = |condensed: &Condensed| {
             let nested = self.condensed.iter().flat_map(|other| &other.entries);
@@ -155,8 +156,8 @@ impl Conversation {
         self.condensed = kept;
     }
 
-    /// Replaces the results that the conversation ends with by words that say whether their calls were run,
-    /// and no more.
+    /// Replaces the results at the end of the conversation by a text that only says whether their calls were
+    /// run.
     fn rephrase_last_results(&mut self) {
         let from = self.window_start.min(self.entries.len());
         let results = self.entries[from..].iter_mut().rev();
@@ -166,7 +167,7 @@ impl Conversation {
         }
     }
 
-    /// Forgets what was counted before entries were removed from the end.
+    /// Forgets the counts from before entries were removed from the end.
     fn forget_counts(&mut self) {
         self.asked_entries = self.asked_entries.min(self.entries.len());
         self.counted = None;

@@ -3,12 +3,11 @@
 //! `num_ctx / 2 + 2`, and some drop whole messages (<https://github.com/ollama/ollama/issues/17889>,
 //! <https://github.com/ollama/ollama/issues/17427>).
 //!
-//! A request that holds all of the one before, and more, is counted as more by any server that reads it
-//! whole. One that is counted as no more was cut.
+//! A server that reads whole requests counts more tokens for a request that extends the one before. If the
+//! count does not grow, the request was cut.
 //!
-//! It takes two such requests, or one that is counted as exactly the same, and only servers of the Chat
-//! Completions API without prices are looked at: a vendor that is paid for its tokens refuses what is too
-//! long.
+//! Two such requests are needed, or one with exactly the same count. Only servers of the Chat Completions API
+//! without prices are checked: a vendor that is paid for its tokens refuses a request that is too long.
 
 use agentx_types::{AgentConfig, Api, ContentPart, Prices, since};
 use serde::{Deserialize, Serialize};
@@ -26,8 +25,8 @@ const LEAST: u64 = 1_500;
 /// Number of signs that are proof. An equal count for a larger request is two signs at once.
 const PROOF: u8 = 2;
 
-/// The counts of a server in requests each of which held all of the one before. Forgotten wherever something
-/// but an addition happens to the conversation.
+/// The counts of a server in requests each of which extended the one before. They are forgotten when the
+/// conversation changes other than by an addition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ServerCounts {
     /// The most tokens that it counted.
@@ -42,14 +41,14 @@ pub(super) struct ServerCounts {
 impl Conversation {
     /// Checks the provider's count of the last request, before anything else uses it.
     ///
-    /// Returns how many tokens fit, once it is sure that the server cut the rest: the signs are proof, the
-    /// number is not smaller than 1,500, it is less than nine tenths of the assumed window, and what was
-    /// surely sent is a quarter more.
+    /// Returns the number of tokens that fit, once the server has certainly cut the rest: there are enough
+    /// signs, the number is at least 1,500 and less than nine tenths of the assumed window, and the certain
+    /// size of the request is a quarter more.
     pub(super) fn notice_cut(&mut self, counted: u64, config: &AgentConfig) -> Option<u64> {
         if config.rules_version < since::CUTS_ARE_NOTICED || config.model.api != Api::OpenaiChat {
             return None;
         }
-        // A vendor that wants money for its tokens refuses what is too long.
+        // A vendor that is paid for its tokens refuses a request that is too long.
         let has_doubts = config.rules_version >= since::COUNTS_OF_NEWS_ARE_NO_CUT;
         if has_doubts && config.model.prices != Prices::default() {
             return None;
@@ -64,8 +63,8 @@ impl Conversation {
         let before = self.counts.filter(|_| self.counted.is_some());
         let counts = match before {
             Some(before) if counted <= before.most && asked >= before.asked.saturating_add(GROWN) => {
-                // There are servers that count only what they had not cached: that is far less, or about as
-                // much as is new (<https://github.com/ollama/ollama/issues/5370>).
+                // Some servers count only uncached tokens: far fewer, or about as many as are new
+                // (<https://github.com/ollama/ollama/issues/5370>).
                 let new = self.corrected(asked.saturating_sub(before.asked));
                 let signs = match counted {
                     new_alone

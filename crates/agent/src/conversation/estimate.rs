@@ -1,8 +1,8 @@
 //! The size of a conversation in tokens: an estimate, which the counts of a provider correct.
 //!
-//! There is no tokenizer here: each vendor has its own, and the wrong tokenizer is not better than an
-//! estimate that is corrected after the first answer. When a window moves depends on these numbers, so that a
-//! change of them would have to hang on the version of the rules.
+//! There is no tokenizer here: each vendor has another one, and a wrong tokenizer is no better than an
+//! estimate that is corrected after the first answer. These numbers decide when a window moves, so a change
+//! of them needs a new version of the rules.
 
 use agentx_types::{AgentConfig, ContentPart, Message, ModelRequest, ToolSpec};
 
@@ -37,7 +37,7 @@ pub fn estimate_request(request: &ModelRequest) -> u64 {
     system.chain(tools).chain(messages).sum()
 }
 
-/// Tokens of a message: its parts, and four for what stands around them.
+/// Tokens of a message: its parts, and four for its frame.
 pub(crate) fn estimate_message(message: &Message) -> u64 {
     4 + message.content.iter().map(estimate_part).sum::<u64>()
 }
@@ -59,9 +59,11 @@ pub(crate) fn estimate_tool(tool: &ToolSpec) -> u64 {
     estimate_text(&tool.description) + estimate_text(&tool.input_schema.to_string())
 }
 
-/// The number of tokens of a request that fit beside the longest answer, which gets at most half of the
-/// window. `Conversation::room` begins with it, and looks at instructions and tools too from version 8 of the
-/// rules on.
+/// The number of tokens of a request that fit beside an answer of maximum length, which gets at most half of
+/// the window.
+///
+/// `Conversation::room` begins with it, and from version 8 of the rules on also considers instructions and
+/// tools.
 pub(super) fn room(config: &AgentConfig) -> u64 {
     let window = config.model.context_window;
     let answer = config

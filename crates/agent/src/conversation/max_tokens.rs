@@ -5,8 +5,8 @@ use agentx_types::{AgentConfig, Api, ModelParams, since};
 use super::Conversation;
 
 impl Conversation {
-    /// Settings of a call with the longest answer that the provider takes; without a number where it is to
-    /// decide itself.
+    /// Settings of a call with the maximum answer length that the provider accepts; without a number if the
+    /// provider decides.
     pub(super) fn limited(&self, params: &ModelParams) -> ModelParams {
         let max_output_tokens = match self.repairs.answer {
             None => params.max_output_tokens,
@@ -19,8 +19,8 @@ impl Conversation {
         }
     }
 
-    /// Returns whether the longest answer that was asked for can be made shorter: to `most` tokens, or to no
-    /// number at all. Once until the provider has taken a request; Anthropic always wants a number.
+    /// Returns whether the requested maximum answer length can be reduced: to `most` tokens, or to no number
+    /// at all. Only once until the provider has accepted a request; Anthropic always requires a number.
     pub(super) fn can_shorten_answer(&self, most: Option<u64>, config: &AgentConfig) -> bool {
         let model = &config.model;
         let asked = self.limited(&config.params).max_output_tokens;

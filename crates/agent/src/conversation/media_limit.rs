@@ -1,6 +1,6 @@
-//! The number of pictures that a server takes in one request. A server that refuses more says nothing against
-//! any single picture, so the oldest are left out and the newest, which the conversation is about, stay. The
-//! limit holds for later requests of the same model too: each new picture takes the place of the oldest one.
+//! The number of pictures that a server takes in one request. A server that refuses more does not object to
+//! any single picture, so the oldest are left out, and the newest, which the conversation is about, stay. The
+//! limit also applies to later requests to the same model: each new picture replaces the oldest one.
 //!
 //! From version 9 of the rules on; before that the newest picture was left out.
 
@@ -68,7 +68,7 @@ fn count_parts(parts: &[ContentPart]) -> u32 {
     parts.iter().map(one).sum()
 }
 
-/// Puts words in the place of the first `surplus` pictures.
+/// Replaces the first `surplus` pictures with text.
 fn leave_out_first(parts: &mut [ContentPart], surplus: &mut u32, most: u32) {
     for part in parts {
         match part {

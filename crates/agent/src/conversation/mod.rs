@@ -70,7 +70,7 @@ fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-/// All messages so far, and where the window begins.
+/// All messages, and the beginning of the window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Conversation {
     entries: Vec<Entry>,
@@ -101,7 +101,7 @@ pub(crate) struct Conversation {
     /// The provider's counts of earlier requests, if that may show that it cuts them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     counts: Option<ServerCounts>,
-    /// The summaries and the messages that they stand for, the latest last.
+    /// The summaries and the messages that they replace, the latest last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     condensed: Vec<Condensed>,
     /// Inputs that a person pinned, so that condensing keeps them.
@@ -113,7 +113,7 @@ pub(crate) struct Conversation {
     /// Tokens that were added since that became so.
     #[serde(default)]
     grown: u64,
-    /// Whether what stands before the thinking of the conversation has changed since a model was last asked.
+    /// Whether anything before the thinking of the conversation has changed since the last model call.
     #[serde(default, skip_serializing_if = "is_false")]
     begins_anew: bool,
     /// Tools of MCP servers that the model has found, the latest last: their order in requests never changes.
@@ -141,7 +141,7 @@ pub(crate) struct Conversation {
 
 /// The window is brought down to this many percent of the budget when it is over.
 const KEEP_PERCENT: u64 = 70;
-/// Requests smaller than this say too little about how the provider counts.
+/// Requests smaller than this show too little about how the provider counts.
 const TELLING_TOKENS: u64 = 2_000;
 /// Estimates are not corrected by more than this.
 const MAX_EXTRA_PERCENT: u64 = 300;
@@ -196,8 +196,8 @@ impl Conversation {
         if changes_requests {
             self.beginning_changed(config);
         }
-        // Each start of the program says anew who decides about calls: no request shows that, and what was
-        // counted still holds.
+        // Each start of the program sets again who decides about calls. Requests do not contain that, so the
+        // counts stay valid.
         if changes_requests || is_other || config.rules_version < since::COUNTS_OUTLIVE_CHANGES {
             self.counted = None;
         }
@@ -218,8 +218,8 @@ impl Conversation {
         }
     }
 
-    /// Learns from what the provider counted in the last request. Returns the window to assume from now on,
-    /// if the count shows that the server cut the request.
+    /// Learns from the provider's count of the last request. Returns the window to assume from now on, if the
+    /// count shows that the server cut the request.
     pub(crate) fn calibrate(&mut self, usage: &Usage, config: &AgentConfig) -> Option<u64> {
         let counted = usage.read_tokens();
         if counted > 0 {
@@ -312,7 +312,7 @@ impl Conversation {
                 content: vec![ContentPart::text(LEFT_OUT)],
                 by: None,
             }));
-            // What stays is older than anything that was left out since.
+            // Pinned messages are older than anything that was left out since.
             messages.extend(
                 self.stays
                     .iter()
@@ -337,7 +337,7 @@ impl Conversation {
         let goal = budget.saturating_mul(KEEP_PERCENT) / 100;
         let units = self.units(self.window_start);
         let mut window_start = self.window_start;
-        // The last two units stay whatever they weigh: what was done last, and what follows from it.
+        // The last two units stay regardless of their size: the last action, and its consequence.
         for (start, end) in units.iter().take(units.len().saturating_sub(2)) {
             if self.corrected(kept) <= goal {
                 break;

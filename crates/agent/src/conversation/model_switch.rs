@@ -1,6 +1,6 @@
-//! The repairs for one model only. A request to another model contains what its predecessor refused, because
-//! it may read pictures, or its template may support tools. The agent remembers which pictures a model
-//! refused, because it would refuse them again.
+//! The repairs for one model only. A request to another model contains the parts that its predecessor
+//! refused, because the new one may read pictures, or its template may support tools. The agent remembers
+//! which pictures a model refused, because it would refuse them again.
 //!
 //! Both happen when `config_changed` names another model or provider (`another_model`).
 
@@ -17,14 +17,14 @@ const MOST: usize = 8;
 /// The pictures that one model refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct MediaOf {
-    /// Together with the model's id it says which model.
+    /// It identifies the model together with the model's id.
     provider: String,
     model: String,
     /// The value of `Repairs::media` while that model was asked.
     media: u64,
     /// The value of `Repairs::media_of` while that model was asked.
     media_of: Vec<u64>,
-    /// The most pictures that it takes in one request, if it has said so.
+    /// The maximum number of pictures in one request, if its server named one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     most_media: Option<u32>,
 }
@@ -37,10 +37,10 @@ impl MediaOf {
 }
 
 impl Conversation {
-    /// Switches to another model: requests contain again what only the former server refused.
+    /// Switches to another model: requests again contain parts that only the former server refused.
     ///
     /// From version 8 of the rules on, repairs that no answer has confirmed are dropped as well; from version
-    /// 7 on, what is left out of pictures is kept for each model by itself.
+    /// 7 on, the left-out pictures are remembered for each model separately.
     pub(super) fn another_model(&mut self, before: &ModelSpec, config: &AgentConfig) {
         if config.rules_version >= since::OTHER_MODELS_ARE_ASKED_ANEW {
             if let Some(confirmed) = self.before_repairs.take() {
@@ -53,14 +53,14 @@ impl Conversation {
         if config.rules_version >= since::PICTURES_BY_MODEL {
             self.repairs.keep_media_of(before);
             self.repairs.take_media_of(&config.model);
-            // What is put back after refusals in vain is what that one took.
+            // The requests from before the repairs were made for the former model.
             self.before_repairs = None;
         }
     }
 }
 
 impl Repairs {
-    /// Drops the repairs of one server. Thinking stays left out, and pictures have a memory of their own.
+    /// Drops the repairs of one server. Thinking stays left out, and repairs of pictures are kept elsewhere.
     fn another_model(&mut self) {
         self.roles = false;
         self.answer = None;
@@ -71,7 +71,7 @@ impl Repairs {
         }
     }
 
-    /// Remembers what this model refused of pictures, and sends all of them again. The oldest of more than
+    /// Remembers the pictures that this model refused, and sends all of them again. The oldest of more than
     /// eight models is forgotten.
     fn keep_media_of(&mut self, model: &ModelSpec) {
         let (media, media_of, most_media) = (

@@ -1,9 +1,8 @@
 //! The messages that requests keep although the window has moved past them.
 //!
-//! What a model is asked to do must not slide out of what it reads, nor what was asked first, what a person
-//! wants to stay, and summaries of what went before. `prepare_window` asks for the list whenever the window
-//! has moved; the messages are sent before the window, in their order. Agents without condensing keep the
-//! input of the run alone.
+//! The current task must not slide out of the window, nor the first input, messages that a person pinned, and
+//! summaries of earlier parts. `prepare_window` computes the list whenever the window has moved; the messages
+//! are sent before the window, in their order. Agents without condensing keep only the input of the run.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,8 +16,8 @@ use super::{Conversation, Entry};
 /// The maximum share of these messages in the budget, in percent; the current task stays at any size.
 const STAY_PERCENT: u64 = 20;
 
-/// The reasons for which a message stays, the weightiest first. If there is not room for all, what comes
-/// later in this order goes first, and within one reason the older.
+/// The reasons why a message stays, the most important first. If there is not enough room, messages with a
+/// later reason go first, and among equal ones the older.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum StayReason {
     /// The input of the run in progress.
@@ -31,8 +30,8 @@ enum StayReason {
     Summary,
 }
 
-/// The indices of messages that may have a reason to stay: an index into a long conversation, which follows
-/// from the messages alone.
+/// The indices of messages that may have a reason to stay: an index into a long conversation that follows
+/// only from the messages.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Landmarks {
     /// Every message, by its id.
@@ -52,7 +51,7 @@ impl Landmarks {
         landmarks
     }
 
-    /// Notes that a message has come to the conversation, at the index `at`.
+    /// Records that a message was added to the conversation at the index `at`.
     pub(super) fn note(&mut self, at: usize, entry: &Entry) {
         self.by_id.insert((entry.message.message_id.clone(), at));
         if entry.summary {
@@ -70,10 +69,10 @@ impl Landmarks {
 }
 
 impl Conversation {
-    /// The messages that stay of what the window has moved past, in order, with their estimated tokens.
+    /// The messages that stay although the window has moved past them, in order, with their estimated tokens.
     ///
-    /// `budget` is what all messages may take, `input` that of the run in progress. A message with several
-    /// reasons has the weightiest.
+    /// `budget` is the number of tokens for all messages, `input` the input of the run in progress. A message
+    /// with several reasons has the most important one.
     pub(super) fn staying(
         &mut self,
         config: &AgentConfig,
@@ -92,7 +91,7 @@ impl Conversation {
                     .get(*at)
                     .is_some_and(|entry| entry.message.role == Role::User)
             });
-        // Sessions of before are read as they were: the input of the run alone, which was not weighed.
+        // In older sessions only the input of the run stays, regardless of its size.
         if config.condensing.is_none() {
             let to_do = to_do.max().map(|at| (left_out[at].message.clone(), 0));
             return to_do.into_iter().collect();

@@ -1,21 +1,21 @@
 //! The kinds of parts that a provider may refuse, and the text in their place.
 //!
-//! `repair` decides which kind is left out up to which event; the predicates here say what belongs to a kind,
-//! and the functions behind them say what a model reads instead. Thinking and opaque blocks are dropped
-//! without a word; media and calls are written in brackets, because the conversation would make no sense
-//! without them.
+//! `repair` decides which kind is left out up to which event; the predicates here define each kind, and the
+//! functions after them return the replacement that the model reads. Thinking and opaque blocks are dropped
+//! silently; media and calls are described in brackets, because the conversation would make no sense without
+//! them.
 
 use agentx_types::{ContentPart, MediaPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart};
 use serde_json::Value;
 
-/// The API whose thinking is signed and looked at again. Others want it back as it was, or not at all: their
-/// codecs know.
+/// The API whose thinking is signed and verified. Others want it back unchanged, or not at all: their codecs
+/// know.
 const SIGNS_THINKING: &str = "anthropic";
-/// The APIs that reasoning is sent back to: in words, or encrypted.
+/// The APIs to which reasoning is sent back: as text, or encrypted.
 const REASONS: [&str; 2] = ["openai-chat", "openai-responses"];
 /// The APIs that sign texts, thinking and calls, and look at the signatures again.
 const SIGNS_PARTS: [&str; 2] = ["gemini", "gemini-interactions"];
-/// Characters of a call's arguments where it is written in plain text.
+/// Maximum number of characters of a call's arguments when the call is described as text.
 const INPUT_CHARS: usize = 2_000;
 
 /// Returns whether the part is thinking that its provider signs, even if it has been redacted.
@@ -31,10 +31,10 @@ pub(super) fn is_signed_thinking(part: &ContentPart) -> bool {
     }
 }
 
-/// Returns whether the part is one of an answer of Anthropic's that is sent back as it came, and no thinking.
+/// Returns whether the part is from an answer of Anthropic, is sent back unchanged, and is not thinking.
 ///
-/// New kinds come without notice (<https://platform.claude.com/docs/en/api/versioning>), and other servers of
-/// that API know only some of them.
+/// New kinds appear without notice (<https://platform.claude.com/docs/en/api/versioning>), and other servers
+/// of that API know only some of them.
 pub(super) fn is_block(part: &ContentPart) -> bool {
     matches!(part, ContentPart::Opaque(part) if part.provider.api == SIGNS_THINKING)
         && !is_signed_thinking(part)
@@ -50,7 +50,7 @@ pub(super) fn has_attached(part: &ContentPart) -> bool {
     provider.as_ref().is_some_and(|data| data.api == SIGNS_THINKING)
 }
 
-/// The part without what [`has_attached`] finds.
+/// The part without the data that [`has_attached`] finds.
 pub(super) fn without_attached(mut part: ContentPart) -> ContentPart {
     if has_attached(&part)
         && let ContentPart::Text(TextPart { provider, .. })
@@ -86,8 +86,8 @@ pub(super) fn without_signature(mut part: ContentPart) -> Option<ContentPart> {
     Some(part)
 }
 
-/// Returns whether the part is reasoning as OpenAI's APIs are sent it back: its words, what comes with them
-/// in `reasoning_details`, or encrypted.
+/// Returns whether the part is reasoning in a form that is sent back to OpenAI's APIs: as text, with
+/// `reasoning_details`, or encrypted.
 pub(super) fn is_reasoning(part: &ContentPart) -> bool {
     match part {
         ContentPart::Thinking(part) => {
@@ -113,7 +113,7 @@ pub(super) fn is_exchange(part: &ContentPart) -> bool {
     matches!(part, ContentPart::ToolCall(_) | ContentPart::ToolResult(_))
 }
 
-/// The part with words instead of media: what was there, and that the provider refused it.
+/// The part with text instead of media, which says what it was and that the provider refused it.
 pub(super) fn without_media(part: ContentPart) -> ContentPart {
     match part {
         ContentPart::Image(media) | ContentPart::Audio(media) | ContentPart::File(media) => {

@@ -90,9 +90,9 @@ fn place(message: &str) -> Option<usize> {
         .find_map(behind)
 }
 
-/// The tool whose name is a word of its own in a message about a schema (made up: "Invalid schema for
-/// function todo: …", "tool todo has unsupported JSON schema keyword: anyOf"). A name behind "function" or
-/// "tool" comes before other words, because tools may be called `read` or `edit`.
+/// The tool whose name is a separate word in a message about a schema (made up: "Invalid schema for function
+/// todo: …", "tool todo has unsupported JSON schema keyword: anyOf"). A name after "function" or "tool" takes
+/// precedence over other words, because tools may be called `read` or `edit`.
 fn named_by_word<'a>(message: &str, tools: &'a [ToolSpec]) -> Option<&'a ToolSpec> {
     if !message.to_ascii_lowercase().contains("schema") {
         return None;

@@ -1,14 +1,13 @@
-//! Leaves out of requests what a provider would refuse, or has refused, or said in plain words. The
-//! conversation itself stays as it was.
+//! Leaves parts out of requests, or sends them as plain text, that a provider would refuse or has refused.
+//! The conversation itself does not change.
 //!
 //! Newer models refuse their own thinking once anything before it has changed: the instructions, the tools,
-//! an earlier message (platform.claude.com/docs/en/build-with-claude/preserved-thinking). So wherever the
-//! beginning of a request changes, all thinking up to there is left out for good; what is thought after that
-//! fits again.
+//! an earlier message (platform.claude.com/docs/en/build-with-claude/preserved-thinking). So whenever the
+//! beginning of a request changes, all earlier thinking is left out for good; later thinking fits again.
 //!
-//! A refusal that names a part has that part left out; one that names nothing has the parts tried in turn:
-//! thinking, blocks, extras, roles, media, calls. `before_repairs` keeps what held before the first of them
-//! until a model has answered (`note_accepted`); if all are in vain, it is put back.
+//! If a refusal names a part, that part is left out; if it names nothing, the parts are tried in turn:
+//! thinking, blocks, extras, roles, media, calls. `before_repairs` keeps the state from before the first
+//! repair until a model has answered (`note_accepted`); if all are in vain, it is restored.
 
 use agentx_types::{AgentConfig, Api, ContentPart, ModelRequest, RequestPart, since};
 
@@ -21,7 +20,8 @@ use super::{Conversation, Entry};
 /// Leaves out everything, including messages that are still to come.
 pub(super) const ALL: u64 = u64::MAX;
 
-/// Returns whether the model may be sent reasoning in words or encrypted, and a refusal of it is repaired.
+/// Returns whether requests to the model may contain reasoning as text or encrypted, whose refusal is
+/// repaired.
 fn reasons(config: &AgentConfig) -> bool {
     matches!(config.model.api, Api::OpenaiChat | Api::OpenaiResponses)
         && config.rules_version >= since::REASONING_IS_LEFT_OUT
@@ -33,9 +33,8 @@ fn is_gemini(config: &AgentConfig) -> bool {
 }
 
 impl Conversation {
-    /// Notes that something before the thinking of the conversation has changed: none of it is sent any more,
-    /// nor that of an answer which is in progress. Only agents whose configuration says `keeps_beginning`
-    /// care.
+    /// Records that something before the thinking of the conversation has changed: none of it is sent any
+    /// more, nor that of an answer in progress. It matters only to agents with `keeps_beginning`.
     pub(crate) fn beginning_changed(&mut self, config: &AgentConfig) {
         let keeps = config
             .condensing
@@ -44,8 +43,8 @@ impl Conversation {
         self.begins_anew |= keeps;
     }
 
-    /// Leaves out all thinking so far, if what stands before it has changed. Called when a model is asked; it
-    /// holds whatever is put back later.
+    /// Leaves out all earlier thinking, if anything before it has changed. It is called before a model call,
+    /// and stays in effect even if repairs are undone later.
     pub(super) fn begin_anew(&mut self, config: &AgentConfig) {
         if std::mem::take(&mut self.begins_anew) {
             self.repairs.thinking = self.latest();
@@ -57,15 +56,14 @@ impl Conversation {
         }
     }
 
-    /// The provider refuses the form of the last request: makes the next one plainer, and says what it is
-    /// without. `None` if nothing is left that could be changed: then what was changed in vain is as it was.
+    /// The provider refuses the form of the last request: makes the next one plainer, and returns the part
+    /// that it leaves out. `None` if nothing is left to change: then changes that were in vain are undone.
     ///
-    /// If a refusal names nothing, the request is sent once more as it was, before anything changes for good:
-    /// gateways answer 400 to what passes, with a page or without a word.
+    /// If a refusal names nothing, the request is sent once more unchanged before anything changes for good:
+    /// gateways sometimes answer 400 to a valid request, with a page or an empty body.
     ///
-    /// Each part is left out once. What comes after that is sent as it is, so this ends. `most` is how many
-    /// tokens the provider lets an answer have, or how many pictures a request, if it refuses more and says
-    /// so.
+    /// Each part is left out once, so this ends. `most` is the maximum number of tokens of an answer, or of
+    /// pictures of a request, if the provider refuses more and names it.
     pub(crate) fn repair(
         &mut self,
         refused: RequestPart,
@@ -84,13 +82,13 @@ impl Conversation {
             self.leave_out(part, refused, most, config);
             part
         };
-        // Told in words or by other roles, the same may weigh more; what has parts left out weighs less than
-        // was counted.
+        // As plain text or in other roles, the same content may be larger; with parts left out it is smaller
+        // than counted.
         let may_be_more = matches!(part, None | Some(RequestPart::ToolCalls | RequestPart::Roles));
         if may_be_more || config.rules_version < since::COUNTS_OUTLIVE_REPAIRS {
             self.counted = None;
         } else {
-            // A server that counts less by now has not cut anything for that.
+            // A lower count from now on does not mean that the server cut anything.
             self.counts = None;
         }
         part
@@ -198,12 +196,13 @@ impl Conversation {
         unchanged
     }
 
-    /// Forgets in which form the schema of an answer was refused: another run has another schema, and another model
-    /// takes others.
+    /// Forgets in which form the schema of an answer was refused: another run has another schema, and another
+    /// model accepts others.
     ///
-    /// Called at the end of a run, and where another model is asked. Within a run the weaker form stays: each answer of
-    /// the run is asked for in the form that its provider took last, so a refusal costs one request and not one for
-    /// each round. What was put aside before the repairs forgets it as well, so that undoing them brings no form back.
+    /// Called at the end of a run, and before another model is called. Within a run the weaker form stays:
+    /// each answer is requested in the form that the provider accepted last, so a refusal costs one request
+    /// and not one for each round. The state from before the repairs forgets it as well, so that undoing them
+    /// restores no form.
     pub(crate) fn forget_schema_form(&mut self) {
         let is_other =
             |part: &RequestPart| !matches!(part, RequestPart::StrictSchema | RequestPart::AnswerSchema);
@@ -213,7 +212,7 @@ impl Conversation {
         }
     }
 
-    /// Notes that a model has answered: what was sent last is what it takes, so that repairs and guesses
+    /// Records that a model has answered: it accepts the form of the last request, so repairs and guesses
     /// stay.
     pub(crate) fn note_accepted(&mut self) {
         self.before_repairs = None;
@@ -232,7 +231,7 @@ impl Conversation {
         }
     }
 
-    /// Returns whether pictures or other media are among what is sent.
+    /// Returns whether requests contain pictures or other media.
     pub(crate) fn sends_media(&self) -> bool {
         self.has_media()
     }
@@ -246,8 +245,8 @@ impl Conversation {
             })
     }
 
-    /// The event of the last message with pictures or other media, if one before it has some too: what was
-    /// refused is most likely what is new. From version 6 of the rules on.
+    /// The event of the last message with pictures or other media, if an earlier one has some too: the new
+    /// ones were most likely refused. From version 6 of the rules on.
     fn newest_media(&self, config: &AgentConfig) -> Option<u64> {
         let sent = |entry: &&Entry| {
             !self.repairs.leaves_out_media(entry.seq) && entry.message.content.iter().any(has_media)
@@ -260,7 +259,7 @@ impl Conversation {
         with_media.any(|seq| seq != newest).then_some(newest)
     }
 
-    /// Returns whether leaving out `part` would change the next request. Some parts are only tried where the
+    /// Returns whether leaving out `part` would change the next request. Some parts are only tried if the
     /// refusal names them, or if the API knows them.
     fn can_leave_out(&self, part: RequestPart, refused: RequestPart, config: &AgentConfig) -> bool {
         match part {
@@ -313,13 +312,14 @@ impl Conversation {
         })
     }
 
-    /// Returns whether a part of this kind is among what is sent and newer than the event `from`.
+    /// Returns whether requests contain a part of this kind that is newer than the event `from`.
     fn has(&self, from: u64, kind: fn(&ContentPart) -> bool) -> bool {
         self.has_where(from, |_, part| kind(part))
     }
 
-    /// Returns whether a part for which `kind` holds is sent and newer than the event `from`; `kind` also
-    /// sees the event of its message. What stays before the window counts as older than everything.
+    /// Returns whether requests contain a part that is newer than the event `from` and for which `kind`
+    /// returns true; `kind` also gets the event of its message. Pinned messages count as older than
+    /// everything.
     fn has_where(&self, from: u64, kind: impl Fn(u64, &ContentPart) -> bool) -> bool {
         let entries = self.entries[self.window_start..].iter();
         let later = entries

@@ -35,7 +35,7 @@ pub(super) struct Repairs {
     /// Calls and results as such: they are written in plain words. [`ALL`] for a template that knows no role
     /// for tools.
     pub(super) tool_calls: u64,
-    /// Whether settings are left out that a server of the same API may not know.
+    /// Whether to leave out settings that a server of the same API may not know.
     pub(super) plain: bool,
     /// Whether only a person and the assistant speak, and in turns.
     pub(super) roles: bool,
@@ -78,8 +78,8 @@ impl Repairs {
         seq <= self.media || self.media_of.contains(&seq)
     }
 
-    /// The message of the event `seq` as it is sent; `None` if nothing of it is left. It is cloned only
-    /// where something changes.
+    /// The message of the event `seq` as it is sent; `None` if nothing of it is left. It is cloned only if
+    /// something changes.
     pub(super) fn sent(&self, seq: u64, message: &Arc<Message>) -> Option<Arc<Message>> {
         let changes = |part: &ContentPart| {
             (seq <= self.thinking && is_signed_thinking(part))

@@ -1,5 +1,5 @@
-//! The beginning of requests: standing instructions and tools. Providers cache it, and what models thought
-//! hangs on it, so it changes only if it must, and at its end.
+//! The beginning of requests: standing instructions and tools. Providers cache it, and signatures of thinking
+//! depend on it, so it changes only if necessary, and then at its end.
 
 use std::sync::Arc;
 
@@ -18,8 +18,8 @@ pub(super) struct RequestPrefix {
 }
 
 impl RequestPrefix {
-    /// Works out the beginning of requests; `ask_user`, `recall` and `find_tools` are among the tools where they are on
-    /// offer. `found` are tools of MCP servers that the model has found.
+    /// Makes the beginning of requests; `ask_user`, `recall` and `find_tools` are among the tools if they are
+    /// offered. `found` are tools of MCP servers that the model has found.
     pub(super) fn of(config: &AgentConfig, condensed: bool, left_out: &[String], found: &[String]) -> Self {
         let system = system_parts(config);
         let recall = recall::offered(config, condensed);

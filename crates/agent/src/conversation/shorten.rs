@@ -1,11 +1,11 @@
 //! Shortens results of tools before a request that would not fit into the window is sent.
 //!
-//! The latest exchange is always sent, so nothing else would make room for it: a server refuses the request,
-//! or drops its beginning without a word. `shorten_new_results` runs before a summary is thought of, and
-//! looks at the latest results; `shorten_what_is_left` runs after the window has moved, and looks at all. An
-//! input that never fits is left out of later requests.
+//! The latest exchange is always sent, so nothing else would make room for it: a server would refuse the
+//! request, or silently drop its beginning. `shorten_new_results` runs before a summary is considered, on the
+//! latest results; `shorten_what_is_left` runs after the window has moved, on all of them. An input that
+//! never fits is left out of later requests.
 //!
-//! A result that is shortened keeps its beginning and its end. The log keeps all of it.
+//! A shortened result keeps its beginning and its end. The log keeps all of it.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,12 +16,12 @@ use super::Conversation;
 use super::estimate::{estimate_message, estimate_part, estimate_text};
 use crate::summary::cut;
 
-/// No result is made shorter than this, in tokens: about 256 letters, enough to see what it was.
+/// The minimum size of a shortened result, in tokens: about 256 letters, enough to recognize it.
 const LEAST: u64 = 64;
 
 impl Conversation {
-    /// Shortens the results that came last, if the next request would not fit: they get half of the room
-    /// together, and what is older may be condensed.
+    /// Shortens the latest results, if the next request would not fit: together they get half of the room,
+    /// and older messages may be condensed.
     pub(crate) fn shorten_new_results(&mut self, config: &AgentConfig) {
         let budget = self.budget(config);
         let in_window = self.tokens_in_window();
@@ -61,8 +61,8 @@ impl Conversation {
         self.shorten_together(window, room)
     }
 
-    /// Moves the window past an earlier input that is larger than `budget` by itself, if nothing else is
-    /// left to leave out.
+    /// Moves the window past an earlier input that alone is larger than `budget`, if nothing else can be left
+    /// out.
     ///
     /// The run of that input failed, and each later run would. The input of the run in progress is never left
     /// out. Returns whether there was one; from version 6 of the rules on.
@@ -113,8 +113,8 @@ impl Conversation {
     }
 }
 
-/// The most that each of these sizes may have so that all have `most` together: what short ones leave is for
-/// the longer ones. No bound where all fit.
+/// The bound on each of these sizes so that their sum is at most `most`: room that short ones leave goes to
+/// the longer ones. No bound if all fit.
 fn fair_share(mut sizes: Vec<u64>, most: u64) -> u64 {
     sizes.sort_unstable();
     let mut left = most;

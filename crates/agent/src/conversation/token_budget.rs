@@ -5,8 +5,8 @@
 //!          └────────────── room ─────┘
 //! ```
 //!
-//! `in_use` is what a request holds, and `size` is the same by estimate alone. All are tokens; what is
-//! compared with the window is corrected to how the provider counts.
+//! `in_use` is the size of a request, and `size` is only its estimate. All are tokens; sizes that are
+//! compared with the window are corrected to the provider's counts.
 
 use agentx_types::{AgentConfig, Api, ModelParams, since};
 
@@ -17,11 +17,10 @@ use super::estimate::room as beside_the_longest_answer;
 pub(super) const LEAST_ANSWER: u64 = 256;
 
 impl Conversation {
-    /// Tokens of a request with all that is in the window, as the provider counts: what it counted last, and
-    /// the estimate of what has come since.
+    /// Tokens of a request with everything in the window, as the provider counts: its last count, and the
+    /// estimate of later messages.
     ///
-    /// A provider that counts less than half of the estimate is not believed: there are servers that report
-    /// anything.
+    /// A count below half of the estimate is ignored, because some servers report arbitrary numbers.
     pub(crate) fn in_use(&mut self, config: &AgentConfig) -> u64 {
         let size = self.size(config);
         let estimated = self.corrected(size);
@@ -34,16 +33,16 @@ impl Conversation {
             .unwrap_or(estimated)
     }
 
-    /// An estimate as the provider would count it. Never less than the estimate: a provider that counts less
-    /// leaves room unused, which harms nobody.
+    /// An estimate as the provider would count it. Never less than the estimate: if a provider counts less,
+    /// some room stays unused, which does no harm.
     pub(super) fn corrected(&self, tokens: u64) -> u64 {
         tokens.saturating_mul(100 + self.extra_percent) / 100
     }
 
     /// The number of tokens of a request that fit beside the answer, as the provider counts.
     ///
-    /// The answer gets at most half of what instructions and tools leave: in a small window nothing would be
-    /// left for the conversation otherwise.
+    /// The answer gets at most half of the window that instructions and tools leave: otherwise a small window
+    /// would leave nothing for the conversation.
     pub(super) fn room(&mut self, config: &AgentConfig) -> u64 {
         let room = beside_the_longest_answer(config);
         if config.rules_version < since::ANSWERS_FIT {
@@ -66,9 +65,11 @@ impl Conversation {
         self.room(config).saturating_sub(prefix)
     }
 
-    /// The most tokens that the latest units may keep: a quarter of the window, and a third of what
-    /// instructions and tools leave of it. In a small window that they fill by half, a quarter would be most
-    /// of what is left, and every few exchanges would be condensed.
+    /// The maximum number of tokens of the latest units that stay: a quarter of the window, and a third of
+    /// the part that instructions and tools leave.
+    ///
+    /// In a small window that they fill by half, a quarter would be most of the rest, and every few exchanges
+    /// would be condensed.
     pub(super) fn longest_tail(&mut self, config: &AgentConfig) -> u64 {
         let quarter = config.model.context_window / 4;
         if config.rules_version < since::TAILS_LEAVE_ROOM {
@@ -83,10 +84,10 @@ impl Conversation {
         prefix.saturating_add(self.tokens_in_window())
     }
 
-    /// Settings of the next call, with no longer answer than fits beside what is read.
+    /// Settings of the next call, with a maximum answer length that fits beside the input.
     ///
-    /// vLLM (<https://github.com/vllm-project/vllm/issues/42474>) and others refuse a request whose longest
-    /// answer does not. At least 256 tokens are asked for.
+    /// vLLM (<https://github.com/vllm-project/vllm/issues/42474>) and others refuse a request whose maximum
+    /// answer length does not fit. It is at least 256 tokens.
     pub(super) fn fitting(&mut self, config: &AgentConfig) -> ModelParams {
         let mut params = self.limited(&config.params);
         if let Some(longest) = self.longest_answer(config) {
@@ -99,7 +100,7 @@ impl Conversation {
     }
 
     /// Returns whether a request with a shorter answer may fit, after the last one did not. With `most` only
-    /// where at least half of the answer that is wanted is left.
+    /// if at least half of the wanted length is left.
     pub(super) fn fits_with_a_shorter_answer(&mut self, config: &AgentConfig, most: bool) -> bool {
         let Some(longest) = self.longest_answer(config) else {
             return false;
@@ -108,8 +109,8 @@ impl Conversation {
         self.answer_budget(config) >= least.max(LEAST_ANSWER)
     }
 
-    /// The longest answer that is asked for, in tokens: the one that is wished for, within what the model
-    /// can; Anthropic's API always wants a number. `None` if none is asked for.
+    /// The requested maximum answer length in tokens: the configured one, within the model's maximum;
+    /// Anthropic's API always requires a number. `None` if none is requested.
     fn longest_answer(&self, config: &AgentConfig) -> Option<u64> {
         let model = &config.model;
         if config.rules_version < since::ANSWERS_FIT {
@@ -121,8 +122,8 @@ impl Conversation {
         Some(longest.min(model.max_output_tokens).min(model.context_window / 2))
     }
 
-    /// Tokens that the next request leaves of the window. Two percent of what is read are kept for what the
-    /// count may be wrong by.
+    /// Tokens that the next request leaves of the window. Two percent of the input are reserved for errors of
+    /// the count.
     fn answer_budget(&mut self, config: &AgentConfig) -> u64 {
         let read = self.in_use(config);
         let window = config.model.context_window;

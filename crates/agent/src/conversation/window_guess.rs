@@ -1,9 +1,9 @@
-//! A window that was only guessed.
+//! A guessed window.
 //!
-//! A refusal that names no size makes the conversation shorter than what was refused. That guess holds once a
-//! model has answered what was made shorter for it. A run that ends before that takes it back: its cause was
-//! something else, such as a proxy that refuses every request, and a conversation must not be forgotten for
-//! that.
+//! After a refusal that names no size, the conversation is made shorter than the refused request. That guess
+//! is confirmed when a model answers the shorter request. If the run ends before that, the guess is undone:
+//! the refusal had another cause, such as a proxy that refuses every request, and this must not cost
+//! messages.
 //!
 //! ```text
 //! refused, no size ──▶ remember_before_guess ──▶ shorter ─┬─ answered ──▶ note_accepted: the guess stays
@@ -53,7 +53,7 @@ pub(super) struct BeforeGuess {
 }
 
 impl Conversation {
-    /// Remembers what is sent now, unless an earlier guess is still open.
+    /// Remembers the current window, unless an earlier guess is still open.
     pub(super) fn remember_before_guess(&mut self, config: &AgentConfig) {
         if config.rules_version < since::GUESSES_ARE_TAKEN_BACK || self.before_guess.is_some() {
             return;
@@ -74,11 +74,11 @@ impl Conversation {
         }));
     }
 
-    /// Takes back what was guessed in the run that ends and did not help. Returns the model with the window
-    /// that it had, if there was a guess.
+    /// Undoes a guess of the ending run that did not help. Returns the model with its former window, if there
+    /// was a guess.
     ///
-    /// A guess that an answer has confirmed stays: [`Conversation::note_accepted`] has dropped what was
-    /// remembered.
+    /// A guess that an answer has confirmed stays: [`Conversation::note_accepted`] has dropped the remembered
+    /// window.
     pub(crate) fn take_guess_back(&mut self, model: &ModelSpec) -> Option<ModelSpec> {
         let before = self.before_guess.take()?;
         let model = ModelSpec {
@@ -90,8 +90,8 @@ impl Conversation {
         self.assumed_window = before.assumed_window;
         self.extra_percent = before.extra_percent;
         self.repairs.thinking = before.thinking;
-        // If a summary was put in meanwhile, places are other ones, and what it stands for is not sent
-        // anyway.
+        // If a summary was added meanwhile, positions have changed, and the messages that it replaces are not
+        // sent anyway.
         if self.condensed.len() == before.condensed {
             self.window_start = before.window_start;
             self.stays = before.stays;

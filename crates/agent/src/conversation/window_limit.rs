@@ -1,15 +1,15 @@
 //! Learns a model's real window from a server that refuses a conversation as too long.
 //!
 //! Many servers are started with a smaller window than their model has (llama.cpp's `-c`, Ollama's `num_ctx`,
-//! vLLM's `--max-model-len`), and the catalog does not know every model. Two numbers are learned: the window
-//! (it goes into the configuration, so that it is smaller for all), and `extra_percent`, by how much the
-//! provider counts more than the estimate.
+//! vLLM's `--max-model-len`), and the catalog does not know every model. Two numbers are learned: the window,
+//! which goes into the configuration so that all code sees it, and `extra_percent`, by which the provider
+//! counts more than the estimate.
 //!
-//! | the server says | what is learned |
+//! | the server names | learned |
 //! | --- | --- |
 //! | its window | that window, if it is less than nine tenths of the assumed one |
 //! | the size of the request | how it counts |
-//! | neither | a guess: less than what was refused, see `guess` |
+//! | neither | a guess: less than the refused request, see `guess` |
 
 use std::sync::Arc;
 
@@ -23,13 +23,14 @@ use super::{Conversation, MAX_EXTRA_PERCENT};
 /// No window is taken for smaller than this.
 const LEAST_WINDOW: u64 = 1_024;
 /// The estimate was too low by this many percent, at least, if a request is refused that should have fitted.
-/// What a server says of its size may be less than it is: vLLM counts no further than to what does not fit
-/// ("at least 4193 input tokens").
+///
+/// The size that a server names may be too small: vLLM stops counting once the request does not fit ("at
+/// least 4193 input tokens").
 const TOO_LOW_PERCENT: u64 = 15;
 
 impl Conversation {
-    /// Learns from a refusal of the last request how much fits: what the server says, else less than the size
-    /// that was refused.
+    /// Learns from a refusal of the last request how much fits: the size that the server names, otherwise
+    /// less than the refused size.
     ///
     /// Returns the window to assume from now on, if it is notably smaller than the assumed one (less than
     /// nine tenths, and never under 1,024 tokens). From then on a single tool result takes up at most a
@@ -49,11 +50,10 @@ impl Conversation {
             }
         }
         let room = self.room(config);
-        // A request that was nearly as large as it might be says nothing about the window: the estimate was
-        // too low.
+        // A request that was nearly as large as allowed shows nothing about the window: the estimate was too
+        // low.
         let too_large = (size.saturating_mul(4) < room.saturating_mul(3)).then_some(size);
-        // What the server says is all of its window, and what was refused is at most the room beside the
-        // answer.
+        // The server names its whole window, while a refused request is at most the room beside the answer.
         let assumed = match overflow.window {
             Some(_) if config.rules_version >= since::WINDOWS_ARE_COMPARED_WHOLE => {
                 config.model.context_window
@@ -73,17 +73,17 @@ impl Conversation {
         window
     }
 
-    /// Bounds results by a quarter of this window, shortens those that are there, and keeps the window that
-    /// was assumed before.
+    /// Bounds results by a quarter of this window, shortens existing ones, and remembers the window that was
+    /// assumed before.
     pub(super) fn assume_window(&mut self, window: u64, config: &AgentConfig) {
         self.longest_result = Some(window / 4);
         self.assumed_window.get_or_insert(config.model.context_window);
         self.shorten_all();
     }
 
-    /// Shortens tool results to a quarter of the window, where that is as large as assumed and the
-    /// conversation does not fit anyway: the latest exchanges are always sent. If these alone were refused,
-    /// to a quarter of their size.
+    /// Shortens tool results to a quarter of the window, if the window is as large as assumed and the
+    /// conversation still does not fit, because the latest exchanges are always sent. If only these were
+    /// refused, to a quarter of their size.
     ///
     /// `false` if that was done before, or the session is older than version 4 of the rules.
     pub(crate) fn shorten_results(&mut self, config: &AgentConfig) -> bool {
@@ -101,11 +101,11 @@ impl Conversation {
         true
     }
 
-    /// Asks for no longer answer than fits beside what is read: vLLM and others refuse a request whose
-    /// longest answer does not.
+    /// Limits the answer length to what fits beside the input: vLLM and others refuse a request whose maximum
+    /// answer length does not fit.
     ///
     /// `false` if no limit is sent, or too little is left; with `most`, if that is less than half of the
-    /// answer that is wanted.
+    /// wanted length.
     pub(crate) fn shorten_answer(&mut self, config: &AgentConfig, most: bool) -> bool {
         if config.rules_version >= since::ANSWERS_FIT {
             // Each refusal has raised the estimate, so this ends.
@@ -126,8 +126,8 @@ impl Conversation {
         false
     }
 
-    /// Returns whether less would be sent now than what was refused, or could be: more than two units are in
-    /// the window.
+    /// Returns whether the next request would be smaller than the refused one, or could be: more than two
+    /// units are in the window.
     pub(crate) fn can_send_less(&mut self, config: &AgentConfig) -> bool {
         self.units(self.window_start).len() > 2 || self.size(config) < self.asked_tokens
     }
@@ -144,7 +144,7 @@ impl Conversation {
         self.assumed_window
     }
 
-    /// Shortens every result that is longer than the bound, wherever it stands.
+    /// Shortens every result that is longer than the bound, at any position.
     fn shorten_all(&mut self) {
         for index in 0..self.entries.len() {
             let message = self.shortened(self.entries[index].message.clone());

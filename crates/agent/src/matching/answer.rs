@@ -1,12 +1,12 @@
-//! The answer of a model, read while it comes: each line is an intent, or words that name no rule.
+//! Reads the answer of a model as it arrives: each line is an intent, or a text that names no rule.
 //!
-//! `matching/machine/ask.rs` feeds it the pieces of a stream. How the text is split into pieces makes no
-//! difference; how long a line is (4,096 bytes) and how many there are (32) is bounded, because a model may
-//! say anything.
+//! `matching/machine/ask.rs` feeds it the pieces of a stream. The split of the text into pieces makes no
+//! difference. The length of a line (4,096 bytes) and the number of findings (32) are bounded, because a
+//! model may write anything.
 //!
 //! | line | finding |
 //! | --- | --- |
-//! | `play: title=Gymnopédie` | `Intent`, with notes for what its rule has no place for |
+//! | `play: title=Gymnopédie` | `Intent`, with notes about parts for which its rule has no place |
 //! | `I would say play` | `Words` |
 //! | blank, a dash, a code fence | none |
 //! | the 33rd | `TooMany`, and none after it |
@@ -20,7 +20,7 @@ use super::intent::{Intent, MatchNote};
 /// Bytes of a line that are read; the rest of the line is dropped, and the intent gets the note
 /// [`MatchNote::Cut`].
 const MAX_LINE: usize = 4_096;
-/// Findings in one answer; one more says that there are others.
+/// Maximum number of findings in one answer; a last one says that there are more.
 const MAX_FINDINGS: usize = 32;
 
 /// The meaning of a line of an answer.
@@ -50,16 +50,16 @@ pub enum Finding {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnswerParser {
-    /// The line that has not ended, without what is beyond the bound.
+    /// The line that has not ended, cut at the bound.
     line: String,
     /// Whether it is longer than the bound.
     cut: bool,
-    /// The number of findings in the answer so far.
+    /// The number of findings in the answer until now.
     found: usize,
 }
 
 impl AnswerParser {
-    /// Takes the next piece of the answer, and adds the findings of the lines that end in it to `found`.
+    /// Reads the next piece of the answer, and adds the findings of the lines that end in it to `found`.
     pub fn feed(&mut self, rules: &[IntentRule], piece: &str, found: &mut Vec<Finding>) {
         let mut rest = piece;
         while let Some(end) = rest.find(['\n', '\r']) {
@@ -93,7 +93,7 @@ impl AnswerParser {
         self.cut = true;
     }
 
-    /// Ends the open line, and adds what it is to `found`. Blank lines and fences of code are not findings.
+    /// Ends the open line, and adds its finding to `found`. Blank lines and code fences are not findings.
     fn end_line(&mut self, rules: &[IntentRule], found: &mut Vec<Finding>) {
         let line = std::mem::take(&mut self.line);
         let cut = std::mem::take(&mut self.cut);
@@ -116,7 +116,7 @@ impl AnswerParser {
     }
 }
 
-/// Returns whether a line only says that code begins or ends.
+/// Returns whether a line is a code fence.
 fn is_fence(line: &str) -> bool {
     line.starts_with("```") && !line.trim_start_matches('`').contains('`') || line.starts_with("~~~")
 }

@@ -1,13 +1,13 @@
 //! A line of an answer: `rule: name=value, name=value`, in any of the forms that models write.
 //!
-//! Models put list marks and emphasis around lines, write commas and colons in full width, quote values or do
-//! not, and write a comma into a value without quoting it. All of that is read in one way:
+//! Models put list marks and emphasis around lines, write commas and colons in full width, quote values or
+//! not, and write a comma into a value without quotes. All of that is read in one way:
 //!
-//! 1. marks around the line go, and what stands before the first colon names a rule, whatever its width and
-//!    case;
+//! 1. marks around the line are removed, and the text before the first colon names a rule, regardless of its
+//!    width and case;
 //! 2. the rest is cut at commas outside of quotes;
 //! 3. a piece with `name=` begins a variable, and one without continues with the value before it;
-//! 4. quotes around a whole value go, and `\"`, `\\`, `\n` and `\t` in it are read.
+//! 4. quotes around a whole value are removed, and `\"`, `\\`, `\n` and `\t` in it are read.
 //!
 //! Outputs of patterns and examples in rules are read in this way too, so that a rule can be written as a
 //! model answers.
@@ -19,10 +19,10 @@ use super::intent::{Intent, MatchNote};
 use super::text::folded;
 use super::value::typed;
 
-/// A variable and its words, as they stand in a line.
+/// A variable and its words, as in a line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct VariableWords {
-    /// The variable's own name where the rule has it, else the name as it is written.
+    /// The variable's own name if the rule has it, otherwise the name as written.
     pub(crate) key: String,
     /// The words, without quotes around them.
     pub(crate) words: String,
@@ -38,7 +38,7 @@ pub(crate) struct RuleLine<'a> {
     pub(crate) stray: String,
 }
 
-/// Takes a line apart; `None` if it names no rule.
+/// Parses a line; `None` if it names no rule.
 pub(crate) fn take_apart<'a>(rules: &'a [IntentRule], line: &str) -> Option<RuleLine<'a>> {
     let line = line.trim();
     let bare = unmarked(line);
@@ -86,7 +86,7 @@ pub(crate) fn intent(rules: &[IntentRule], line: &str) -> Option<Intent> {
     Some(intent)
 }
 
-/// Returns whether the words stand for a variable that is not filled in: `[its label]` or `[its name]`.
+/// Returns whether the words are a placeholder for a variable without a value: `[its label]` or `[its name]`.
 pub(crate) fn is_placeholder(words: &str, name: &str, label: &str) -> bool {
     let inner = words.strip_prefix('[').and_then(|words| words.strip_suffix(']'));
     inner.is_some_and(|inner| inner == name || inner == label)
@@ -123,7 +123,7 @@ fn named<'a>(rules: &'a [IntentRule], name: &str) -> Option<&'a IntentRule> {
         })
 }
 
-/// Reads what stands behind the rule's name.
+/// Reads the text after the rule's name.
 fn with_args<'a>(rule: &'a IntentRule, args: &str) -> RuleLine<'a> {
     let mut line = RuleLine {
         rule,
@@ -160,7 +160,7 @@ fn with_args<'a>(rule: &'a IntentRule, args: &str) -> RuleLine<'a> {
     line
 }
 
-/// Returns whether the character may stand around words and is not part of them.
+/// Returns whether the character may surround words without being part of them.
 fn is_blank_or_comma(c: char) -> bool {
     c.is_whitespace() || is_comma(c)
 }
@@ -170,8 +170,8 @@ fn is_comma(c: char) -> bool {
     matches!(c, ',' | '，')
 }
 
-/// The name and the words of `name=words`; `None` if the piece is none: it has no `=`, or what stands before
-/// it can be no name.
+/// The name and the words of `name=words`; `None` if the piece has no `=`, or the text before it cannot be a
+/// name.
 fn assignment<'a>(rule: &IntentRule, piece: &'a str) -> Option<(String, &'a str)> {
     let (key, words) = piece.split_once(['=', '＝'])?;
     let key = key.trim().trim_matches(['"', '\'', '`', '*', '“', '”']).trim();
@@ -190,7 +190,7 @@ fn assignment<'a>(rule: &IntentRule, piece: &'a str) -> Option<(String, &'a str)
     is_name.then(|| (key.to_owned(), words))
 }
 
-/// Cuts at the first comma outside of quotes: what is before it, it, what is after it.
+/// Splits at the first comma outside of quotes: the text before it, the comma, the text after it.
 fn next_piece(text: &str) -> (&str, &str, &str) {
     let mut at_value = false;
     let mut from = 0;
@@ -210,7 +210,7 @@ fn next_piece(text: &str) -> (&str, &str, &str) {
     (text, "", "")
 }
 
-/// The quote that closes what `open` opens.
+/// The quote that closes `open`.
 fn closing(open: char) -> Option<char> {
     match open {
         '"' | '\'' | '＂' => Some(open),
@@ -238,7 +238,7 @@ fn quoted_until(text: &str, mut from: usize, close: char) -> Option<usize> {
     }
 }
 
-/// The words between quotes, where quotes stand around all of it; else the words as they are.
+/// The words without quotes around all of them; otherwise the words unchanged.
 fn unquoted(words: &str) -> String {
     let mut chars = words.chars();
     let close = chars.next().and_then(closing);

@@ -1,9 +1,9 @@
 //! Chooses between several ways to read an input, without a model.
 //!
-//! One with words where another has a variable, and the same besides, is narrower: an author who wrote
-//! `play something by [artist]` beside `play [title] by [artist]` has said what `something` means. Nothing
-//! else is taken to be more exact: `play [title] by [artist]` is not so beside `play [title]`, for a title
-//! may hold a `by`.
+//! A reading with words where another has a variable, and otherwise equal, is narrower: an author who wrote
+//! `play something by [artist]` besides `play [title] by [artist]` has defined `something`. Nothing else
+//! counts as narrower: not `play [title] by [artist]` besides `play [title]`, because a title may contain a
+//! `by`.
 
 use agentx_types::VarKind;
 
@@ -22,10 +22,10 @@ pub(super) struct InputReading {
 }
 
 impl InputReading {
-    /// Returns whether words stand where the other has a variable, and all else is the same.
+    /// Returns whether this has words where the other has a variable, and is otherwise equal.
     ///
-    /// Each variable of this reading is one of the other's, and those that the other has besides lie between
-    /// them, in words.
+    /// Each variable of this reading is one of the other's; the other's further variables are covered by
+    /// words between them.
     fn is_narrower(&self, other: &Self) -> bool {
         let own = |(span, kind): (&(usize, usize), &VarKind)| {
             let is_it = |(of, has): (&(usize, usize), &VarKind)| of == span && has == kind;
@@ -41,8 +41,8 @@ impl InputReading {
     }
 }
 
-/// The reading that counts: what all of them say, or one that is narrower than all that say otherwise. `None`
-/// if a model has to decide, or there is no reading.
+/// The reading that counts: that on which all agree, or one that is narrower than all that differ. `None` if
+/// a model has to decide, or there is no reading.
 pub(super) fn decide(readings: Vec<InputReading>) -> Option<InputReading> {
     let wins = |one: &InputReading| {
         let loses = |other: &InputReading| other.intent == one.intent || one.is_narrower(other);

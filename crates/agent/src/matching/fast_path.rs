@@ -1,10 +1,9 @@
-//! The fast path: what an input means that is word for word a pattern or an example, without a model.
+//! The fast path: finds the meaning of an input that equals a pattern or an example, without a model.
 //!
-//! Words that stand as they are count before variables: a whole pattern without any, and a pattern that has words where another
-//! has a variable and is the same besides (`play something by [artist]` before `play [title] by [artist]`). A variable takes what
-//! stands in its place if there is one way to read it; where two readings differ, a model has to decide. It has to as well where
-//! a rule tells how to read words (its references) and the variable holds words: `用英语回复我` may have to come to `eng`; and where
-//! something else seems to be asked for within the words of a variable.
+//! Literal words take precedence over variables (`play something by [artist]` over `play [title] by
+//! [artist]`). A variable takes the words in its place if there is only one reading. A model has to decide if
+//! two readings differ, if a rule has references that explain words (`用英语回复我` may have to become `eng`), or
+//! if the words of a variable seem to contain another request.
 
 use std::collections::BTreeMap;
 
@@ -20,9 +19,9 @@ use super::template::{TemplatePiece, pieces};
 use super::text::{Kana, Plain, is_punctuation};
 use super::value::typed;
 
-/// Inputs of more bytes are for a model: people do not say so much in the words of a pattern.
+/// Inputs of more bytes are for a model: nobody writes that much in the words of a pattern.
 const MAX_INPUT: usize = 2_048;
-/// Stands for variables while a pattern is made plain; patterns that have one of these themselves are for a model.
+/// Represents variables while a pattern is normalized; patterns with such characters are for a model.
 const FIRST_PLACE: u32 = 0xE000;
 const LAST_PLACE: u32 = 0xE0FF;
 
@@ -42,7 +41,7 @@ pub struct FastPath {
     kana: Kana,
 }
 
-/// Templates by words that stand at one of their ends.
+/// Templates by the words at one of their ends.
 #[derive(Clone, Debug, Default)]
 struct WordIndex {
     places: BTreeMap<String, Vec<usize>>,
@@ -51,13 +50,13 @@ struct WordIndex {
 }
 
 impl WordIndex {
-    /// Notes that the template at `index` has these words at its end.
+    /// Records that the template at `index` ends with these words.
     fn add(&mut self, words: &str, index: usize) {
         self.longest = self.longest.max(words.len());
         self.places.entry(words.to_owned()).or_default().push(index);
     }
 
-    /// The templates whose words are one of `ends`, which become longer and longer.
+    /// The templates with one of `ends`, which become longer and longer.
     fn among<'a>(&'a self, ends: impl Iterator<Item = &'a str>) -> impl Iterator<Item = &'a usize> {
         ends.take_while(|end| end.len() <= self.longest)
             .filter_map(|end| self.places.get(end))
@@ -65,7 +64,7 @@ impl WordIndex {
     }
 }
 
-/// The meaning of words: one wherever they stand, or something else in two places.
+/// The meaning of words: the same in all rules, or different in two of them.
 #[derive(Clone, Debug)]
 enum Meaning {
     One(Vec<Intent>),
@@ -86,7 +85,7 @@ struct Template {
 /// The value of a variable.
 #[derive(Clone, Debug)]
 enum Filled {
-    /// Whatever the input says.
+    /// The same for every input.
     With(Value),
     /// The words of the variable with this place.
     By(usize),
@@ -106,7 +105,7 @@ impl FastPath {
         Self::of_version(rules, RULES_VERSION)
     }
 
-    /// The same for an agent that keeps to this version of the rules of agents.
+    /// The same for an agent with this version of the rules.
     pub(crate) fn of_version(rules: &[IntentRule], version: u32) -> Self {
         let mut path = Self {
             kana: Kana::of_version(version),
@@ -129,7 +128,7 @@ impl FastPath {
         path
     }
 
-    /// The meaning of `input`, in order; `None` if a model has to say it.
+    /// The meaning of `input`, in order; `None` if a model has to find it.
     pub fn find(&self, input: &str) -> Option<Vec<Intent>> {
         if input.len() > MAX_INPUT {
             return None;
@@ -185,7 +184,7 @@ impl FastPath {
         templates.any(|template| !matches!(template.fit(&Plain::new(rest, self.kana), rest), Fit::Not))
     }
 
-    /// Words that stand as they are. Two meanings for the same words are for a model.
+    /// Adds literal words. Two meanings of the same words are for a model.
     fn add_whole(&mut self, input: &str, meaning: Option<Vec<Intent>>) {
         let plain = Plain::new(input, self.kana).text;
         let (Some(meaning), false) = (meaning, plain.is_empty()) else {
@@ -225,7 +224,8 @@ impl FastPath {
     }
 }
 
-/// The meaning of written lines; `None` if a line is none of the rules', or says what they have no place for.
+/// The meaning of written lines; `None` if a line names no rule, or has parts for which the rule has no
+/// place.
 fn meaning_of(rules: &[IntentRule], output: &str) -> Option<Vec<Intent>> {
     let (mut parser, mut found) = (AnswerParser::default(), Vec::new());
     parser.feed(rules, output, &mut found);
@@ -313,8 +313,8 @@ impl Template {
         })
     }
 
-    /// The places of the variables if the words between them stand as early as they can, and as late as they
-    /// can: the same if there is one way to read the text.
+    /// The places of the variables with the words between them as early as possible, and as late as possible:
+    /// equal if there is only one reading.
     fn places(&self, text: &str) -> Option<(Spans, Spans)> {
         let (first, rest) = self.words.split_first()?;
         let (last, between) = rest.split_last()?;
@@ -345,7 +345,7 @@ impl Template {
     }
 }
 
-/// Behind the character at `from`, if one is there.
+/// Returns the position after the character at `from`, if there is one.
 fn next(text: &str, from: usize, end: usize) -> Option<usize> {
     Some(from + text.get(from..end)?.chars().next()?.len_utf8())
 }
@@ -393,7 +393,7 @@ fn is_place(c: char) -> bool {
     (FIRST_PLACE..=LAST_PLACE).contains(&u32::from(c))
 }
 
-/// The mark that stands for the variable with this place; `None` where there are too many.
+/// The mark for the variable with this index; `None` if there are too many.
 fn place(index: usize) -> Option<char> {
     let place = FIRST_PLACE.checked_add(u32::try_from(index).ok()?)?;
     char::from_u32(place).filter(|c| is_place(*c))

@@ -1,16 +1,16 @@
-//! Finds places in the words of a variable at which something else may be asked for.
+//! Finds places in the words of a variable at which another request may begin.
 //!
 //! `tell me a story about cats and play something by Satie` does not ask for a story about all of that. The
-//! fast path takes the words of a variable apart at each place where a request may begin, and looks whether a
-//! pattern fits from there on; if one does, a model has to decide. The words of a title that only look like a
-//! request cost a question and cause no mistake.
+//! fast path splits the words of a variable at each such place, and checks whether a pattern fits from there
+//! on; if one does, a model has to decide. A title that only looks like a request costs a model call and
+//! causes no mistake.
 
 use super::text::{is_punctuation, needs_no_blank};
 
-/// Minimum number of characters, in words without blanks between them, that is not an accident.
+/// Minimum number of characters, in words without blanks between them, that are no coincidence.
 const NO_ACCIDENT: usize = 3;
 
-/// The character before a place at which words begin, within a variable: it says how likely a request begins
+/// The character before a place at which words begin, within a variable: it shows how likely a request begins
 /// there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PrecedingChar {
@@ -23,7 +23,7 @@ pub(super) enum PrecedingChar {
 }
 
 impl PrecedingChar {
-    /// Returns whether a request may begin here with `words`, after which a variable stands.
+    /// Returns whether a request may begin here with `words` followed by a variable.
     pub(super) fn allows(self, words: &str) -> bool {
         self != Self::Nothing || words.chars().count() >= NO_ACCIDENT
     }

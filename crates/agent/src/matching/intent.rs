@@ -1,8 +1,8 @@
-//! An intent: the wish of a person, as a rule names it.
+//! An intent: the thing that a person wants, as a rule names it.
 //!
 //! An `Intent` comes from the fast path or from a line of a model's answer, and is given to the agent that
-//! its rule is routed to. What a model says and the rule has no place for is not lost: it stands in the
-//! notes, which are shown with the answer and change nothing about what is done.
+//! its rule is routed to. Parts of a model's answer for which the rule has no place are not lost: the notes
+//! contain them. Notes are shown with the answer and have no effect.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,8 +16,7 @@ use serde_json::Value;
 pub struct Intent {
     /// The name of the rule that fits.
     pub rule: String,
-    /// The values that are filled in, by the names of variables. A variable that the person says nothing
-    /// about is not in it.
+    /// The values, by the names of variables. A variable that the person did not mention is missing.
     pub args: BTreeMap<String, Value>,
     /// Notes about words that the rule has no place for, and about words that are not a value of their
     /// variable's kind.
@@ -60,7 +59,7 @@ pub enum MatchNote {
         /// The words that it was to have.
         value: String,
     },
-    /// The variable is filled in already; what came first counts.
+    /// The variable has a value already; the first one counts.
     Again {
         /// The name of the variable.
         key: String,
@@ -79,7 +78,7 @@ pub enum MatchNote {
         /// These words.
         text: String,
     },
-    /// The line was too long; what is beyond the bound is gone.
+    /// The line was too long, and was cut at the bound.
     Cut,
 }
 

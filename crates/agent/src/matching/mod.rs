@@ -1,16 +1,16 @@
-//! Match: an agent that sorts what a person says by rules, and gives it to other agents.
+//! Match: an agent that sorts inputs by rules, and gives them to other agents.
 //!
 //! | part | file |
 //! | --- | --- |
-//! | rules, and what is wrong with them | `rule.rs`, `template.rs` |
+//! | rules, and their mistakes | `rule.rs`, `template.rs` |
 //! | the fast path, which needs no model | `fast_path.rs`, with `text.rs`, `value.rs`, `disambiguation.rs` and `further_requests.rs` |
 //! | the prompt that a model is asked with | `prompt.rs` |
 //! | the parser that reads its answer while it comes | `answer.rs`, `answer_line.rs`, `intent.rs` |
 //! | the machine that gives each intent to the agent that sees to it | `machine/` |
 //!
-//! *Rule*: a name, variables, and how people say it. *Pattern*: the words of a rule with variables in
-//! brackets. *Intent*: a rule with its variables filled in. *Route*: the agent for some rules. All of it is
-//! pure, and bounded whatever a model or a file says.
+//! *Rule*: a name, variables, and phrasings. *Pattern*: the words of a rule with variables in brackets.
+//! *Intent*: a rule with its variables filled in. *Route*: the agent for some rules. All of it is pure, and
+//! bounded for any model and any file.
 //!
 //! ```
 //! use agentx_agent::matching::{FastPath, Intent};

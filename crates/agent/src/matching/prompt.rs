@@ -1,8 +1,8 @@
-//! The prompt for a model that sorts an input: the task, and each rule with what there is to know, how people
-//! say it and examples.
+//! The prompt for a model that sorts an input: the task, and each rule with its references, phrasings and
+//! examples.
 //!
-//! It is a part of the system prompt, behind that of the agent. Equal rules give equal bytes, so that a
-//! provider can cache them; so nothing of an input stands in it.
+//! It is a part of the system prompt, after that of the agent. Equal rules give equal bytes, so that a
+//! provider can cache them; therefore it contains nothing of an input.
 
 use std::fmt::Write;
 
@@ -32,8 +32,8 @@ form. Write numbers in digits, and yes or no as true or false.
 
 /// The whole prompt of these rules.
 ///
-/// It ends with a line break, and each rule stands under `# name`. What the model answers is read by
-/// [`AnswerParser`](super::AnswerParser): a line `rule: variable=value`, or `-`.
+/// It ends with a line break, and each rule has the heading `# name`. [`AnswerParser`](super::AnswerParser)
+/// reads the answer of the model: lines `rule: variable=value`, or `-`.
 pub fn prompt(rules: &[IntentRule]) -> String {
     let mut out = String::from(TASK);
     for rule in rules {
@@ -42,8 +42,8 @@ pub fn prompt(rules: &[IntentRule]) -> String {
     out
 }
 
-/// Adds a rule under a heading: its variables, what there is to know, its patterns and its examples. A part
-/// that it does not have is left out.
+/// Adds a rule under a heading: its variables, its references, its patterns and its examples. Empty parts are
+/// left out.
 fn add_rule(rule: &IntentRule, out: &mut String) {
     add(out, format_args!("\n# {}\n", rule.name));
     if !rule.vars.is_empty() {
@@ -82,8 +82,8 @@ fn add_var(var: &IntentVar, out: &mut String) {
     );
 }
 
-/// Adds a pattern: how people say it, with each variable by its label, and what the model is to write for
-/// that.
+/// Adds a pattern: the phrasing, with each variable by its label, and the line that the model should write
+/// for it.
 fn add_pattern(rule: &IntentRule, pattern: &IntentPattern, out: &mut String) {
     out.push_str("- ");
     for piece in pieces(rule, &pattern.input) {

@@ -1,7 +1,7 @@
 //! Mistakes in rules: names that an answer cannot hold, variables that are not declared, words that are
 //! empty.
 //!
-//! A reader of rule files calls [`mistakes`] and adds where in the file each one is. All mistakes are
+//! A reader of rule files calls [`mistakes`] and adds the place of each one in the file. All mistakes are
 //! reported at once.
 //!
 //! | part | must not |
@@ -25,7 +25,7 @@ pub struct RuleMistake {
     pub rule: usize,
     /// The part of it that is wrong.
     pub part: RulePart,
-    /// The mistake in words, with advice.
+    /// The mistake as text, with advice.
     pub reason: String,
 }
 
@@ -72,7 +72,7 @@ pub fn mistakes(rules: &[IntentRule]) -> Vec<RuleMistake> {
     found
 }
 
-/// Checks one rule, and gathers what is wrong with it.
+/// Checks one rule, and gathers its mistakes.
 struct RuleChecker<'a> {
     rule: usize,
     found: &'a mut Vec<RuleMistake>,

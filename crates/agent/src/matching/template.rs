@@ -14,7 +14,7 @@ use agentx_types::IntentRule;
 /// A piece of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TemplatePiece<'a> {
-    /// Words as they stand.
+    /// Literal words.
     Words(&'a str),
     /// `[name]`, if the rule has such a variable.
     Var(&'a str),
@@ -70,7 +70,7 @@ pub(crate) fn is_name(name: &str) -> bool {
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// The output of a pattern that states none: its rule, with the variables that stand in it, each by its
+/// The output of a pattern without an explicit one: its rule, with the pattern's variables, each by its
 /// label.
 pub(crate) fn usual_output(rule: &IntentRule, pattern: &str) -> String {
     let mut names: Vec<&str> = Vec::new();

@@ -1,5 +1,5 @@
-//! Words as they are compared: of one width and one case, without punctuation around them, and without white
-//! space where a script has no borders between words.
+//! Normalizes words for comparison: one width and one case, no punctuation around them, and no white space in
+//! scripts without word borders.
 //!
 //! | original | compared |
 //! | --- | --- |
@@ -8,15 +8,14 @@
 //! | `ﾌﾟﾚｲ` | `プレイ` |
 //!
 //! The fast path compares texts in this form, and cuts the values of variables out of the original: [`Plain`]
-//! knows where each character comes from. Punctuation within a text stays; only that around it goes.
+//! knows the origin of each character. Punctuation within a text stays; only that around it is removed.
 
 use agentx_types::since;
 
-/// A text as it is compared, and where each of its characters comes from.
+/// A normalized text, with the origin of each of its characters.
 pub(crate) struct Plain {
     pub(crate) text: String,
-    /// The origin of each character: its position in `text`, and the bytes that it stands for in the
-    /// original.
+    /// The origin of each character: its position in `text`, and its bytes in the original.
     marks: Vec<CharOrigin>,
 }
 
@@ -62,8 +61,8 @@ impl Plain {
         plain
     }
 
-    /// The part of the original that the bytes `from..to` of the compared text come from; empty if no
-    /// character lies there.
+    /// The part of the original from which the bytes `from..to` of the compared text come; empty if there is
+    /// no character.
     pub(crate) fn original<'a>(&self, original: &'a str, from: usize, to: usize) -> &'a str {
         let first = self.marks.partition_point(|mark| mark.at < from);
         let last = self.marks.partition_point(|mark| mark.at < to);
@@ -75,7 +74,7 @@ impl Plain {
     }
 }
 
-/// Each character of one width and one case, with the bytes that it stands for. Runs of white space are one
+/// Each character in one width and one case, with its bytes in the original. A run of white space becomes one
 /// blank.
 fn fold(original: &str, kana: Kana) -> Vec<(char, usize, usize)> {
     let mut folded: Vec<(char, usize, usize)> = Vec::with_capacity(original.len());
@@ -113,12 +112,12 @@ pub(crate) fn folded(original: &str) -> String {
 
 /// Half-width katakana from U+FF66 on, as the usual ones.
 const KATAKANA: &str = "ヲァィゥェォャュョッーアイウエオカキクケコサシスセソタチツテトナニヌネノハヒフヘホマミムメモヤユヨラリルレロワン";
-/// The marks that make a kana voiced: in half width, and the one that follows a kana where texts are taken
-/// apart (NFD).
+/// The marks that make a kana voiced: in half width, and the one that follows a kana in decomposed texts
+/// (NFD).
 const VOICED: [char; 2] = ['\u{FF9E}', '\u{3099}'];
 /// The marks that make a kana half voiced.
 const HALF_VOICED: [char; 2] = ['\u{FF9F}', '\u{309A}'];
-/// Each kana that a mark makes voiced, and behind it what it becomes, as NFKC has it.
+/// Each kana that a mark makes voiced, followed by its voiced form, as in NFKC.
 const VOICED_KANA: &str = "カガキギクグケゲコゴサザシジスズセゼソゾタダチヂツヅテデトドハバヒビフブヘベホボウヴワヷヰヸヱヹヲヺヽヾ\
                            かがきぎくぐけげこごさざしじすずせぜそぞただちぢつづてでとどはばひびふぶへべほぼうゔゝゞ";
 /// The same for the mark that makes it half voiced.
@@ -168,7 +167,7 @@ impl Kana {
     }
 }
 
-/// The usual form of a character that is there in two widths.
+/// The usual form of a character that exists in two widths.
 fn one_width(c: char) -> char {
     let moved = |by: u32| char::from_u32(u32::from(c).wrapping_sub(by)).unwrap_or(c);
     match c {
@@ -186,7 +185,7 @@ fn one_width(c: char) -> char {
     }
 }
 
-/// Returns whether the character is not seen and means nothing: joiners, marks of direction, variation
+/// Returns whether the character is invisible and has no meaning: joiners, marks of direction, variation
 /// selectors, a byte order mark.
 fn is_invisible(c: char) -> bool {
     matches!(
@@ -195,12 +194,12 @@ fn is_invisible(c: char) -> bool {
     )
 }
 
-/// Returns whether the character stands around words and means nothing for them.
+/// Returns whether the character may surround words without meaning.
 pub(crate) fn is_punctuation(c: char) -> bool {
     ".,;:!?\"'`()[]{}~“”„‘’«»‹›《》〈〉「」『』【】〔〕·・…‥—～¿¡؟،؛।".contains(c)
 }
 
-/// Returns whether white space beside the character says nothing.
+/// Returns whether white space beside the character has no meaning.
 pub(super) fn needs_no_blank(c: char) -> bool {
     is_punctuation(c)
         || matches!(c,

@@ -1,4 +1,4 @@
-//! The values of a variable's words, by its kind.
+//! Converts the words of a variable to a value of its kind.
 //!
 //! | kind | words | value |
 //! | --- | --- | --- |
@@ -7,15 +7,15 @@
 //! | `float` | digits, a point, an exponent | a finite number |
 //! | `bool` | `true` `yes` `on` `1` `是` `真`, and their opposites | true or false |
 //!
-//! The fast path leaves an input whose words are not a value of their kind to a model; the answer of a model
-//! keeps them as words.
+//! If the words are not a value of their kind, the fast path leaves the input to a model; in the answer of a
+//! model they stay text.
 
 use agentx_types::VarKind;
 use serde_json::{Number, Value};
 
 use super::text::folded;
 
-/// The value of `words`; `None` if they are none of that kind.
+/// The value of `words`; `None` if they are not of that kind.
 pub(crate) fn typed(kind: VarKind, words: &str) -> Option<Value> {
     if kind == VarKind::String {
         return Some(Value::String(words.to_owned()));

@@ -1,12 +1,12 @@
-//! Options of a rule wherever they stand in a command: `git reset HEAD~1 --hard` is what a rule about `git
-//! reset --hard *` means, and `find . -delete -print` one about `find * -delete`. For rules that deny or ask,
-//! never to allow more.
+//! Options of a rule at any position in a command: `git reset HEAD~1 --hard` matches a rule about `git reset
+//! --hard *`, and `find . -delete -print` one about `find * -delete`. Used only if a rule restricts, never to
+//! allow more.
 
 use super::{ShortOptions, expand_long_options, split_options};
 use crate::command_analysis::{ANYTHING, BLANK, may_fit};
 use crate::pattern::fits;
 
-/// Options whose value is words for people: what a variable holds there is no option.
+/// Options whose value is text for people: the value of a variable there is not an option.
 const BEFORE_WORDS: &[&str] = &["-m", "-am", "--message", "--title", "--body"];
 
 /// Returns whether a command has all options of `pattern`, and fits it without options. `in_words` is the
@@ -26,7 +26,7 @@ pub(crate) fn fits_anywhere(pattern: &str, in_words: &str, version: u32) -> bool
         && fits(&wanted.words, &command.words.replace(BLANK, " "))
 }
 
-/// The same for a command that is not known to the letter: what is not known may be options.
+/// The same for a partly unknown command: unknown parts may be options.
 pub(crate) fn may_fit_anywhere(pattern: &str, open: &str, version: u32) -> bool {
     let wanted = split_options(pattern, version, true);
     if wanted.long.is_empty() {
@@ -55,8 +55,8 @@ fn is_option(option: &str, word: &str, fits: impl Fn(&str, &str) -> bool) -> boo
     fits(option, word) || option.strip_suffix("=*") == Some(word)
 }
 
-/// Returns whether a word may become one or more options. Words that are nothing but an expansion stand right
-/// behind the one before them.
+/// Returns whether a word may become one or more options. A word that is only an expansion may be attached to
+/// the one before.
 fn may_be_options(word: &str) -> bool {
     let before = word.trim_end_matches(ANYTHING);
     word.starts_with(ANYTHING) || (word.len() > before.len() && !BEFORE_WORDS.contains(&before))

@@ -4,13 +4,13 @@
 //! | --- | --- | --- |
 //! | any reason, while the run is being stopped | any | the calls are answered as interrupted, and the stop continues |
 //! | `refusal` | yes | they are answered as refused, and the run fails (from version 2 of the rules on) |
-//! | any other | yes | they are taken up, unless a limit is reached |
+//! | any other | yes | they are processed, unless a limit is reached |
 //! | `pause_turn` | no | the model is asked to continue, eight times in a row at most (from version 9 on) |
 //! | `context_window` | no | less is sent, or the run fails: [`super::overflow`] |
 //! | `refusal` | no | a fallback is asked, or the run fails with `content_filter` (from version 7 on) |
-//! | `max_tokens`, `end_turn`, `stop_sequence`, others | no | the run is completed; where the answer may not be whole, its reason says so |
+//! | `max_tokens`, `end_turn`, `stop_sequence`, others | no | the run is completed; its reason says if the answer may be incomplete |
 //!
-//! An input that is to join the run goes before its end: then the model is asked again.
+//! An input that is to join the run comes before its end: then the model is called again.
 
 use agentx_types::{
     ActionBody, AnswerCall, AssembledAnswer, ContentPart, InvalidInput, Message, RequestedCall, RunStatus,
@@ -24,18 +24,18 @@ use crate::ledger::CallStage;
 use crate::limits;
 use crate::run_lifecycle::{RunStep, StopCause};
 
-/// Maximum number of paused answers in a row; after them the model is not asked to continue. A provider
-/// pauses a turn after several calls of its own tools (ten at Anthropic), so a turn that ends needs no more.
+/// Maximum number of consecutive paused answers; after them the model is not asked to continue. A provider
+/// pauses a turn after several calls of its own tools (ten at Anthropic), so a normal turn needs no more.
 const PAUSES: u32 = 8;
 
-/// The reason of a run whose answer the model declined.
+/// The reason of a run that failed because the model declined to answer.
 const DECLINED: &str = "the model declined to answer";
 
 impl ReactAgent {
-    /// Takes up an answer that is complete and paid for, when no model call is in progress any more.
+    /// Processes an answer that is complete and paid for, when no model call is in progress any more.
     ///
-    /// `reason` is why it ended, `word` the provider's own for that. The message joins the conversation
-    /// first, whatever follows: a call without the message that asked for it could not be sent back.
+    /// `reason` is the reason of its end, `word` the provider's own term for it. The message always joins the
+    /// conversation first, because a result without the message that made the call could not be sent back.
     pub(super) fn on_answer(
         &mut self,
         answer: AssembledAnswer,
@@ -99,7 +99,7 @@ impl ReactAgent {
             return;
         };
         let is_paused = reason == StopReason::PauseTurn && has_no_calls;
-        // What comes behind a pause belongs to the answer before it.
+        // An answer after a pause continues the one before it.
         let is_another = run.pending.pauses == 0 && reason != StopReason::ContextWindow;
         if is_another && self.config.rules_version >= since::LAST_ANSWER_ALONE {
             run.last_text.clear();
@@ -111,8 +111,8 @@ impl ReactAgent {
         };
     }
 
-    /// Decides what follows from an answer without calls: another model call, or the end of the run.
-    /// `said_something` tells whether there was a message at all.
+    /// Decides what follows an answer without calls: another model call, or the end of the run.
+    /// `said_something` is false for an empty answer.
     fn go_on_or_end(
         &mut self,
         reason: StopReason,
@@ -151,8 +151,8 @@ impl ReactAgent {
         self.begin_stop(StopCause::error(RunStatus::Failed, code, message), step);
     }
 
-    /// Asks the model to continue after a pause. No tool asked for this call, so that it counts as a round:
-    /// else it could continue for ever.
+    /// Asks the model to continue after a pause. No tool caused this call, so it counts as a round; otherwise
+    /// it could continue forever.
     fn go_on_after_pause(&mut self, step: &mut RunStep<'_>) {
         let limits = self.config.limits;
         let Some(run) = self.lifecycle.active() else {
@@ -170,17 +170,16 @@ impl ReactAgent {
         self.call_model(step);
     }
 
-    /// Asks the model again because a person said something more. That is no round of tools, and not counted
-    /// as one.
+    /// Calls the model again because of further inputs of a person. That does not count as a round of tools.
     fn go_on_after_steering(&mut self, step: &mut RunStep<'_>) {
         self.call_model(step);
     }
 
-    /// Makes the calls of an answer fit to be sent back, in the message and in `calls` alike.
+    /// Normalizes the calls of an answer so that they can be sent back, in the message and in `calls` alike.
     ///
-    /// Each call gets an id of its own in the conversation, because some servers name every call `call_0`: an
-    /// id that is empty or taken becomes `{id}_{seq}_{index}`. Arguments that are not an object become an
-    /// empty object, and the call is marked as invalid, because providers accept objects only.
+    /// Each call gets a unique id in the conversation, because some servers name every call `call_0`: an
+    /// empty or taken id becomes `{id}_{seq}_{index}`. Arguments that are not an object become an empty
+    /// object, and the call is marked as invalid, because providers accept objects only.
     fn tidy(&mut self, message: &mut Message, calls: &mut [RequestedCall], seq: u64) {
         let mut taken: Vec<ToolCallId> = Vec::new();
         let parts = message.content.iter_mut().filter_map(|part| match part {
@@ -213,9 +212,9 @@ impl ReactAgent {
         }
     }
 
-    /// Decides about each call, in the order in which the model asked.
+    /// Decides about each call, in the model's order.
     ///
-    /// All of them run at once, if they may. If a limit is reached none does and all are answered, because a
+    /// All allowed ones run at once. If a limit is reached, none runs and all are answered, because a
     /// provider refuses a conversation with a call that has no result.
     fn take_up(&mut self, calls: Vec<RequestedCall>, step: &mut RunStep<'_>) {
         let limits = self.config.limits;
@@ -238,8 +237,9 @@ impl ReactAgent {
         self.update_waiting_status(step);
     }
 
-    /// The model, or a filter of its provider, declined in the middle of an answer: what it wanted until then
-    /// is not done. Anthropic says that such an answer is to be thrown away
+    /// The model, or a filter of its provider, declined in the middle of an answer: its calls are not run.
+    ///
+    /// Anthropic says that such an answer has to be discarded
     /// (<https://platform.claude.com/docs/test-and-evaluate/strengthen-guardrails/handle-streaming-refusals>).
     fn decline(&mut self, calls: Vec<RequestedCall>, step: &mut RunStep<'_>) {
         let Some(run) = self.lifecycle.active() else {
@@ -263,9 +263,9 @@ impl ReactAgent {
         }
     }
 
-    /// Notes that the model, or a filter of its provider, declined to answer in the event `refusal`. The first
-    /// refusal of a run counts. Before version 5 of the rules what was declined stayed in the conversation;
-    /// until version 9 what no model had answered was left out, not the whole turn.
+    /// Records that the model, or a filter of its provider, declined to answer in the event `refusal`. The
+    /// first refusal of a run counts. Before version 5 of the rules a declined turn stayed in the
+    /// conversation; until version 9 only its unanswered part was left out.
     pub(super) fn note_declined(&mut self, refusal: u64) {
         let Some(run) = self
             .lifecycle
@@ -281,7 +281,7 @@ impl ReactAgent {
         };
     }
 
-    /// Takes what was declined out of the conversation: it would be declined again with each later request.
+    /// Removes the declined turn from the conversation: it would be declined again with each later request.
     pub(super) fn leave_out_declined(&mut self) {
         let Some(run) = self.lifecycle.active() else {
             return;
@@ -296,7 +296,7 @@ impl ReactAgent {
         }
     }
 
-    /// Answers each of these calls with the same words.
+    /// Answers each of these calls with the same text.
     fn refuse(&mut self, calls: Vec<RequestedCall>, status: ToolStatus, text: &str, step: &mut RunStep<'_>) {
         for call in calls {
             self.answer_new(call, status, text.to_owned(), step);

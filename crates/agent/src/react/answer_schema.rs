@@ -1,9 +1,10 @@
 //! An answer that has to fit a schema: the run ends only with one that does.
 //!
 //! This machine does not validate. It requests a verdict with `CheckAnswer`, and the verdict is a fact
-//! (`answer_checked`), so a replay ends in the same way even if a later validator judges otherwise. If an answer
-//! does not fit, the model gets a message with the validator's words and is asked again, at most as often as the
-//! schema allows and within the limits of the run. A schema that cannot be used ends the run at once. Tool calls before the last answer are not checked.
+//! (`answer_checked`), so a replay ends in the same way even if a later validator judges otherwise. If an
+//! answer does not fit, the model gets the validator's messages and is called again, at most as often as the
+//! schema allows and within the limits of the run. A schema that cannot be used ends the run at once. Tool
+//! calls before the last answer are not checked.
 //!
 //! ```text
 //! last answer ─▶ CheckAnswer ─▶ answer_checked ─┬─ fits ─────────▶ the run ends
@@ -22,8 +23,8 @@ use crate::limits;
 use crate::run_lifecycle::{PendingCheck, RunStep, StopCause};
 
 impl ReactAgent {
-    /// Ends the run with the last answer, after a check where the run has a schema. `reason` says why the
-    /// answer may not be complete.
+    /// Ends the run with the last answer, after a check if the run has a schema. `reason` says why the answer
+    /// may be incomplete.
     pub(super) fn end_with_answer(&mut self, reason: Option<String>, step: &mut RunStep<'_>) {
         let Some(schema) = self.answer_schema() else {
             return self.finish_run(RunStatus::Completed, reason, step);
@@ -65,10 +66,11 @@ impl ReactAgent {
         of_run.or_else(|| self.config.answer_schema.clone())
     }
 
-    /// Takes the verdict about an answer: the run ends, the model is asked again, or the run fails.
+    /// Applies the verdict about an answer: the run ends, the model is called again, or the run fails.
     ///
-    /// A schema that cannot be used fails the run before anything else: no answer would ever fit, and each attempt would
-    /// be paid for. Such a schema comes from an older log, because a new one is refused where it is given.
+    /// A schema that cannot be used fails the run before anything else: no answer would ever fit, and each
+    /// attempt would be paid for. Such a schema comes from an older log, because a new one is refused with
+    /// its request.
     pub(super) fn on_answer_checked(
         &mut self,
         fact: &Envelope<EnvironmentEvent>,

@@ -1,7 +1,7 @@
 //! Handles the model's calls: approval, running, results.
 //!
-//! A call goes from decided to resolved ([`CallStage`]) and has exactly one result, whatever dies (invariant
-//! 8).
+//! A call goes from decided to resolved ([`CallStage`]) and gets exactly one result, even after a crash
+//! (invariant 8).
 
 use std::sync::Arc;
 
@@ -19,19 +19,21 @@ use crate::limits;
 use crate::run_lifecycle::RunStep;
 
 impl ReactAgent {
-    /// A new call: it is run, asked about, or answered at once. The first row that fits decides:
+    /// Decides about a new call: it is run, needs a question, or is answered at once. The first matching row
+    /// decides:
     ///
-    /// | the call | what becomes of it |
+    /// | the call | decision |
     /// | --- | --- |
     /// | its arguments are not JSON | answered, `invalid` |
     /// | no tool has its name | answered with `invalid` and the names of the tools |
     /// | its arguments do not fit the tool's schema | answered, `invalid`, with every mistake |
-    /// | the rules deny it | answered, `denied`, with the rule's words |
+    /// | the rules deny it | answered, `denied`, with the text of the rule |
     /// | the rules or the mode ask | waits for a person |
     /// | it is one of the machine's own (`delegate`, `agents`, `ask_user`, `recall`, `find_tools`) | done here, without an effector |
     /// | any other | handed to its tool |
     ///
-    /// The model is told what was wrong and sends another call; that is not an error of the run.
+    /// The result tells the model the mistake, so that it can send another call; that is not an error of the
+    /// run.
     pub(super) fn decide_call(&mut self, call: RequestedCall, step: &mut RunStep<'_>) {
         if let Some(invalid) = &call.invalid {
             let text = format!(
@@ -80,8 +82,8 @@ impl ReactAgent {
         }
     }
 
-    /// Hands a call to its tool. The action carries all that the tool has to know: what it did before a
-    /// crash, and the configuration of its agent as it is now.
+    /// Hands a call to its tool. The action contains everything that the tool needs: its steps from before a
+    /// crash, and the current configuration of its agent.
     pub(super) fn run_call(
         &mut self,
         call: &RequestedCall,
@@ -158,8 +160,8 @@ impl ReactAgent {
         }
     }
 
-    /// Says for whom the run waits: a person before a tool. Nothing is said while it is stopped, or if
-    /// nothing is open.
+    /// Reports whether the run waits for a person, or else for a tool. Reports nothing while it is being
+    /// stopped, or if no call is open.
     pub(super) fn update_waiting_status(&mut self, step: &mut RunStep<'_>) {
         let stopping = self.lifecycle.is_stopping();
         if stopping || self.ledger.is_settled() {
@@ -183,7 +185,7 @@ impl ReactAgent {
         });
     }
 
-    /// Takes a result. One that is not of an open call, by the action that performs it, is ignored: an
+    /// Handles a result. One that is not of an open call, by the action that performs it, is ignored: an
     /// effector that speaks twice, or after its call was settled otherwise, changes nothing. When the last
     /// open call has its result, the round is closed and the model is asked again.
     pub(super) fn on_tool_result(
@@ -209,7 +211,7 @@ impl ReactAgent {
         self.proceed(step);
     }
 
-    /// Puts the results of a settled ledger into the conversation, in the order of the calls, and counts the
+    /// Adds the results of a settled ledger to the conversation, in the order of the calls, and counts the
     /// round unless the model will not be asked again.
     pub(super) fn close_round(&mut self, step: &mut RunStep<'_>) {
         let entries = self.ledger.take();
@@ -233,7 +235,7 @@ impl ReactAgent {
         }
     }
 
-    /// The result joins the conversation as a message of its own, named by its call.
+    /// Adds the result to the conversation as a separate message, named by its call.
     fn add_result(&mut self, entry: LedgerEntry, warning: Option<&String>, step: &mut RunStep<'_>) {
         let CallStage::Resolved {
             mut content,

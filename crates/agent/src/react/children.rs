@@ -1,6 +1,6 @@
-//! Agents that this agent made with its tool `delegate`: one that it waits for is a call that is open until
-//! the child's run ends; one in the background comes back as an input. What children spend is this agent's
-//! too.
+//! Agents that this agent created with its tool `delegate`. If it waits for one, the call is open until the
+//! child's run ends; the result of one in the background comes as an input. The spending of children counts
+//! for this agent too.
 
 use agentx_types::{
     ActionBody, AgentOutput, AgentStateId, CloseAgent, ContentPart, InputMode, InterruptAgent, Message,
@@ -18,14 +18,14 @@ use crate::run_lifecycle::{RunInput, RunStep, made_by};
 /// The most children that may be at work at once.
 const MAX_AT_WORK: usize = 16;
 
-/// An agent that this one made.
+/// An agent that this one created.
 ///
 /// | | it is waited for | it works in the background |
 /// | --- | --- | --- |
 /// | `call` | the call of `delegate`, open until its run has ended | `None`: the call was answered at once |
 /// | its last answer | is the result of that call | comes as an input, and may open a run |
 ///
-/// What it spends counts for this agent in both cases.
+/// Its spending counts for this agent in both cases.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct ReactChild {
     id: AgentStateId,
@@ -48,8 +48,8 @@ struct Order {
 }
 
 impl ReactAgent {
-    /// Does a call that this machine performs itself; `None` if the call is for a tool. An `Err` is what the
-    /// model is told about wrong arguments.
+    /// Performs a call of one of the machine's own tools; `None` if the call is for another tool. An `Err` is
+    /// the message to the model about wrong arguments.
     pub(super) fn own_call(
         &mut self,
         call: &RequestedCall,
@@ -71,7 +71,7 @@ impl ReactAgent {
         }
     }
 
-    /// Reads the arguments of `delegate`; an `Err` is what the model is told about them.
+    /// Reads the arguments of `delegate`; an `Err` is the message to the model about them.
     fn order(&self, input: &Value) -> Result<Order, String> {
         let text = |key: &str| {
             input
@@ -100,7 +100,7 @@ impl ReactAgent {
         })
     }
 
-    /// The reason for which no other agent may be made, if there is one, with advice.
+    /// The reason why no other agent may be made, if there is one, with advice.
     fn no_room(&self, step: &RunStep<'_>) -> Option<String> {
         let at_work = self.children.iter().filter(|child| child.ended.is_none()).count();
         if at_work >= MAX_AT_WORK {
@@ -154,7 +154,7 @@ impl ReactAgent {
         CallStage::Delegated { action_id, child: id }
     }
 
-    /// `agents`: lists them, says how one stands, or stops one.
+    /// The tool `agents`: lists them, reports the state of one, or stops one.
     fn look_after(
         &mut self,
         input: &Value,
@@ -207,7 +207,7 @@ impl ReactAgent {
         }
     }
 
-    /// Ends those that are at work; nobody is there to hear them.
+    /// Ends the working children, because nobody needs their results.
     pub(super) fn close_children(&mut self, reason: &str, step: &mut RunStep<'_>) {
         let run_id = self.lifecycle.run_id();
         for child in self.children.iter().filter(|child| child.ended.is_none()) {
@@ -219,7 +219,7 @@ impl ReactAgent {
         }
     }
 
-    /// A child of this agent says something.
+    /// Handles an output of a child.
     pub(crate) fn hear_child(&mut self, id: &AgentStateId, output: &AgentOutput, step: &mut RunStep<'_>) {
         let known = self.children.iter().position(|child| child.id == *id);
         match output {
@@ -240,7 +240,7 @@ impl ReactAgent {
         }
     }
 
-    /// Takes the first end of a child's run: closes the child, and hands on its answer.
+    /// Handles the first end of a child's run: closes the child, and hands on its answer.
     fn child_ended(&mut self, index: usize, status: RunStatus, reason: Option<&str>, step: &mut RunStep<'_>) {
         let Some(child) = self.children.get_mut(index) else {
             return;
@@ -278,7 +278,7 @@ impl ReactAgent {
     }
 
     /// Takes the answer of an agent in the background as an input: it joins the run in progress, or opens
-    /// one. Who stops an agent wants no answer to that: it is known to the next run.
+    /// one. The answer of a stopped agent opens no run: the next run reads it.
     fn background_answer(
         &mut self,
         child: &ReactChild,

@@ -1,9 +1,9 @@
 //! Decides when the conversation is condensed: before a model call for which it is too full, if a person
 //! requests it, and once after a model has reported that its window is full.
 //!
-//! While a summary is awaited, the run waits for it as for a model's answer. Whatever becomes of it the run
-//! continues; a conversation that could not be condensed stays complete, and its window moves on. What a
-//! summary stands for is decided in `crate::conversation`, what it is made of in `crate::summary`.
+//! The run waits for a summary as for a model's answer. It continues with any outcome; a conversation that
+//! could not be condensed stays complete, and its window moves on. `crate::conversation` selects the messages
+//! of a summary, `crate::summary` makes the request.
 //!
 //! ```text
 //! call_model ── due ──▶ condense (action) ──▶ context_condensed ──▶ call_model
@@ -11,8 +11,8 @@
 //! ```
 //!
 //! Invariant: at most one summary is in progress. It is an action (`condense`) that the condenser of the
-//! runtime answers with one `context_condensed` or one `condensing_failed`; an answer to an action that is
-//! not awaited any more counts for nothing.
+//! runtime answers with one `context_condensed` or one `condensing_failed`; an answer to an action that is no
+//! longer awaited is ignored.
 
 use agentx_types::{
     ActionBody, ActionId, Cancel, Condense, CondenseRequested, CondensedRange, CondensingFailed,
@@ -45,13 +45,13 @@ fn is_zero(number: &u32) -> bool {
 pub(crate) struct CondenseState {
     /// The summary that is awaited.
     pub(super) under_way: Option<OpenCondensing>,
-    /// A person's wish for a summary that could not be asked for yet, because a run is in progress.
+    /// A person's request for a summary that could not be sent yet, because a run is in progress.
     wanted: Option<SummaryWish>,
-    /// Whether the last summary was made because a model said that its window is full, and none has answered
-    /// since: a second one is not tried.
+    /// Whether the last summary was made because a model reported a full window, and no model has answered
+    /// since: then a second one is not tried.
     pub(super) after_overflow: bool,
-    /// The lesson of the last model call that did not fit: `Some(true)` where less can be sent now,
-    /// `Some(false)` if nothing was learned, `None` if no call failed so.
+    /// The lesson of the last model call that did not fit: `Some(true)` if less can be sent now,
+    /// `Some(false)` if nothing was learned, `None` if no call failed in this way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) learned: Option<bool>,
     /// The remaining model calls without a request for a summary, while the conversation fits: the last one
@@ -61,7 +61,7 @@ pub(crate) struct CondenseState {
     /// Whether the last summary failed. Until one succeeds, the run does not wait for its model.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     failed: bool,
-    /// The decisions of persons about calls, with the `seq` of each: they hold whatever is condensed.
+    /// The decisions of persons about calls, with the `seq` of each: summaries repeat them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) decisions: Vec<(u64, String)>,
 }
@@ -71,16 +71,16 @@ pub(crate) struct CondenseState {
 pub(super) struct OpenCondensing {
     /// The action that brings it.
     action_id: ActionId,
-    /// The reason for it, which decides what follows when it comes or fails.
+    /// The reason for it, which decides what follows its success or failure.
     why: Why,
 }
 
-/// A person's wish for a summary.
+/// A person's request for a summary.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct SummaryWish {
     /// The points that the summary should dwell on, if the person named any.
     instructions: Option<String>,
-    /// The person who asks, if it is not the owner of the session.
+    /// The person who requests it, if that is not the owner of the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     by: Option<OwnerId>,
 }
@@ -93,8 +93,8 @@ pub(super) enum Why {
     Full,
     /// A person wants it.
     Wanted(SummaryWish),
-    /// A model said that the window is full; the run ends with this cause where the summary fails and less
-    /// cannot be sent.
+    /// A model reported a full window; the run ends with this cause if the summary fails and less cannot be
+    /// sent.
     Overflow(StopCause),
 }
 
@@ -107,13 +107,13 @@ impl ReactAgent {
             .map(|under_way| &under_way.action_id)
     }
 
-    /// The summaries that are in the conversation now, with the events that each stands for, the latest last.
+    /// The summaries in the conversation, with the events that each replaces, the latest last.
     pub fn condensed(&self) -> Vec<CondensedRange> {
         self.conversation.condensed()
     }
 
-    /// Asks for a summary where one is due. Returns whether the next model call has to wait for one. Called
-    /// by `call_model` alone.
+    /// Requests a summary if one is due. Returns whether the next model call has to wait for one. Only
+    /// `call_model` calls it.
     pub(super) fn condense_first(&mut self, step: &mut RunStep<'_>) -> bool {
         if self.condenser.under_way.is_some() || self.condense_as_wanted(step) {
             return true;
@@ -144,10 +144,9 @@ impl ReactAgent {
         rests
     }
 
-    /// Asks for the summary that a person wants, if one is wanted and none is in progress. `false` if nothing
-    /// was asked.
+    /// Requests the summary that a person wants, if none is in progress. `false` if nothing was requested.
     ///
-    /// If nothing can be condensed, that is said, and the wish is over.
+    /// If nothing can be condensed, this is reported, and the person's request is done.
     pub(super) fn condense_as_wanted(&mut self, step: &mut RunStep<'_>) -> bool {
         if self.condenser.under_way.is_some() {
             return false;
@@ -173,7 +172,7 @@ impl ReactAgent {
     }
 
     /// A person wants the conversation condensed: now, if no run is in progress, else before its next model
-    /// call. A second wish while a summary is written is that summary.
+    /// call. A second request while a summary is written gets that summary.
     pub(super) fn on_condense_requested(&mut self, wish: &CondenseRequested, step: &mut RunStep<'_>) {
         if self.condenser.under_way.is_some() {
             return;
@@ -188,10 +187,10 @@ impl ReactAgent {
         }
     }
 
-    /// Asks for a summary of this part.
+    /// Requests a summary of this part.
     ///
-    /// `brief`, in the action, says that its model is not worth waiting for: the conversation fits without a
-    /// summary, or the last one failed. A summary that a person wants is never brief.
+    /// `brief`, in the action, means not to wait long for the model: the conversation fits without a summary,
+    /// or the last one failed. A summary that a person wants is never brief.
     pub(super) fn ask_for_summary(&mut self, part: &Part, why: Why, step: &mut RunStep<'_>) {
         let wish = match &why {
             Why::Wanted(wish) => wish
@@ -218,11 +217,11 @@ impl ReactAgent {
         step.state(StateOutput::Context { change });
     }
 
-    /// Puts a summary into the conversation and pays for it. One that answers an action that is not awaited
-    /// any more comes too late; one without a cause was made elsewhere, and counts.
+    /// Adds a summary to the conversation and pays for it. One that answers an action that is no longer
+    /// awaited is ignored; one without a cause was made elsewhere, and counts.
     ///
-    /// The latest 40 decisions of persons in the range are written under it, word for word. A summary that
-    /// stands for nothing makes the conversation rest.
+    /// The latest 40 decisions of persons in the range are written under it, word for word. After a summary
+    /// that replaces nothing, condensing pauses.
     pub(super) fn on_condensed(
         &mut self,
         fact: &Envelope<EnvironmentEvent>,
@@ -257,10 +256,11 @@ impl ReactAgent {
         }
     }
 
-    /// Notes that no summary came: the conversation stays complete, and it is not tried again until much has
-    /// come to it.
+    /// Records that no summary came: the conversation stays complete, and the next attempt waits until it has
+    /// grown much.
     ///
-    /// After an overflow the run may still continue with less (from version 6 of the rules on); else it ends.
+    /// After an overflow the run may still continue with less (from version 6 of the rules on); otherwise it
+    /// ends.
     pub(super) fn on_condensing_failed(
         &mut self,
         fact: &Envelope<EnvironmentEvent>,
@@ -304,11 +304,11 @@ impl ReactAgent {
             .take_if(|under_way| under_way.action_id == *cause)
     }
 
-    /// Continues with the run that waited: to its end where it is being stopped or has used up what it may,
-    /// else to the model.
+    /// Continues with the run that waited: to its end if it is being stopped or has reached a limit,
+    /// otherwise to the model call.
     fn go_on_after_condensing(&mut self, step: &mut RunStep<'_>) {
         let Some(run) = self.lifecycle.active() else {
-            // What is wanted by now was wanted while the summary was written.
+            // A summary that is wanted now was requested while the last one was written.
             self.condense_as_wanted(step);
             return;
         };
@@ -318,7 +318,7 @@ impl ReactAgent {
         self.call_model(step);
     }
 
-    /// Takes a summary out again. One that is not there (any more) is ignored.
+    /// Removes a summary again. One that does not exist is ignored.
     pub(super) fn on_restored(&mut self, restored: &ContextRestored, step: &mut RunStep<'_>) {
         if let Some(range) = self.conversation.restore(restored.from_seq, restored.to_seq) {
             self.conversation.beginning_changed(&self.config);
@@ -329,13 +329,13 @@ impl ReactAgent {
         }
     }
 
-    /// Notes how full the window is now: it changes without a model call.
+    /// Reports how full the window is now: it changes without a model call.
     fn note_context(&mut self) {
         self.lifecycle.totals.context_tokens = self.conversation.in_use(&self.config);
     }
 
-    /// Another process takes over, and the one that wrote the summary is gone: it is asked for again when it
-    /// is next needed. What a person wished stays wished.
+    /// Another process takes over, and the one that wrote the summary is gone: the summary is requested again
+    /// when it is next needed. A person's request stays.
     pub(super) fn recover_condensing(&mut self) {
         match self.condenser.under_way.take().map(|under_way| under_way.why) {
             Some(Why::Wanted(wanted)) => self.condenser.wanted = Some(wanted),
@@ -344,8 +344,8 @@ impl ReactAgent {
         }
     }
 
-    /// Forgets the summary in progress and the wish for one: a fork continues without what its parent had
-    /// under way.
+    /// Forgets the summary in progress and the request for one: a fork continues without its parent's work in
+    /// progress.
     pub(super) fn forget_condensing(&mut self) {
         self.condenser.under_way = None;
         self.condenser.wanted = None;
@@ -361,7 +361,7 @@ impl ReactAgent {
     }
 }
 
-/// Says that a summary failed, and why.
+/// Reports that a summary failed, with the reason.
 fn failed(code: &str, message: &str, step: &mut RunStep<'_>) {
     let change = ContextChange::Failed {
         code: code.to_owned(),

@@ -1,7 +1,8 @@
-//! Decides about calls that wait: by a person's word, and anew where rules or the approval mode have changed.
+//! Decides about waiting calls: after a person's decision, and again when rules or the approval mode have
+//! changed.
 //!
-//! A decision of a person is a fact (`approval`); "always" also keeps a rule. What a rule denies meanwhile
-//! nobody allows.
+//! A decision of a person is a fact (`approval`); "always" also keeps a rule. Nobody can allow a call that a
+//! rule denies meanwhile.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -18,11 +19,11 @@ use crate::ledger::{CallStage, LedgerEntry};
 use crate::other_authors;
 use crate::run_lifecycle::RunStep;
 
-/// Characters of each decision; what is longer ends with `…`.
+/// Maximum number of characters of each decision; longer ones end with `…`.
 const DECISION_CHARS: usize = 300;
 
 impl ReactAgent {
-    /// A person decides. A decision about a call that does not wait (any more) means nothing: two people may
+    /// Applies a person's decision. One about a call that is not waiting is ignored, because two people may
     /// decide at once.
     pub(super) fn on_approval(&mut self, approval: &Approval, step: &mut RunStep<'_>) {
         if self.decide_inner(approval, step) {
@@ -71,8 +72,8 @@ impl ReactAgent {
         self.update_waiting_status(step);
     }
 
-    /// Notes what a person decided about a call, to stay word for word whatever is condensed: refusals,
-    /// words, and rules. A plain "once" is not noted.
+    /// Records a person's decision about a call, so that it survives condensing word for word: refusals,
+    /// notes, and rules. A plain "once" is not noted.
     pub(super) fn note_decision(&mut self, call: &RequestedCall, approval: &Approval, step: &RunStep<'_>) {
         let decided = match approval.decision {
             ApprovalDecision::Deny => "refused",
@@ -103,8 +104,8 @@ impl ReactAgent {
         approval.by.as_ref().filter(|_| names_others)
     }
 
-    /// The words of a rule that came after the question and denies the call: nobody allows what a rule
-    /// denies. Before version 7 it held from the next call on.
+    /// The text of a rule that came after the question and denies the call: nobody can allow that. Before
+    /// version 7 such a rule applied from the next call on.
     fn denied_meanwhile(&self, call: &RequestedCall) -> Option<String> {
         let tool = self
             .tool_of(call)
@@ -143,8 +144,8 @@ impl ReactAgent {
         self.reconsider_inner(step);
     }
 
-    /// The rules of the session's server are other ones. What waits for a decision is decided about anew when
-    /// the next writer takes over; until then it is known whose decision it is.
+    /// Applies new rules of the session's server. Waiting calls are decided again when the next writer takes
+    /// over; until then the questions only record who may decide.
     pub(crate) fn bind_by(&mut self, server: Option<&Arc<ServerRules>>) {
         crate::bind_by(Arc::make_mut(&mut self.config), server);
         for index in 0..self.ledger.entries().len() {
@@ -165,7 +166,7 @@ impl ReactAgent {
         self.ledger.entries().iter().position(awaiting)
     }
 
-    /// Keeps the rule of a call that stands in the ledger.
+    /// Keeps the rule for a call in the ledger.
     fn keep_rule(&mut self, index: usize, approval: &Approval) {
         let Some(entry) = self.ledger.entries().get(index) else {
             return;
@@ -205,7 +206,7 @@ impl ReactAgent {
     }
 }
 
-/// The words about a decision, at most [`DECISION_CHARS`] of them.
+/// The text of a decision, at most [`DECISION_CHARS`] characters.
 pub(super) fn decision_line(mut line: String) -> String {
     if let Some((end, _)) = line.char_indices().nth(DECISION_CHARS) {
         line.truncate(end);

@@ -1,5 +1,4 @@
-//! The tools by which an agent has other agents work for it: what the model reads about them, and what it may
-//! pass.
+//! The tools with which an agent delegates work to other agents: their descriptions and their arguments.
 
 use agentx_types::{Access, AgentConfig, ToolSpec};
 use serde_json::{Value, json};

@@ -1,10 +1,9 @@
-//! Follows the tools of this agent step by step: their spending is the agent's, and their output is heard
-//! with the agent's.
+//! Follows the tools of this agent step by step: their spending counts for the agent, and their output is
+//! part of the agent's stream.
 //!
-//! A step (*effect*) is something that a script does to the world: a request, a call of a tool, a question to
-//! a model. It has two facts, `effect_started` before it is done and `effect_ended` behind it. The steps
-//! themselves are kept by the session's fold, not by the agent: a call is given them when it is run again.
-//! Steps of a call that does not run (any more) are ignored.
+//! A step (*effect*) is an action of a script on the world: a request, a tool call, a model call. It has two
+//! facts, `effect_started` before it and `effect_ended` after it. The session's fold keeps the steps, not the
+//! agent: a call that is run again gets them. Steps of a call that is not running are ignored.
 
 use agentx_types::{EffectEnded, EffectStarted, Envelope, EnvironmentEvent, StreamOutput};
 
@@ -12,8 +11,8 @@ use super::ReactAgent;
 use crate::run_lifecycle::RunStep;
 
 impl ReactAgent {
-    /// Stops the run where a tool is about to ask a model and a limit forbids it. The tool asks once this
-    /// fact is recorded, and by then it was asked to stop.
+    /// Stops the run if a tool is about to call a model and a limit forbids it. The tool calls the model only
+    /// after this fact is recorded, and by then it has been stopped.
     pub(super) fn on_effect_started(
         &mut self,
         fact: &Envelope<EnvironmentEvent>,
@@ -29,8 +28,8 @@ impl ReactAgent {
         }
     }
 
-    /// Takes the end of a step: the call that was asked about is over, its bill counts for the run, and what
-    /// it emits is a chunk of the agent's stream.
+    /// Handles the end of a step: its nested call is over, its bill counts for the run, and its output is a
+    /// chunk of the agent's stream.
     pub(super) fn on_effect_ended(
         &mut self,
         fact: &Envelope<EnvironmentEvent>,

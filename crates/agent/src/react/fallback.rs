@@ -1,17 +1,17 @@
-//! Asks another model, within a run, if the agent's own is down, limited or refuses.
+//! Calls another model, within a run, if the agent's own is down, limited or declines.
 //!
-//! `config.fallbacks` lists the other models. Each is asked at most once in a run, in order; the next run begins
-//! with the agent's own model again, because what was wrong may have passed. A model that declined a message
-//! would decline it again: if a fallback answered it, later runs ask that fallback for as long as the message is
-//! in the conversation, and say so. While a fallback is asked it stands
-//! in `config.model`, so everything that depends on the model (window, prices, opaque parts of its predecessor)
-//! follows as if a person had chosen it.
+//! `config.fallbacks` lists the other models. Each is used at most once in a run, in order; the next run
+//! begins with the agent's own model again, because the problem may have passed. A model that declined a
+//! message would decline it again: if a fallback answered it, later runs use that fallback as long as the
+//! message is in the conversation, and report that. While a fallback is in use, it is in `config.model`, so
+//! everything that depends on the model (window, prices, opaque parts of its predecessor) follows as if a
+//! person had chosen it.
 //!
 //! ```text
 //! error, refusal, second failed attempt ─▶ Report(Fallback) ─▶ fallback_asked ─▶ call_model
 //! ```
 //!
-//! Invariant: the switch is a fact before the other model is asked, and is reported (`context_changed`).
+//! Invariant: the switch is a fact before the other model is called, and is reported (`context_changed`).
 
 use std::sync::Arc;
 
@@ -30,9 +30,10 @@ const ATTEMPTS: u32 = 2;
 /// Longest pause, in milliseconds, that a server may ask for before the first fallback is asked instead.
 const LONGEST_PAUSE_MS: u64 = 10_000;
 
-/// The codes of failures that another model may not have. Those of the request itself (`bad_request`,
-/// `context_window`, `too_large`) and those that a person has to see (`other_server`, `bad_address`) are not
-/// among them.
+/// The codes of failures that another model may avoid.
+///
+/// Failures of the request itself (`bad_request`, `context_window`, `too_large`) and those that a person has
+/// to see (`other_server`, `bad_address`) are not among them.
 const CODES: [&str; 15] = [
     "rate_limited",
     "overloaded",
@@ -54,11 +55,11 @@ const CODES: [&str; 15] = [
 /// The fallback that is asked in place of the agent's own model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct FallbackInUse {
-    /// The agent's own model, with what was learned of its window.
+    /// The agent's own model, with its learned window.
     own: Box<ModelSpec>,
     /// The index of the fallback in `config.fallbacks`.
     index: usize,
-    /// The message that begins what another model declined to answer.
+    /// The first message of the turn that another model declined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     declined: Option<MessageId>,
 }
@@ -91,8 +92,8 @@ impl ReactAgent {
         true
     }
 
-    /// Leaves a model that is down or limited after its second failed attempt, or at once if it wants a long
-    /// pause, if a fallback is there. The call is given up: what comes of it later is ignored.
+    /// If there is a fallback, leaves a model that is down or limited: after its second failed attempt, or at
+    /// once if it requests a long pause. The call is abandoned: its later events are ignored.
     pub(super) fn leave_unavailable_model(&mut self, failed: &AttemptFailed, step: &mut RunStep<'_>) {
         let Some(pause) = failed.retry_in_ms else {
             return;
@@ -114,7 +115,7 @@ impl ReactAgent {
         }
     }
 
-    /// The log says that a fallback is asked: asks it.
+    /// The log has the switch to a fallback: calls it.
     pub(super) fn on_fallback_asked(&mut self, fact: &Envelope<EnvironmentEvent>, step: &mut RunStep<'_>) {
         let EnvironmentEvent::FallbackAsked(asked) = &fact.event else {
             return;
@@ -158,9 +159,10 @@ impl ReactAgent {
         self.conversation.begins_turn(&run.input_id).cloned()
     }
 
-    /// Has the agent's own model asked again from the next call on. Called where a run ends with `status`.
+    /// Uses the agent's own model again from the next call on. Called when a run ends with `status`.
     ///
-    /// A fallback that has answered what another model declined stays while that is in the conversation.
+    /// A fallback that has answered a message that another model declined stays while that message is in the
+    /// conversation.
     pub(super) fn return_to_own_model(&mut self, status: RunStatus) {
         let declined = self.fallback.as_ref().and_then(|used| used.declined.as_ref());
         let is_sent = declined.is_some_and(|id| self.conversation.has_message(id));
@@ -172,8 +174,8 @@ impl ReactAgent {
         }
     }
 
-    /// Says at the start of a run that a fallback is asked in place of the agent's own model; it is not if what
-    /// that one declined was taken out of the conversation since the last run.
+    /// Reports at the start of a run that a fallback is used in place of the agent's own model; returns to
+    /// the own model if the declined message is no longer in the conversation.
     pub(super) fn begin_with_fallback(&mut self, step: &mut RunStep<'_>) {
         self.return_to_own_model(RunStatus::Completed);
         if let Some(used) = &self.fallback {
@@ -201,7 +203,7 @@ impl ReactAgent {
         left.find(|(_, model)| key(model) != key(own) && key(model) != key(&self.config.model))
     }
 
-    /// Puts another model into the configuration, as if a person had chosen it; returns the one before.
+    /// Sets another model in the configuration, as if a person had chosen it; returns the one before.
     fn take_model(&mut self, model: ModelSpec) -> ModelSpec {
         let before = self.config.clone();
         let was = std::mem::replace(&mut Arc::make_mut(&mut self.config).model, model);

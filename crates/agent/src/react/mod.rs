@@ -4,16 +4,17 @@
 //!
 //! | file | facts |
 //! | --- | --- |
-//! | [`stream`], [`answer`] | what the model says, and its whole answer |
+//! | [`stream`], [`answer`] | the pieces of the model's answer, and the complete answer |
 //! | [`calls`], [`decisions`], [`nested_calls`], [`effects`] | tools, approvals, calls that tools make, and their steps |
 //! | [`answer_schema`] | an answer that has to fit a schema |
-//! | [`children`] | agents that this one made |
+//! | [`children`] | agents that this one created |
 //! | [`condense`], [`overflow`], [`repair`] | summaries, conversations that do not fit, requests that are refused |
-//! | [`stop`], [`recover`] | interrupts, limits and errors; what another process left open |
+//! | [`stop`], [`recover`] | interrupts, limits and errors; open work of another process |
 //!
-//! A run goes in rounds. `call_model` asks; the stream is put together by the assembler; [`answer`] takes the
-//! calls into the ledger, if each is run, asked about or answered. After each change, `proceed` checks
-//! whether any call is open; if none is, it closes the round and calls the model again, or ends the run.
+//! A run goes in rounds. `call_model` requests a call; the assembler assembles the stream; [`answer`] takes
+//! the calls into the ledger, where each is run, waits for a person, or is answered. After each change,
+//! `proceed` checks whether any call is open; if none is, it closes the round and calls the model again, or
+//! ends the run.
 //!
 //! ```text
 //! start_run ─▶ call_model ─▶ stream ─▶ on_answer ─┬─ no calls ─────────▶ finish_run
@@ -24,8 +25,8 @@
 //! Invariant: `call_model` is the only function that requests a model call (it checks the limits), and
 //! `proceed` the only one that ends a round.
 //!
-//! What changes the behaviour of this machine hangs on `config.rules_version`, which is logged: an old
-//! session is replayed to the same bytes (`since` in agentx-types names each behaviour that came later).
+//! Every change of this machine's behaviour depends on `config.rules_version`, which is in the log, so that
+//! an old session is replayed to the same bytes (`since` in agentx-types names each later behaviour).
 
 mod answer;
 mod answer_schema;
@@ -67,7 +68,7 @@ use crate::run_lifecycle::{
 
 /// The ReAct machine.
 ///
-/// Its state follows from the facts that it took. It can be serialized between any two of them.
+/// Its state follows from its facts. It can be serialized between any two of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReactAgent {
     id: AgentStateId,
@@ -137,8 +138,8 @@ impl ReactAgent {
         self.lifecycle.inputs.iter()
     }
 
-    /// The messages of the conversation so far, with summaries in place of those that they replace. The model
-    /// may receive fewer: see [`current_request`](Self::current_request).
+    /// The messages of the conversation, with summaries in place of those that they replace. The model may
+    /// receive fewer: see [`current_request`](Self::current_request).
     pub fn messages(&self) -> impl Iterator<Item = &Arc<Message>> {
         self.conversation.messages()
     }
@@ -173,7 +174,7 @@ impl ReactAgent {
         self.lifecycle.totals
     }
 
-    /// Takes the next fact, in the step that it makes this agent take.
+    /// Handles the next fact, within this agent's step for it.
     ///
     /// The match is exhaustive on purpose: a new kind of fact does not compile until this match handles it.
     pub(crate) fn take(&mut self, fact: &Envelope<EnvironmentEvent>, step: &mut RunStep<'_>) {
@@ -237,7 +238,7 @@ impl ReactAgent {
         self.lifecycle.note_time(fact);
     }
 
-    /// Takes a change of the configuration that comes from an agent above.
+    /// Applies a change of the configuration by an agent above.
     pub(crate) fn on_change_above(&mut self, change: &ConfigChange, step: &mut RunStep<'_>) {
         self.on_config_changed(change, step);
     }
@@ -265,14 +266,14 @@ impl ReactAgent {
 
     /// Opens a run with this input, after the notes that waited for the next model call.
     ///
-    /// An empty input after a run that failed asks again for what is there, and adds no message (from version
-    /// 6 of the rules on).
+    /// An empty input after a failed run only calls the model again, and adds no message (from version 6 of
+    /// the rules on).
     fn start_run(&mut self, input: RunInput, step: &mut RunStep<'_>) {
         let message = self.lifecycle.open(input, self.config.limits.max_wall_ms, step);
         for kept in self.lifecycle.inputs.take_kept() {
             self.say(kept, step);
         }
-        // Who says nothing after a run that failed wants what is there to be asked again.
+        // An empty input after a failed run means to call the model again.
         let is_again = message.content.is_empty() && self.conversation.awaits_answer();
         if !(is_again && self.config.rules_version >= since::EMPTY_INPUT_ASKS_AGAIN) {
             self.say(message, step);
@@ -281,17 +282,17 @@ impl ReactAgent {
         self.call_model(step);
     }
 
-    /// Adds an input or a note to the conversation, and says so.
+    /// Adds an input or a note to the conversation, and reports it.
     fn say(&mut self, message: Arc<Message>, step: &mut RunStep<'_>) {
         self.conversation.push(step.seq, message.clone());
         step.message(MessageOutput::User { message });
     }
 
-    /// Asks the model again, unless a limit forbids it. No other function asks the agent's model.
+    /// Calls the model again, unless a limit forbids it. No other function calls the agent's model.
     ///
-    /// Order matters: notes and steering inputs join first, so that what is sent is what is weighed; then
-    /// results are shortened, a summary may be wanted (then nothing is asked until it is there), and only
-    /// then the window is settled and the request made.
+    /// The order matters: notes and steering inputs join first, so that they are measured too; then results
+    /// are shortened; then a summary may be requested, for which the call waits; and only then the window is
+    /// set and the request made.
     fn call_model(&mut self, step: &mut RunStep<'_>) {
         if let Some(cause) = self.lifecycle.used_up(&self.config.limits, step) {
             return self.begin_stop(cause, step);
@@ -326,7 +327,7 @@ impl ReactAgent {
             answer_schema: schema,
             ..self.conversation.request(&self.config)
         };
-        // What these APIs attach nothing to, they would be sent back as anybody's.
+        // These APIs attach nothing to thinking, so without a mark it would be sent back to any model.
         let asked = self.config.model.api;
         let marks = match asked {
             Api::OpenaiChat => self.config.rules_version >= since::REASONING_IS_MARKED,
@@ -338,11 +339,11 @@ impl ReactAgent {
         self.lifecycle.ask(&self.config.model, request, step);
     }
 
-    /// Ends the current run, if one is, and begins what comes next: the end of the agent, the next
-    /// input, or a summary that a person wants.
+    /// Ends the current run, if there is one, and begins the next work: the end of the agent, the next input,
+    /// or a summary that a person wants.
     ///
-    /// What was declined is left out and what was only guessed about the window is taken back first, so that
-    /// the next run begins with neither.
+    /// Before that, a declined turn is left out and a guessed window undone, so that the next run begins with
+    /// neither.
     fn finish_run(&mut self, status: RunStatus, reason: Option<String>, step: &mut RunStep<'_>) {
         self.leave_out_declined();
         self.take_guess_back();
@@ -365,8 +366,8 @@ impl ReactAgent {
 
     /// Applies a change of the configuration, and adjusts the counts and caches of requests.
     ///
-    /// Calls that wait for a decision continue waiting, whatever changes, until another writer takes over:
-    /// the change may be written before that one, and must not start what it then finds started.
+    /// Waiting calls continue to wait after any change until another writer takes over: the change may be
+    /// recorded just before that writer attaches, and must not start calls that it would then find started.
     fn on_config_changed(&mut self, change: &ConfigChange, step: &mut RunStep<'_>) {
         let before = self.config.clone();
         self.lifecycle

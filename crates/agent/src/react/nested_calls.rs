@@ -1,10 +1,9 @@
-//! Calls that tools make themselves, such as a script with `invoke`, and that a person may have to decide
-//! about.
+//! Nested calls: calls by tools, such as a script with `invoke`, that may need a person's decision.
 //!
-//! The tool waits meanwhile, and an action tells it what was decided. Such a call has no result of its own
-//! here: it is a step of the call of the tool, and its id lies inside the id of that call.
+//! The tool waits meanwhile, and an action tells it the decision. Such a call has no separate result here: it
+//! is a step of the tool's own call, and its id begins with the id of that call.
 //!
-//! | order | who | what |
+//! | step | by | action |
 //! | --- | --- | --- |
 //! | 1 | the tool | commits `inner_call_asked` |
 //! | 2 | the agent | decides by its rules, or asks a person and decides later |
@@ -13,11 +12,11 @@
 //!
 //! A tool may also ask a person for words, as an MCP server does: `inner_call_asked` then has a `form`, the
 //! JSON Schema of the answer. It is not a call, so rules and approval modes do not apply, and "always" keeps
-//! no rule. The answer is the note of the person's approval, and the tool reads it. Where the session asks
-//! nobody, the question is refused at once, so that a tool never waits for a person who is not there; it is
-//! refused as well if the session asks nobody any more by the time of the answer.
+//! no rule. The answer is the note of the person's approval, and the tool reads it. If the session asks
+//! nobody, the question is refused at once, so that a tool never waits for an absent person; it is also
+//! refused if the session no longer asks anybody by the time of the answer.
 //!
-//! Invariant: a question is recorded before anybody waits for it, and it is settled exactly once.
+//! Invariant: a question is recorded before anybody waits for its answer, and it is settled exactly once.
 
 use agentx_types::{
     ActionBody, AgentConfig, Approval, ApprovalDecision, ApprovalMode, DecideInnerCall, Envelope,
@@ -32,7 +31,7 @@ use crate::ledger::CallStage;
 use crate::run_lifecycle::RunStep;
 
 /// A call that a running tool wants to make. It stays until its step has ended, so that a tool that is run
-/// again after a crash is told the same.
+/// again after a crash gets the same decision.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct InnerCall {
     /// The call with its id, the name of the tool and the arguments.
@@ -79,10 +78,11 @@ impl InnerCall {
     }
 }
 
-/// A question to a person is put where the session asks, and only there: no rule and no mode has an answer.
+/// Judges a question to a person: it is asked if and only if the session asks; no rule and no mode answers
+/// it.
 ///
-/// It is nobody's call, so the rules of a server do not ask about it either (`by_server`): whoever may approve
-/// calls in the session may answer.
+/// It is not a call, so the rules of a server do not ask about it either (`by_server`): anybody who may
+/// approve calls in the session may answer.
 fn judge_question(config: &AgentConfig, tool: &ToolSpec, input: &Value, form: &Value) -> Verdict {
     match config.approval {
         ApprovalMode::Ask => Verdict::Ask(Question {
@@ -98,7 +98,7 @@ fn judge_question(config: &AgentConfig, tool: &ToolSpec, input: &Value, form: &V
     }
 }
 
-/// The reason for which a person is asked, with the tool that wants the call.
+/// The reason why a person is asked, with the tool that wants the call.
 fn why_asked(question: &Question, asked: &InnerCallAsked) -> String {
     if asked.form.is_some() {
         return format!("{} asks", asked.by);
@@ -108,7 +108,7 @@ fn why_asked(question: &Question, asked: &InnerCallAsked) -> String {
     format!("{}; {} calls it{place}", question.reason, asked.by)
 }
 
-/// The decision for a tool whose call a person refuses.
+/// The decision for a nested call that a person refuses.
 fn refused(call: &RequestedCall, approval: &Approval) -> InnerDecision {
     let note = approval.note.as_ref();
     let note = note.map(|note| format!(" They say: {note}")).unwrap_or_default();
@@ -126,9 +126,9 @@ impl ReactAgent {
 
     /// Decides about a call that a running tool wants to make: allows it, refuses it, or asks a person.
     ///
-    /// A tool that was cut off by a crash and is run again asks again, and what was decided about the same
-    /// call holds. A call that has the same id and other arguments replaces the old one. Nothing is decided
-    /// where the tool does not run or the run is being stopped.
+    /// A tool that is run again after a crash asks again, and the earlier decision about the same call
+    /// applies. A call with the same id but other arguments replaces the old one. Nothing is decided if the
+    /// tool is not running or the run is being stopped.
     pub(super) fn on_inner_call_asked(
         &mut self,
         fact: &Envelope<EnvironmentEvent>,
@@ -178,10 +178,10 @@ impl ReactAgent {
         self.update_waiting_status(step);
     }
 
-    /// Takes a person's decision about such a call. `false` if it is about no call of a running tool.
+    /// Applies a person's decision about such a call. `false` if it is not about a call of a running tool.
     ///
-    /// A person who may not speak for the operator of the server cannot allow what the server's rules ask
-    /// about: such a decision changes nothing.
+    /// A person who may not decide for the operator of the server cannot allow a call that the server's rules
+    /// ask about: such a decision has no effect.
     pub(super) fn decide_inner(&mut self, approval: &Approval, step: &mut RunStep<'_>) -> bool {
         let of_it = |inner: &&InnerCall| inner.call.tool_call_id == approval.tool_call_id;
         let Some(inner) = self.inner.iter().find(of_it).cloned() else {
@@ -194,7 +194,7 @@ impl ReactAgent {
             self.note_decision(&inner.call, approval, step);
             self.settle_inner(&inner.call.tool_call_id, refused(&inner.call, approval), step);
         } else if !(question.by_server && approval.limited) {
-            // What a person answers is for the tool, not for the model.
+            // A person's answer is for the tool, not for the model.
             if !inner.is_question() {
                 self.note_decision(&inner.call, approval, step);
             }
@@ -210,7 +210,7 @@ impl ReactAgent {
         true
     }
 
-    /// The decision for a call that a person allowed: it runs, unless a rule denies it by now.
+    /// The decision for a call that a person allowed: it runs, unless a rule now denies it.
     fn allowed_by_person(&self, inner: &InnerCall, approval: &Approval) -> InnerDecision {
         let input = &inner.call.input;
         let answer = || approval.note.clone().unwrap_or_default();
@@ -239,7 +239,7 @@ impl ReactAgent {
         }
     }
 
-    /// Notes anew whether each open question is one of the server's rules, after these have changed.
+    /// Updates which open questions come from the server's rules, after these have changed.
     pub(super) fn bind_inner(&mut self) {
         let config = self.config.clone();
         for inner in self.inner.iter_mut().filter(|inner| !inner.is_question()) {
@@ -259,8 +259,8 @@ impl ReactAgent {
         self.inner.retain(|inner| inner.call.tool_call_id != *id);
     }
 
-    /// Drops the calls whose tool has ended, or of all where the run is being stopped. Open questions among
-    /// them are said to be settled, as not allowed.
+    /// Drops the calls whose tool has ended, or all of them if the run is being stopped. Open questions among
+    /// them are reported as settled, not allowed.
     pub(super) fn drop_inner(&mut self, all: bool, step: &mut RunStep<'_>) {
         let gone: Vec<InnerCall> = {
             let ledger = &self.ledger;
@@ -275,7 +275,7 @@ impl ReactAgent {
         }
     }
 
-    /// Ends the question about such a call: says so, and tells the tool.
+    /// Settles the question about such a call: reports it, and tells the tool.
     fn settle_inner(&mut self, id: &ToolCallId, decision: InnerDecision, step: &mut RunStep<'_>) {
         let Some(inner) = self.inner.iter_mut().find(|inner| inner.call.tool_call_id == *id) else {
             return;

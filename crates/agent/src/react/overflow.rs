@@ -1,16 +1,16 @@
 //! Handles a conversation that does not fit into the model: learns the window, sends less, or ends the run.
 //!
-//! It is noticed in three ways:
+//! There are three signs:
 //!
-//! | sign | where | what is learned |
+//! | sign | function | learned |
 //! | --- | --- | --- |
-//! | the provider refuses a request (`overflow`) | `learn_of_overflow` | its window, if it says so; else that less fits |
-//! | it stops an answer because the window is full | `on_full_window` | what was read and written is all that fits |
-//! | its counts show that it dropped the beginning | `on_cut` | what it counted |
+//! | the provider refuses a request (`overflow`) | `learn_of_overflow` | its window, if it names it; otherwise that less fits |
+//! | it stops an answer because the window is full | `on_full_window` | input and answer together are the window |
+//! | its counts show that it dropped the beginning | `on_cut` | its count is the window |
 //!
-//! Then what may help is tried: a summary, once until a model has answered; fewer exchanges and shorter tool
-//! results, again for as long as a refusal shrinks the window or raises the estimate, both of which have an
-//! end. Sizes are tokens as the provider counts them.
+//! Then the machine tries remedies: a summary, once until a model has answered; fewer exchanges and shorter
+//! tool results, repeatedly while a refusal shrinks the window or raises the estimate, both of which are
+//! bounded. Sizes are tokens as the provider counts them.
 
 use std::sync::Arc;
 
@@ -82,8 +82,8 @@ impl ReactAgent {
         true
     }
 
-    /// The count of the server shows that it cut the beginning of the last request: assumes the window that
-    /// it counted, and says so.
+    /// The count of the server shows that it cut the beginning of the last request: assumes the counted
+    /// window, and reports that.
     pub(super) fn on_cut(&mut self, window: u64, step: &mut RunStep<'_>) {
         let assumed = self.config.model.context_window;
         self.assume_window(window);
@@ -91,11 +91,11 @@ impl ReactAgent {
         step.state(StateOutput::Context { change });
     }
 
-    /// Learns from a server that says that the conversation does not fit into the model.
+    /// Learns from a server's message that the conversation does not fit into the model.
     ///
     /// If the window is smaller than assumed, the configuration gets the smaller one until somebody chooses a
-    /// model again, and condensing is tried again even if it was tried before. An attempt that failed calls
-    /// this before it is known whether another one follows; what was learned is used when the call has ended.
+    /// model again, and condensing is tried again even if it was tried before. A failed attempt calls this
+    /// before it is known whether another one follows; the lesson is used when the call has ended.
     pub(super) fn learn_of_overflow(&mut self, overflow: &Overflow) {
         let estimate = self.conversation.extra_percent();
         let window = self.conversation.learn_window(overflow, &self.config);
@@ -106,7 +106,8 @@ impl ReactAgent {
         self.condenser.learned = Some(learned || guessed || shortened);
     }
 
-    /// Takes the model's window for so many tokens from here on. Its longest answer is at most half of that.
+    /// Assumes this window for the model from here on. The maximum length of its answers is at most half of
+    /// that.
     fn assume_window(&mut self, window: u64) {
         self.conversation.beginning_changed(&self.config);
         let model = &mut Arc::make_mut(&mut self.config).model;
@@ -117,8 +118,8 @@ impl ReactAgent {
 
     /// Returns this model with its learned window, if it is the current one and its window was not set since.
     ///
-    /// A program that opens a session names the model again, with the window of its catalog: it does not mean
-    /// to forget what the server said.
+    /// A program that opens a session sets the model again, with the window of its catalog; that must not
+    /// discard the learned window.
     pub fn as_learned(&self, mut model: ModelSpec) -> ModelSpec {
         let known = &self.config.model;
         let is_same = (&model.id, &model.provider, model.api) == (&known.id, &known.provider, known.api);
@@ -139,8 +140,8 @@ impl ReactAgent {
         self.condense_after_overflow(cause, step) || (learned == Some(true) && self.send_less(step))
     }
 
-    /// Asks again with fewer exchanges and shorter tool results, after a smaller window was learned and where
-    /// a summary would not help. `false` if nothing shorter can be sent.
+    /// Calls the model again with fewer exchanges and shorter tool results, after a smaller window was
+    /// learned and if a summary would not help. `false` if nothing shorter can be sent.
     pub(super) fn send_less(&mut self, step: &mut RunStep<'_>) -> bool {
         let stops = self
             .lifecycle

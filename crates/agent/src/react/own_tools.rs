@@ -1,4 +1,4 @@
-//! The tools that the machine itself answers: `recall` and `find_tools` from what it has, `ask_user` by asking
+//! The tools that the machine itself answers: `recall` and `find_tools` from its state, `ask_user` by asking
 //! the person. No effector knows them.
 
 use agentx_types::{ContentPart, RequestedCall, ToolSpec, ToolStatus, since};
@@ -24,8 +24,8 @@ impl ReactAgent {
         offered.filter(|tool| tool.name == name)
     }
 
-    /// Answers a call of one of the machine's own tools, or asks the person for the answer; `None` for any other call. An `Err` is what the
-    /// model is told about its arguments.
+    /// Answers a call of one of the machine's own tools, or asks the person; `None` for any other call. An
+    /// `Err` is the message to the model about its arguments.
     pub(super) fn answer_by_itself(
         &self,
         call: &RequestedCall,
@@ -44,7 +44,7 @@ impl ReactAgent {
         Some(found.map(|text| self.answer_now(call, ToolStatus::Success, text, step)))
     }
 
-    /// The names of the tools that are on offer, as a model that named none of them is told.
+    /// The names of the offered tools, for a model that called an unknown one.
     pub(super) fn names_of_tools(&self) -> String {
         let searches = self.own_tool(FIND_TOOLS).is_some();
         let listed = self.config.tools.iter();
@@ -58,8 +58,8 @@ impl ReactAgent {
         format!("{}{more}", names.join(", "))
     }
 
-    /// Takes note of the tools that a result names, or of the one that was called unfound: requests have
-    /// their schemas from now on.
+    /// Records the tools that a result names, or of the one that was called unfound: requests have their
+    /// schemas from now on.
     pub(super) fn note_found_tools(&mut self, called: &str, status: ToolStatus, content: &[ContentPart]) {
         if self.config.tool_search.is_none() || self.own_tool(FIND_TOOLS).is_none() {
             return;

@@ -1,5 +1,5 @@
-//! The questions that the model asks the person (`ask_user`): asked as a call that needs a decision is, and
-//! answered by a decision with words.
+//! The questions that the model asks the person (`ask_user`): they are asked like calls that need a decision,
+//! and answered by a decision with a note.
 //!
 //! ```text
 //! call of ask_user ─┬─ arguments that make no question ──▶ the result says what is wrong
@@ -30,7 +30,8 @@ impl ReactAgent {
         name == ASK_USER && self.own_tool(ASK_USER).is_some()
     }
 
-    /// Asks the person, or says that nobody is there. An `Err` is what the model is told about its arguments.
+    /// Asks the person, or answers that nobody can be asked. An `Err` is the message to the model about its
+    /// arguments.
     pub(super) fn ask_person(
         &self,
         call: &RequestedCall,
@@ -57,8 +58,8 @@ impl ReactAgent {
         Ok(CallStage::AwaitingApproval(question))
     }
 
-    /// Takes a person's answer to the question at `index`. `false` if what waits there is no question to the
-    /// person. No decision about such a question keeps a rule.
+    /// Applies a person's answer to the question at `index`. `false` if the call there is not a question to
+    /// the person.
     pub(super) fn answer_question(
         &mut self,
         index: usize,
@@ -102,8 +103,8 @@ impl ReactAgent {
         true
     }
 
-    /// Decides anew about the question at `index`, after rules or the mode have changed. `false` if what waits
-    /// there is no question to the person.
+    /// Decides again about the question at `index`, after rules or the mode have changed. `false` if the call
+    /// there is not a question to the person.
     pub(super) fn reconsider_question(
         &mut self,
         index: usize,

@@ -1,18 +1,18 @@
-//! Settles the work that another process left open.
+//! Settles the open work of another process.
 //!
 //! `writer_attached` is the first fact that a new process commits, and a replay goes through it as the live
-//! session did. Actions of the old process have no answer to come; what is settled is settled by new actions.
+//! session did. Nothing answers the actions of the old process any more; new actions settle its work.
 //!
-//! | what was open | what becomes of it |
+//! | open work | settled by |
 //! | --- | --- |
-//! | a model call | it is made again; what had come of it is set aside |
-//! | a summary | it is wanted again when it is next needed |
-//! | a call that never started, or of an idempotent tool | it is run again |
-//! | a call that had started | answered as `unknown` |
-//! | a check of an answer | it is made again |
-//! | a question | it stays asked |
-//! | a child's work | the child continues by itself |
-//! | a run that was being stopped | its calls are answered, and it ends |
+//! | a model call | a new call; the partial answer is set aside |
+//! | a summary | a new request when it is next needed |
+//! | a call that never started, or of an idempotent tool | running it again |
+//! | a call that had started | the result `unknown` |
+//! | a check of an answer | a new check |
+//! | a question | nothing: it stays open |
+//! | a child's work | the child itself |
+//! | a run that was being stopped | answers to its calls, and its end |
 
 use std::sync::Arc;
 
@@ -34,8 +34,8 @@ const OUTCOME_UNKNOWN: &str = "This call was cut off while it was running, becau
 const RUNS_IN_THE_ORIGINAL: &str = "This call was running in the session that this one is a copy of. It may or may not have had its effect, and it may still be running there: look before you repeat it.";
 
 impl ReactAgent {
-    /// A fork continues from here without what its parent had in progress: the run ends as interrupted once a
-    /// writer has settled its calls. `hold` keeps what waits back until a person says something.
+    /// A fork continues from here without its parent's work in progress: the run ends as interrupted once a
+    /// writer has settled its calls. `hold` holds back queued inputs until a person sends one.
     pub(super) fn on_forked(&mut self, hold: bool, step: &mut RunStep<'_>) {
         self.forget_condensing();
         let Some(asked_model) = self.lifecycle.forked(hold) else {
@@ -51,8 +51,10 @@ impl ReactAgent {
         self.lifecycle.set_status(RunStatus::Stopping, step);
     }
 
-    /// Answers as unknown the calls that had started and may not be repeated: they run in the original, or
-    /// did. The answers are committed once a writer is there. Before version 8 of the rules such a call was
+    /// Answers as unknown the calls that had started and may not be repeated: they run in the original
+    /// session.
+    ///
+    /// The answers are committed once there is a writer. Before version 8 of the rules such a call was
     /// answered as if it had been cut off here.
     fn leave_calls_to_the_original(&mut self) {
         for index in 0..self.ledger.entries().len() {
@@ -77,11 +79,11 @@ impl ReactAgent {
         }
     }
 
-    /// Another process takes over: whatever the old one had in progress has ended without a word. See the
-    /// table above for what becomes of each.
+    /// Another process takes over: all work of the old one has ended without a report. The table above says
+    /// how each kind is settled.
     ///
-    /// `ended` is what the new process found still running of the old one, and has ended. Rules may have
-    /// changed with the new process, so open questions are decided about anew.
+    /// `ended` are the commands of the old process that still ran and that the new one has ended. Rules may
+    /// have changed with the new process, so open questions are decided again.
     pub(super) fn on_writer_attached(&mut self, ended: &[LeftRunning], step: &mut RunStep<'_>) {
         let max = self.config.limits.max_wall_ms;
         self.recover_condensing();
@@ -103,7 +105,7 @@ impl ReactAgent {
             self.set_aside(step);
         }
         if let Some(run) = self.lifecycle.active() {
-            // A summary may have to come first: nobody waits for the old call any more.
+            // A summary may have to come first, so nobody waits for the old call any more.
             run.pending.model_call = None;
             run.take_up_timer(max, step);
         }
@@ -148,8 +150,8 @@ impl ReactAgent {
         );
     }
 
-    /// Tells the model what a person ran on their own, and the result. The command of another person than the
-    /// session's owner is marked with that person's name.
+    /// Tells the model about a command that a person ran outside the conversation. The command of another
+    /// person than the session's owner is marked with that person's id.
     pub(super) fn on_command_ran(&mut self, ran: &CommandRan, step: &mut RunStep<'_>) {
         let text = match &ran.by {
             None => other_authors::ran_by_owner(ran),
@@ -203,7 +205,7 @@ impl ReactAgent {
     }
 }
 
-/// The process that was left running, in words: `sleep`, `make and 3 more processes`.
+/// The process that was left running, as text: `sleep`, `make and 3 more processes`.
 fn named(left: &LeftRunning) -> String {
     match left.processes.saturating_sub(1) {
         0 => left.program.clone(),

@@ -1,11 +1,12 @@
-//! Asks again, in a plainer form, after a provider has refused a request for its form.
+//! Calls the model again, in a plainer form, after a provider has refused a request for its form.
 //!
-//! The agent leaves out what a refusal names, or one part after another if it names none. `crates/llm` reads
-//! the refused part from known messages of providers and puts it into `attempt_failed`; `crate::conversation`
-//! has what each form leaves out. A replay derives the repairs again from those facts.
+//! The agent leaves out the part that a refusal names, or one part after another if it names none.
+//! `crates/llm` reads the refused part from known messages of providers and puts it into `attempt_failed`;
+//! `crate::conversation` defines what each form leaves out. A replay derives the repairs again from those
+//! facts.
 //!
-//! Invariant: a repair is reported (`context_changed`), asks exactly once more, and is taken back where all
-//! was in vain. Each form is tried once between two answers, so the attempts end.
+//! Invariant: a repair is reported (`context_changed`), calls the model exactly once more, and is undone if
+//! all repairs were in vain. Each form is tried once between two answers, so the attempts end.
 
 use std::sync::Arc;
 
@@ -15,12 +16,12 @@ use super::ReactAgent;
 use crate::run_lifecycle::RunStep;
 
 impl ReactAgent {
-    /// Notes that a request was refused for its bytes and has nothing but text left. `false` if it was
-    /// refused for something else.
+    /// Records that a request with only text was refused for its size in bytes. `false` if it was refused for
+    /// another reason.
     ///
-    /// Text in another form is as long, so it has to become less, as where the window is full. Proxies take a
-    /// megabyte or so: a small request that is refused would be refused with less too, and is none of these.
-    /// From version 5 of the rules on the window is guessed from it.
+    /// Another form of the text would be as long, so there has to be less of it, as with a full window.
+    /// Proxies accept about a megabyte: a small refused request would be refused with less too, and does not
+    /// count. From version 5 of the rules on, the window is guessed from it.
     pub(super) fn note_too_large_text(&mut self, error: &ErrorOccurred) -> bool {
         let is_it = error.code == "too_large"
             && self.config.rules_version >= since::LARGE_TEXT_IS_TOO_MUCH
@@ -32,8 +33,8 @@ impl ReactAgent {
             return false;
         }
         if is_it && self.config.rules_version >= since::BYTES_TEACH_THE_WINDOW {
-            // The number of bytes that fit is not said. What was refused is too much, and so is any request
-            // as large.
+            // The provider does not name the number of bytes that fit. A request of the refused size or more
+            // is too large.
             self.learn_of_overflow(&Overflow::default());
         }
         is_it
@@ -46,8 +47,8 @@ impl ReactAgent {
         }
     }
 
-    /// Returns whether the call in progress asks a model that is no longer the chosen one: what it refuses
-    /// says nothing about its successor. From version 9 of the rules on.
+    /// Returns whether the call in progress is for a model that is no longer the chosen one: its refusal does
+    /// not concern its successor. From version 9 of the rules on.
     pub(super) fn refused_by_other_model(&self) -> bool {
         self.config.rules_version >= since::REFUSALS_OF_OTHERS_CHANGE_NOTHING
             && self.lifecycle.asks_other_than(&self.config.model)
@@ -99,8 +100,9 @@ impl ReactAgent {
         true
     }
 
-    /// Asks at once for a shorter answer, if the conversation and the longest answer do not fit together and
-    /// at least half of that answer would. Nothing is shortened for it; from version 8 of the rules on.
+    /// Calls the model again at once with a shorter maximum answer, if the conversation does not fit together
+    /// with the maximum answer but with at least half of it. Nothing else is shortened; from version 8 of the
+    /// rules on.
     pub(super) fn ask_within_what_is_left(&mut self, step: &mut RunStep<'_>) -> bool {
         let goes_on =
             self.config.rules_version >= since::ANSWERS_FIT && self.ask_for_shorter_answer(true, step);
@@ -110,10 +112,10 @@ impl ReactAgent {
         goes_on
     }
 
-    /// Asks for a shorter answer, if the conversation and the longest one do not fit together and the
-    /// conversation cannot become shorter.
+    /// Calls the model again with a shorter maximum answer, if the conversation does not fit together with
+    /// the maximum answer and cannot become shorter.
     ///
-    /// With `most` only where at least half of the answer that is wanted is left: see `shorten_answer` in
+    /// With `most` only if at least half of the wanted length is left: see `shorten_answer` in
     /// `crate::conversation`.
     pub(super) fn ask_for_shorter_answer(&mut self, most: bool, step: &mut RunStep<'_>) -> bool {
         let stops = self

@@ -1,9 +1,9 @@
 //! The end of runs before their answer: interrupts, limits, errors.
 //!
-//! A stop has three parts: what runs is cancelled and what waits is answered
-//! ([`begin_stop`](ReactAgent::begin_stop)); everything that runs says how it ended; and when nothing is
-//! open, the stop is recorded (`Report`) and the run ends ([`proceed`](ReactAgent::proceed)). Between the
-//! first and the last the status is `stopping`, and nothing new begins.
+//! A stop has three parts: running work is cancelled and waiting calls are answered
+//! ([`begin_stop`](ReactAgent::begin_stop)); the cancelled work reports its end; and when nothing is open,
+//! the stop is recorded (`Report`) and the run ends ([`proceed`](ReactAgent::proceed)). Between the first and
+//! the last the status is `stopping`, and nothing new begins.
 
 use agentx_types::{
     ActionBody, AttemptFailed, Cancel, Envelope, EnvironmentEvent, ErrorOccurred, RequestPart, RunStatus,
@@ -14,7 +14,7 @@ use super::ReactAgent;
 use crate::ledger::CallStage;
 use crate::run_lifecycle::{RefusedRequest, RunStep, StopCause, StopConsequence, StopRecord};
 
-/// The message to the model about a call that did not come to its end.
+/// The message to the model about a call that was stopped before its end.
 pub(super) const STOPPED: &str = "The run was stopped before this call ended.";
 
 /// The message to the model about a call that waited for approval when the run was stopped.
@@ -24,10 +24,10 @@ const NOT_RUN: &str = "Not run: the run was stopped before anybody allowed this 
 const BY_PARENT: &str = "the agent that made it was stopped";
 
 impl ReactAgent {
-    /// Takes a failed attempt of the model call in progress: notes what its server refused.
+    /// Handles a failed attempt of the model call in progress, and records the part that its server refused.
     ///
-    /// If another attempt is to follow, looks whether the run may still pay for it: an answer that broke off
-    /// is paid for like a whole one (from version 5 of the rules on).
+    /// If another attempt is to follow, checks whether the run may still pay for it, because a broken answer
+    /// costs like a whole one (from version 5 of the rules on).
     pub(super) fn on_attempt_failed(
         &mut self,
         fact: &Envelope<EnvironmentEvent>,
@@ -63,12 +63,12 @@ impl ReactAgent {
         self.leave_unavailable_model(failed, step);
     }
 
-    /// Takes an error. One of the model call that was in progress ends its answer too; any other ends the run
-    /// that it names.
+    /// Handles an error. One of the model call that was in progress ends its answer too; any other ends the
+    /// run that it names.
     ///
-    /// Before an error of the model ends the run, what may help is tried, once each: a shorter answer within
-    /// what is left of the window, a summary, less of the conversation, another form of the request, another
-    /// model.
+    /// Before an error of the model ends the run, the machine tries each remedy once: a shorter answer that
+    /// fits into the rest of the window, a summary, less of the conversation, another form of the request,
+    /// another model.
     pub(super) fn on_error(
         &mut self,
         fact: &Envelope<EnvironmentEvent>,
@@ -102,7 +102,7 @@ impl ReactAgent {
         self.follow(follows, step);
     }
 
-    /// Does what follows from something that stops runs.
+    /// Executes the consequence of a fact that stops runs.
     pub(super) fn follow(&mut self, follows: StopConsequence, step: &mut RunStep<'_>) {
         match follows {
             StopConsequence::Nothing => {}
@@ -118,12 +118,12 @@ impl ReactAgent {
         step.state(StateOutput::Closed { reason });
     }
 
-    /// Stops everything that runs, including background agents. The first cause counts: stopping a run twice
-    /// has no effect.
+    /// Stops all running work, including background agents. The first cause counts: stopping a run twice has
+    /// no effect.
     ///
-    /// Calls that wait for a person are answered as interrupted; calls that run, the model call and the
-    /// summary are cancelled, and say themselves how they ended. If no run is in progress, agents in the
-    /// background and a summary are stopped anyway.
+    /// Calls that wait for a person are answered as interrupted; running calls, the model call and the
+    /// summary are cancelled, and report their own end. Even if no run is in progress, agents in the
+    /// background and a summary are stopped.
     pub(super) fn begin_stop(&mut self, cause: StopCause, step: &mut RunStep<'_>) {
         if self.lifecycle.active().is_none() {
             self.interrupt_children(BY_PARENT, step);
@@ -135,7 +135,7 @@ impl ReactAgent {
         let on_record = cause.record == StopRecord::Made;
         let why = because_stopped(&cause);
         run.pending.stop = Some(cause);
-        // Its outcome changes nothing any more.
+        // Its outcome no longer matters.
         run.pending.check = None;
         let run_id = run.id.clone();
         let mut running = Vec::from_iter(run.pending.model_call.clone());

@@ -1,4 +1,4 @@
-//! Takes the model's answer piece by piece, as it comes.
+//! Handles the model's answer piece by piece, as it arrives.
 //!
 //! A model call has one action and perhaps several streams: an attempt that breaks off (`stream_end` with
 //! `broken`) is followed by another `stream_start` under the same action, by an `error`, or by a new writer.
@@ -24,13 +24,13 @@ use super::ReactAgent;
 use crate::run_lifecycle::{RunStep, StopCause};
 
 impl ReactAgent {
-    /// Takes a piece of the answer. The assembler always takes it; the outputs are only for readers.
+    /// Handles a piece of the answer. The assembler always gets it; the outputs are only for readers.
     pub(super) fn on_stream(&mut self, fact: &Envelope<EnvironmentEvent>, step: &mut RunStep<'_>) {
         if !self.lifecycle.answers_model_call(fact.cause.as_ref()) {
             return;
         }
         if matches!(fact.event, EnvironmentEvent::StreamStart(_)) {
-            // One that broke off without a word has cost what it has cost.
+            // An attempt that broke off without an end still has its cost.
             let cut_off = self.lifecycle.assembler.finish_partial();
             self.pay(cut_off.usage, step);
             self.learn_from_count(cut_off.usage, step);
@@ -78,7 +78,7 @@ impl ReactAgent {
         }
     }
 
-    /// Takes the end of a stream. Its reason says whether the answer has ended too, or only this attempt.
+    /// Handles the end of a stream. Its reason shows whether the answer has ended too, or only this attempt.
     pub(super) fn on_stream_end(
         &mut self,
         fact: &Envelope<EnvironmentEvent>,
@@ -114,8 +114,8 @@ impl ReactAgent {
         }
     }
 
-    /// Returns whether an answer is a refusal that Anthropic does not charge, because nothing was said before it
-    /// (its release notes of June 2, 2026, quoted in
+    /// Returns whether an answer is a refusal that Anthropic does not charge, because there was no text
+    /// before it (its release notes of June 2, 2026, quoted in
     /// <https://usingclaude.com/en/news/updates/on-the-claude-api-you-are-no-longer-billed-for-a-r-59d414a0>).
     fn costs_nothing(&self, answer: &AssembledAnswer, reason: StopReason) -> bool {
         reason == StopReason::Refusal
@@ -178,7 +178,7 @@ impl ReactAgent {
         }
     }
 
-    /// Adds an answer to the conversation, and says so. `partial`: it broke off, and more will not come.
+    /// Adds an answer to the conversation, and reports it. `partial`: it broke off and will not continue.
     pub(super) fn add_answer(&mut self, message: Message, partial: bool, step: &mut RunStep<'_>) {
         let message = Arc::new(message);
         if let Some(run) = self.lifecycle.active() {
@@ -193,8 +193,8 @@ impl ReactAgent {
         self.lifecycle.pay(usage, &self.config, step);
     }
 
-    /// Learns from what the provider counted how it counts, and whether its window is smaller than assumed. A
-    /// count that is itself estimated teaches nothing.
+    /// Learns from the provider's count how it counts, and whether its window is smaller than assumed. An
+    /// estimated count teaches nothing.
     fn learn_from_count(&mut self, usage: Usage, step: &mut RunStep<'_>) {
         if usage == Usage::default() || usage.is_estimated() {
             return;

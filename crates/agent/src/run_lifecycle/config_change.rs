@@ -1,21 +1,21 @@
 //! Changes of an agent's configuration while its session continues.
 //!
-//! Each change is a fact (`config_changed`), so the log tells which configuration held when something was
-//! decided. [`apply`] puts a change into a configuration; `RunLifecycle::change` also adjusts the run that is
-//! under way. The other functions here answer one question: what does a change, or the making of an agent,
-//! mean for the agents below?
+//! Each change is a fact (`config_changed`), so the log has the configuration of every decision. [`apply`]
+//! puts a change into a configuration; `RunLifecycle::change` also adjusts the current run. The other
+//! functions here answer one question: what does a change, or the creation of an agent, mean for the agents
+//! below?
 //!
-//! | what changes | agents below, already made | agents that are only configured |
+//! | change of | existing agents below | agents that are only configured |
 //! | --- | --- | --- |
 //! | limits | each limit that was equal stays equal | the same rule |
-//! | rules that deny or ask | added | added when they are made (`hold_to`) |
+//! | rules that deny or ask | added | added when they are created (`hold_to`) |
 //! | the guard, the rules of the server | replaced | replaced |
-//! | the approval mode | follows where the new one is stricter | the same rule, when they are made |
-//! | what allows more | is not handed on | is not handed on |
+//! | the approval mode | follows if the new one is stricter | the same rule, when they are created |
+//! | anything that allows more | not passed on | not passed on |
 //! | the server of a provider | follows, for models of that provider | the same rule |
 //!
-//! Invariant: neither the making of an agent nor a change above it lets an agent do more than its own file
-//! allows. Configurations lie in each other only so deep (`check_depth`), so that the recursion here ends.
+//! Invariant: neither its creation nor a change above it lets an agent do more than its own file allows. The
+//! nesting of configurations is bounded (`check_depth`), so that the recursion here ends.
 
 use std::sync::Arc;
 
@@ -26,9 +26,9 @@ use agentx_types::{
 use super::{RunLifecycle, RunStep};
 
 impl RunLifecycle {
-    /// Puts a change into effect, also for the current run.
+    /// Applies a change, also to the current run.
     ///
-    /// The timer of the wall time is the only part of a run that has to be told: a lower limit needs an
+    /// The timer of the wall time is the only part of a run that has to be adjusted: a lower limit needs an
     /// earlier timer. Every other value is read from the configuration when it is next needed.
     pub(crate) fn change(&mut self, config: &mut AgentConfig, change: &ConfigChange, step: &mut RunStep<'_>) {
         let before = config.limits.max_wall_ms;
@@ -41,9 +41,9 @@ impl RunLifecycle {
 
 /// The limits of an agent below one whose limits change from `before` to `after`.
 ///
-/// Each of the four limits is looked at by itself: if the agent below had the value `before`, it gets the
-/// value `after`; if it had a value of its own, it keeps that. So a file that gives a child a limit of its
-/// own is not overruled when a person raises the limit of the parent.
+/// Each of the four limits is handled separately: if the agent below had the value `before`, it gets the
+/// value `after`; if it had another value, it keeps that. So a child's limit from its own file stays when a
+/// person raises the limit of the parent.
 pub(crate) fn followed(own: Limits, before: Limits, after: Limits) -> Limits {
     fn follow<T: PartialEq>(own: T, before: &T, after: T) -> T {
         if own == *before { after } else { own }
@@ -66,8 +66,8 @@ fn below(config: &mut AgentConfig) -> impl Iterator<Item = &mut AgentConfig> {
     config.agents.iter_mut().chain(routed.into_iter().flatten())
 }
 
-/// Changes the limits of an agent that is not made yet, and of all below it, as [`followed`] does for one
-/// that is at work.
+/// Changes the limits of an agent that is not created yet, and of all below it, as [`followed`] does for an
+/// existing one.
 fn pass_on(config: &mut AgentConfig, before: Limits, after: Limits) {
     config.limits = followed(config.limits, before, after);
     for child in below(config) {
@@ -75,9 +75,8 @@ fn pass_on(config: &mut AgentConfig, before: Limits, after: Limits) {
     }
 }
 
-/// Gives an agent and the agents that it may make the same version of the rules.
-/// A session never mixes versions: the version is that of the session, and it decides how its log is read
-/// again.
+/// Gives an agent and the agents that it may create the same version of the rules. A session never mixes
+/// versions, because its version decides how its log is replayed.
 fn read_rules_as(config: &mut AgentConfig, version: u32) {
     config.rules_version = version;
     for child in below(config) {
@@ -85,11 +84,11 @@ fn read_rules_as(config: &mut AgentConfig, version: u32) {
     }
 }
 
-/// Gives an agent and the agents that it may make the same guard, or takes the guard away where `guard` is
+/// Gives an agent and the agents that it may create the same guard, or removes the guard if `guard` is
 /// `None`.
 ///
-/// The guard comes from the program's settings: files that are refused or asked about, and what Git would
-/// run. It replaces what was there, because settings hold for the whole session.
+/// The guard comes from the program's settings: files that are refused or need a question, and programs that
+/// Git would run. It replaces the earlier one, because settings apply to the whole session.
 pub fn keep_from(config: &mut AgentConfig, guard: Option<&Arc<Guard>>) {
     config.guard = guard.cloned();
     for child in below(config) {
@@ -97,11 +96,11 @@ pub fn keep_from(config: &mut AgentConfig, guard: Option<&Arc<Guard>>) {
     }
 }
 
-/// Gives an agent and the agents that it may make the same rules of a server, or none if `server` is
+/// Gives an agent and the agents that it may create the same rules of a server, or none if `server` is
 /// `None`.
 ///
-/// A server binds the sessions that it serves: what its rules deny or ask about, nobody in the session can
-/// allow.
+/// A server binds the sessions that it serves: nobody in the session can allow a call that its rules deny or
+/// ask about.
 pub fn bind_by(config: &mut AgentConfig, server: Option<&Arc<ServerRules>>) {
     config.server_rules = server.cloned();
     for child in below(config) {
@@ -109,8 +108,8 @@ pub fn bind_by(config: &mut AgentConfig, server: Option<&Arc<ServerRules>>) {
     }
 }
 
-/// Adds the rules of the maker that deny or ask and are not there yet, behind those that are there. Rules
-/// that allow are left out: an agent that is made may do what its own file allows, and no more.
+/// Adds the missing rules of the maker that deny or ask, after the existing ones. Rules that allow are left
+/// out: a created agent may do what its own file allows, and no more.
 pub(crate) fn add_strict(rules: &mut Vec<Rule>, of_maker: &[Rule]) {
     for rule in of_maker.iter().filter(|rule| rule.effect != RuleEffect::Allow) {
         if !rules.contains(rule) {
@@ -119,11 +118,11 @@ pub(crate) fn add_strict(rules: &mut Vec<Rule>, of_maker: &[Rule]) {
     }
 }
 
-/// Holds an agent, and the agents that it may make, to what holds for the one that makes it.
+/// Binds an agent, and the agents that it may create, by the restrictions of its maker.
 ///
-/// Rules that deny or ask, the guard, the rules of the server, and the approval mode where that of the maker
-/// is stricter. What allows is not handed on, and a guard or a server that the maker does not have takes
-/// nothing away.
+/// These are rules that deny or ask, the guard, the rules of the server, and the approval mode if that of the
+/// maker is stricter. Rules that allow are not passed on, and a missing guard or server of the maker removes
+/// nothing.
 pub fn hold_to(config: &mut AgentConfig, maker: &AgentConfig) {
     add_strict(&mut config.rules, &maker.rules);
     if maker.guard.is_some() {
@@ -138,8 +137,8 @@ pub fn hold_to(config: &mut AgentConfig, maker: &AgentConfig) {
     }
 }
 
-/// The configuration of an agent that `maker` makes itself: its own, held to what holds for the maker. Before
-/// version 6 of the rules an agent was only held to its own.
+/// The configuration of an agent that `maker` creates: its own, bound by the restrictions of the maker.
+/// Before version 6 of the rules only its own applied.
 pub(crate) fn made_by(maker: &AgentConfig, config: &AgentConfig) -> AgentConfig {
     let mut config = config.clone();
     if maker.rules_version >= since::MADE_AGENTS_ARE_HELD {
@@ -150,7 +149,7 @@ pub(crate) fn made_by(maker: &AgentConfig, config: &AgentConfig) -> AgentConfig 
 
 /// Moves every model of the named provider to the server that a person named with `named`: the agent's own,
 /// that of its summaries, its fallbacks, and those of the agents that it may make. A person who names a model
-/// means its server for all that is asked of the same provider.
+/// means its server for all requests to the same provider.
 fn ask_at(config: &mut AgentConfig, named: &ModelSpec) {
     let summaries = config
         .condensing
@@ -168,11 +167,11 @@ fn ask_at(config: &mut AgentConfig, named: &ModelSpec) {
     }
 }
 
-/// Puts a change into effect in a configuration; what a run has to do about it is in `RunLifecycle::change`.
+/// Applies a change to a configuration; `RunLifecycle::change` also adjusts the current run.
 ///
-/// `limits` reaches the agents that are not made yet (see `followed`), `model` moves the other models of its
-/// provider to the same server, and the version of the rules, the guard and the rules of the server replace
-/// those of all agents below. Every other change touches this configuration alone.
+/// `limits` reaches the agents that are not created yet (see `followed`), `model` moves the other models of
+/// its provider to the same server, and the version of the rules, the guard and the rules of the server
+/// replace those of all agents below. Any other change concerns only this configuration.
 pub fn apply(config: &mut AgentConfig, change: &ConfigChange) {
     match change.clone() {
         ConfigChange::Model(model) => {

@@ -2,17 +2,16 @@
 //!
 //! | mode | no run in progress | a run in progress |
 //! | --- | --- | --- |
-//! | `queue` | opens a run, or waits behind those that were held back | waits for its own, in order |
+//! | `queue` | opens a run, or waits behind held inputs | waits for its own, in order |
 //! | `steer` | opens a run | joins before the next model call |
 //! | `interrupt` | opens a run | the run is stopped; the next run begins with it |
 //!
-//! Nothing that a person said is lost: a steering input that no model call came for opens the next run.
+//! No input of a person is lost: a steering input without another model call opens the next run.
 //!
 //! The machine calls `RunLifecycle::take` for each `user_message` and `RunLifecycle::revise` for each
-//! `input_revised`; both answer with a `InputDecision`, which the machine carries out. A queue can be in two
-//! special states: *held*, while the session is closed and nobody spoke since, and *closed*, once the agent
-//! is gone. An input that comes in a held queue sets the others free; an input that comes in a closed queue
-//! waits for ever.
+//! `input_revised`; both return an `InputDecision`, which the machine executes. A queue can be in two special
+//! states: *held*, after the session was closed, until the next input, and *closed*, once the agent is
+//! closed. An input to a held queue releases the others; an input to a closed queue waits forever.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -25,7 +24,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{RunLifecycle, RunStep};
 
-/// An input that waits, or opens a run: what a person said, or the result of a background agent.
+/// An input that waits, or opens a run: of a person, or the result of a background agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunInput {
     /// The id of the run that it opens, if it opens one. The id follows from `seq`, so it exists before the
@@ -35,22 +34,22 @@ pub struct RunInput {
     pub seq: u64,
     /// The message, as the conversation will have it.
     pub message: Arc<Message>,
-    /// The schema of the answer of the run that it opens, if it has one of its own.
+    /// The answer schema of the run that it opens, if it has its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer_schema: Option<Arc<AnswerSchema>>,
-    /// Whether an agent in the background ended with this. A run that it opens continues for the one before,
-    /// and so counts what that one spent against its own limits: else agents could prolong a run for ever.
+    /// Whether it is the result of a background agent. A run that it opens continues the one before, and
+    /// counts that one's spending against its own limits: otherwise agents could prolong a run forever.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub goes_on: bool,
 }
 
-/// The amount that waits for an agent. The runtime bounds what may be told to a session by it. Media in the
-/// blob store count as the length of their names, because only those are held in memory.
+/// The size of an agent's input queue, by which the runtime bounds the inputs of a session. Media in the blob
+/// store count as the length of their names, because only those are held in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InputBacklog {
     /// Inputs, and notes for the next model call.
     pub messages: usize,
-    /// Bytes of them together: their texts, the schemas of their answers as JSON, and 256 for each part, so
+    /// The bytes of all of them: their texts, the schemas of their answers as JSON, and 256 for each part, so
     /// that many empty parts count too.
     pub bytes: usize,
 }
@@ -59,7 +58,7 @@ pub struct InputBacklog {
 pub(crate) enum InputDecision {
     /// Opens a run at once.
     Opens(RunInput),
-    /// Waits for a run of its own.
+    /// Waits for its own run.
     Waits,
     /// Joins the run in progress before its next model call.
     Joins,
@@ -79,8 +78,8 @@ impl RunInput {
         }
     }
 
-    /// An input that an agent in the background has come to: it is marked so that the run it opens continues
-    /// for the one before.
+    /// The result of a background agent as an input: it is marked so that the run that it opens continues the
+    /// one before.
     pub(crate) fn from_background(message: Message, step: &RunStep<'_>) -> Self {
         Self {
             goes_on: true,
@@ -90,12 +89,12 @@ impl RunInput {
 }
 
 impl RunLifecycle {
-    /// A person says something: says what becomes of it, by its mode and by whether a run is in progress (the
-    /// table above).
+    /// Handles an input of a person, and decides by its mode and by whether a run is in progress (the table
+    /// above).
     ///
-    /// If nothing runs, the input opens a run. One exception keeps the order: a `queue` input goes behind
-    /// those that were held back, and the first of these opens the run instead. Says `input_queued` with the
-    /// place in the queue where it waits.
+    /// Without a run in progress, the input opens one. One exception keeps the order: a `queue` input goes
+    /// behind held inputs, and the first of these opens the run instead. Reports `input_queued` with the
+    /// place in the queue if the input waits.
     pub(crate) fn take(&mut self, said: &UserMessage, step: &mut RunStep<'_>) -> InputDecision {
         let message = Message {
             message_id: said.message_id.clone(),
@@ -106,8 +105,7 @@ impl RunLifecycle {
         let mut input = RunInput::new(message, step);
         input.answer_schema.clone_from(&said.answer_schema);
         if self.is_free() {
-            // What is said sets free what was held back. It keeps its place behind that, unless it is wanted
-            // sooner.
+            // An input releases held ones. It keeps its place behind them, unless its mode is more urgent.
             self.inputs.held = false;
             if said.mode != InputMode::Queue || self.inputs.waiting.is_empty() {
                 return InputDecision::Opens(input);
@@ -129,11 +127,10 @@ impl RunLifecycle {
         }
     }
 
-    /// A person makes something else of an input that waits: another mode, or nothing at all (`mode` is
-    /// empty: it is taken back).
+    /// A person revises a waiting input: gives it another mode, or takes it back (`mode` is empty).
     ///
-    /// `None` if the input does not wait any more, or is taken back. One that was held back and is wanted
-    /// at once opens a run, and sets the others free. An input that goes back into the queue goes to its end.
+    /// `None` if the input no longer waits, or is taken back. A held input with an urgent new mode opens a
+    /// run, and releases the others. An input that goes back into the queue goes to its end.
     pub(crate) fn revise(&mut self, revised: &InputRevised) -> Option<InputDecision> {
         let input = self.inputs.remove(&revised.message_id)?;
         let mode = revised.mode?;
@@ -163,11 +160,10 @@ impl RunLifecycle {
     }
 }
 
-/// About how many bytes a part takes in memory beside its texts, so that a message of many empty parts
-/// counts.
+/// The approximate size of a part in memory besides its texts, so that a message of many empty parts counts.
 const PART_BYTES: usize = 256;
 
-/// The bytes of what a part holds in memory; only people's messages and notes wait, and those have texts and
+/// The bytes that a part holds in memory; only people's messages and notes wait, and those have texts and
 /// media.
 fn bytes_of(part: &ContentPart) -> usize {
     let texts = match part {
@@ -233,7 +229,7 @@ impl InputQueue {
         self.kept.push(message);
     }
 
-    /// Takes the messages that waited for the next model call.
+    /// Removes and returns the messages that waited for the next model call.
     pub(crate) fn take_kept(&mut self) -> Vec<Arc<Message>> {
         std::mem::take(&mut self.kept)
     }
@@ -248,7 +244,7 @@ impl InputQueue {
         self.waiting.remove(at)
     }
 
-    /// The number of inputs that join the run in progress: the first of those that wait.
+    /// The number of inputs that join the run in progress: the first waiting ones.
     pub(crate) fn joining(&self) -> usize {
         self.steering.len()
     }
@@ -271,8 +267,8 @@ impl InputQueue {
 
     /// The next input that opens a run; `None` while inputs are on hold, or if none waits.
     ///
-    /// Steering inputs come first, if the run that they were to join ended before its next model call: a
-    /// person's words are never lost. The run that the first of them opens takes the others along.
+    /// Steering inputs come first, if the run that they were to join ended before its next model call: no
+    /// input is ever lost. The others join the run that the first of them opens.
     pub(crate) fn next(&mut self) -> Option<RunInput> {
         if self.held {
             return None;
@@ -327,11 +323,11 @@ impl InputQueue {
     }
 }
 
-/// The bytes of a value as JSON. Nothing is kept of what is written.
+/// The bytes of a value as JSON. The JSON is not kept.
 ///
-/// A schema of an answer is held in memory while its input waits, and each property of it takes many times the
-/// bytes of its JSON there. Without this count a few messages with large schemas would pass every bound of a queue
-/// that is measured by its texts.
+/// A schema of an answer is held in memory while its input waits, and each property of it takes many times
+/// the bytes of its JSON there. Without this count a few messages with large schemas would evade a bound that
+/// counts only texts.
 fn json_len(value: &serde_json::Value) -> usize {
     struct Length(usize);
     impl std::io::Write for Length {

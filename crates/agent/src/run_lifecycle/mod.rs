@@ -1,11 +1,11 @@
-//! The lifecycle of an agent's runs, whichever machine it is: inputs that wait, the run in progress, its
-//! reports and its costs.
+//! The lifecycle of an agent's runs, for every machine: waiting inputs, the current run, its reports and its
+//! costs.
 //!
 //! Both machines ([`ReactAgent`](crate::ReactAgent) and [`MatchAgent`](crate::MatchAgent)) own one
 //! `RunLifecycle`. A machine decides what a run does; `RunLifecycle` implements the parts that both machines
-//! share. Each part has its own file beside this one: [`inputs`] for what waits, [`stops`] for interrupts and
-//! errors, [`spending`] for the bill, [`wall_time`] for the timer, and [`config_change`] for a configuration
-//! that changes while a run continues.
+//! share. Each part has its own file beside this one: [`inputs`] for waiting inputs, [`stops`] for interrupts
+//! and errors, [`spending`] for the bill, [`wall_time`] for the timer, and [`config_change`] for a
+//! configuration that changes while a run continues.
 //!
 //! ```text
 //! input ──▶ InputQueue ──open──▶ Run ──ask──▶ awaiting_llm ──answer──▶ … ──finish──▶ final status
@@ -13,7 +13,7 @@
 //! ```
 //!
 //! Invariants: at most one run is in progress; a run ends exactly once (`run_finished`); its status is final
-//! from then on; and a fact that answers another action than the pending one changes nothing.
+//! from then on; and a fact that answers another action than the pending one has no effect.
 
 mod config_change;
 mod inputs;
@@ -45,8 +45,8 @@ pub(crate) use stops::StopConsequence;
 
 /// The runs of one agent.
 ///
-/// At most one is in progress. The last one stays until the next begins: `state` shows it, and what children
-/// spend late counts against its limits.
+/// At most one is in progress. The last one stays until the next begins: `state` shows it, and later spending
+/// of children counts against its limits.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct RunLifecycle {
     /// Inputs that wait, and whether they may open runs.
@@ -118,9 +118,9 @@ impl RunLifecycle {
 
     /// Opens a run with its timer, and returns the message of the input; the machine decides what follows.
     ///
-    /// No run may be in progress. Says `run_started`, and the request of the turn where anybody listens.
-    /// `max_wall_ms` is the limit of the run in milliseconds; without one there is no timer. An input of an
-    /// agent in the background makes the new run continue for the last one.
+    /// No run may be in progress. Reports `run_started`, and the request of the turn if anybody listens.
+    /// `max_wall_ms` is the limit of the run in milliseconds; without one there is no timer. After the result
+    /// of a background agent, the new run continues the last one.
     pub(crate) fn open(
         &mut self,
         input: RunInput,
@@ -161,11 +161,11 @@ impl RunLifecycle {
         });
     }
 
-    /// Asks a model for what `request` says; the answer comes as a stream whose facts have the action's id as
+    /// Requests a model call with `request`; the answer comes as a stream whose facts have the action's id as
     /// their `cause`.
     ///
-    /// `request` is only called where somebody hears of the action: a replay need not build requests. `model`
-    /// is paid, at its prices of now, even if another one is chosen meanwhile. Does nothing if no run
+    /// `request` is only called if somebody reads the action: a replay need not build requests. The call is
+    /// paid at the current prices of `model`, even if another one is chosen meanwhile. Does nothing if no run
     /// is in progress.
     pub(crate) fn ask(
         &mut self,
@@ -200,10 +200,10 @@ impl RunLifecycle {
         true
     }
 
-    /// Ends the current run, and cancels its timer. `false` if no run is.
+    /// Ends the current run, and cancels its timer. `false` if there is no run.
     ///
-    /// Says the turn's response with the bill, then `run_finished`. `reason` is for people, if there is
-    /// something to say. The machine begins what comes next.
+    /// Reports the turn's response with the bill, then `run_finished`. `reason` is for people, if there is
+    /// one. The machine begins the next work.
     pub(crate) fn finish(
         &mut self,
         status: RunStatus,

@@ -3,15 +3,15 @@
 use agentx_types::RequestPart;
 use serde::{Deserialize, Serialize};
 
-/// The words of a provider about a request that it refuses for its form.
+/// A provider's refusal of a request for its form.
 ///
-/// It says which part to leave out or to make smaller, and if it is known how small. The request is repaired
-/// by it once and sent again.
+/// It names the part to leave out or to shorten, and the allowed size if that is known. The request is
+/// repaired with it once and sent again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RefusedRequest {
     /// The part that it refuses.
     pub part: RequestPart,
-    /// The number of tokens that it allows, if the part is the longest answer and it says so.
+    /// The allowed number of tokens, if the part is the maximum answer length and the provider names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub longest_answer: Option<u64>,
     /// The number of pictures that it allows, if they are too many.

@@ -1,10 +1,9 @@
 //! The state of a run ([`Run`]), and the step that an agent takes with one fact (`RunStep`).
 //!
-//! A `Run` is state: it lives from an input to its last answer and is written down with its agent. A
-//! `RunStep` lives for one fact: the machines hand it down through all their functions, which put into it
-//! what follows, and read from it what the session says (`StepContext`). Ids of actions are made here alone:
-//! `act_` + the `seq` of the fact + the place among the actions of that fact. So a replay gives each action
-//! the id that it had.
+//! A `Run` is state: it lives from an input to its last answer and is serialized with its agent. A `RunStep`
+//! lives for one fact: the machines pass it through all their functions, which put results into it and read
+//! the session's context from it (`StepContext`). Ids of actions are made only here: `act_` + the `seq` of
+//! the fact + the place among the actions of that fact. So a replay gives each action the id that it had.
 
 use std::sync::Arc;
 
@@ -52,10 +51,10 @@ pub struct Run {
     /// The schema that its answer has to match, if its input has its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer_schema: Option<Arc<AnswerSchema>>,
-    /// The number of answers that were held against a schema.
+    /// The number of answers that were checked against a schema.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub checked_answers: u32,
-    /// The last words of the model, which the turn's response repeats; empty if it said none.
+    /// The last text of the model, which the turn's response repeats; empty if there was none.
     pub last_text: String,
 }
 
@@ -71,13 +70,13 @@ pub struct RunCost {
 }
 
 impl RunCost {
-    /// Returns whether nothing was spent: then it is left out of what is written down.
+    /// Returns whether nothing was spent: then it is not serialized.
     fn is_nothing(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// The state of a run that waits or is being stopped, beside its tools. Reset when the run ends.
+/// The state of a run that waits or is being stopped, besides its tools. Reset when the run ends.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PendingRun {
     /// The model call in progress. Facts with another `cause` do not concern the run.
@@ -98,11 +97,11 @@ pub struct PendingRun {
     /// that ends the call: then the request is repaired by it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<RefusedRequest>,
-    /// The event in which the model declined to answer; before version 9 of the rules, the one that begins what
-    /// it declined. From the end of the run on that is left out of what is sent.
+    /// The event in which the model declined to answer; before version 9 of the rules, the one that begins
+    /// what it declined. From the end of the run on, that turn is left out of requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub declined: Option<u64>,
-    /// The action that wants the next fallback asked, until the log says so.
+    /// The action that requests the next fallback, until the log has the switch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fallback: Option<ActionId>,
     /// The check of the answer that would end the run.
@@ -114,12 +113,12 @@ pub struct PendingRun {
     pub pauses: u32,
 }
 
-/// An answer that is held against its schema.
+/// An answer that is being checked against its schema.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PendingCheck {
     /// The action.
     pub action_id: ActionId,
-    /// Why the answer may not be complete, which the end of the run repeats.
+    /// The reason why the answer may be incomplete, which the end of the run repeats.
     pub reason: Option<String>,
 }
 
@@ -170,8 +169,8 @@ impl Run {
         spent
     }
 
-    /// Takes over what the run before has used up of tokens and money. Iterations begin again, because the
-    /// new run has an input of its own.
+    /// Takes over the spent tokens and money of the run before. Iterations begin again, because the new run
+    /// has its own input.
     pub(super) fn inherit_usage(&mut self, before: &Self) {
         let RunSpending { usage, cost, .. } = before.spent();
         self.beside = RunCost {
@@ -184,10 +183,10 @@ impl Run {
 
 /// The current step: its position in the session, and its results so far.
 ///
-/// | method | what it adds | is left out where |
+/// | method | adds | left out if |
 /// | --- | --- | --- |
-/// | `act`, `act_in`, `ask` | an action, with its id | nobody but agents listens; the id is given all the same |
-/// | `stream` | a piece of an answer | nobody but agents listens |
+/// | `act`, `act_in`, `ask` | an action, with its id | only agents listen; the id is used up anyway |
+/// | `stream` | a piece of an answer | only agents listen |
 /// | `state`, `message`, `turn` | something that agents above may need | nobody listens |
 pub(crate) struct RunStep<'a> {
     /// The agent that takes it.
@@ -200,7 +199,7 @@ pub(crate) struct RunStep<'a> {
     pub(crate) context: &'a StepContext<'a>,
     /// The agent's spending in this step, before those above have heard of it.
     spent: RunSpending,
-    /// The transition so far; [`RunStep::end`] hands it out.
+    /// The transition until now; [`RunStep::end`] returns it.
     follows: Transition,
 }
 
@@ -221,19 +220,18 @@ impl<'a> RunStep<'a> {
         }
     }
 
-    /// Hands out what follows from the fact.
+    /// Returns the transition.
     pub(crate) fn end(self) -> Transition {
         self.follows
     }
 
-    /// Returns whether anybody but agents hears what follows: then actions are built whole and pieces of
-    /// streams are said.
+    /// Returns whether anybody besides agents reads the transition: then complete actions and pieces of
+    /// streams are added.
     pub(crate) fn is_heard(&self) -> bool {
         self.context.heard_by == HeardBy::Everybody
     }
 
-    /// Returns whether anybody at all hears what the agent says. Nobody does where a fold only moves the
-    /// state on.
+    /// Returns whether anybody reads the agent's outputs. Nobody does if a fold only advances the state.
     pub(crate) fn speaks(&self) -> bool {
         self.context.heard_by != HeardBy::Nobody
     }
@@ -253,8 +251,7 @@ impl<'a> RunStep<'a> {
         self.context.census.with(wanted)
     }
 
-    /// Notes that the agent spends something: limits above are compared with what the session knew before the
-    /// fact and this.
+    /// Adds spending of the agent: limits above are compared with the spending before the fact plus this.
     pub(crate) fn spend(&mut self, usage: Usage, cost: NanoUsd) {
         self.spent.usage += usage;
         self.spent.cost += cost;
@@ -283,7 +280,7 @@ impl<'a> RunStep<'a> {
         self.act_in(Some(run_id.clone()), body)
     }
 
-    /// Requests the action `body`. `run_id` is empty if no run stands behind it, as for a summary between two
+    /// Requests the action `body`. `run_id` is empty if it belongs to no run, as for a summary between two
     /// runs.
     pub(crate) fn act_in(&mut self, run_id: Option<RunId>, body: ActionBody) -> ActionId {
         let action_id = ActionId::following(self.seq, self.next_action());
@@ -294,8 +291,8 @@ impl<'a> RunStep<'a> {
         action_id
     }
 
-    /// Requests a model call with `request`. The request may be large, so it is only made where somebody
-    /// hears of it.
+    /// Requests a model call with `request`. The request may be large, so it is only built if somebody reads
+    /// it.
     pub(crate) fn ask(&mut self, run_id: &RunId, request: impl FnOnce() -> ModelRequest) -> ActionId {
         let action_id = ActionId::following(self.seq, self.next_action());
         self.follows.acted.actions += 1;
@@ -313,7 +310,7 @@ impl<'a> RunStep<'a> {
         action_id
     }
 
-    /// Adds the action to what follows.
+    /// Adds the action to the transition.
     fn want(&mut self, action_id: ActionId, run_id: Option<RunId>, body: ActionBody) {
         self.follows.actions.push(Action {
             action_id,
@@ -323,7 +320,7 @@ impl<'a> RunStep<'a> {
         });
     }
 
-    /// Says a piece of an answer in progress. Agents do not listen to pieces, and a replay says none.
+    /// Adds a piece of an answer in progress. Agents do not listen to pieces, and a replay emits none.
     pub(crate) fn stream(&mut self, output: StreamOutput) {
         if self.is_heard() {
             self.follows.outputs.push(AgentOutput::Stream(output));
@@ -353,12 +350,12 @@ impl<'a> RunStep<'a> {
         self.say(AgentOutput::Message(output));
     }
 
-    /// Says the request or the response of a whole turn, as people and agents above read it.
+    /// Adds the request or the response of a whole turn, as people and agents above read it.
     pub(crate) fn turn(&mut self, output: TurnOutput) {
         self.say(AgentOutput::Turn(output));
     }
 
-    /// Adds an output to what follows, if anybody hears it.
+    /// Adds an output to the transition, if anybody reads it.
     fn say(&mut self, output: AgentOutput) {
         if self.speaks() {
             self.follows.outputs.push(output);

@@ -4,9 +4,9 @@
 //! Prices are those of the model that was asked, in nano-dollars for each token; a model without prices costs
 //! nothing.
 //!
-//! What an agent below spends is said by that agent (`spent`) and shared by the one above, level by level: so
-//! the totals of an agent contain all that was spent below it, and a limit holds for an agent together with
-//! its children.
+//! An agent below reports its spending (`spent`), and the agent above adds it to its own, level by level: so
+//! the totals of an agent contain all spending below it, and a limit applies to an agent together with its
+//! children.
 
 use agentx_types::{
     AgentConfig, Api, EffectBill, ModelFellBack, NanoUsd, StateOutput, Usage, UsageReport, since,
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::{RunLifecycle, RunStep};
 use crate::conversation::estimate_message;
 
-/// The cost of all runs of this agent, and those of all agents below it.
+/// The cost of all runs of this agent, and of all agents below it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Totals {
     /// Tokens of all model calls.
@@ -28,11 +28,11 @@ pub struct Totals {
 }
 
 impl RunLifecycle {
-    /// Pays a model call of this agent's own: `usage` at the prices of the model that was asked, or of
-    /// the configured one where no run knows it.
+    /// Pays a model call of this agent: `usage` at the prices of the called model, or of the configured one
+    /// if no run knows it.
     ///
-    /// `false` if the call cost nothing; then nothing is said. From version 9 of the rules on, tokens without a
-    /// known price are marked; a scripted model costs nothing.
+    /// `false` if the call cost nothing; then nothing is reported. From version 9 of the rules on, tokens
+    /// without a known price are marked; a scripted model costs nothing.
     pub(crate) fn pay(&mut self, usage: Usage, config: &AgentConfig, step: &mut RunStep<'_>) -> bool {
         if usage == Usage::default() {
             return false;
@@ -53,8 +53,9 @@ impl RunLifecycle {
         true
     }
 
-    /// Counts the answer that was in progress when the program died, where its provider had not: what was read is
-    /// `request`, what was written is what had come. Vendors bill both. From version 9 of the rules on.
+    /// Estimates the usage of the answer that was in progress when the program died, if its provider had not
+    /// reported it: `request` was read, and the arrived text was written. Vendors bill both. From version 9
+    /// of the rules on.
     pub(crate) fn estimate_dead_answer(&mut self, request: u64, config: &AgentConfig) {
         if config.rules_version < since::DEAD_ANSWERS_ARE_ESTIMATED || !self.assembler.is_open() {
             return;
@@ -72,8 +73,8 @@ impl RunLifecycle {
         self.assembler.feed(&UsageReport { usage }.into());
     }
 
-    /// The provider lets another model continue the answer: from here on the call is paid as that one.
-    /// Prices stay where the fact names none.
+    /// The provider lets another model continue the answer: from here on the call is paid at that model's
+    /// prices, if the fact names them.
     pub(crate) fn fell_back(&mut self, fallback: &ModelFellBack) {
         let asked = self.run.as_mut().and_then(|run| run.pending.model.as_mut());
         let Some(model) = asked else { return };
@@ -97,11 +98,11 @@ impl RunLifecycle {
         }
     }
 
-    /// Counts what was spent for this agent as its own: its calls, its tools' and its children's.
+    /// Counts spending for this agent: of its own calls, its tools and its children.
     ///
-    /// While a run is in progress it is added to that run's bill. What children spend once the run is over is
-    /// on no bill (the bill was said already), and counts against the limits of that run and of one that
-    /// continues for it.
+    /// While a run is in progress, it is added to that run's bill. Later spending of children is on no bill,
+    /// because the bill was reported already, but it counts against the limits of that run and of one that
+    /// continues it.
     pub(crate) fn share(&mut self, usage: Usage, cost: NanoUsd, step: &mut RunStep<'_>) {
         self.totals.usage += usage;
         self.totals.cost += cost;

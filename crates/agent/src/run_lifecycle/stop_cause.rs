@@ -27,7 +27,7 @@ pub enum StopRecord {
     Due,
     /// The agent requested the report as an action. If the process dies now, the next one requests it again.
     Asked,
-    /// The log says it; the run may end.
+    /// The log has it; the run may end.
     Made,
 }
 
@@ -52,7 +52,7 @@ impl StopCause {
         }
     }
 
-    /// A stop because a limit forbids that the run continues; it ends as `timed_out`, whichever limit it is.
+    /// A stop because a limit forbids that the run continues; it ends as `timed_out` for every limit.
     pub(crate) fn limit(limit: &ReachedLimit) -> Self {
         Self::error(RunStatus::TimedOut, limit.code, &limit.message)
     }

@@ -1,12 +1,12 @@
-//! The end of runs before their answer, as far as it is the same for every machine.
+//! The end of runs before their answer: the part that all machines share.
 //!
 //! This file decides the effect of an interrupt, an error or a timer on the run in progress
-//! ([`StopConsequence`]), and how the log gets its end. The machine decides what to cancel: `react/stop.rs`
-//! and `matching/machine/stop.rs`.
+//! ([`StopConsequence`]), and how the end gets into the log. The machine decides what to cancel:
+//! `react/stop.rs` and `matching/machine/stop.rs`.
 //!
-//! | fact | run in progress | what follows |
+//! | fact | run in progress | consequence |
 //! | --- | --- | --- |
-//! | `interrupt_requested` | any | `Stop`; the machine passes over a second one |
+//! | `interrupt_requested` | any | `Stop`; the machine ignores a second one |
 //! | `interrupted` | being interrupted | `GoOn`: the report is there |
 //! | `interrupted` | not being stopped | `Stop`, already on record |
 //! | `timer_fired` of the run, time used up | yes | `Stop` with `time_limit` |
@@ -17,7 +17,7 @@
 //! | --- | --- | --- |
 //! | `StopCause::interrupt` | `interrupted` | empty |
 //! | `StopCause::limit` | `timed_out` | that of the limit, such as `cost_limit` |
-//! | `StopCause::error` | as its caller says | as its caller says |
+//! | `StopCause::error` | from its caller | from its caller |
 
 use agentx_types::{
     ActionBody, Envelope, EnvironmentEvent, ErrorOccurred, Limits, Report, RunStatus, Source, Timestamp,
@@ -27,8 +27,8 @@ use crate::limits;
 
 use super::{Run, RunLifecycle, RunStep, StopCause, StopRecord};
 
-/// The consequence, for the machine, of something that stops runs. The lifecycle decides whether and why; the
-/// machine knows what runs.
+/// The consequence, for the machine, of a fact that stops runs. The lifecycle decides whether and why; the
+/// machine knows the running work.
 pub(crate) enum StopConsequence {
     /// No run is in progress, or the fact does not concern it.
     Nothing,
@@ -44,9 +44,9 @@ impl RunLifecycle {
     /// The consequence of an interrupt, a timer, or the end of the agent. `max_wall_ms` is the limit of a run
     /// in milliseconds.
     ///
-    /// An interrupt with `hold` also holds back what waits, because the session is being closed. If an agent
-    /// above interrupts this one for a limit that both share, the run ends as `timed_out` with that limit,
-    /// and not as interrupted.
+    /// An interrupt with `hold` also holds back queued inputs, because the session is being closed. If an
+    /// agent above interrupts this one for a limit that both share, the run ends as `timed_out` with that
+    /// limit, and not as interrupted.
     pub(crate) fn hear_of_a_stop(
         &mut self,
         fact: &Envelope<EnvironmentEvent>,
@@ -75,8 +75,8 @@ impl RunLifecycle {
         }
     }
 
-    /// The log says that a run was interrupted. That is the report that this agent asked for, or somebody
-    /// else's word, which then needs no other. A fact that names another run means nothing.
+    /// The log has the interruption of a run. That is the report that this agent requested, or one from
+    /// elsewhere, which then replaces it. A fact that names another run is ignored.
     fn interrupted(&mut self, fact: &Envelope<EnvironmentEvent>, reason: &str) -> StopConsequence {
         let is_of = |run: &&mut Run| fact.run_id.as_ref().is_none_or(|id| *id == run.id);
         let Some(run) = self.active().filter(is_of) else {
@@ -95,7 +95,7 @@ impl RunLifecycle {
     /// An error ends the run that it belongs to: the one whose model call failed (`from_model`), or the one
     /// that the fact names.
     ///
-    /// If the run is being stopped already, an error is the report that was asked for, and the first cause
+    /// If the run is already being stopped, the error counts as the requested report, and the first cause
     /// stays.
     pub(crate) fn failed(
         &mut self,
@@ -121,8 +121,8 @@ impl RunLifecycle {
         }
     }
 
-    /// The agent is gone: nothing begins any more, and what runs is stopped. A second `agent_closed` means
-    /// nothing.
+    /// The agent is closed: nothing begins any more, and the current run is stopped. A second `agent_closed`
+    /// is ignored.
     fn close(&mut self, reason: &str) -> StopConsequence {
         if !self.inputs.close(reason) {
             StopConsequence::Nothing
@@ -148,10 +148,10 @@ impl RunLifecycle {
         limits::used_up(limits, &spent, None).is_some() || step.used_up_above().is_some()
     }
 
-    /// The session continues as a fork, without what its parent had in progress: the run ends as interrupted.
+    /// The session continues as a fork, without its parent's work in progress: the run ends as interrupted.
     ///
-    /// Returns whether a model call was in progress; `None` if no run was. `hold` also holds back what
-    /// waits.
+    /// Returns whether a model call was in progress; `None` if no run was. `hold` also holds back queued
+    /// inputs.
     pub(crate) fn forked(&mut self, hold: bool) -> Option<bool> {
         if hold {
             self.inputs.hold();

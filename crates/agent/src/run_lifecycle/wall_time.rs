@@ -1,7 +1,7 @@
-//! The limit on the time of a run: a timer that is part of the run, whichever machine runs it.
+//! The limit on the time of a run: a timer that is part of the run, for every machine.
 //!
 //! A timer is an action (`start_timer`), and `timer_fired` answers it. The agent has no clock: it compares
-//! the time of the fact with the time at which the run began, less the time in which no program was there
+//! the time of the fact with the time at which the run began, less the time in which no program ran
 //! (`Run::used_ms`). So a timer that fires early, because the limit was raised or a program was away, only
 //! starts the next one. All times are milliseconds.
 
@@ -10,7 +10,7 @@ use agentx_types::{ActionBody, ActionId, Cancel, RunStatus, StartTimer, Timer};
 use super::{Run, RunStep, StopCause};
 
 impl Run {
-    /// Starts the timer for what is left of the limit. Without a limit there is no timer.
+    /// Starts the timer for the rest of the limit. Without a limit there is no timer.
     pub(super) fn start_timer(&mut self, max_ms: Option<u64>, step: &mut RunStep<'_>) {
         self.pending.timer = max_ms.map(|max| {
             let timer = StartTimer {
@@ -30,10 +30,10 @@ impl Run {
         }
     }
 
-    /// The timer that `action` started is due. Returns why the run has to stop, if that was its timer and its
-    /// time is used up.
+    /// The timer that `action` started is due. Returns the cause to stop the run, if that was its timer and
+    /// its time is used up.
     ///
-    /// A timer of an earlier run, or one that was replaced, means nothing.
+    /// A timer of an earlier run, or one that was replaced, is ignored.
     pub(super) fn timer_fired(
         &mut self,
         action: Option<&ActionId>,

@@ -1,12 +1,11 @@
-//! Options of programs that people allow with a star because they only read: those by which such a program
-//! writes, deletes, sends or runs something. No star stands for them; a rule has to name them.
+//! Options by which a reading program, which people allow with a star, writes, deletes, sends or runs
+//! something. No star matches them; a rule has to name them.
 //!
-//! From version 9 of the rules on. A program that is missing here is allowed by a star with every option that
-//! it has.
+//! From version 9 of the rules on. For a program that is missing here, a star allows every option.
 
 use crate::command_analysis::{ANYTHING, BLANK, sed_does};
 
-/// The options of a program that no star stands for.
+/// The options of a program that no star matches.
 struct Graver {
     /// The programs, parted by blanks.
     programs: &'static str,
@@ -77,8 +76,8 @@ const TABLE: &[Graver] = &[
     row("gzip gunzip bzip2 xz zstd", "df", &["--decompress", "--force"]),
 ];
 
-/// Programs with the number of words, other than options, that a star may stand for: the next word is written
-/// to, or set.
+/// Programs with the number of words, other than options, that a star may match: the next word would be a
+/// file to write, or a value to set.
 const PLAIN_WORDS: &[(&str, usize)] = &[
     ("uniq", 1),
     ("hostname", 0),
@@ -88,8 +87,8 @@ const PLAIN_WORDS: &[(&str, usize)] = &[
     ("tee", 0),
 ];
 
-/// Returns the words that no star stands for in one command, as they would be written in a pattern.
-/// `in_words` has marks for blanks within a word.
+/// Returns the words of one command that no star matches, as they would be written in a pattern. `in_words`
+/// has marks for blanks within a word.
 pub(super) fn of_programs(in_words: &str) -> Vec<String> {
     let mut words = in_words.split(' ').filter(|word| !word.is_empty());
     let Some(program) = words.next() else {
@@ -124,7 +123,7 @@ impl Graver {
             .filter(|short| !short.starts_with('-'))
             .filter(|short| short.len() <= 1 || !self.is_a_word(short));
         let letter = short.and_then(|short| {
-            // What stands behind the letters is a value.
+            // A value follows the letters.
             let mut letters = short.chars().take_while(char::is_ascii_alphabetic);
             letters.find(|c| self.letters.contains(*c))
         });
@@ -132,8 +131,8 @@ impl Graver {
             .or_else(|| letter.map(|letter| format!("-{letter}")))
     }
 
-    /// Returns whether an option of one dash is a word of its own, and no group of letters: those of `find`
-    /// are.
+    /// Returns whether an option with one dash is a whole word, and not a group of letters, as those of
+    /// `find` are.
     fn is_a_word(&self, short: &str) -> bool {
         self.letters.is_empty() && short.len() > 1
     }
@@ -168,7 +167,7 @@ fn positional_effect(program: &str, words: &[&str]) -> Option<String> {
     }
 }
 
-/// Returns whether a pager is told commands: `less +!sh x`.
+/// Returns whether the words give a pager commands: `less +!sh x`.
 fn plain_or_command(words: &[&str]) -> bool {
     words.iter().any(|word| word.starts_with('+') && word.len() > 1)
 }

@@ -48,7 +48,7 @@ pub struct Dispatcher<Q: Addressed> {
 }
 
 impl<Q: Addressed> Dispatcher<Q> {
-    /// A dispatcher without responders. It needs a tokio runtime only where responders leave while requests
+    /// A dispatcher without responders. It needs a tokio runtime only if responders leave while requests
     /// wait.
     pub fn new() -> Self {
         Self {
@@ -56,8 +56,8 @@ impl<Q: Addressed> Dispatcher<Q> {
         }
     }
 
-    /// Attaches a responder that takes its requests one by one. When this returns, it is the one that gets
-    /// what it serves most specifically.
+    /// Attaches a responder that takes its requests one by one. When this returns, it gets the requests that
+    /// it serves most specifically.
     pub fn serve(&self, serve: Serve) -> Requests<Q> {
         let (sender, claims) = mpsc::channel(serve.capacity);
         let responder = self.attach(serve, ClaimDelivery::Channel(sender));
@@ -68,8 +68,9 @@ impl<Q: Addressed> Dispatcher<Q> {
         }
     }
 
-    /// Attaches a responder that is called with each request, on the thread of whoever asks or frees a place:
-    /// it has to be quick, as by starting a task. It is dropped when it is detached, or with the dispatcher.
+    /// Attaches a responder that is called with each request, on the thread that makes the request or frees a
+    /// place: it has to be quick, for example by starting a task. It is dropped when it is detached, or with
+    /// the dispatcher.
     pub fn serve_with(
         &self,
         serve: Serve,
@@ -97,12 +98,12 @@ impl<Q: Addressed> Dispatcher<Q> {
         }
     }
 
-    /// Hands in a request. A responder that has a place has it when this returns.
+    /// Hands in a request. If the responder has a free place, it has the request when this returns.
     ///
     /// # Errors
     ///
-    /// Returns [`RequestError`] if nobody serves the request or too many requests wait. Nothing was done
-    /// then.
+    /// Returns [`RequestError`] if nobody serves the request or too many requests wait. Then nothing was
+    /// done.
     pub fn request(&self, request: impl Into<Arc<Q>>) -> Result<Ticket<Q>, RequestError> {
         let request = request.into();
         let address = Address {

@@ -1,5 +1,5 @@
-//! The shell around the [`Scheduler`]: one lock, the channels to responders, and the timer for what nobody
-//! serves any more.
+//! The shell around the [`Scheduler`]: one lock, the channels to responders, and the timer for requests that
+//! nobody serves any more.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -29,8 +29,8 @@ pub(super) struct DispatcherState<Q: Addressed> {
     pub(super) scheduler: Scheduler,
     pub(super) responders: BTreeMap<ResponderId, ResponderChannel<Q>>,
     pub(super) requests: BTreeMap<RequestId, PendingRequest<Q>>,
-    /// Requests that have ended. They are dropped when the state is free again: what is inside them is the
-    /// code of others.
+    /// Requests that have ended. They are dropped after the lock is released, because dropping them may run
+    /// foreign code.
     ended: Vec<PendingRequest<Q>>,
 }
 
@@ -45,8 +45,7 @@ pub(super) struct ResponderChannel<Q: Addressed> {
 /// The delivery of a claim to a responder.
 pub(super) enum ClaimDelivery<Q: Addressed> {
     /// The responder takes requests one by one. The channel's capacity is the responder's limit: a request in
-    /// the channel counts as delivered. The channel has room for as many as it may have: what is on its way
-    /// counts as given.
+    /// the channel counts as delivered.
     Channel(mpsc::Sender<Claim<Q>>),
     /// A function that gets each request.
     Handler(Handler<Q>),
@@ -58,7 +57,7 @@ pub(super) type Handler<Q> = Arc<dyn Fn(Claim<Q>) + Send + Sync>;
 /// A call that runs when the state is free again, because it runs the code of others.
 enum DeferredCall<Q: Addressed> {
     Call(Handler<Q>, Claim<Q>),
-    /// A claim that nobody takes reports back when it is dropped.
+    /// A claim that nobody takes, which reports back when it is dropped.
     Drop(Claim<Q>),
 }
 
@@ -104,7 +103,7 @@ impl<Q: Addressed> DispatcherState<Q> {
         self.ended.push(pending);
     }
 
-    /// Carries out one effect, but for what has to wait until the state is free.
+    /// Carries out one effect, except the part that has to wait until the lock is released.
     fn carry_out(
         &mut self,
         effect: SchedulerOutput,
@@ -161,7 +160,7 @@ impl<Q: Addressed> DispatcherShared<Q> {
         self.began.elapsed()
     }
 
-    /// Changes the state and carries out what follows.
+    /// Changes the state and carries out the consequences.
     pub(super) fn change<T>(
         self: &Arc<Self>,
         change: impl FnOnce(&mut DispatcherState<Q>) -> (T, Vec<SchedulerOutput>),
@@ -216,7 +215,7 @@ impl<Q: Addressed> DispatcherShared<Q> {
     pub(super) fn leave(self: &Arc<Self>, responder: ResponderId) {
         let now = self.now();
         self.change(|state| {
-            // A receiver ends after what is on its way.
+            // The receiver ends after the requests in its channel.
             let door = state.responders.remove(&responder);
             let effects = door.is_some().then(|| state.scheduler.leave(responder, now));
             (door, effects.unwrap_or_default())
@@ -233,7 +232,7 @@ impl<Q: Addressed> DispatcherShared<Q> {
         self.expire_later();
     }
 
-    /// Ends what finds no other responder in time. Outside of a tokio runtime nobody waits: it ends at once.
+    /// Ends requests that find no other responder in time. Outside of a tokio runtime they end at once.
     fn expire_later(self: &Arc<Self>) {
         let now = self.now();
         let expire = move |shared: &Arc<Self>| shared.change(|state| ((), state.scheduler.expire(now)));

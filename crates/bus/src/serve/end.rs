@@ -1,6 +1,6 @@
 //! The ends of requests, and the reasons for refusals. Tickets, claims and the dispatcher itself use both.
 
-/// The reason for which a request was refused. Nothing was done.
+/// The reason why a request was refused. Nothing was done.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RequestError {
     /// No responder serves it.

@@ -7,10 +7,10 @@ pub trait Addressed: Send + Sync + 'static {
     /// The dotted topic, as `tools.requests`.
     fn topic(&self) -> &str;
 
-    /// The name of what is wanted on that topic, as that of a tool.
+    /// The key on that topic, for example the name of a tool.
     fn key(&self) -> &str;
 
-    /// The session that asks: sessions take turns where requests wait.
+    /// The session that makes the request: sessions with waiting requests take turns.
     fn session(&self) -> &str;
 }
 
@@ -43,7 +43,7 @@ enum PatternReading {
 impl KeyPattern {
     /// The pattern that `text` spells.
     pub fn new(text: &str) -> Self {
-        // A text without stars is compared as a whole: each request is held against every pattern.
+        // A text without stars is compared as a whole, because each request is compared with every pattern.
         let reading = if text.contains('*') {
             PatternReading::Pattern
         } else {
@@ -92,7 +92,7 @@ impl KeyPattern {
         let Some(mut key) = key.strip_prefix(first) else {
             return false;
         };
-        // The last piece has to stand at the end; each of the others is found as early as it goes.
+        // The last piece has to be at the end; each of the others is matched as early as possible.
         let (middle, last) = rest.rsplit_once('*').unwrap_or(("", rest));
         for piece in middle.split('*') {
             match key.split_once(piece) {

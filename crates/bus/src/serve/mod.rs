@@ -1,8 +1,8 @@
-//! Serving: how a request on a topic finds the one responder that answers it.
+//! Serving: a request on a topic goes to the responder that answers it.
 //!
-//! Events go to whoever subscribes; a request goes to exactly one responder, or fails by name.
+//! Events go to all subscribers; a request goes to exactly one responder, or fails by name.
 //! [`Dispatcher::serve`] attaches a responder, which takes [`Claim`]s from its [`Requests`];
-//! [`Dispatcher::request`] hands in a request and returns a [`Ticket`] that says how it ended:
+//! [`Dispatcher::request`] hands in a request and returns a [`Ticket`] for its outcome:
 //!
 //! ```text
 //! request ──▶ waiting ──▶ claimed ──▶ settled
@@ -11,7 +11,7 @@
 //!    └──▶ refused: nobody serves it, or too many wait
 //! ```
 //!
-//! What was claimed is never given to a second responder: it may have been done.
+//! A claimed request is never given to a second responder, because it may have been done.
 
 mod claim;
 mod dispatcher;

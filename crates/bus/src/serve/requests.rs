@@ -10,8 +10,8 @@ use super::dispatcher_state::DispatcherShared;
 use super::key_pattern::Addressed;
 use super::scheduler::ResponderId;
 
-/// The requests that a responder gets, as many at once as its capacity. Dropping it detaches the responder:
-/// no more come, and what was not taken from here is lost; claims that were taken stay good.
+/// The requests of a responder, at most its capacity at once. Dropping it detaches the responder: no more
+/// requests come, and those that were not taken are lost; taken claims stay valid.
 pub struct Requests<Q: Addressed> {
     pub(super) shared: Arc<DispatcherShared<Q>>,
     pub(super) responder: ResponderId,

@@ -82,6 +82,6 @@ pub struct ResponderInfo {
     pub waiting: usize,
     /// The number of requests that it has settled since it was attached.
     pub settled: u64,
-    /// The number of requests that it has dropped, for example by a panic: nobody knows how they ended.
+    /// The number of requests that it has dropped, for example by a panic: their outcome is unknown.
     pub lost: u64,
 }

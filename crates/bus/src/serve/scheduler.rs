@@ -1,8 +1,8 @@
 //! Assigns requests to responders: a pure state machine without channels, tasks or a clock.
 //!
 //! A request belongs to the most specific responder that serves its topic and key; among equals, to the one
-//! attached last. While that one has no place, the request waits, and the sessions that wait take turns. A
-//! request is given to one responder, once: what was given and then lost is never given again.
+//! attached last. While that one has no free place, the request waits, and waiting sessions take turns. A
+//! request is given to one responder, once: a request that was given and then lost is never given again.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -31,9 +31,9 @@ pub(crate) struct Address {
 pub(crate) enum SchedulerOutput {
     /// This responder has a free slot for this request now.
     Give(ResponderId, RequestId),
-    /// The request was given and nobody will say any more how it ended.
+    /// The request was given, and its outcome will stay unknown.
     Lost(RequestId),
-    /// No responder serves the request any more, and none came in time. It reached no responder.
+    /// No responder serves the request any more, and no other came in time. It reached no responder.
     Unserved(RequestId),
 }
 
@@ -44,12 +44,12 @@ pub(crate) enum RequestRefusal {
     Full { responder: ResponderId, waiting: usize },
 }
 
-/// The result of a wish to cancel a request.
+/// The result of cancelling a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cancelled {
     /// The request waited, and is removed.
     Removed,
-    /// A responder has it and has to be told.
+    /// A responder has it and has to be notified.
     Claimed,
     /// The request is settled already.
     Settled,
@@ -61,7 +61,7 @@ struct Responder {
     most_waiting: usize,
     claimed: BTreeSet<RequestId>,
     waiting: FairQueue,
-    /// Takes nothing new, and is gone when it has settled what it has.
+    /// Accepts nothing new, and is removed when it has settled its requests.
     leaving: bool,
     settled: u64,
     lost: u64,
@@ -113,7 +113,7 @@ pub(crate) struct Scheduler {
 }
 
 impl Scheduler {
-    /// A responder comes. What nobody served is given to it, or waits for it.
+    /// Adds a responder. Unserved requests are given to it, or wait for it.
     pub(crate) fn attach(
         &mut self,
         served: Vec<(Box<str>, KeyPattern)>,
@@ -139,8 +139,8 @@ impl Scheduler {
         (id, effects)
     }
 
-    /// A responder takes nothing new from now on, and settles what it has. What waits for it goes to others;
-    /// `now` is when.
+    /// A responder accepts nothing new from `now` on, and settles its requests. Those that wait for it go to
+    /// others.
     pub(crate) fn leave(&mut self, id: ResponderId, now: Duration) -> Vec<SchedulerOutput> {
         let Some(responder) = self.responders.get_mut(&id) else {
             return Vec::new();
@@ -153,7 +153,7 @@ impl Scheduler {
         self.move_on(waiting, now)
     }
 
-    /// A responder is gone, with what it had been given.
+    /// A responder is gone, with the requests that it had been given.
     pub(crate) fn detach(&mut self, id: ResponderId, now: Duration) -> Vec<SchedulerOutput> {
         let Some(mut responder) = self.responders.remove(&id) else {
             return Vec::new();
@@ -263,7 +263,7 @@ impl Scheduler {
         fits.max().map(|(_, id)| id)
     }
 
-    /// Finds the responder for a request that has none: gives it, lets it wait, or leaves it where it is.
+    /// Finds the responder for a request that has none: gives it, lets it wait, or leaves it unserved.
     fn place(&mut self, id: RequestId) -> Option<SchedulerOutput> {
         let address = &self.requests.get(&id)?.address;
         let responder_id = self.responder_for(address)?;
@@ -284,7 +284,7 @@ impl Scheduler {
         None
     }
 
-    /// Requests whose responder does not take them go to others, or wait for one.
+    /// Moves requests that their responder does not accept to others, or lets them wait for one.
     fn move_on(&mut self, requests: Vec<RequestId>, now: Duration) -> Vec<SchedulerOutput> {
         for id in &requests {
             if let Some(entry) = self.requests.get_mut(id) {
@@ -294,7 +294,7 @@ impl Scheduler {
         requests.into_iter().filter_map(|id| self.place(id)).collect()
     }
 
-    /// Gives a responder what waits for it while it has places.
+    /// Gives a responder its waiting requests while it has free places.
     fn fill(&mut self, id: ResponderId) -> Vec<SchedulerOutput> {
         let mut effects = Vec::new();
         let Some(responder) = self.responders.get_mut(&id) else {

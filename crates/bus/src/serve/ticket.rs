@@ -20,7 +20,7 @@ pub struct Ticket<Q: Addressed> {
 
 impl<Q: Addressed> Ticket<Q> {
     /// Cancels the request: one that waits ends as [`RequestEnd::Cancelled`]; a responder that has it is
-    /// told, and the end is what it makes of that.
+    /// notified and decides about the outcome.
     pub fn cancel(&self) {
         self.canceller().cancel();
     }

@@ -1,4 +1,4 @@
-//! What the tests of the bus share: an event of plain fields, and polling by hand with a waker that tells
+//! Helpers for the tests of the bus: an event of plain fields, and polling by hand with a waker that records
 //! whether it was woken, so that no test waits for time to pass.
 #![allow(dead_code, reason = "each test file uses its part")]
 
@@ -70,7 +70,7 @@ impl Wake for Flag {
     }
 }
 
-/// Polls with a fresh flag, which tells from now on.
+/// Polls with a fresh flag, which records wakes from now on.
 pub(crate) fn poll<F: Future + ?Sized>(future: Pin<&mut F>) -> (Poll<F::Output>, Arc<Flag>) {
     let flag = Arc::new(Flag::default());
     let polled = future.poll(&mut Context::from_waker(&Waker::from(Arc::clone(&flag))));

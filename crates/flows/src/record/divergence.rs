@@ -7,8 +7,7 @@ use serde_json::{Value, json};
 /// The number of characters of a request that are shown.
 const SHOWN_CHARS: usize = 300;
 
-/// A repeated run does something else than its record says. It ends with this, because any guess might repeat
-/// an effect.
+/// A repeated run differs from its record. It ends with this, because any guess might repeat an effect.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Divergence {
     /// The first step that differs.

@@ -364,7 +364,7 @@ pub(crate) fn stream_of(effect: &HostEffect) -> Value {
     json!({"stream": effect.step})
 }
 
-/// The field in which the announcement of a sleep says more than its request.
+/// The additional field in the announcement of a sleep.
 const UNTIL: &str = "until_ms";
 
 /// Returns the announcement of a step, which is recorded before it begins.

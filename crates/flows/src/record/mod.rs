@@ -10,8 +10,8 @@
 //!
 //! # When a run is run again
 //!
-//! Each step must request what is recorded for it; otherwise the run ends with a divergence that names the
-//! step and both requests. A step with a recorded outcome gets that outcome, and nothing is done. An
+//! The request of each step must equal the recorded one; otherwise the run ends with a divergence that names
+//! the step and both requests. A step with a recorded outcome gets that outcome, without doing anything. An
 //! announced step without an outcome is repeated if that is harmless: `generate`, `generate_json`,
 //! `generate_stream`, `http` with GET or HEAD, `sleep` (for the rest of it), an input for an agent (which is
 //! not given twice), `invoke` of a tool that may be called twice. Any other (`http` with POST, PUT, PATCH or

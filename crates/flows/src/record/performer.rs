@@ -9,7 +9,7 @@ use agentx_types::EffectOutcome;
 pub struct PerformedEffect {
     /// The outcome for the run.
     pub outcome: Outcome,
-    /// The metadata for the record alone: the cost, and changes of a file.
+    /// The metadata only for the record: the cost, and changes of a file.
     pub extras: StepMetadata,
 }
 
@@ -40,7 +40,7 @@ pub trait EffectPerformer: Send + Sync + 'static {
     /// the values that a script keeps with its agent.
     fn at_once(&self, effect: &HostEffect) -> Outcome;
 
-    /// Notes an effect that is not performed, because its outcome is recorded.
+    /// Remembers an effect that is not performed, because its outcome is recorded.
     fn remember(&self, effect: &HostEffect, outcome: Option<&EffectOutcome>);
 
     /// Returns whether a tool may be called twice.

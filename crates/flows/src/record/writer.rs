@@ -17,7 +17,7 @@ enum RecordLine {
         done: oneshot::Sender<StartingStep>,
     },
     Ends(Box<RecordEnd>),
-    /// The run is over; what comes later is not written.
+    /// The run is over; later records are not written.
     Over,
 }
 
@@ -30,7 +30,7 @@ struct RecordEnd {
     done: oneshot::Sender<()>,
 }
 
-/// Takes lines, and writes those without secrets to the journal. The length of the queue is bounded by the
+/// Receives lines, and writes those without secrets to the journal. The length of the queue is bounded by the
 /// limit of a run's concurrent effects.
 #[derive(Clone)]
 pub(crate) struct Recorder {
@@ -136,7 +136,7 @@ async fn write(journal: Journal, mut lines: mpsc::UnboundedReceiver<RecordLine>)
                 let Some(begun) = journal.begin_later(step, kind, input).await else {
                     return;
                 };
-                // The run may be over by now.
+                // The run may have ended meanwhile.
                 let _ = done.send(begun);
             }
             RecordLine::Ends(end) => {

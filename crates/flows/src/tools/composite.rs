@@ -1,4 +1,4 @@
-//! Tools in a row as a tool: what one gives, the later ones can take.
+//! A sequence of tools as a tool: later ones can use the results of earlier ones.
 
 use std::sync::Arc;
 

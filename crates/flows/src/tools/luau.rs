@@ -30,7 +30,7 @@ pub(super) fn tool(
     luau: &LuauTool,
 ) -> Result<Arc<dyn Tool>, String> {
     let source = luau.lua.as_deref().ok_or("its script was not read")?;
-    // It is named so that its lines are lines of that.
+    // Its name and offset make its line numbers those of the file.
     let (name, before) = match (&luau.lua_file, &luau.place) {
         (Some(file), _) => (file, 0),
         (None, Some(place)) => (&place.file, place.line.saturating_sub(1)),
@@ -152,7 +152,7 @@ fn failed(error: &ScriptError) -> ToolOutcome {
         Reason::Cancelled => ToolStatus::Interrupted,
         Reason::Limit(agentx_luau_tools::LimitExceeded::Wall(_)) => ToolStatus::TimedOut,
         Reason::Arguments(_) => ToolStatus::Invalid,
-        // What a script was refused and did not catch, it was refused itself.
+        // If a script does not catch a refusal, the call itself counts as refused.
         Reason::Failed(text) if text.starts_with("denied: ") => ToolStatus::Denied,
         _ => ToolStatus::Failed,
     };

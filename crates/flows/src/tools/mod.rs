@@ -25,7 +25,7 @@ use crate::world::network::{AnswerBudget, NameLookup, SystemLookup};
 /// The file of the keys that tools keep.
 pub(crate) const DATABASE: &str = "flows.db";
 
-/// Resolves what tools from files refer to by name.
+/// Resolves the names to which tools from files refer.
 pub trait ToolSurroundings: Send + Sync + 'static {
     /// Returns the model that files and scripts call so.
     fn model(&self, name: &str) -> Option<ModelSpec>;
@@ -61,8 +61,8 @@ pub struct ToolFactoryParts {
     pub folder_libraries: Libraries,
     /// The directory of the store of scripts' values; `None` keeps them in memory.
     pub data_dir: Option<PathBuf>,
-    /// The folder that the tools come from which are a folder's ([`ToolDefinition::of_folder`]): what they
-    /// keep is kept for it alone.
+    /// The folder of the tools that belong to a folder ([`ToolDefinition::of_folder`]): their values are kept
+    /// only for it.
     pub folder: Option<PathBuf>,
     /// The identity of the folder, so that it does not get the values of another folder that was at its path;
     /// `None` identifies folders by their path alone.
@@ -99,7 +99,7 @@ pub(crate) struct ToolsShared {
     pub(crate) store: Arc<ToolStore>,
     /// The owner of the user's scripts: they come from one place.
     owner: Owner,
-    /// The owner of the VM of a folder's scripts, who shares none with the person's.
+    /// The owner of the VMs of a folder's scripts, which are never shared with the person's scripts.
     folder_owner: Owner,
     /// The memory that responses to all tools may take together while they are read.
     pub(crate) answers: AnswerBudget,
@@ -196,7 +196,7 @@ fn spec(definition: &ToolDefinition) -> ToolSpec {
     let description = definition.description.clone().unwrap_or_default();
     let access = definition.access().unwrap_or(Access::Run);
     let spec = ToolSpec::new(&*definition.name, description, definition.input_schema(), access)
-        // Its journal makes it so: a call that is run again does only what it has not done.
+        // Its journal makes it idempotent: a call that is run again repeats no recorded step.
         .with_idempotent(true)
         .with_quit(definition.quit)
         .with_checked(true);
@@ -206,10 +206,10 @@ fn spec(definition: &ToolDefinition) -> ToolSpec {
     }
 }
 
-/// Returns what its file lets it reach; `None` if that is nothing.
+/// Returns the reach that its file grants; `None` if it grants nothing.
 fn reach(definition: &ToolDefinition) -> Option<ToolReach> {
     let names = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
-    // Arguments or variables decide what has no name: that may be any host.
+    // If arguments or variables decide about the host, it may be any host.
     let host_of = |address: &str| host_name(address).unwrap_or_else(|| "*".to_owned());
     let mut hosts: Vec<String> = definition.hosts().into_iter().map(host_of).collect();
     hosts.sort();

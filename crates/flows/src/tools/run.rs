@@ -104,7 +104,7 @@ impl RunningTool {
         }
     }
 
-    /// Ends the call: what it made is ended, and its record is complete.
+    /// Ends the call: ends everything that it created, and completes its record.
     pub(super) async fn end(self, context: &ToolContext, came_to: Result<Value, ToolOutcome>) -> ToolOutcome {
         let cancelled = context.cancel.is_cancelled();
         let checked = match &came_to {

@@ -1,5 +1,5 @@
-//! Checks arguments against a tool's schema first: a script need not check whether its arguments are there,
-//! and the model reads what to pass instead of where the script failed.
+//! Checks arguments against a tool's schema first: a script need not check that its arguments exist, and the
+//! model reads which arguments to pass instead of an error in the script.
 
 use std::sync::Arc;
 

@@ -1,5 +1,4 @@
-//! The configuration of an agent that a script creates: what it is, what it may use, how deep it may be
-//! nested.
+//! The configuration of an agent that a script creates: its definition, its permissions and its depth.
 
 use std::sync::Arc;
 
@@ -57,7 +56,7 @@ fn config(call: &FileToolCall, name: &str, asked: &Value) -> Result<AgentConfig,
         ..caller.clone()
     });
     config.workspace.clone_from(&caller.workspace);
-    // An agent from a file is made of settings alone; the session's own bounds apply to it too.
+    // An agent from a file is made only from settings; the session's own bounds apply to it too.
     hold_to(&mut config, caller);
     if let Some(prompt) = asked.get("prompt").and_then(Value::as_str) {
         config.system_prompt = prompt.into();

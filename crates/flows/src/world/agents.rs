@@ -1,5 +1,5 @@
-//! Agents that a tool creates: children of the calling agent, in the same session, with models and tools of
-//! their own.
+//! Agents that a tool creates: children of the calling agent, in the same session, with their own models and
+//! tools.
 //!
 //! Their ids follow from the call and the step, and so do the ids of their inputs: a step that is repeated
 //! after a crash creates no second agent and sends nothing twice. A child's answer is read from the session;
@@ -73,7 +73,7 @@ impl Children {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes a recorded step.
+    /// Remembers a recorded step.
     pub(crate) fn remember(&self, effect: &HostEffect, outcome: Option<&EffectOutcome>) {
         let Some(EffectOutcome::Done(value)) = outcome else {
             return;
@@ -187,7 +187,7 @@ pub(crate) async fn collect(call: &FileToolCall, asked: &Value) -> Outcome {
     Ok(Value::String(turn.answer.clone()))
 }
 
-/// Stops what an agent does.
+/// Interrupts an agent.
 pub(crate) async fn interrupt(call: &FileToolCall, asked: &Value) -> Outcome {
     let child = call.children.find(asked)?;
     let reason = Some("stopped by the tool that made it".to_owned());
@@ -327,7 +327,7 @@ impl ChildTurn {
                 self.delta = StreamDelta::default();
                 piece
             }
-            // What its tools emit; its own words came already.
+            // Output of its tools; its own text has already come.
             RuntimeEvent::Chunk(chunk) if !matches!(chunk.medium, Medium::Text | Medium::Thinking) => {
                 Some(ScriptPiece {
                     text: chunk.text.clone(),

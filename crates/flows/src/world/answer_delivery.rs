@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct StreamDelta {
     said: String,
-    /// Set while a restarted answer repeats what the script has: the length of that part, in bytes.
+    /// Set while a restarted answer repeats text that the script has: the length of that part, in bytes.
     repeated: Option<usize>,
 }
 
@@ -69,7 +69,7 @@ impl StreamDelta {
         piece(self.said.clone(), true)
     }
 
-    /// Ends the answer. A restarted one that is shorter than what the script has is sent again.
+    /// Ends the answer. A restarted one that is shorter than the text that the script has is sent again.
     pub(crate) fn ends(&mut self) -> Option<ScriptPiece> {
         let repeated = self.repeated.take()?;
         self.said.truncate(repeated);

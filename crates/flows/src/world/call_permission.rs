@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::{FileToolCall, text};
 
-/// The steps that may call another tool, and whether that may touch what lies outside the workspace.
+/// The steps that may call another tool, and whether that call may touch files outside the workspace.
 #[derive(Default)]
 pub(crate) struct CallPermits(Mutex<BTreeMap<u64, bool>>);
 
@@ -21,7 +21,7 @@ impl CallPermits {
         steps.insert(step, outside_workspace);
     }
 
-    /// Takes the permit of a step; a step has one for one call.
+    /// Acquires the permit of a step; a step has one for one call.
     fn take(&self, step: u64) -> Option<bool> {
         self.0
             .lock()
@@ -60,7 +60,7 @@ impl WantedCall {
         call.context.judge_inner(&self.spec, &self.args, named)
     }
 
-    /// Whether step `step` may make this call, and if so, whether that may touch what lies outside the
+    /// Checks that step `step` may make this call. Returns whether the call may touch files outside the
     /// workspace.
     pub(super) fn permitted(&self, call: &FileToolCall, step: u64) -> Result<bool, EffectError> {
         if let Some(outside_workspace) = call.permits.take(step) {

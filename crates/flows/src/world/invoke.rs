@@ -11,7 +11,7 @@ use super::call_permission::WantedCall;
 use super::{FileToolCall, text};
 use crate::PerformedEffect;
 
-/// The largest depth of nested calls, whatever a tool's own limit says.
+/// The maximum depth of nested calls, regardless of a tool's own limit.
 const MAX_DEPTH: u32 = 16;
 /// The fields of a tool's details that describe a changed file.
 const FILE: [&str; 6] = [
@@ -23,7 +23,7 @@ const FILE: [&str; 6] = [
     "directories",
 ];
 
-/// `invoke`: what the tool gives; lists and objects as such, anything else as text.
+/// Performs `invoke`. Returns the result of the tool: lists and objects as such, anything else as text.
 pub(crate) async fn invoke(call: Arc<FileToolCall>, step: u64, asked: Value) -> PerformedEffect {
     match called(&call, step, &asked).await {
         Ok(outcome) => {
@@ -41,8 +41,8 @@ pub(crate) async fn invoke(call: Arc<FileToolCall>, step: u64, asked: Value) -> 
     }
 }
 
-/// Returns what a rewind has to know of a file that the tool changed. For a model's own call, the log has it
-/// in the outcome.
+/// Returns the data that a rewind needs about a file that the tool changed. For a model's own call, the log
+/// has it in the outcome.
 fn file_of(tool: &str, details: &Value) -> Option<Value> {
     let mut file = Map::new();
     for key in FILE {

@@ -22,7 +22,7 @@ pub(crate) fn compiled(schema: &Value) -> Result<SchemaValidator, EffectError> {
         .map_err(|what| EffectError::new("invalid", format!("the schema is invalid: {what}")))
 }
 
-/// Returns the value in an answer. The error tells the model what is wrong.
+/// Returns the value in an answer. The error describes the mistake for the model.
 pub(crate) fn read_answer(answer: &str, schema: Option<&SchemaValidator>) -> Outcome {
     let value = read_json_answer(answer).map_err(|what| EffectError::new("not_as_asked", what))?;
     let Some(schema) = schema else { return Ok(value) };

@@ -1,4 +1,4 @@
-//! Asking models: each time a call of the runtime's own effector, with a queue of its own.
+//! Model calls of scripts: each is a call of the runtime's own effector, with a separate queue.
 
 use std::sync::Arc;
 
@@ -127,11 +127,11 @@ pub(crate) async fn generate(call: Arc<FileToolCall>, asked: Value) -> Performed
     }
 }
 
-/// `generate_json`: a value that fits the schema. An answer that does not is shown to the model once, with
-/// what is wrong.
+/// `generate_json`: a value that fits the schema. An answer that does not fit is shown to the model once,
+/// with the mistakes.
 pub(crate) async fn generate_json(call: Arc<FileToolCall>, asked: Value) -> PerformedEffect {
     let schema = asked.get("schema").filter(|schema| !schema.is_null());
-    // Before the model is paid for an answer that nothing could be held against.
+    // Compile first: with an unusable schema, paying for an answer would be useless.
     let compiled = match schema.map(compiled).transpose() {
         Ok(compiled) => compiled,
         Err(error) => return Err(error).into(),

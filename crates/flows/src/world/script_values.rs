@@ -14,7 +14,7 @@ const MAX_RECENT: u64 = 1_000;
 /// The roles of a message.
 const ROLES: [&str; 5] = ["user", "assistant", "model", "tool", "system"];
 
-/// Returns an effect on what is kept; `None` for one of another kind.
+/// Performs an effect on kept values; `None` for one of another kind.
 pub(crate) fn kept(call: &FileToolCall, effect: &HostEffect) -> Option<Outcome> {
     let journal = &call.context.journal;
     let request = &effect.request;

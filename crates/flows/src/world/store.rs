@@ -171,7 +171,7 @@ impl ToolStore {
     }
 }
 
-/// Whose key.
+/// The owner of a key.
 struct KeyOwner {
     owner: String,
     space: String,
@@ -220,7 +220,7 @@ async fn place(call: &FileToolCall, asked: &Value) -> Result<KeyOwner, EffectErr
 }
 
 impl FileToolCall {
-    /// Whose session it is.
+    /// Returns the owner of the session.
     async fn owner(&self) -> Result<String, EffectError> {
         let Some(listener) = self.context.journal.listener() else {
             return Ok(String::new());

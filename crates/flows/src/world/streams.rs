@@ -98,7 +98,7 @@ impl CallStreams {
         self.add(effect, StreamDelta::default(), known);
     }
 
-    /// Notes the pieces that the script got of a stream.
+    /// Records the pieces of a stream that the script got.
     pub(crate) fn remember_received(&self, request: &Value, outcome: Option<&EffectOutcome>) {
         let (Some(stream), Some(EffectOutcome::Done(value))) = (self.find(request), outcome) else {
             return;
@@ -152,7 +152,7 @@ pub(crate) async fn begin(call: Arc<FileToolCall>, stream: Arc<AnswerStream>) ->
     if ends.await {
         Err(problem)
     } else {
-        // The session is gone: nothing is done any more.
+        // The session is gone: do nothing any more.
         std::future::pending().await
     }
 }

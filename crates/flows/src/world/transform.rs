@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{FileToolCall, prompt, text};
 
-/// Words in the names of what works on sound, and what is missing for it.
+/// Words in the names of transformers for sound, and the missing part for each.
 const SOUND: [(&[&str], &str); 3] = [
     (
         &["realtime", "duplex"],

@@ -49,7 +49,7 @@ pub fn luau(name: &str, script: &str, capabilities: Value) -> ToolDefinition {
     }
 }
 
-/// A definition as its file says.
+/// Reads a definition from its file's text.
 pub fn definition(file: Value) -> ToolDefinition {
     serde_json::from_value(file).unwrap()
 }
@@ -146,7 +146,7 @@ impl Effector for Tools {
     }
 }
 
-/// A log that has the first `count` facts of another.
+/// A log with the first `count` facts of another.
 pub async fn prefix(facts: &[Arc<Envelope<EnvironmentEvent>>], count: usize) -> FaultyLog {
     let log = FaultyLog::new();
     let session = SessionId::new("ses_1");
@@ -291,7 +291,7 @@ impl Place {
         open_session(parts, ids, request).await.unwrap()
     }
 
-    /// Says something, and waits until the run that it opens has ended.
+    /// Sends a message, and waits until the run that it opens has ended.
     pub async fn ask(&self, session: &Arc<dyn Session>, text: &str) -> Vec<RuntimeEvent> {
         let seq = self.say(session, text).await;
         self.until_done(session, seq.saturating_sub(1)).await
@@ -361,7 +361,7 @@ impl Place {
         self.facts().into_iter().filter_map(step).collect()
     }
 
-    /// Everything that is in the log, as text.
+    /// Returns the whole log as text.
     pub fn written(&self) -> String {
         json!(self.facts()).to_string()
     }

@@ -1,8 +1,8 @@
 //! Compares two request bodies in the order in which vendors cache them, byte by byte.
 //!
 //! Caches are keyed by the beginning of a request: the model, the tools, the instructions, then the messages.
-//! Other members of a body (the longest answer, the temperature) are no part of it, and neither are the marks
-//! that say where a cache is to be written (`cache_control`): they move with every request.
+//! Other members of a body (the maximum answer length, the temperature) are not part of it, and neither are
+//! the marks for writing to the cache (`cache_control`), because they move with every request.
 
 use std::ops::Range;
 
@@ -161,7 +161,7 @@ fn members(body: &str) -> Vec<(Range<usize>, Range<usize>)> {
     split.collect()
 }
 
-/// The ranges of what stands between the commas of a list or an object. Strings are ignored as a whole.
+/// The ranges of the elements between the commas of a list or an object. Commas in strings are ignored.
 fn elements(body: &str, range: &Range<usize>) -> Vec<Range<usize>> {
     let bytes = body.as_bytes();
     let (mut found, mut depth, mut in_string, mut escaped) = (Vec::new(), 0_u32, false, false);

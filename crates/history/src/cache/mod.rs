@@ -1,7 +1,7 @@
-//! Why a request was not read from the provider's cache: the first byte in which it differs from its
-//! predecessor, what changed it, and what that cost.
+//! Explains why a request was not read from the provider's cache: the first byte in which it differs from its
+//! predecessor, the cause of the difference, and its cost.
 //!
-//! The calls and what happened between them are a fold of the log (`CallTrail`); the bodies are those that
+//! The calls and the events between them are a fold of the log (`CallTrail`); the bodies are those that
 //! `agentx context` shows ([`Runtime::context`]).
 
 mod body;
@@ -17,8 +17,8 @@ use serde::Serialize;
 use body::first_difference;
 pub use body::{CachedPart, FirstDifference};
 
-/// Milliseconds after which vendors forget what nobody reads again: 5 minutes by default at Anthropic, 5 to
-/// 10 at OpenAI.
+/// Milliseconds after which vendors forget an unused cache entry: 5 minutes by default at Anthropic, 5 to 10
+/// at OpenAI.
 const FORGOTTEN_AFTER_MS: u64 = 5 * 60 * 1_000;
 
 /// Tokens that a cache may leave out without a reason: OpenAI's grows in steps of 128 tokens, and no vendor keeps
@@ -28,7 +28,7 @@ const LEAST_LOST: u64 = 1_024;
 /// The share of a request, in percent, that counts as little, too.
 const LEAST_LOST_PERCENT: u64 = 5;
 
-/// What happened between two requests of an agent that may change the beginning of the second one.
+/// An event between two requests of an agent that may change the beginning of the second one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CacheCause {
@@ -38,7 +38,7 @@ pub enum CacheCause {
     Fallback,
     /// Other tools are on offer, or they are described otherwise.
     ToolList,
-    /// Other instructions, or other facts about where the agent works.
+    /// Other instructions, or another description of the agent's environment.
     Prompt,
     /// Settings of the calls changed.
     Settings,
@@ -50,7 +50,7 @@ pub enum CacheCause {
     Rewind,
     /// A provider refused a part of a request, which is left out since then.
     Repair,
-    /// Too much time passed: the provider forgets what nobody reads.
+    /// Too much time passed: the provider forgets unused entries.
     Clock,
     /// Nothing in the log: the agent itself sends earlier messages in another form, such as shortened
     /// results.
@@ -68,7 +68,7 @@ pub struct CacheReport {
     pub seq: u64,
     /// The model that was asked, as `provider/id`.
     pub model: String,
-    /// The event of its predecessor, the last request before it of the same agent that was answered; `None` for the
+    /// The event of its predecessor, the last answered request of the same agent before it; `None` for the
     /// first one.
     pub predecessor: Option<u64>,
     /// The first byte that differs; `None` if the predecessor is the beginning of this request.
@@ -97,7 +97,7 @@ struct AskedCall {
     causes: Vec<CacheCause>,
 }
 
-/// The model calls of a session and what happened between them.
+/// The model calls of a session and the events between them.
 struct CallTrail {
     fold: SessionFold,
     calls: Vec<AskedCall>,
@@ -152,8 +152,8 @@ impl CallTrail {
         }
     }
 
-    /// The index of the request that is meant: the last one at or before `seq`, else the latest that lost
-    /// something, else the latest.
+    /// The index of the request to explain: the last one at or before `seq`; without `seq` the latest that
+    /// lost something, otherwise the latest.
     fn meant(&self, seq: Option<u64>) -> Option<usize> {
         match seq {
             Some(seq) => self.calls.iter().rposition(|call| call.seq <= seq),
@@ -167,7 +167,7 @@ impl CallTrail {
         }
     }
 
-    /// The index of the last request before it of the same agent that was answered, or where none was, of the last
+    /// The index of the last answered request of the same agent before it; if none was answered, of the last
     /// one.
     fn predecessor(&self, index: usize) -> Option<usize> {
         let call = self.calls.get(index)?;
@@ -177,7 +177,7 @@ impl CallTrail {
             .or_else(|| earlier().next())
     }
 
-    /// What happened since the predecessor that may have changed the beginning of a request.
+    /// The events since the predecessor that may have changed the beginning of a request.
     fn causes(&self, index: usize) -> Vec<CacheCause> {
         let from = self.predecessor(index).map_or(index, |before| before + 1);
         let calls = self.calls.get(from..=index).unwrap_or_default().iter();
@@ -188,8 +188,9 @@ impl CallTrail {
         causes
     }
 
-    /// Tokens that could have been read from the cache, because the predecessor left them there, and were not. 0
-    /// where the provider did not count, or never used a cache for either, and where they are too few to tell.
+    /// Tokens that could have been read from the cache, because the predecessor left them there, but were
+    /// not. 0 if the provider did not count, or never used a cache for either, or if they are too few to
+    /// tell.
     fn lost_tokens(&self, index: usize) -> u64 {
         let Some(before) = self.predecessor(index).map(|before| &self.calls[before]) else {
             return 0;
@@ -199,7 +200,8 @@ impl CallTrail {
         if !call.is_counted() || !before.is_counted() || !(caches(&call.usage) || caches(&before.usage)) {
             return 0;
         }
-        // Who counts what it writes into the cache (Anthropic) has nothing there of what follows the last mark.
+        // A provider that counts the tokens that it writes into the cache (Anthropic) caches nothing after
+        // the last mark.
         let kept = match before.usage {
             Usage {
                 cache_write_tokens: 1..,
@@ -220,8 +222,8 @@ impl AskedCall {
         self.usage.read_tokens() > 0 && !self.usage.is_estimated()
     }
 
-    /// The difference of a request to another model than `before`: no cache is shared between models, whatever else
-    /// differs in their APIs.
+    /// The difference of a request to another model than `before`: no cache is shared between models,
+    /// regardless of other differences of their APIs.
     fn another_model(&self, before: &Self) -> Option<FirstDifference> {
         let (was, is) = (before.model.reference(), self.model.reference());
         (was != is).then_some(FirstDifference {

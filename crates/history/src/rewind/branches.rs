@@ -1,5 +1,5 @@
-//! Two branches of one session beside each other: if they part, what was said on each since, and how the
-//! files differ that each left.
+//! Compares two branches of one session: the event after which they part, the later messages of each, and the
+//! differences of their files.
 
 use std::collections::BTreeSet;
 
@@ -46,12 +46,12 @@ pub struct BranchSide {
     pub turns: Vec<BranchTurn>,
 }
 
-/// A file that one of them changed since they parted.
+/// A file that one of the branches changed since they parted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BranchFile {
     /// The path of the file.
     pub path: String,
-    /// The same, relative to the workspace where it lies inside.
+    /// The same, relative to the workspace if it is inside.
     pub shown: String,
     /// Whether each changed it.
     pub changed: [bool; 2],
@@ -130,8 +130,8 @@ impl BranchRead {
         trail.is_some_and(|trail| trail.is_touched_since(part_after + 1))
     }
 
-    /// The events by which files were put back to where the branches part, and by which that was taken back:
-    /// what this branch came to is what was there before them.
+    /// The events that restored files to the point at which the branches part, and those that undid this: the
+    /// result of this branch is the state before them.
     fn ways_back(&self, part_after: u64) -> BTreeSet<u64> {
         let mut ways = BTreeSet::new();
         for restoring in self.history.restorings() {
@@ -270,7 +270,7 @@ impl Talk {
                     texts: texts.map(str::to_owned).collect(),
                 });
             }
-            // What was taken back before the agent looked at it was not said.
+            // An input that was taken back while it was queued does not count.
             E::InputRevised(revised) if revised.mode.is_none() => self.taken_back(&revised.message_id),
             E::StreamStart(_) => {
                 self.text.clear();

@@ -25,8 +25,8 @@ impl FileVersion {
         }
     }
 
-    /// Returns whether this is what is at the path: nothing, or a file with these bytes. What is not known is
-    /// nothing's equal.
+    /// Returns whether this is the present content of the path: no file, or a file with these bytes. An
+    /// unknown version equals nothing.
     pub fn matches(&self, present: Option<&BlobId>) -> bool {
         match self {
             Self::Absent => present.is_none(),
@@ -99,15 +99,15 @@ impl FileTrail {
         }
     }
 
-    /// Returns whether `present` is what the session left, as far as that is known.
+    /// Returns whether `present` is the version that the session left, as far as that is known.
     pub fn left(&self, present: Option<&BlobId>) -> bool {
         self.changes.last().is_some_and(|last| {
             last.after.matches(present) || !last.confirmed && last.before.matches(present)
         })
     }
 
-    /// The first change since this event that found another file than the one before it had left: somebody
-    /// else changed it in between.
+    /// The first change since this event that found another version than the previous change had left:
+    /// somebody else changed the file in between.
     pub fn foreign_since(&self, seq: u64) -> Option<&FileChange> {
         let pairs = self.changes.windows(2);
         pairs

@@ -1,5 +1,5 @@
-//! The fold of a session for going back: what was said, which files were changed, and what else was done that
-//! nothing undoes.
+//! The fold of a session for going back: its inputs, its changes of files, and other effects that cannot be
+//! undone.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,8 +15,8 @@ use serde_json::Value;
 use super::file_history::{FileChange, FileTrail, FileVersion, change_of};
 use super::restorings::Restoring;
 
-/// The tools whose outcome tells what they made of which file. Names of tools are unique, so no other one can
-/// say so.
+/// The tools whose outcome describes their changes of files. Names of tools are unique, so no other tool can
+/// have these.
 const CHANGERS: [&str; 2] = ["write", "edit"];
 
 /// A message of a person.
@@ -32,8 +32,8 @@ pub struct PastInput {
     pub at: Timestamp,
     /// The texts of the message.
     pub texts: Vec<String>,
-    /// Whether the agent was at work when it was said. To go back to before it leaves of that answer what had
-    /// come by then.
+    /// Whether the agent was working when it was sent. Going back to before it keeps the part of that answer
+    /// that had come by then.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub amid: bool,
     /// Whether a part of that answer had come by then.
@@ -96,7 +96,7 @@ pub struct SessionHistory {
 }
 
 impl SessionHistory {
-    /// Takes the next fact.
+    /// Applies the next fact.
     pub fn take(&mut self, fact: &Envelope<EnvironmentEvent>) {
         use EnvironmentEvent as E;
         self.last_seq = fact.seq;
@@ -141,7 +141,7 @@ impl SessionHistory {
                     });
                 }
             }
-            // What was taken back before it was looked at was not said.
+            // An input that was taken back while it was queued does not count.
             E::InputRevised(revised) if revised.mode.is_none() => self.taken_back(&revised.message_id),
             E::StreamEnd(_) if self.is_of_root(fact) => self.messages.push(fact.seq),
             E::ToolCall(call) => {
@@ -315,8 +315,7 @@ impl SessionHistory {
         &self.restorings
     }
 
-    /// The latest time that files were put back, if nothing says that this ended: the process died, or could
-    /// not write it down.
+    /// The latest restoring of files, if its end is not recorded: the process died, or could not record it.
     pub fn unfinished(&self) -> Option<&Restoring> {
         self.restorings.last().filter(|last| last.unfinished)
     }
@@ -336,7 +335,7 @@ impl SessionHistory {
         self.beyond.iter().filter(move |done| done.seq >= seq)
     }
 
-    /// Returns what a rewind to before this event would not undo.
+    /// Returns the effects that a rewind to before this event would not undo.
     pub fn undone(&self, seq: u64) -> Undone {
         let touched = self.files.iter().filter(|(_, trail)| trail.is_touched_since(seq));
         Undone {
@@ -347,14 +346,14 @@ impl SessionHistory {
         }
     }
 
-    /// A path as people write it: relative to the workspace where it lies inside.
+    /// A path as people write it: relative to the workspace if it is inside.
     pub fn show<'a>(&self, path: &'a str) -> &'a str {
         let inside = path.strip_prefix(self.workspace.trim_end_matches('/'));
         inside.and_then(|rest| rest.strip_prefix('/')).unwrap_or(path)
     }
 }
 
-/// Reads what a session did. The same for a session here and one of a server.
+/// Reads the history of a session, local or of a server.
 ///
 /// # Errors
 /// Returns an error if it cannot be read.

@@ -1,6 +1,6 @@
-//! Going back: what a session did to files and what else it did, from its facts alone; what a rewind would
-//! undo; how two branches differ. Whoever has the files ([`agentx_runtime::Runtime::restore`]) puts them
-//! back; everything here is the same wherever the session is.
+//! Going back: the changes of files and other effects of a session, only from its facts; the effect of a
+//! rewind; the differences of two branches. The runtime that has the files restores them
+//! ([`agentx_runtime::Runtime::restore`]); everything here is independent of the session's place.
 
 mod branches;
 mod file_history;

@@ -18,7 +18,7 @@ pub struct Restoring {
     pub to_seq: u64,
     /// The paths of the files.
     pub files: Vec<String>,
-    /// Whether nothing says that it ended. Any of the files may still be as it was.
+    /// Whether its end is not recorded. Then any of the files may be unchanged.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unfinished: bool,
     /// The first of the restores that are taken back together: this one and, directly before it, those that
@@ -57,8 +57,8 @@ impl Restoring {
         }
     }
 
-    /// The event to before which an undo goes. One that was cut off itself is finished and not taken back:
-    /// the same command, given again, does not go the opposite way.
+    /// The event to before which an undo goes. An interrupted restoring is completed and not undone, so that
+    /// repeating the same command does not go the opposite way.
     pub fn undo_to(&self) -> u64 {
         if self.unfinished && self.is_undo {
             self.to_seq
@@ -68,8 +68,8 @@ impl Restoring {
     }
 }
 
-/// The latest time that files were put back, in this session or, if it was made to go back, in the one that
-/// it was forked from; and in which of them that is recorded.
+/// The latest restoring of files in this session or, if it was made to go back, in the one from which it was
+/// forked; and the session in which it is recorded.
 ///
 /// # Errors
 /// Returns an error if the session cannot be read.
@@ -87,7 +87,7 @@ pub async fn latest_restoring(
     let Some((parent, _)) = parent else {
         return Ok(None);
     };
-    // A parent that was deleted tells nothing any more.
+    // A deleted parent has no history any more.
     let history = match history_of(runtime, &parent).await {
         Err(RuntimeError::Log(LogError::NotFound(_))) => return Ok(None),
         history => history?,

@@ -1,5 +1,5 @@
-//! The acts of people other than the owner of a session, besides messages. Each act is on record with the
-//! person; the words for them are in one place, so that every reader names the same acts.
+//! The acts of people other than the owner of a session, besides messages. Each act is recorded with the
+//! person; their descriptions are in one place, so that every reader names the same acts.
 
 use std::collections::HashMap;
 
@@ -29,7 +29,7 @@ pub fn act_of_another(event: &RuntimeEvent) -> Option<(&OwnerId, String)> {
 }
 
 /// Finds the acts of people other than the owner that derived events do not name: decisions about calls,
-/// pins, restored files and messages, retries, changes of queued messages, wishes to condense.
+/// pins, restored files and messages, retries, changes of queued messages, requests to condense.
 #[derive(Clone, Debug, Default)]
 pub struct ActsOfOthers {
     /// The tools of the calls without a result.
@@ -37,7 +37,7 @@ pub struct ActsOfOthers {
 }
 
 impl ActsOfOthers {
-    /// Takes the next fact. Returns the act and the person, if it is one.
+    /// Reads the next fact. Returns the act and the person, if it is one.
     pub fn take<'a>(&mut self, fact: &'a EnvironmentEvent) -> Option<(&'a OwnerId, String)> {
         use EnvironmentEvent as E;
         let (by, what) = match fact {

@@ -1,5 +1,5 @@
-//! A transcript as one page that needs nothing else: no script, no font, no picture from elsewhere. Whatever
-//! anybody said in the session is text, and is escaped in one place.
+//! A transcript as one self-contained page: no script, no font, no picture from elsewhere. Everything from
+//! the session is text, and is escaped in one place.
 
 use agentx_types::{BlobId, ContentPart, MediaPart, MediaSource, Role, is_control_or_bidi};
 use base64::Engine as _;
@@ -105,7 +105,7 @@ fn part_of(transcript: &Transcript, part: &ContentPart) -> String {
     }
 }
 
-/// A diff, its lines in colours; what a line is, its sign says too.
+/// A diff with coloured lines; the sign of a line shows its kind too.
 fn diff_of(diff: &str) -> String {
     let mut text = "<pre class=\"diff\">".to_owned();
     for line in diff.trim_end_matches('\n').split('\n') {
@@ -153,8 +153,8 @@ fn named(media: &MediaPart) -> String {
     format!("<p>[{}]</p>\n", escaped(name))
 }
 
-/// Text that nothing in a page can take for anything else. Signs that cannot be seen, but change what is, are
-/// shown by their number.
+/// Escapes text so that a page treats it only as text. Invisible characters that change their surroundings
+/// are shown by their number.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,6 +1,5 @@
-//! A transcript as Markdown. Whatever somebody said is quoted or fenced, and no HTML of theirs gets out of
-//! that: a heading that is not in a quotation is the export's own, so nobody's words can be taken for
-//! somebody else's.
+//! A transcript as Markdown. All texts from the session are quoted or fenced, and their HTML cannot escape
+//! that: a heading outside a quotation is the export's own, so no text can pass for another person's.
 
 use std::ops::Range;
 
@@ -109,7 +108,7 @@ fn quoted(text: &str) -> String {
 /// Maximum number of searches for HTML in a text: escaping some may change how the text after it is parsed.
 const LOOKS: usize = 4;
 
-/// The same text where each `<` that begins HTML is written as `&lt;`: in code it stays as it is.
+/// The same text with each `<` that begins HTML written as `&lt;`; code is unchanged.
 fn without_html(mut text: String) -> String {
     for _ in 0..LOOKS {
         let found = html_in(&text);
@@ -212,8 +211,7 @@ mod tests {
         }
     }
 
-    /// Whatever is said, by whomever: what a reader takes for a heading is the export's own, and nothing is
-    /// HTML.
+    /// For any text of anybody: every heading that a reader finds is the export's own, and nothing is HTML.
     #[test]
     fn nobodys_words_become_a_heading_or_html() {
         let hostile = [

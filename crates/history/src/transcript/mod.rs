@@ -1,4 +1,4 @@
-//! A session as people read it away from any program: what was said, what was done, when. `markdown` (a
+//! A session as people read it outside of any program: messages and actions, with their times. `markdown` (a
 //! feature of this crate) and [`html`] write it down.
 
 mod acts;

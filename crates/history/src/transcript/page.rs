@@ -65,7 +65,7 @@ pub(super) fn name_of(entry: &TranscriptEntry) -> String {
     format!("{who} · {}", time_of(entry.at))
 }
 
-/// The arguments of a call, laid out. If its diff is shown, what that shows is left out.
+/// The arguments of a call, laid out. If its diff is shown, the arguments in the diff are left out.
 pub(super) fn arguments(input: &Value, diff: Option<&str>) -> String {
     const SHOWN: [&str; 3] = ["old_string", "new_string", "content"];
     if let (Some(_), Value::Object(all)) = (diff, input) {
@@ -76,7 +76,7 @@ pub(super) fn arguments(input: &Value, diff: Option<&str>) -> String {
     serde_json::to_string_pretty(input).unwrap_or_else(|_| input.to_string())
 }
 
-/// The words in a result; what has no words is named.
+/// The text in a result; other parts are named.
 pub(super) fn kinds(content: &[ContentPart]) -> String {
     let mut text = String::new();
     for part in content {

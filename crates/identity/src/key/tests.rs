@@ -1,4 +1,4 @@
-//! Keys against the vectors of RFC 8032 (section 7.1), and what their texts take and refuse.
+//! Keys against the vectors of RFC 8032 (section 7.1), and the texts that they accept and refuse.
 #![allow(clippy::unwrap_used, reason = "a test that cannot start fails")]
 
 use super::*;
@@ -138,7 +138,7 @@ fn other_kinds_of_keys_are_named() {
         let read = format!("{word} AAAA").parse::<PublicKey>();
         assert_eq!(read, Err(KeyError::NoPublicKey), "{word}");
     }
-    // The word before it says ed25519, the key itself something else.
+    // The word before it is ed25519, but the key itself has another kind.
     let mut blob = Vec::new();
     for part in [&b"ssh-rsa"[..], &[1; 32]] {
         blob.extend_from_slice(&u32::try_from(part.len()).unwrap().to_be_bytes());
@@ -172,8 +172,8 @@ fn two_new_keys_are_two() {
     assert!(one.public_key().verify(b"x", &one.sign(b"x")));
 }
 
-/// For the neutral element, `R` the neutral element and `S` zero satisfy the equation whatever the text is:
-/// `ring` takes it.
+/// For the neutral element, `R` the neutral element and `S` zero satisfy the equation for every text: `ring`
+/// accepts it.
 #[test]
 fn nobody_signs_with_a_key_of_small_order() {
     let mut neutral = [0; 32];

@@ -28,8 +28,8 @@ pub(crate) fn read(text: &[u8]) -> Result<SecretKey, KeyError> {
     secret_key(&key)
 }
 
-/// Refuses a file that would keep the program busy for hours: it says itself how often a passphrase is
-/// hashed.
+/// Refuses a file that would keep the program busy for hours: the file itself sets the number of hash rounds
+/// for the passphrase.
 fn check_rounds(derivation: &Kdf) -> Result<(), KeyError> {
     match derivation {
         Kdf::Bcrypt { rounds: 0, .. } => Err(KeyError::Damaged {
@@ -43,7 +43,7 @@ fn check_rounds(derivation: &Kdf) -> Result<(), KeyError> {
     }
 }
 
-/// Reads a private key file with its passphrase. A file without one needs none, and is read all the same.
+/// Reads a private key file with its passphrase. A file without a passphrase is read too.
 #[cfg(feature = "passphrases")]
 pub(crate) fn read_encrypted(text: &[u8], passphrase: &[u8]) -> Result<SecretKey, KeyError> {
     let key = parse(text)?;
@@ -85,8 +85,8 @@ fn parse(text: &[u8]) -> Result<PrivateKey, KeyError> {
 }
 
 /// Checks the version, the number of keys and the kind of the key, which come before the passphrase: nobody
-/// is asked for the passphrase of a key that is not taken, and the library does not say the name of a kind
-/// that it is built without. A file that is too short is left to it.
+/// is asked for the passphrase of an unsupported key, and the library does not name a kind that it is built
+/// without. A file that is too short is left to it.
 fn check_header(blob: &[u8]) -> Result<(), KeyError> {
     let damaged = |what| Err(KeyError::Damaged { what });
     let Some(rest) = blob.strip_prefix(MAGIC) else {
@@ -95,7 +95,7 @@ fn check_header(blob: &[u8]) -> Result<(), KeyError> {
     let Some((cipher, rest)) = string(rest) else {
         return Ok(());
     };
-    // How the key of the cipher is derived, and the options of that.
+    // The key derivation of the cipher, and its options.
     let behind = |rest| string(rest).map(|(_, rest)| rest);
     let keys = behind(rest).and_then(behind);
     let Some((keys, rest)) = keys.and_then(|rest| rest.split_first_chunk::<4>()) else {

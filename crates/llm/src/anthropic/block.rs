@@ -1,6 +1,5 @@
-//! Content blocks while they stream. Text, thinking and tool calls are said as they come; every other block
-//! is put together here, deltas and all, and said in full, because it must be sent back as if it had never
-//! been in pieces.
+//! Content blocks while they stream. Text, thinking and tool calls are emitted as they arrive; every other
+//! block is assembled here from its deltas and emitted as a whole, because it must be sent back complete.
 //!
 //! | type of the block | while it streams | when it ends |
 //! | --- | --- | --- |
@@ -31,7 +30,7 @@ const KNOWN_DELTAS: [&str; 5] = [
 /// The block that is open.
 #[derive(Clone, Debug)]
 pub(super) enum OpenBlock {
-    /// Text or thinking. `extra` is the data beside the words (signature, citations, new keys): it is
+    /// Text or thinking. `extra` is the data besides the text (signature, citations, new keys): it is
     /// attached to the part when the block ends.
     Words {
         /// Whether the block is text or thinking.
@@ -54,8 +53,8 @@ pub(super) enum OpenBlock {
     Whole { block: Map<String, Value>, json: String },
 }
 
-/// A call that has ended without arguments. Whether that means "none" is known when the message says why it
-/// ends.
+/// A call that has ended without arguments. The reason of the message's end decides whether that means
+/// "none".
 #[derive(Clone, Debug)]
 pub(super) struct HeldCall {
     pub(super) id: ToolCallId,
@@ -130,8 +129,8 @@ impl OpenBlock {
         Self::Words { kind, extra: block }
     }
 
-    /// Takes a delta of a kind that belongs to this kind of block, as it is nearly always. Returns `false` if
-    /// it does not: then [`Self::merge`] takes it whole.
+    /// Applies a delta of a kind that belongs to this kind of block, as it is nearly always. Returns `false`
+    /// if it does not: then [`Self::merge`] takes it whole.
     pub(super) fn delta(
         &mut self,
         delta: &mut BlockDelta<'_>,
@@ -190,14 +189,15 @@ impl OpenBlock {
             (Self::Tool { .. }, Some("text_delta")) => {
                 say_chunk(PartKind::Text, delta.text.take(), emitter, out);
             }
-            // What no block of this kind has is not made part of it: it would be sent back and refused.
+            // A delta that does not belong to this kind of block is dropped: it would be sent back and
+            // refused.
             (Self::Words { .. } | Self::Tool { .. }, Some(kind)) if KNOWN_DELTAS.contains(&kind) => {}
             _ => return false,
         }
         true
     }
 
-    /// Takes a delta of an unusual kind: its keys are merged into what the block will be sent back as.
+    /// Applies a delta of an unusual kind: its keys are merged into the block that will be sent back.
     pub(super) fn merge(&mut self, delta: Map<String, Value>) {
         let into = match self {
             Self::Words { extra, .. } | Self::Tool { extra, .. } => extra,
@@ -212,7 +212,7 @@ impl OpenBlock {
         }
     }
 
-    /// The block has ended. A call without arguments is returned instead of said.
+    /// Ends the block. A call without arguments is returned instead of emitted.
     pub(super) fn stop(self, emitter: &mut Emitter, out: &mut Vec<EnvironmentEvent>) -> Option<HeldCall> {
         match self {
             Self::Words { kind, extra } => {

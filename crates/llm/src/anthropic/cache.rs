@@ -1,10 +1,10 @@
-//! Places the breakpoints of the prompt cache. A breakpoint says: everything up to here may be read from the
-//! cache, and is written to it. Four are allowed, three are used:
+//! Places the breakpoints of the prompt cache. Everything up to a breakpoint may be read from the cache, and
+//! is written to it. Four are allowed, three are used:
 //!
-//! - the end of what never changes in a session: tools, then system prompt;
-//! - the end of the last message on the user's side: what this call writes, the next one reads;
-//! - the end of the message on the user's side before that: what the last call wrote, this one reads, even
-//!   where more than the twenty blocks that the provider looks back lie between the two.
+//! - the end of the constant part of a session: tools, then system prompt;
+//! - the end of the last message on the user's side: this call writes it, the next one reads it;
+//! - the end of the message on the user's side before that: the last call wrote it, this one reads it, even
+//!   if there are more blocks between the two than the twenty that the provider looks back.
 
 use super::request::MessageTurn;
 use crate::json::{BorrowedJson, object};

@@ -9,10 +9,10 @@ use serde_json::Value;
 use super::wire::{BlockDelta, InferenceGeo, UsageWire};
 use crate::lenient_json::{self, LenientCount};
 
-/// The counts after this report. It is cumulative: what it says replaces what an earlier one said.
+/// Returns the counts after this report. Reports are cumulative: each replaces the counts of an earlier one.
 ///
-/// Gateways end an answer with zeros where they know no more than at its beginning, so zeros replace no
-/// counts. Counts that cannot be (1e30, -5) say nothing.
+/// Gateways end an answer with zeros if they know no more than at its beginning, so zeros replace no counts.
+/// Impossible counts (1e30, -5) are ignored.
 pub(super) fn usage(mut usage: Usage, wire: &UsageWire) -> Usage {
     let read = [
         wire.input_tokens,

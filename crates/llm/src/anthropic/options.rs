@@ -10,11 +10,11 @@ pub struct AnthropicOptions {
     pub thinking: ThinkingMode,
     /// Whether the model takes a temperature. The default is `true`.
     pub temperature: bool,
-    /// Whether requests mark the ends of what the provider may cache (`cache_control`). The default is
-    /// `true`.
+    /// Whether requests mark the ends of the parts that the provider may cache (`cache_control`). The default
+    /// is `true`.
     pub cache: bool,
-    /// Whether the model reasons without being asked. Its reasoning, and what it says between tool calls,
-    /// come as empty blocks unless the request asks for their words. The default is `false`.
+    /// Whether the model reasons without being asked. Its reasoning, and its text between tool calls, come as
+    /// empty blocks unless the request asks for the text. The default is `false`.
     pub thinks_by_default: bool,
     /// Whether the model refuses its own thinking once anything before it has changed. The request then asks
     /// it to drop that thinking instead. The default is `false`.

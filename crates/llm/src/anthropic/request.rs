@@ -18,13 +18,13 @@ use crate::request::{BlobSource, Media, MediaKind, longest_answer, media_kind, p
 /// Returns the body of the request as JSON, with `stream: true`.
 ///
 /// - Neighbouring messages of one side become one; results of tools come first in it, as the API demands.
-/// - Behind an answer that paused with plain words, a model that takes no prefill is told to continue.
+/// - After an answer that paused with plain text, a model that accepts no prefill is asked to continue.
 /// - Parts of another API, thinking of another model or without a signature, and blank texts are left out.
 /// - Thinking at the end of a message is left out, and the message with it if nothing else is in it.
-/// - Names of tools are made to fit what the API takes: a model may have made them up.
-/// - With thinking, no temperature is sent. A budget leaves at least 1,024 tokens for the answer; where there
-///   is no room for it, or if the turn that the tool results belong to began without thinking, no thinking is
-///   requested, and the last message of the assistant is sent without its own.
+/// - Names of tools are changed to a form that the API accepts, because a model may have invented them.
+/// - With thinking, no temperature is sent. A budget leaves at least 1,024 tokens for the answer; if there is
+///   no room for it, or if the turn of the tool results began without thinking, no thinking is requested, and
+///   the last message of the assistant is sent without its own.
 /// - A temperature above 1 is sent as 1.
 pub fn build(request: &ModelRequest, options: &AnthropicOptions, blobs: &dyn BlobSource) -> Vec<u8> {
     let mut turns = turns(request, options, blobs);
@@ -179,8 +179,7 @@ fn assistant_blocks<'a>(
     blocks
 }
 
-/// "final assistant content cannot end with trailing whitespace". What was sent so stays so in later
-/// requests.
+/// "final assistant content cannot end with trailing whitespace". Later requests send it in the same form.
 fn without_blanks_at_the_end(turn: &mut MessageTurn<'_>) {
     if turn.role == "assistant"
         && let Some(last) = turn.blocks.last_mut()
@@ -203,7 +202,7 @@ fn answered_server_calls(conversation: &[Arc<Message>]) -> BTreeSet<&str> {
         .collect()
 }
 
-/// A part as it came, unless it is another API's, or hides what another model thought.
+/// A part unchanged, unless it belongs to another API, or contains hidden thinking of another model.
 fn opaque<'a>(provider: &'a ProviderData, model: &str) -> Option<BorrowedJson<'a>> {
     if provider.api != API {
         return None;
@@ -253,7 +252,7 @@ fn call_id(id: &str) -> Cow<'_, str> {
     id.chars().map(|c| if fits(c) { c } else { '_' }).collect()
 }
 
-/// The block with these keys of what came with it: the API takes no others there, and gateways add some
+/// The block with these keys of its provider's data: the API accepts no others there, and gateways add some
 /// (`TextBlockParam`, `ThinkingBlockParam` and `ToolUseBlockParam` of
 /// <https://pypi.org/project/anthropic/2.14.0/>; "messages.1.content.1.tool_use.index: Extra inputs are not
 /// permitted", <https://github.com/langchain-ai/langchain/issues/31208>).

@@ -17,10 +17,10 @@ use crate::stream::{StreamContext, StreamError};
 /// Decodes one Messages stream; see [`StreamDecoder`](crate::StreamDecoder) for the order of calls.
 ///
 /// Events are distinguished by the `type` in their data, not by their name, because gateways drop names.
-/// Blocks are distinguished by their `index`, as the vendor's SDKs do, and said one after another. Anthropic
-/// never has two of them open; gateways that translate parallel calls of another API have
+/// Blocks are distinguished by their `index`, as the vendor's SDKs do, and emitted one after another.
+/// Anthropic never has two of them open; gateways that translate parallel calls of another API have
 /// (<https://github.com/langchain-ai/langchain/pull/37025>, <https://github.com/praxis-proxy/ai/pull/273>). A
-/// delta with the index of no block belongs to the open one.
+/// delta with an unknown index belongs to the open block.
 ///
 /// ```
 /// use agentx_llm::StreamContext;
@@ -65,9 +65,9 @@ impl AnthropicDecoder {
         self.0.push(bytes, out)
     }
 
-    /// Ends the stream: the server has closed the connection. An answer that says why it stops is complete:
-    /// some gateways send no `message_stop` (<https://github.com/esengine/DeepSeek-Reasonix/pull/8756>), and
-    /// Anthropic's own SDK asks for a `stop_reason` alone
+    /// Ends the stream: the server has closed the connection. An answer with a stop reason is complete: some
+    /// gateways send no `message_stop` (<https://github.com/esengine/DeepSeek-Reasonix/pull/8756>), and
+    /// Anthropic's own SDK requires only a `stop_reason`
     /// (<https://github.com/anthropics/anthropic-sdk-typescript/pull/920>).
     ///
     /// # Errors
@@ -82,7 +82,7 @@ impl AnthropicDecoder {
         self.0.is_done()
     }
 
-    /// Returns whether the answer has said why it stops: what follows is its usage at most, and
+    /// Returns whether the answer has its stop reason: at most its usage follows, and
     /// [`finish`](Self::finish) completes it.
     pub fn has_stop_reason(&self) -> bool {
         self.0.has_stop_reason()
@@ -98,13 +98,13 @@ pub(super) struct MessageState {
     block: Option<OpenBlock>,
     /// The index of the block that is open, or of the last one.
     index: Option<u64>,
-    /// The events of blocks that began while another one was open, by index: they are said when that one has
-    /// ended.
+    /// The events of blocks that began while another one was open, by index: they are emitted when that one
+    /// has ended.
     waiting: BTreeMap<u64, Vec<String>>,
     held: Option<HeldCall>,
     usage: Usage,
     stop: (StopReason, Option<String>),
-    /// Whether the provider said why it stops.
+    /// Whether the stop reason has come.
     says_why: bool,
 }
 
@@ -148,7 +148,7 @@ impl MessageState {
         }
     }
 
-    /// Decodes an event that a gateway named. An event named `error` is an error, whatever its data.
+    /// Decodes an event that a gateway named. An event named `error` is an error, independent of its data.
     fn named_event(
         &mut self,
         name: &str,
@@ -162,7 +162,7 @@ impl MessageState {
         self.say_waiting(out)
     }
 
-    /// Says what waits for the open block to end, up to the next block that stays open.
+    /// Emits the events that waited for the end of the open block, up to the next block that stays open.
     fn say_waiting(&mut self, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
         while self.block.is_none()
             && let Some((_, events)) = self.waiting.pop_first()
@@ -196,7 +196,7 @@ impl MessageState {
         waits.then_some(index)
     }
 
-    /// Decodes the data of one event and emits what follows from it.
+    /// Decodes the data of one event and emits its events.
     fn event(&mut self, data: &str, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
         if self.emitter.ended() {
             return Ok(());
@@ -245,7 +245,7 @@ impl MessageState {
                 self.stop(out);
             }
             Some("error") => return Err(StreamError::Provider(error::from_stream(data))),
-            // `ping`, and whatever a newer version says.
+            // `ping`, and events of newer versions.
             Some(_) => {}
             None => return self.untyped(data),
         }

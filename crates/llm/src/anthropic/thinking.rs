@@ -1,7 +1,7 @@
 //! Requests reasoning, and handles earlier reasoning if the conversation has changed since.
 //!
 //! The rules are those of platform.claude.com/docs/en/build-with-claude, as of November 2026: `thinking` and
-//! `adaptive-thinking` for what is asked, `preserved-thinking` for thinking that is bound to what stood
+//! `adaptive-thinking` for the request, `preserved-thinking` for thinking that is bound to the messages
 //! before it.
 
 use agentx_types::{ModelRequest, RequestPart};
@@ -13,8 +13,8 @@ use crate::json::{BorrowedJson, object};
 /// The smallest budget that the API takes.
 const SMALLEST_BUDGET: u64 = 1_024;
 
-/// The beta under which a request may say what becomes of thinking that no longer fits: without this header
-/// the field is refused.
+/// The beta under which a request may decide about thinking that no longer fits: without this header the
+/// field is refused.
 const BINDING_CONTROLS: &str = "thinking-binding-controls-2026-08-01";
 
 /// Returns the value of the `anthropic-beta` header that a request needs; `None` if it needs none.
@@ -23,8 +23,8 @@ pub fn beta(request: &ModelRequest, options: &AnthropicOptions) -> Option<&'stat
         .then_some(BINDING_CONTROLS)
 }
 
-/// Sets what the request says of reasoning, or the temperature where it says nothing of it. Returns whether
-/// reasoning is asked for.
+/// Sets the reasoning fields of the request, or the temperature if there are none. Returns whether reasoning
+/// is requested.
 pub(super) fn ask(
     request: &ModelRequest,
     options: &AnthropicOptions,

@@ -67,12 +67,12 @@ pub(super) struct UsageWire {
     pub(super) cache_creation_input_tokens: Option<LenientCount>,
     pub(super) cache_read_input_tokens: Option<LenientCount>,
     pub(super) output_tokens_details: Option<OutputDetails>,
-    /// Where the answer was made: each place but `global` costs a tenth more on newer models
+    /// The region of the answer: each except `global` costs a tenth more on newer models
     /// (<https://platform.claude.com/docs/en/manage-claude/data-residency>).
     pub(super) inference_geo: InferenceGeo,
 }
 
-/// The word for the place where an answer was made.
+/// The region of an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum InferenceGeo {
     /// At the list price, or unknown.

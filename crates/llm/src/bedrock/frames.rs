@@ -15,7 +15,7 @@ const MAX_HEADERS: usize = 128 * 1024;
 /// Maximum length of a frame, in bytes: the headers and a payload of 24 MiB.
 const MAX_FRAME: usize = PRELUDE + MAX_HEADERS + 24 * 1024 * 1024 + CHECKSUM;
 
-/// What a frame is.
+/// The kind of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameKind {
     /// A part of the answer.
@@ -29,7 +29,7 @@ pub enum FrameKind {
 /// One frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventStreamFrame {
-    /// What it is: `:message-type`.
+    /// The kind: `:message-type`.
     pub kind: FrameKind,
     /// Its name: `:event-type`, `:exception-type` or `:error-code`; may be empty.
     pub name: String,
@@ -53,7 +53,7 @@ pub enum FrameError {
     Headers,
 }
 
-/// Reads frames from bytes in whatever pieces they come.
+/// Reads frames from bytes in pieces of any size.
 ///
 /// Holds at most one frame (about 24 MiB) and the piece that was pushed last.
 #[derive(Clone, Debug, Default)]
@@ -145,7 +145,7 @@ fn read_headers(mut rest: &[u8], payload: Vec<u8>) -> Result<EventStreamFrame, F
     Ok(frame)
 }
 
-/// Takes one header: its name, and its value if that is a text.
+/// Reads one header: its name, and its value if that is a text.
 fn header<'a>(rest: &mut &'a [u8]) -> Option<(&'a [u8], Option<&'a [u8]>)> {
     let length = usize::from(*take(rest, 1)?.first()?);
     let name = take(rest, length)?;

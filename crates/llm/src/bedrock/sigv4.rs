@@ -42,7 +42,7 @@ pub struct SigningRequest<'a> {
     pub unix_seconds: u64,
 }
 
-/// The headers that a signed request has beside `host` and `content-type: application/json`.
+/// The headers that a signed request has besides `host` and `content-type: application/json`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignedHeaders {
     /// `x-amz-date`: the time that was signed.

@@ -37,7 +37,7 @@ pub struct ProviderConfig {
     pub base_url_env: Option<String>,
     /// The environment variable that holds the key.
     pub key_env: Option<String>,
-    /// Another one, which counts where the first is not set.
+    /// Another one, which counts if the first is not set.
     pub other_key_env: Option<String>,
     /// The environment variable that holds a bearer token.
     pub token_env: Option<String>,
@@ -64,7 +64,7 @@ pub struct ModelConfig {
     pub id: String,
     /// The provider that serves it.
     pub provider: String,
-    /// A person's name for the model. Its id is then no name for it where a built-in model has that name.
+    /// A person's name for the model. Then its id is not a name for it if a built-in model has that name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Short names that people use for the model.

@@ -1,4 +1,4 @@
-//! The names by which a model of the catalog is meant: its ids, dated ones too, and its aliases.
+//! The names of a model of the catalog: its ids, including dated ones, and its aliases.
 
 use agentx_types::ModelSpec;
 

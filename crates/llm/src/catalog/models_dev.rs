@@ -2,9 +2,9 @@
 //! `anomalyco/models.dev`, `packages/core/src/schema.ts`), so that a person can bring the catalog up to date
 //! without a new version of the program.
 //!
-//! What the file says is a claim: windows, limits, prices and media of models are taken, at providers that
-//! the catalog knows. Addresses, names of variables and options of protocols are not. A model that makes no
-//! sense is left out and counted.
+//! The file is not trusted completely: windows, limits, prices and media of models are taken, at providers
+//! that the catalog knows; addresses, names of variables and options of protocols are not. A model that makes
+//! no sense is left out and counted.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ const MOST_TOKENS: u64 = 100_000_000;
 const HIGHEST_PRICE: f64 = 100_000.0;
 /// The longest id that is taken, in bytes.
 const LONGEST_ID: usize = 200;
-/// Providers whose names differ: theirs and the catalog's.
+/// Providers with different names: the one in models.dev and the catalog's.
 const OTHER_NAMES: &[(&str, &str)] = &[("moonshotai", "moonshot")];
 
 /// The models of a file, and how many were left out.

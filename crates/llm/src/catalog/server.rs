@@ -8,7 +8,7 @@ impl ProviderEntry {
     /// Returns the address to which requests are posted: the path of the API below `base_url`, or below the
     /// provider's own address if that is `None`. If the base already ends with the path of the API, it is the
     /// address. For Anthropic the base may end with `/v1` or not. A query stays at the end. `api` is the API
-    /// of the model that is asked: a session stays with the API that it began with.
+    /// of the called model: a session keeps the API with which it began.
     ///
     /// ```
     /// use agentx_types::Api;
@@ -150,7 +150,7 @@ impl Catalog {
 }
 
 /// Returns the name of the variable with a built-in provider's address, such as `GROQ_BASE_URL`. Vendors' own
-/// programs call theirs the same.
+/// programs use the same names.
 pub(super) fn base_url_variable(provider: &str) -> String {
     format!("{}_BASE_URL", provider.to_ascii_uppercase().replace('-', "_"))
 }

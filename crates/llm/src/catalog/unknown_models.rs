@@ -8,9 +8,9 @@ use crate::request::WireOptions;
 
 /// Returns the wire options that the model's name implies; `None` if it is not a reasoning model of OpenAI.
 ///
-/// From gpt-5.5 on, tools are only taken beside `reasoning_effort: "none"` at Chat Completions; gpt-6-sol
-/// says so on its page (<https://developers.openai.com/api/docs/models/gpt-6-sol.md>). Some, such as
-/// gpt-6-astra and gpt-6.1-sol, refuse `none` as well: their tools need the Responses API
+/// From gpt-5.5 on, Chat Completions accepts tools only with `reasoning_effort: "none"`; gpt-6-sol says so on
+/// its page (<https://developers.openai.com/api/docs/models/gpt-6-sol.md>). Some, such as gpt-6-astra and
+/// gpt-6.1-sol, refuse `none` as well: their tools need the Responses API
 /// (<https://github.com/jhd3197/Prompture/releases/tag/v1.15.1>).
 pub(super) fn wire(id: &str) -> Option<WireOptions> {
     let effort_with_tools = match reasoning_version(id)? {

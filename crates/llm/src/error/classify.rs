@@ -3,7 +3,7 @@
 
 use super::{ErrorCode, Extracted, overflow, refused_media, template};
 
-/// A code by the words that stand for it.
+/// A code, with the words by which it is recognized.
 struct CodeRule {
     code: ErrorCode,
     /// Types and codes, whole.
@@ -12,7 +12,7 @@ struct CodeRule {
     phrases: &'static [&'static str],
 }
 
-/// Words that count more than any status. They are about an account without money, or a limit of spending
+/// Words that take precedence over any status. They are about an account without money, or a spending limit
 /// that somebody has set: waiting does not help.
 ///
 /// - Anthropic: 400 "You have reached your specified API usage limits" or "… specified workspace API usage
@@ -34,9 +34,9 @@ struct CodeRule {
 /// - DashScope: 400 `Arrearage`, "please make sure your account is in good standing"
 ///   (<https://www.alibabacloud.com/help/en/model-studio/error-code>).
 ///
-/// What a filter refuses says so whatever the status: OpenRouter's moderation and guardrails are a 403
-/// (<https://openrouter.ai/docs/api/reference/errors-and-debugging>), OpenAI's `cyber_policy` a 400;
-/// its `image_content_policy_violation`, `bio_policy` and `misalignment_policy_violation` come in the
+/// Refusals of a filter are recognized with any status: OpenRouter's moderation and guardrails are a 403
+/// (<https://openrouter.ai/docs/api/reference/errors-and-debugging>), OpenAI's `cyber_policy` a 400; its
+/// `image_content_policy_violation`, `bio_policy` and `misalignment_policy_violation` come in the
 /// `response.failed` of a stream
 /// (<https://docs.rs/dynamo-protocols/8.1.0/dynamo_protocols/types/responses/enum.ResponseErrorCode.html>).
 const BEFORE_STATUS: &[CodeRule] = &[FILTERED, OUT_OF_MONEY, ACCOUNT_CLOSED];
@@ -94,10 +94,10 @@ const OUT_OF_MONEY: CodeRule = CodeRule {
     ],
 };
 
-/// The account may not be used at all, whatever is sent: Anthropic says so in a 400 with the type of any bad
-/// request (<https://github.com/anthropics/claude-code/issues/19028>).
+/// The account may not be used at all, for any request: Anthropic reports this with a 400 and the type of any
+/// bad request (<https://github.com/anthropics/claude-code/issues/19028>).
 ///
-/// OpenAI streams some models to verified organizations alone, and says what to do
+/// OpenAI streams some models only to verified organizations, and says what to do
 /// (<https://github.com/lobehub/lobehub/issues/9385>): no other form of the request is streamed.
 const ACCOUNT_CLOSED: CodeRule = CodeRule {
     code: ErrorCode::Forbidden,
@@ -108,9 +108,10 @@ const ACCOUNT_CLOSED: CodeRule = CodeRule {
     ],
 };
 
-/// Words that count more than a status with many meanings (400, 422, 500), and that count without a status.
+/// Words that take precedence over a status with many meanings (400, 422, 500), and that count without a
+/// status.
 ///
-/// What a filter refuses is a 400 with the type of any bad request at Anthropic ("Output blocked by content
+/// A refusal of a filter is a 400 with the type of any bad request at Anthropic ("Output blocked by content
 /// filtering policy", <https://github.com/anthropics/claude-code/issues/58367>), and has the code
 /// `invalid_prompt` at OpenAI ("your prompt was flagged as potentially violating our usage policy",
 /// <https://github.com/openai/codex/issues/38849>).
@@ -120,7 +121,7 @@ const AFTER_STATUS: &[CodeRule] = &[
         words: &[
             "authentication_error",
             "invalid_api_key",
-            // Google's, beside a 400: the key is wrong, or has expired
+            // Google's, with a 400: the key is wrong, or has expired
             // (<https://github.com/continuedev/continue/issues/11336>).
             "api_key_invalid",
             "unauthorized",
@@ -213,14 +214,14 @@ const AFTER_STATUS: &[CodeRule] = &[
     CodeRule {
         code: ErrorCode::BadGeneration,
         words: &["tool_use_failed", "json_validate_failed", "output_parse_failed"],
-        // 500s about what the server's own model wrote: Ollama's
+        // 500s about the output of the server's own model: Ollama's
         // (<https://github.com/ollama/ollama/issues/12064>) and llama.cpp's
         // (<https://github.com/noonghunna/club-3090/issues/1195>).
         phrases: &["error parsing tool call", "failed to parse tool call"],
     },
 ];
 
-/// Words that only name a side: they count where there is no status.
+/// Words that only name the side at fault: they count if there is no status.
 const SIDES: &[CodeRule] = &[
     CodeRule {
         code: ErrorCode::ServerError,
@@ -286,8 +287,8 @@ pub(super) fn classify(status: Option<u16>, extracted: &Extracted) -> ErrorCode 
         .unwrap_or(ErrorCode::ServerError)
 }
 
-/// Returns whether a quota is zero: the plan of the account does not have the model at all, so waiting does not
-/// help. Gemini says "Quota exceeded for metric: …, limit: 0, model: gemini-3.1-pro" and asks to retry in seconds
+/// Returns whether a quota is zero: the account's plan does not include the model, so waiting does not help.
+/// Gemini says "Quota exceeded for metric: …, limit: 0, model: gemini-3.1-pro" and asks to retry in seconds
 /// (<https://github.com/continuedev/continue/issues/10062>).
 fn names_no_quota(message: &str) -> bool {
     let mut limits = message.split("limit: 0").skip(1);
@@ -295,16 +296,17 @@ fn names_no_quota(message: &str) -> bool {
         && limits.any(|rest| !rest.starts_with(|c: char| c.is_ascii_digit() || c == '.'))
 }
 
-/// Statuses that mean one thing.
+/// Statuses with one meaning.
 ///
 /// 425 asks for the same request a little later (RFC 8470). 498 is Groq's for a flex tier without capacity,
-/// and wants to be asked again (<https://console.groq.com/docs/flex-processing>).
+/// and asks for another attempt (<https://console.groq.com/docs/flex-processing>).
 ///
-/// 501, 505, 506 and 510 say that the server cannot do this at all, so the same request fails again: they
-/// count as an address that is not there. Tabby answers so where it was started without a model
+/// 501, 505, 506 and 510 mean that the server cannot do this at all, so the same request fails again: they
+/// count as a wrong address. Tabby returns them if it was started without a model
 /// (<https://github.com/TabbyML/tabby/issues/4281>). The SDKs of Anthropic and OpenAI and the AI SDK of
-/// Vercel try 408, 409, 429 and every status from 500 on again, but twice only; this program waits for a
-/// server of 500s for ten minutes. A server that wants to be asked again says so (`x-should-retry`).
+/// Vercel try 408, 409, 429 and every status from 500 on again, but only twice; this program waits ten
+/// minutes for a server that returns 500s. A server can request another attempt explicitly
+/// (`x-should-retry`).
 fn telling_status(status: u16) -> Option<ErrorCode> {
     Some(match status {
         401 | 407 => ErrorCode::Unauthorized,

@@ -1,4 +1,4 @@
-//! Finds the words in an error body. Every provider has its own shape; most have several.
+//! Finds the message in an error body. Every provider has its own shape; most have several.
 //!
 //! ```text
 //! OpenAI      {"error":{"message":"…","type":"invalid_request_error","param":"temperature","code":null}}
@@ -9,7 +9,7 @@
 //! a proxy     <html><head><title>502 Bad Gateway</title></head>…
 //! ```
 //!
-//! The result is neutral: `classify.rs` decides what kind of error it is, `overflow.rs` and `retry_after.rs`
+//! The result is neutral: `classify.rs` decides about the kind of error, `overflow.rs` and `retry_after.rs`
 //! read sizes and waiting times. Objects are searched at most four levels deep, and lists up to their eighth
 //! item.
 
@@ -26,7 +26,7 @@ pub(crate) struct Extracted {
     pub(crate) words: Vec<String>,
     /// A status that the body names.
     pub(crate) status: Option<u16>,
-    /// The number of tokens that fit, if the body says so in a field.
+    /// The number of tokens that fit, if a field of the body has it.
     pub(crate) window: Option<u64>,
     /// The number of tokens of the request, from the same source.
     pub(crate) asked: Option<u64>,
@@ -36,7 +36,7 @@ pub(crate) struct Extracted {
     pub(crate) resets_at_ms: Option<u64>,
     /// Whether a quota of a whole day is used up.
     pub(crate) of_a_day: bool,
-    /// Whether the request alone is more than a limit allows in a minute.
+    /// Whether this one request is larger than the limit for a minute.
     pub(crate) never_passes: bool,
     /// The setting of the request that the error is about, if a field of the body names it.
     pub(crate) param: Option<String>,
@@ -86,7 +86,7 @@ fn visit(value: &Value, into: &mut Extracted, depth: usize) {
     }
 }
 
-/// Returns the message of one of several errors; validation errors have the position (`loc`) beside the
+/// Returns the message of one of several errors; validation errors have the position (`loc`) next to the
 /// message.
 fn item_message(item: &Value, into: &mut Extracted, depth: usize) -> Option<String> {
     let mut one = Extracted::default();

@@ -7,8 +7,8 @@
 //! or equal to `8192`"), DeepSeek and DashScope ("the valid range of max_tokens is [1, 8192]", "Range of
 //! max_tokens should be [1, 8192]"), Volcano ("expected a value <= 12288",
 //! <https://github.com/Gitlawb/openclaude/issues/331>), Bedrock ("The maximum tokens you requested exceeds
-//! the model limit of 8192"). Servers that count the answer into the window say how much was read: see
-//! [`super::overflow`].
+//! the model limit of 8192"). Servers that count the answer as part of the window name the size of the input:
+//! see [`super::overflow`].
 
 use super::ErrorCode;
 use super::overflow::number_after;

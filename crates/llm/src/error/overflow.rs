@@ -1,6 +1,6 @@
 //! Recognises that a conversation does not fit into the model, and finds the sizes that the refusal names.
 //!
-//! There is no code that all vendors share, so words decide. Sources of the words: OpenAI, Azure and
+//! There is no code that all vendors share, so the text decides. Sources of the words: OpenAI, Azure and
 //! OpenRouter (`context_length_exceeded`, "maximum context length is N tokens"), Anthropic ("prompt is too
 //! long: N tokens > M maximum"), Bedrock ("Input is too long for requested model"), Nova on Bedrock ("exceeds
 //! maximum length"), Gemini ("input token count (N) exceeds the maximum number of tokens allowed (M)"), xAI
@@ -26,22 +26,23 @@
 //! servers ("The input (N tokens) is longer than the model's context length (M tokens)", as
 //! <https://github.com/earendil-works/pi> has collected them). The words of watsonx ("the number of input
 //! tokens N cannot exceed the total tokens limit M"), of Z.AI ("tokens in request more than max tokens
-//! allowed") and of Chinese gateways ("超过最大长度", "上下文长度") are told by programs that know them.
+//! allowed") and of Chinese gateways ("超过最大长度", "上下文长度") are taken from the sources of programs that know
+//! them.
 //!
-//! Some servers take what is read from the window and find the rest too small for any answer: vLLM
+//! Some servers subtract the input from the window and find the rest too small for any answer: vLLM
 //! "max_tokens must be at least 1, got -7584" (<https://github.com/vllm-project/vllm/pull/36789>). Nobody
 //! asks for a negative number of tokens, so the window is full.
 //!
-//! Two limits are told as limits of a rate, yet no wait helps: Anthropic's of the tokens in a minute, if the
-//! request alone is larger ("This request would exceed your organization's rate limit of 30,000 input tokens
+//! Two limits look like rate limits, but waiting does not help: Anthropic's for the tokens in a minute, if
+//! one request is larger ("This request would exceed your organization's rate limit of 30,000 input tokens
 //! per minute", <https://github.com/moltis-org/moltis/issues/117>, while the headers say that all of it
 //! remains), and that of a subscription without long contexts (429 "Extra usage is required for long context
 //! requests.", from 200,000 tokens on, <https://github.com/NousResearch/hermes-agent/pull/4747>).
 //!
 //! A conversation may also have too many messages: Azure takes 2,048 ("$.messages is too long. Maximum length
 //! is 2048"), OpenAI says "Invalid 'messages': array too long. Expected an array with maximum length 2048"
-//! (its words for another list: <https://github.com/openai/openai-dotnet/issues/317>). Less of it fits, so
-//! that is a full window too.
+//! (its words for another list: <https://github.com/openai/openai-dotnet/issues/317>). A shorter conversation
+//! fits, so this counts as a full window too.
 
 use agentx_types::Overflow;
 use serde_json::{Map, Value};
@@ -106,7 +107,7 @@ const PHRASES: &[&str] = &[
     "超过最大长度",
     "上下文长度",
 ];
-/// Messages about too many messages, whatever their size is.
+/// Refusals because of the number of messages, regardless of their size.
 const TOO_MANY: &[&str] = &[
     "messages is too long",
     "messages' is too long",
@@ -116,10 +117,10 @@ const TOO_MANY: &[&str] = &[
     "maximum number of messages",
 ];
 /// The message about a request with more tokens than an account may send in a minute, which never succeeds,
-/// however long one waits. OpenAI (429) and Groq (413) both say "Request too large for model …: Limit M,
+/// even after waiting. OpenAI (429) and Groq (413) both say "Request too large for model …: Limit M,
 /// Requested N".
 const TOO_LARGE_FOR_A_MINUTE: &str = "request too large for";
-/// The message of Anthropic where a subscription has no long contexts.
+/// The message of Anthropic if a subscription has no long contexts.
 const NO_LONG_CONTEXT: &str = "extra usage is required for long context";
 /// The tokens that such a subscription may send.
 const WITHOUT_LONG_CONTEXT: u64 = 200_000;
@@ -167,8 +168,8 @@ fn leaves_no_room(message: &str) -> bool {
     NAMES.iter().any(|name| message.contains(name)) && message.contains("must be at least 1, got -")
 }
 
-/// Notes a limit of the tokens in a minute that the request alone exceeds: all of it remains, and it is
-/// refused.
+/// Records a limit for the tokens in a minute that this one request exceeds: the whole limit remains, but the
+/// request was refused.
 pub(super) fn note_headers<'h>(header: impl Fn(&str) -> Option<&'h str>, into: &mut Extracted) {
     let number = |name| header(name)?.parse::<u64>().ok();
     let limit = number("anthropic-ratelimit-input-tokens-limit").filter(|limit| *limit > 0);
@@ -210,7 +211,7 @@ const BEFORE_ASKED: &[&str] = &[
 pub(super) fn read(said: &Extracted) -> Overflow {
     let message = said.message.to_ascii_lowercase();
     if TOO_MANY.iter().any(|phrase| message.contains(phrase)) {
-        // What it counts are no tokens.
+        // It does not count tokens.
         return Overflow::default();
     }
     if message.contains(NO_LONG_CONTEXT) {
@@ -263,7 +264,7 @@ pub(super) fn read(said: &Extracted) -> Overflow {
     }
 }
 
-/// The prompt alone, if what is asked for the answer is counted with it: "However, you requested 4726 tokens
+/// The size of the prompt, if the requested answer is counted with it: "However, you requested 4726 tokens
 /// (3726 in the messages, 1000 in the completion)" (<https://github.com/vllm-project/vllm/pull/965>), at
 /// OpenAI with "150 in the functions" between them.
 fn parts_of_the_prompt(message: &str) -> Option<u64> {
@@ -276,7 +277,7 @@ fn parts_of_the_prompt(message: &str) -> Option<u64> {
     Some(messages.saturating_add(before(" in the functions").unwrap_or_default()))
 }
 
-/// The number right behind `phrase`; small ones are no sizes.
+/// The number directly after `phrase`; small ones are no sizes.
 pub(super) fn number_after(message: &str, phrase: &str) -> Option<u64> {
     const LEAST: u64 = 256;
     let mut rest = message;
@@ -294,7 +295,7 @@ pub(super) fn number_after(message: &str, phrase: &str) -> Option<u64> {
     None
 }
 
-/// Sizes that stand beside the message.
+/// Reads sizes in fields next to the message.
 pub(super) fn note_fields(object: &Map<String, Value>, into: &mut Extracted) {
     let number = |key: &str| {
         object

@@ -1,23 +1,23 @@
-//! Recognises that a provider refuses pictures and other media. Many servers call that their own failure
-//! (500), say it within a 200, or name nothing but a code; yet the same request fails for ever.
+//! Recognises that a provider refuses pictures and other media. Many servers report that as their own failure
+//! (500), within a 200, or only with a code; but the same request fails every time.
 //!
 //! Sources of the codes: OpenAI's Responses name them in the `response.failed` of a stream
 //! (<https://openrouter.ai/docs/client-sdks/typescript/models/code>). Sources of the words: llama.cpp answers
 //! 500 ("image input is not supported - hint: if this is unexpected, you may need to provide the mmproj",
 //! <https://github.com/ggml-org/llama.cpp/issues/13566>) and, like Ollama, "Failed to load image or audio
-//! file" where it cannot read a picture; Ollama 500 ("missing data required for image input"; "Failed to
-//! process inputs: image: unknown format", <https://github.com/ollama/ollama/issues/11320>); LM Studio
-//! ("Vision model is not loaded. Cannot process images.", <https://github.com/lmstudio-ai/lms/issues/53>;
-//! "Model does not support images", <https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/908>; with
-//! MLX, in a 200, "Vision add-on is not loaded, but images were provided for processing"); OpenRouter 404
-//! ("No endpoints found that support image input"); vLLM ("… is not a multimodal model").
+//! file" if it cannot read a picture; Ollama 500 ("missing data required for image input"; "Failed to process
+//! inputs: image: unknown format", <https://github.com/ollama/ollama/issues/11320>); LM Studio ("Vision model
+//! is not loaded. Cannot process images.", <https://github.com/lmstudio-ai/lms/issues/53>; "Model does not
+//! support images", <https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/908>; with MLX, in a 200,
+//! "Vision add-on is not loaded, but images were provided for processing"); OpenRouter 404 ("No endpoints
+//! found that support image input"); vLLM ("… is not a multimodal model").
 //!
-//! Most servers take so many pictures in one request and no more. Then the number is refused and no picture
-//! is at fault: vLLM ("At most 1 image(s) may be provided in one request.",
+//! Most servers limit the number of pictures in one request. Then the number is refused, and no single
+//! picture is at fault: vLLM ("At most 1 image(s) may be provided in one request.",
 //! <https://github.com/vllm-project/vllm/issues/13397>), Groq ("Too many images provided. This model supports
 //! up to 5 images"), Azure ("Too many images in request. Max is 10.",
-//! <https://github.com/the-open-agent/openagent/issues/874>), Anthropic ("too many images and
-//! documents: 120 + 0 > 100", "Too much media: 0 document pages + 107 images > 100",
+//! <https://github.com/the-open-agent/openagent/issues/874>), Anthropic ("too many images and documents: 120
+//! + 0 > 100", "Too much media: 0 document pages + 107 images > 100",
 //! <https://github.com/anthropics/claude-code/issues/24541>), Meta ("request contains 52 images, exceeding
 //! the maximum of 50 allowed per request", <https://github.com/anomalyco/opencode/issues/47721>), Fireworks
 //! ("we currently limit the number of images per conversation to 60"), DeepInfra ("Too many images in
@@ -58,7 +58,7 @@ const PHRASES: &[&str] = &[
     "could not process image",
 ];
 
-/// Returns whether pictures are refused, whatever the status is. `message` is in lower case.
+/// Returns whether pictures are refused, with any status. `message` is in lower case.
 pub(super) fn is_one(said: &Extracted, message: &str) -> bool {
     said.words.iter().any(|word| CODES.contains(&word.as_str()))
         || PHRASES.iter().any(|phrase| message.contains(phrase))
@@ -89,7 +89,8 @@ fn at_most(message: &str) -> Option<u16> {
         .then_some(number)
 }
 
-/// The most pictures that one request may have, if their number is refused: 1 if it is not said.
+/// The maximum number of pictures in one request, if their number is refused: 1 if the message does not name
+/// it.
 pub(super) fn most(message: &str) -> Option<u16> {
     const BEFORE: &[&str] = &[
         "at most ",
@@ -110,7 +111,7 @@ pub(super) fn most(message: &str) -> Option<u16> {
     is_their_number(&message).then(|| named().unwrap_or(1))
 }
 
-/// The number right behind these words, if no unit of size follows.
+/// The number directly after these words, if no unit of size follows.
 fn number_behind(message: &str, before: &str) -> Option<u16> {
     const SIZES: &[&str] = &["mb", "kb", "byte", "pixel", "px", "mega"];
     let (_, rest) = message.split_once(before)?;

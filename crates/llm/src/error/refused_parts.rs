@@ -121,14 +121,14 @@ const TOOLS: &[&str] = &[
     "invalid 'tools",
 ];
 
-/// Returns whether it is about the schema of a tool in words of its own. Made up: "Invalid request: tool todo
+/// Returns whether it is about the schema of a tool, in unusual words. Made up: "Invalid request: tool todo
 /// has unsupported JSON schema keyword: anyOf". The agent looks for the name of a tool in such a message.
 fn is_about_a_schema(message: &str) -> bool {
     let mut words = message.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
     message.contains("schema") && words.any(|word| matches!(word, "tool" | "function"))
 }
 
-/// The part that is refused in a request that has no schema of an answer, where [`RequestPart::AnswerSchema`] was read.
+/// The refused part of a request without an answer schema, if [`RequestPart::AnswerSchema`] was recognized.
 pub(super) fn without_answer_schema(message: &str) -> Option<RequestPart> {
     names_a_tool(&message.to_ascii_lowercase()).then_some(RequestPart::Tools)
 }
@@ -170,9 +170,9 @@ fn unknown_tag(message: &str) -> Option<RequestPart> {
 const UNSIGNED: &str = "missing a thought_signature";
 
 /// Returns whether it refuses a message whose text is empty: "messages: text content blocks must be
-/// non-empty", as gateways that hand a request on to Anthropic's models say of the empty text beside calls of
-/// tools (<https://github.com/requestyai/ai-sdk-requesty/pull/1>, <https://github.com/vercel/ai/pull/13538>),
-/// and Bedrock's "The content field in the Message object at messages.[position] is empty"
+/// non-empty", as gateways to Anthropic's models report about the empty text beside tool calls
+/// (<https://github.com/requestyai/ai-sdk-requesty/pull/1>, <https://github.com/vercel/ai/pull/13538>), and
+/// Bedrock's "The content field in the Message object at messages.[position] is empty"
 /// (<https://github.com/Portkey-AI/gateway/issues/995>).
 fn is_about_an_empty_text(message: &str) -> bool {
     const EMPTY: &[&str] = &[

@@ -1,5 +1,5 @@
-//! Finds refusals of the schema of an answer, and of the mode that it is sent in. Any other request passes with the
-//! schema in words.
+//! Finds refusals of the schema of an answer, and of the mode in which it is sent. The request then succeeds
+//! with the schema as a written instruction.
 //!
 //! Sources of the words: OpenAI ("Invalid schema for response_format 'response': context=('properties', 'labels'), $ref
 //! cannot have keywords {'description'}", <https://github.com/vectorize-io/hindsight/pull/3944>; Responses names the
@@ -28,7 +28,7 @@ const FIELDS: &[&str] = &[
     "structured output",
 ];
 
-/// Words about a schema, whichever one it is: of tools that are not `strict` no API says so.
+/// Words about any schema: for tools that are not `strict`, no API uses them.
 const WORDS: &[&str] = &[
     "compiled grammar",
     "grammar compilation",

@@ -1,4 +1,4 @@
-//! Finds the single setting of a request that a provider refuses by name. Any other request passes without
+//! Finds the single setting of a request that a provider refuses by name. The request then succeeds without
 //! the setting, so it is left out, or sent under its other name.
 //!
 //! Sources of the words: OpenAI and Azure ("Unsupported parameter: 'max_tokens' is not supported with this
@@ -17,8 +17,8 @@
 //! ("Thinking level is not supported for this model.", <https://github.com/RooCodeInc/Roo-Code/issues/10700>;
 //! "The thinking budget (52428) is invalid.", <https://github.com/RooCodeInc/Roo-Code/issues/4399>; "The
 //! model does not support setting thinking_budget to 0", <https://github.com/earendil-works/pi/issues/3460>;
-//! that the model only works in thinking mode, <https://github.com/vercel/ai/issues/8027>), and whatever is
-//! built on FastAPI (422 `extra_forbidden` with the place `body.stream_options`,
+//! that the model only works in thinking mode, <https://github.com/vercel/ai/issues/8027>), and servers that
+//! are built on FastAPI (422 `extra_forbidden` with the place `body.stream_options`,
 //! <https://github.com/gpustack/gpustack/issues/429>).
 
 use agentx_types::RequestPart;
@@ -60,8 +60,8 @@ pub(super) const UNKNOWN: &[&str] = &[
 /// Words about a value.
 const WRONG_VALUE: &[&str] = &["does not support", "should be", "must be", "may only", "invalid"];
 
-/// The setting that is refused, if the message, in lower case, names one; of several the one that it names
-/// first. `param` is where the body says so in a field.
+/// The refused setting, if the message, in lower case, names one; of several the first. `param` is the
+/// setting that a field of the body names.
 pub(super) fn named(message: &str, param: Option<&str>) -> Option<RequestPart> {
     let has = |pieces: &[&str]| pieces.iter().any(|piece| message.contains(piece));
     let by_field = param.and_then(|param| SETTINGS.iter().find(|(name, _)| *name == param));
@@ -84,7 +84,8 @@ pub(super) fn named(message: &str, param: Option<&str>) -> Option<RequestPart> {
     is_refused.then_some(*part)
 }
 
-/// Returns whether no letter stands before or behind it: `temperature` is not part of `get_temperature`.
+/// Returns whether it is a whole word, without a letter before or after it: `temperature` in
+/// `get_temperature` is not.
 fn is_whole(message: &str, at: usize, length: usize) -> bool {
     let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let before = message[..at].chars().next_back();

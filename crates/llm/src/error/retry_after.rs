@@ -1,4 +1,4 @@
-//! The wait that a provider asks for in its message alone.
+//! The waiting time that a provider names only in its message.
 
 use serde_json::{Map, Value};
 
@@ -24,9 +24,9 @@ pub(super) fn in_words(message: &str) -> Option<u64> {
         .find_map(|(_, rest)| time(rest))
 }
 
-/// Notes what an object of an error says in fields: Google's `RetryInfo` has `retryDelay: "4s"`
-/// (<https://github.com/googleapis/googleapis/blob/master/google/rpc/error_details.proto>), OpenRouter hands
-/// on `X-RateLimit-Reset` in `metadata.headers`, and ChatGPT says `resets_in_seconds` and `resets_at`, in
+/// Reads the fields of an error object: Google's `RetryInfo` has `retryDelay: "4s"`
+/// (<https://github.com/googleapis/googleapis/blob/master/google/rpc/error_details.proto>), OpenRouter passes
+/// on `X-RateLimit-Reset` in `metadata.headers`, and ChatGPT has `resets_in_seconds` and `resets_at`, in
 /// seconds since 1970 (<https://github.com/earendil-works/pi/issues/4172>).
 pub(super) fn note_fields(object: &Map<String, Value>, into: &mut Extracted) {
     let delay = object.get("retryDelay").and_then(Value::as_str).and_then(time);
@@ -43,7 +43,7 @@ pub(super) fn note_fields(object: &Map<String, Value>, into: &mut Extracted) {
     into.resets_at_ms = into.resets_at_ms.or_else(|| seconds("resets_at"));
 }
 
-/// Codes of a limit that holds for hours: ChatGPT's, and Z.AI's of its plans, of five hours, a week or a
+/// Codes of a limit that lasts for hours: ChatGPT's, and those of Z.AI's plans for five hours, a week or a
 /// month (<https://docs.z.ai/api-reference/api-code>).
 const USED_UP: &[&str] = &[
     "usage_limit_reached",
@@ -66,7 +66,7 @@ const USED_UP_WORDS: &[&str] = &[
     "per day limit exceeded",
 ];
 
-/// Returns whether a limit is used up that holds for hours, without a word about how long it is to be waited.
+/// Returns whether a limit is used up that lasts for hours, without a named waiting time.
 pub(super) fn is_used_up(said: &Extracted) -> bool {
     let message = said.message.to_ascii_lowercase();
     let is_named = said.words.iter().any(|word| USED_UP.contains(&word.as_str()))
@@ -80,8 +80,8 @@ pub(super) const UNTIL_MIDNIGHT: &str =
     "this quota is one per day, which begins again at midnight Pacific time";
 
 /// Returns whether Google's `QuotaFailure` names a quota of a day:
-/// `GenerateRequestsPerDayPerProjectPerModel-FreeTier`. The `retryDelay` beside it is less than a minute all
-/// the same (<https://github.com/UKGovernmentBEIS/inspect_ai/issues/5526>).
+/// `GenerateRequestsPerDayPerProjectPerModel-FreeTier`. Nevertheless the `retryDelay` next to it is less than
+/// a minute (<https://github.com/UKGovernmentBEIS/inspect_ai/issues/5526>).
 fn names_a_day(object: &Map<String, Value>) -> bool {
     let violations = object.get("violations").and_then(Value::as_array);
     let ids = violations.into_iter().flatten();
@@ -89,8 +89,8 @@ fn names_a_day(object: &Map<String, Value>) -> bool {
     ids.any(|id| id.contains("PerDay"))
 }
 
-/// A point in time in milliseconds since 1970; smaller numbers are seconds, or a time to wait: what they mean
-/// differs.
+/// A point in time in milliseconds since 1970; smaller numbers are seconds, or a time to wait, depending on
+/// the source.
 pub(super) fn time_or_delay_ms(text: &str) -> Option<u64> {
     text.trim().parse().ok().filter(|at| *at >= MILLIS)
 }

@@ -1,6 +1,6 @@
-//! When a refusal comes from the chat template of a model: servers of local models render the conversation
-//! with it, and it raises an exception where a role or an order is not its own. Several servers call that
-//! their own failure (500), yet the same conversation fails for ever.
+//! Recognises refusals by the chat template of a model: servers of local models render the conversation with
+//! it, and it raises an exception for a role or an order that it does not support. Several servers report
+//! that as their own failure (500), but the same conversation fails every time.
 //!
 //! Sources of the words: llama.cpp ("Jinja Exception: Conversation roles must alternate …", 500
 //! `server_error`, <https://github.com/sipeed/picoclaw/issues/207>,
@@ -29,8 +29,9 @@ const PHRASES: &[&str] = &[
     "no user query found",
 ];
 
-/// Servers and models that take no tools, in lower case: Ollama ("registry.ollama.ai/library/gemma3:4b does
-/// not support tools", <https://github.com/ollama/ollama/issues/11131>), vLLM ("\"auto\" tool choice requires
+/// Messages of servers and models that accept no tools, in lower case: Ollama
+/// ("registry.ollama.ai/library/gemma3:4b does not support tools",
+/// <https://github.com/ollama/ollama/issues/11131>), vLLM ("\"auto\" tool choice requires
 /// --enable-auto-tool-choice and --tool-call-parser to be set",
 /// <https://docs.vllm.ai/en/latest/features/tool_calling/>), OpenRouter ("No endpoints found that support
 /// tool use"), Groq ("`tools` is not supported with this model.",
@@ -58,7 +59,7 @@ const NO_TOOLS: &[&str] = &[
     "unsupported param: tools",
 ];
 
-/// Words that say that the sentence is about something beside the tools, which can be left out: "Function
+/// Words that show that the sentence is about something besides the tools, which can be left out: "Function
 /// tools are not supported with reasoning_effort".
 const BESIDE_TOOLS: &[&str] = &["reasoning_effort", "cache_control"];
 
@@ -66,12 +67,12 @@ const BESIDE_TOOLS: &[&str] = &["reasoning_effort", "cache_control"];
 /// it with another option.
 const NO_TEMPLATES: &str = "requires --jinja";
 
-/// Returns whether this message, in lower case, says that the server was started without what tools need.
+/// Returns whether this message, in lower case, says that the server was started without support for tools.
 pub(super) fn is_missing(message: &str) -> bool {
     message.contains(NO_TEMPLATES)
 }
 
-/// Returns whether this message, in lower case, says that the model or its server takes no tools: no other
+/// Returns whether this message, in lower case, says that the model or its server accepts no tools: no other
 /// form of the request helps.
 pub(super) fn takes_no_tools(message: &str) -> bool {
     let is_beside = || BESIDE_TOOLS.iter().any(|word| message.contains(word));

@@ -21,7 +21,7 @@ use crate::request::{BlobSource, Media, MediaKind, media_kind, placeholder, tool
 /// The longest name of a function in all versions of the API; newer ones take 128 characters.
 const LONGEST_NAME: usize = 64;
 
-/// Stands for a signature that there is not, and is not checked
+/// A placeholder for a missing signature, which is not checked
 /// (<https://ai.google.dev/gemini-api/docs/thought-signatures>).
 const UNCHECKED: &str = "skip_thought_signature_validator";
 
@@ -215,7 +215,7 @@ impl<'a> ContentWriter<'a, '_> {
         parts
     }
 
-    /// A result. Gemini 3 and later read media within it; for others they stand beside it
+    /// Adds a result. Gemini 3 and later read media within it; for others the media follow it
     /// (<https://ai.google.dev/gemini-api/docs/function-calling>).
     fn result(&self, result: &'a ToolResultPart, parts: &mut Vec<BorrowedJson<'a>>) {
         let holds_media = family::is_gemini_3(self.model);
@@ -283,14 +283,14 @@ impl<'a> ContentWriter<'a, '_> {
     }
 }
 
-/// Returns whether a part may stand within a result: bytes of a picture or a PDF.
+/// Returns whether a part may be within a result: bytes of a picture or a PDF.
 fn is_within(part: &BorrowedJson<'_>) -> bool {
     let media_type = part.field("inlineData").and_then(|data| data.text("mimeType"));
     media_type.is_some_and(|name| name.starts_with("image/") || name == "application/pdf")
 }
 
-/// Adds a text as the server sent it: the part that is signed, and before it what is not. A blank text is
-/// sent only if it is signed.
+/// Adds a text as the server sent it: first the unsigned part, then the signed one. A blank text is sent only
+/// if it is signed.
 fn texts<'a>(text: &'a str, signed: Option<&'a Value>, is_thought: bool, parts: &mut Vec<BorrowedJson<'a>>) {
     let part = |text: &'a str| {
         let mut part = object! {"text": text};

@@ -3,9 +3,9 @@
 //!
 //! | name | reasoning | signatures | media within results |
 //! | --- | --- | --- | --- |
-//! | `gemini-3…`, `gemini-4…` and later | a level | wanted | yes |
-//! | `gemini-2.5…` | a budget | sent back | beside them |
-//! | older ones, Gemma, aliases without a version | not asked for | sent back | beside them |
+//! | `gemini-3…`, `gemini-4…` and later | a level | required | yes |
+//! | `gemini-2.5…` | a budget | sent back | after them |
+//! | older ones, Gemma, aliases without a version | not requested | sent back | after them |
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,7 @@ pub enum GeminiThinking {
     Level,
     /// `thinkingBudget`, in tokens: Gemini 2.5.
     Budget,
-    /// The model does not reason; nothing is asked.
+    /// The model does not reason; the request has no such setting.
     None,
 }
 
@@ -46,8 +46,8 @@ pub(super) fn is_gemini_3(id: &str) -> bool {
 }
 
 /// Returns the reasoning options of a model of this name. Aliases without a version (`gemini-flash-latest`)
-/// move from model to model, and every reasoning model still takes the level or decides by itself: nothing
-/// but the thoughts is asked of them.
+/// move from model to model, and every reasoning model accepts a level or decides by itself: requests to them
+/// only ask for the thoughts.
 pub(super) fn thinking(id: &str) -> GeminiThinking {
     match version(id) {
         Some((3.., _)) => GeminiThinking::Level,

@@ -18,7 +18,7 @@ use crate::emitter::MAX_DEPTH;
 /// with `null`.
 const MOST_SKIPPED: usize = 1_024;
 
-/// The arguments so far.
+/// The arguments that have arrived.
 #[derive(Clone, Debug)]
 pub(super) struct PartialArgs {
     value: Value,
@@ -112,7 +112,7 @@ fn steps(path: &str) -> Option<Vec<PathStep>> {
     (!steps.is_empty()).then_some(steps)
 }
 
-/// The step behind an opening bracket, and what follows the closing one.
+/// The step after an opening bracket, and the text after the closing one.
 fn in_brackets(text: &str) -> Option<(PathStep, &str)> {
     for quote in ['\'', '"'] {
         if let Some(quoted) = text.strip_prefix(quote) {

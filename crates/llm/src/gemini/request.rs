@@ -70,8 +70,8 @@ pub fn build(request: &ModelRequest, options: &WireOptions, blobs: &dyn BlobSour
     body.to_bytes()
 }
 
-/// Returns the reasoning settings of the request. A request without optional settings (`plain`) says nothing
-/// of it. Nobody reads the reasoning behind a summary of the conversation.
+/// Returns the reasoning settings of the request. A request without optional settings (`plain`) has none.
+/// Nobody reads the reasoning of a summary of the conversation.
 fn thinking_config(request: &ModelRequest, options: &WireOptions) -> Option<BorrowedJson<'static>> {
     let way = thinking_of(request, options);
     if way == GeminiThinking::None || request.plain {
@@ -138,7 +138,7 @@ fn budget(effort: Effort, id: &str) -> u64 {
 const LARGEST_BUDGET: u64 = 24_576;
 /// The smallest budget of Gemini 2.5 Pro.
 const LEAST_OF_PRO: u64 = 128;
-/// The smallest budget that all of them take: Flash-Lite's.
+/// The smallest budget that all of them accept: Flash-Lite's.
 const SMALLEST_BUDGET: u64 = 512;
 
 /// The budgets of all models overlap here (<https://ai.google.dev/gemini-api/docs/thinking>).

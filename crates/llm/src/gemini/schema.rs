@@ -1,6 +1,7 @@
-//! Schemas of tools as Gemini takes them: JSON schema (`parametersJsonSchema`), with two rules of its own.
+//! Schemas of tools in the form that Gemini accepts: JSON schema (`parametersJsonSchema`), with two
+//! additional rules.
 //!
-//! - Beside `$ref` it takes `description` and `default` alone: "If a schema node has $ref set, then only
+//! - Next to `$ref` it accepts only `description` and `default`: "If a schema node has $ref set, then only
 //!   description and default can be set alongside it" (<https://github.com/anomalyco/opencode/issues/12295>).
 //! - The schema must describe an object (`FunctionDeclaration.parameters_json_schema` of
 //!   <https://github.com/googleapis/python-genai/blob/66807187f2123c6676175ac991f4e34eb09200d1/google/genai/types.py>).
@@ -55,7 +56,7 @@ fn stands_beside_ref(key: &str) -> bool {
     matches!(key, "$ref" | "description" | "default")
 }
 
-/// Returns whether something stands beside a `$ref` anywhere in it that may not.
+/// Returns whether anywhere in it a `$ref` has a forbidden neighbour.
 fn has_crowded_ref(value: &Value) -> bool {
     match value {
         Value::Object(fields) => {

@@ -2,18 +2,18 @@
 //!
 //! | `finishReason` | becomes |
 //! | --- | --- |
-//! | `STOP` | `tool_use` if there are calls, else `end_turn` |
+//! | `STOP` | `tool_use` if there are calls, otherwise `end_turn` |
 //! | `MAX_TOKENS` | `max_tokens` |
 //! | `SAFETY`, `RECITATION`, `BLOCKLIST`, `PROHIBITED_CONTENT`, `SPII`, `MODEL_ARMOR`, and those of images | `refusal` |
-//! | `MALFORMED_FUNCTION_CALL`, `UNEXPECTED_TOOL_CALL`, `MALFORMED_RESPONSE` | an error that is worth asking again |
+//! | `MALFORMED_FUNCTION_CALL`, `UNEXPECTED_TOOL_CALL`, `MALFORMED_RESPONSE` | an error after which the same request may succeed |
 //! | any other: `LANGUAGE`, `OTHER`, `TOO_MANY_TOOL_CALLS`, new ones | `other` |
 //!
 //! The words are those of `FinishReason` in
 //! <https://github.com/googleapis/python-genai/blob/66807187f2123c6676175ac991f4e34eb09200d1/google/genai/types.py>.
 //!
 //! A text and its signature may come in different parts: `{"text":"Hel"}`,
-//! `{"text":"lo","thoughtSignature":"s"}`. Both become one part of ours, so that a front end shows one text;
-//! the attached data says where the signed part began, so that both go back as they came.
+//! `{"text":"lo","thoughtSignature":"s"}`. Both become one part here, so that a front end shows one text; the
+//! attached data has the beginning of the signed part, so that both go back as they came.
 
 use agentx_types::{EnvironmentEvent, StopReason, ToolCallId, Usage};
 use serde_json::value::RawValue;
@@ -30,12 +30,12 @@ use crate::stream::{StreamContext, StreamError};
 /// The number of attempts at an answer with a word in it.
 const ATTEMPTS_AT_WORDS: u32 = 3;
 
-/// The answer so far.
+/// The state of the answer.
 #[derive(Clone, Debug)]
 pub(super) struct GeminiState {
     emitter: Emitter,
     usage: Option<UsageMetadata>,
-    /// The usage that was said last.
+    /// The usage that was emitted last.
     said_usage: Usage,
     finish: Option<Finish>,
     /// The part that takes more text, and how many bytes of text it has.
@@ -105,7 +105,7 @@ impl GeminiState {
         }
     }
 
-    /// Returns whether the model has said that it stopped. More chunks may come all the same.
+    /// Returns whether the model has finished. More chunks may still come.
     pub(super) fn is_finished(&self) -> bool {
         self.finish.is_some()
     }
@@ -185,7 +185,7 @@ impl GeminiState {
         Ok(())
     }
 
-    /// Emits a piece of a text. A signature closes the part: what follows belongs to another one
+    /// Emits a piece of a text. A signature closes the part: later text belongs to another one
     /// (<https://ai.google.dev/gemini-api/docs/thought-signatures>: parts with signatures are not merged).
     fn text(&mut self, kind: PartKind, text: &str, signature: Option<&str>, out: &mut Vec<EnvironmentEvent>) {
         let before = self
@@ -295,8 +295,8 @@ impl GeminiState {
         self.emitter.check()
     }
 
-    /// Emits what was counted so far, if it is more than before: every chunk says it, and an answer that breaks off
-    /// costs what its last chunk said.
+    /// Emits the current counts, if they are higher than before: every chunk has them, and an answer that
+    /// breaks off costs the counts of its last chunk.
     fn emit_usage(&mut self, out: &mut Vec<EnvironmentEvent>) {
         let Some(usage) = self.usage.as_ref().map(UsageMetadata::tokens) else {
             return;
@@ -307,8 +307,9 @@ impl GeminiState {
         }
     }
 
-    /// The error of an answer that stopped without a word or a call. gemini-cli asks again after one
-    /// (`NO_RESPONSE_TEXT`, see [`failure`]); where two more attempts come to nothing, there is nothing to say.
+    /// The error of an answer that stopped without text or a call. gemini-cli tries again after one
+    /// (`NO_RESPONSE_TEXT`, see [`failure`]); if two more attempts yield nothing, the model has nothing to
+    /// say.
     fn empty(&self, finish: &Finish) -> Option<ModelError> {
         let is_empty = finish.reason == "STOP" && !self.has_answer;
         let message = "the model ended its answer without a word or a call";
@@ -335,7 +336,7 @@ impl GeminiState {
     }
 }
 
-/// Returns whether a part says nothing at all.
+/// Returns whether a part is empty.
 fn is_empty(raw: &RawValue) -> bool {
     let fields: Result<Map<String, Value>, _> = serde_json::from_str(raw.get());
     fields.is_ok_and(|mut fields| {

@@ -8,8 +8,8 @@ use crate::stream::{StreamContext, StreamError};
 
 /// Decodes one stream of Gemini; see [`StreamDecoder`](crate::StreamDecoder) for the order of calls.
 ///
-/// The answer ends with the bytes, and is complete if a `finishReason` came before: no event says that it is
-/// the last.
+/// The answer ends with the bytes, and is complete if a `finishReason` came before: no event is marked as the
+/// last.
 ///
 /// ```
 /// use agentx_llm::StreamContext;
@@ -65,7 +65,7 @@ impl GeminiDecoder {
         self.0.is_done()
     }
 
-    /// Returns whether the answer has said why it stops: what follows is its usage at most, and
+    /// Returns whether the answer has its stop reason: at most its usage follows, and
     /// [`finish`](Self::finish) completes it.
     pub fn has_stop_reason(&self) -> bool {
         self.0.has_stop_reason()

@@ -6,7 +6,7 @@ use super::wire::UsageMetadata;
 use crate::lenient_json::{LenientCount, all_plausible};
 
 impl UsageMetadata {
-    /// Returns whether tokens are counted: Vertex AI counts only in the last chunk, and says other things before.
+    /// Returns whether it has token counts: Vertex AI has them only in the last chunk.
     pub(super) fn counts(&self) -> bool {
         self.prompt_token_count.is_some() || self.candidates_token_count.is_some()
     }
@@ -21,11 +21,11 @@ impl UsageMetadata {
     }
 }
 
-/// Tokens in kinds that do not overlap, for both APIs of Gemini.
+/// Returns tokens in kinds that do not overlap, for both APIs of Gemini.
 ///
-/// `read` has the prompt, the part of it that was read from the cache, and what Google's own tools returned beside it.
-/// `written` has the answer, and the reasoning beside it. Where a count cannot be (1e30, -5), none of its side is taken
-/// from the server: the caller estimates what is 0.
+/// `read` has the prompt, the part of it that was read from the cache, and additional results of Google's own
+/// tools. `written` has the answer, and additional reasoning. If a count is impossible (1e30, -5), all counts
+/// of its side are set to 0, which the caller estimates.
 pub(crate) fn tokens(read: [Option<LenientCount>; 3], written: [Option<LenientCount>; 2]) -> Usage {
     let number = |count: Option<LenientCount>| count.unwrap_or_default().number;
     let mut usage = Usage::default();

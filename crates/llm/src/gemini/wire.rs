@@ -33,7 +33,7 @@ pub(super) struct GeminiChunk<'a> {
     /// The model that answers; an alias is resolved.
     #[serde(borrow)]
     pub(super) model_version: Option<Str<'a>>,
-    /// The same in all chunks of an answer.
+    /// The id of the answer, equal in all its chunks.
     #[serde(borrow)]
     pub(super) response_id: Option<Str<'a>>,
     /// Instead of everything else, if the server fails in the middle.
@@ -89,7 +89,7 @@ pub(super) struct PromptFeedback<'a> {
     pub(super) block_reason_message: Option<Str<'a>>,
 }
 
-/// The tokens so far.
+/// The current token counts.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct UsageMetadata {

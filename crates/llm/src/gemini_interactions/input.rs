@@ -48,8 +48,8 @@ struct StepWriter<'a, 'b> {
 }
 
 impl<'a> StepWriter<'a, '_> {
-    /// Adds the model's own message: a step for each part. A thought belongs to what follows it: at the end
-    /// of an answer that broke off, it is left out.
+    /// Adds the model's own message: a step for each part. A thought belongs to the next step: at the end of
+    /// an answer that broke off, it is left out.
     fn answer(&self, message: &'a Message, out: &mut Vec<BorrowedJson<'a>>) {
         let start = out.len();
         for part in &message.content {
@@ -106,7 +106,7 @@ impl<'a> StepWriter<'a, '_> {
         step
     }
 
-    /// Adds the results of tools, each as a step of its own, then the rest as one step.
+    /// Adds the results of tools, each as a separate step, then the rest as one step.
     fn said(&self, message: &'a Message, out: &mut Vec<BorrowedJson<'a>>) {
         let mut rest = Vec::new();
         for part in &message.content {
@@ -128,7 +128,7 @@ impl<'a> StepWriter<'a, '_> {
         }
     }
 
-    /// A result: a text, or a list if it has pictures. Other media stand behind it, in the user's name.
+    /// A result: a text, or a list if it has pictures. Other media follow it as input of the user.
     fn result(&self, result: &'a ToolResultPart, beside: &mut Vec<BorrowedJson<'a>>) -> BorrowedJson<'a> {
         let (mut text, mut pictures) = (String::new(), Vec::new());
         for part in &result.content {

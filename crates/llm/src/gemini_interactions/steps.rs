@@ -1,13 +1,13 @@
 //! The steps of an answer while they stream, distinguished by their index.
 //!
-//! | step | its pieces | what is kept |
+//! | step | its pieces | kept |
 //! | --- | --- | --- |
 //! | `model_output` | `text` | the text |
-//! | `thought` | `thought_summary`, `thought_signature` | the words, and the signature attached to them |
+//! | `thought` | `thought_summary`, `thought_signature` | the text, and the signature attached to it |
 //! | `function_call` | `arguments_delta`, JSON as a string | the call, and its signature if it has one |
 //! | any other, such as `google_search_call` | its own fields | the step with all fields, as a part that only Google reads |
 //!
-//! A thought without a summary becomes thinking without words, to which its signature is attached.
+//! A thought without a summary becomes empty thinking, to which its signature is attached.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -65,7 +65,7 @@ impl Steps {
         self.has_calls
     }
 
-    /// Begins a step; what it already has is emitted.
+    /// Begins a step; its first content is emitted.
     pub(super) fn begin(
         &mut self,
         index: u64,
@@ -132,7 +132,7 @@ impl Steps {
         Ok(())
     }
 
-    /// Ends a step: emits what is kept of it.
+    /// Ends a step: emits the kept parts.
     pub(super) fn end(&mut self, index: u64, emitter: &mut Emitter, out: &mut Vec<EnvironmentEvent>) {
         self.ended.insert(index);
         match self.open.remove(&index) {

@@ -68,7 +68,7 @@ impl InteractionsDecoder {
         self.0.is_done()
     }
 
-    /// Returns whether the answer has said why it stops: what follows is its usage at most, and
+    /// Returns whether the answer has its stop reason: at most its usage follows, and
     /// [`finish`](Self::finish) completes it.
     pub fn has_stop_reason(&self) -> bool {
         self.0.has_stop_reason()
@@ -112,7 +112,7 @@ impl EventAnswer for InteractionState {
             ("step.stop", ..) => steps.end(index, emitter, out),
             _ => {}
         }
-        // An answer that breaks off costs what was counted last.
+        // An answer that breaks off costs its last counts.
         if let Some(usage) = event.usage {
             self.emitter.usage(usage.tokens(), out);
         }

@@ -17,10 +17,10 @@ use crate::stream::StreamError;
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct InteractionEvent<'a> {
-    /// The kind of the event; the name of the server-sent event says the same.
+    /// The kind of the event; the name of the server-sent event is the same.
     #[serde(borrow)]
     pub(super) event_type: Option<Str<'a>>,
-    /// The interaction so far, or as a whole.
+    /// The partial or complete interaction.
     #[serde(borrow)]
     pub(super) interaction: Option<&'a RawValue>,
     /// The place of a step.
@@ -33,7 +33,7 @@ pub(super) struct InteractionEvent<'a> {
     pub(super) delta: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) error: Option<&'a RawValue>,
-    /// The tokens so far, at the end of a step.
+    /// The current tokens, at the end of a step.
     pub(super) usage: Option<InteractionUsage>,
 }
 

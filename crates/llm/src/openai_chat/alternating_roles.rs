@@ -1,7 +1,7 @@
-//! Roles in turns, as many chat templates and some vendors want them. They refuse two messages of a person in
-//! a row, a person's message right behind a tool's, a system message in the middle and a conversation that
-//! ends with the assistant. All of that happens: a run is stopped, fails or reaches a limit, a summary takes
-//! the place of what was said, a picture follows a result.
+//! Alternating roles, as many chat templates and some vendors require. They refuse two consecutive messages
+//! of a person, a person's message directly after a tool's, a system message in the middle and a conversation
+//! that ends with the assistant. All of that happens: a run is stopped, fails or reaches a limit, a summary
+//! replaces messages, a picture follows a result.
 //!
 //! - Devstral, Mistral Small and Ministral on llama.cpp, LM Studio and Ollama: "conversation roles must
 //!   alternate user and assistant roles except for tool calls and results"
@@ -20,7 +20,7 @@ const SEEN: &str = "(I have read the results.)";
 /// A person's text before the assistant's first message and after its last one.
 const GO_ON: &str = "(Go on.)";
 
-/// Families of models whose templates want turns, wherever they are served.
+/// Families of models whose templates require alternating roles, on any server.
 const FAMILIES: &[&str] = &[
     "mistral",
     "mixtral",
@@ -38,7 +38,7 @@ pub(super) fn are_wanted_by(model: &str) -> bool {
     FAMILIES.iter().any(|family| model.contains(family))
 }
 
-/// Joins neighbours of the same role, and puts a message where one is missing.
+/// Joins neighbours of the same role, and inserts missing messages.
 pub(super) fn alternate(messages: &mut Vec<BorrowedJson<'_>>) {
     let mut out: Vec<BorrowedJson<'_>> = Vec::with_capacity(messages.len() + 2);
     for mut message in messages.drain(..) {
@@ -74,8 +74,8 @@ pub(super) fn alternate(messages: &mut Vec<BorrowedJson<'_>>) {
     *messages = out;
 }
 
-/// Says in a person's first message what the system message says: there are templates without that role
-/// ("System role not supported", Gemma 2: <https://github.com/huggingface/chat-ui/issues/1386>).
+/// Moves the system message into a person's first message: some templates do not have that role ("System role
+/// not supported", Gemma 2: <https://github.com/huggingface/chat-ui/issues/1386>).
 pub(super) fn without_system(messages: &mut Vec<BorrowedJson<'_>>) {
     if let Some(first) = messages
         .first_mut()
@@ -97,7 +97,7 @@ fn add_user<'a>(message: BorrowedJson<'a>, out: &mut Vec<BorrowedJson<'a>>) {
     out.push(message);
 }
 
-/// Puts what `later` says behind what `first` says.
+/// Appends the content of `later` to that of `first`.
 fn join<'a>(first: &mut BorrowedJson<'a>, later: BorrowedJson<'a>) {
     let BorrowedJson::Object(fields) = later else {
         return;

@@ -12,10 +12,10 @@ use crate::emitter::fnv1a;
 use crate::json::{BorrowedJson, object};
 
 /// The key by which OpenAI routes the calls of one conversation to one machine, together with the hash of how
-/// they begin. Without it sessions with the same instructions and tools all go to the same machine, and above
-/// 15 requests a minute to any (<https://developers.openai.com/api/docs/guides/prompt-caching.md>). It
-/// follows from the random id of the first message that a person wrote, which stays whatever is condensed,
-/// and says nothing about them. `None` for a request that nothing else begins like.
+/// they begin. Without it all sessions with the same instructions and tools go to the same machine, and above
+/// 15 requests a minute to any machine (<https://developers.openai.com/api/docs/guides/prompt-caching.md>).
+/// It follows from the random id of a person's first message, which survives condensing, and reveals nothing
+/// about them. `None` for a request whose beginning no other request shares.
 pub(crate) fn key(request: &ModelRequest) -> Option<String> {
     let by_person =
         |message: &&Arc<Message>| message.role == Role::User && message.message_id.as_str() != LEFT_OUT;
@@ -24,7 +24,7 @@ pub(crate) fn key(request: &ModelRequest) -> Option<String> {
     (!request.asks_for_summary()).then(|| format!("agentx-{hash:016x}"))
 }
 
-/// The id of the message that stands where older ones are left out.
+/// The id of the message in place of older ones that are left out.
 const LEFT_OUT: &str = "msg_left_out";
 
 /// Marks the messages of a request.

@@ -10,7 +10,7 @@ use crate::stream::StreamError;
 /// (`network_error`), OpenRouter (`error`), SGLang and vLLM (`abort`).
 pub(super) fn failure(word: Option<&str>) -> Option<StreamError> {
     let code = match bare(word?) {
-        // What Gemini itself cannot read: it is not run, and asked for again.
+        // Gemini itself cannot read this call: it is not run, and the model is called again.
         "MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" => "tool_use_failed",
         "insufficient_system_resource" => "overloaded",
         "error" | "network_error" | "server_error" | "abort" => "server_error",
@@ -40,8 +40,8 @@ const GEMINI_DECLINES: &[&str] = &[
     "IMAGE_RECITATION",
 ];
 
-/// The reason, and the provider's word where it says more. An answer with tool calls wants tools, whatever
-/// word the server has for it, and an answer that refuses is a refusal.
+/// The reason, and the provider's word if it says more. An answer with tool calls ends for tool use,
+/// regardless of the server's word, and one with a refusal text is a refusal.
 pub(super) fn stop_reason(
     word: Option<&str>,
     has_calls: bool,

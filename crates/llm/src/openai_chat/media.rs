@@ -18,7 +18,7 @@ use crate::request::BlobSource;
 
 /// Media of a message.
 pub(super) enum ShownMedia<'a> {
-    /// A text, or what stands instead of a medium.
+    /// A text, also in place of a medium.
     Words(Cow<'a, str>),
     /// A content part for a medium.
     Medium(BorrowedJson<'a>),

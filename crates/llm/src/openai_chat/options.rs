@@ -29,9 +29,9 @@ pub struct ChatOptions {
     /// Whether requests to a model of Anthropic have cache breakpoints, which gateways pass on. The default
     /// is `true`.
     pub cache_control: bool,
-    /// Whether the requests of a conversation have a key of their own, by which OpenAI finds the machine that
-    /// has the beginning of the conversation in its cache. The default is `false`, because other servers
-    /// refuse unknown fields.
+    /// Whether the requests of a conversation have a common key, by which OpenAI finds the machine with the
+    /// beginning of the conversation in its cache. The default is `false`, because other servers refuse
+    /// unknown fields.
     pub prompt_cache_key: bool,
     /// Whether ids of tool calls must be nine letters or digits (Mistral). The default is `false`.
     pub short_call_ids: bool,
@@ -67,7 +67,7 @@ pub enum MaxTokensField {
 }
 
 /// The form in which the reasoning of earlier answers is sent back. Either all of the called model's own
-/// reasoning is sent or none, so that the beginning of a growing conversation stays the same and can be read
+/// reasoning is sent or none, so that the beginning of a growing conversation does not change and can be read
 /// from the server's cache. `reasoning_details` with signatures are always sent back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -81,7 +81,7 @@ pub enum ReasoningEcho {
     Reasoning,
 }
 
-/// The way to request reasoning. A request without a budget of reasoning tokens says nothing about it.
+/// The way to request reasoning. A request without a budget of reasoning tokens leaves it out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ThinkingParam {
@@ -96,7 +96,7 @@ pub enum ThinkingParam {
     ThinkingType,
 }
 
-/// A value of `reasoning_effort`. The vendor of a model defines which of them it takes.
+/// A value of `reasoning_effort`. The vendor of a model defines which of them are accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effort {
@@ -151,7 +151,7 @@ pub enum EffortWithTools {
     /// The field must be left out. This is for gpt-5.4, which does not reason unless it is asked to; it has
     /// refused `none` too (<https://github.com/livekit/agents/issues/5084>, March 2026).
     Omitted,
-    /// The field must be `none`. This is for gpt-5.5 and gpt-5.6, which reason unless they are told not to
+    /// The field must be `none`. This is for gpt-5.5 and gpt-5.6, which reason unless a request forbids it
     /// (<https://github.com/BerriAI/litellm/pull/34569>, July 2026).
     None,
 }

@@ -1,6 +1,6 @@
-//! `reasoning_details` (OpenRouter, Vercel): the reasoning with what its provider wants back, signatures and
-//! encrypted blocks. They stream in pieces of a few tokens; here the pieces of one block become one block
-//! again, which is sent back with the next request.
+//! `reasoning_details` (OpenRouter, Vercel): the reasoning with the data that its provider wants back,
+//! signatures and encrypted blocks. They stream in pieces of a few tokens; here the pieces of one block
+//! become one block again, which is sent back with the next request.
 //!
 //! ```text
 //! {"delta":{"reasoning_details":[{"type":"reasoning.text","index":0,"text":"First, "}]}}
@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 pub(super) struct Details(Vec<Map<String, Value>>);
 
 impl Details {
-    /// Takes a piece, as it came.
+    /// Adds a piece, as it arrived.
     pub(super) fn add(&mut self, raw: &str) {
         let Ok(Value::Array(items)) = serde_json::from_str(raw) else {
             return;
@@ -34,7 +34,7 @@ impl Details {
         }
     }
 
-    /// Returns all details as they are kept; `None` if they say nothing beyond the words themselves.
+    /// Returns all details as they are kept; `None` if they contain only the text.
     pub(super) fn finish(self) -> Option<Value> {
         let opaque = |item: &Map<String, Value>| {
             ["signature", "data"]

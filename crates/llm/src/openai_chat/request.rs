@@ -26,7 +26,8 @@ const LONGEST_ID: usize = 40;
 /// Returns the body of the request as JSON, with `stream: true`.
 ///
 /// System prompts become one system message. Results of tools become one `tool` message each; images in them
-/// follow in a `user` message, because `tool` messages hold text only. A failed result says so in its text.
+/// follow in a `user` message, because `tool` messages hold only text. The text of a failed result says that
+/// it failed.
 pub fn build(request: &ModelRequest, options: &ChatOptions, blobs: &dyn BlobSource) -> Vec<u8> {
     let mut messages = messages(request, options, blobs);
     if request.turns {
@@ -80,8 +81,8 @@ fn max_tokens_field(request: &ModelRequest, options: &ChatOptions) -> Option<&'s
     taken.map(|(name, _)| name)
 }
 
-/// A person's own word about this model counts first, then what the vendor takes beside tools, then how much
-/// is wished.
+/// A person's own setting for this model counts first, then the vendor's restriction for requests with tools,
+/// then the wished amount.
 fn ask_for_reasoning(request: &ModelRequest, options: &ChatOptions, body: &mut BorrowedJson<'_>) {
     if request.is_without(RequestPart::ReasoningEffort) {
         return;
@@ -137,7 +138,7 @@ fn messages<'a>(
     if !system.is_empty() {
         out.push(object! {"role": "system", "content": system});
     }
-    // Media of tool results wait for the end of the results: nothing may stand between them.
+    // Media of tool results come after all results, because nothing may be between them.
     let mut waiting: Vec<BorrowedJson<'a>> = Vec::new();
     for message in &request.messages {
         if message.role != Role::Tool {
@@ -165,7 +166,7 @@ fn flush<'a>(waiting: &mut Vec<BorrowedJson<'a>>, out: &mut Vec<BorrowedJson<'a>
     }
 }
 
-/// Results of tools first, each its own message; then what is left, as one user message.
+/// Results of tools first, each as a separate message; then the rest, as one user message.
 fn user_side<'a>(
     message: &'a Message,
     options: &ChatOptions,
@@ -282,9 +283,9 @@ fn assistant<'a>(
 
 /// Returns the content of a message with tool calls and no text: an empty text, because many servers refuse
 /// `null` or break on it (LM Studio: <https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/261>,
-/// Mistral: <https://github.com/mistralai/mistral-common/issues/324>, llama-cpp-python's templates), and none
-/// that are known refuses this but gateways that hand it on to Claude, which takes no empty text
-/// (<https://github.com/vercel/ai/issues/14612>): there it is `null`, and so it is where a server has refused
+/// Mistral: <https://github.com/mistralai/mistral-common/issues/324>, llama-cpp-python's templates), and the
+/// only known servers that refuse an empty text are gateways to Claude
+/// (<https://github.com/vercel/ai/issues/14612>): there it is `null`, and also at a server that has refused
 /// the empty text.
 fn beside_calls<'a>(text: Cow<'a, str>, request: &ModelRequest) -> BorrowedJson<'a> {
     let takes_empty = !is_claude(request.model.id.as_str()) && !request.is_without(RequestPart::EmptyText);
@@ -336,9 +337,9 @@ fn tool_call<'a>(call: &'a ToolCallPart, model: &str, options: &ChatOptions) -> 
     out
 }
 
-/// The words of the reasoning, if they are not another API's or another model's: at Groq models that do not
-/// reason refuse them (<https://github.com/vercel/ai/issues/8056>). If nobody knows whose they are, in
-/// sessions of older versions, they are sent.
+/// The text of the reasoning, if it is not another API's or another model's: at Groq, models without
+/// reasoning refuse it (<https://github.com/vercel/ai/issues/8056>). If its model is unknown, as in sessions
+/// of older versions, it is sent.
 fn reasoning<'a>(message: &'a Message, model: &str) -> Option<Cow<'a, str>> {
     let is_own = |data: &ProviderData| data.api == API && !data.is_of_another(model);
     let texts = message.content.iter().filter_map(|part| match part {
@@ -367,8 +368,8 @@ fn reasoning_details<'a>(message: &'a Message, model: &str) -> Option<Vec<Borrow
     (!details.is_empty()).then_some(details)
 }
 
-/// The id as it is. If it is too long, or the server wants nine letters or digits, a hash of it: the same for
-/// call and result.
+/// The id unchanged. If it is too long, or the server requires nine letters or digits, a hash of it, which is
+/// equal for call and result.
 fn call_id<'a>(id: &'a str, options: &ChatOptions) -> Cow<'a, str> {
     const LENGTH: usize = 9;
     let fits = id.len() == LENGTH && id.bytes().all(|byte| byte.is_ascii_alphanumeric());

@@ -9,11 +9,11 @@ use super::options::{ChatOptions, ThinkingParam};
 use super::{API, EXTRA};
 use crate::json::{BorrowedJson, object};
 
-/// The word that stands for a signature.
+/// The placeholder for a signature.
 const UNCHECKED: &str = "skip_thought_signature_validator";
 
-/// Returns whether the model wants signatures: its name says so, or it has refused a request without.
-/// OpenRouter has a form of its own for them.
+/// Returns whether the model requires signatures, according to its name, or because it has refused a request
+/// without them. OpenRouter has another form for them.
 pub(super) fn are_wanted(request: &ModelRequest, options: &ChatOptions) -> bool {
     let is_named = options.thinking != ThinkingParam::ReasoningObject && is_gemini_3(&request.model.id);
     is_named || request.is_without(RequestPart::ThoughtSignature)

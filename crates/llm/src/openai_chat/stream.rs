@@ -18,8 +18,8 @@ use crate::stream::{StreamContext, StreamError};
 /// Decodes one Chat Completions stream; see [`StreamDecoder`](crate::StreamDecoder) for the order of calls.
 ///
 /// The answer has ended when a `finish_reason` came and then `[DONE]` or the end of the bytes: some servers
-/// send no `[DONE]`, and the usage comes after the reason. Tool calls are said at that end, usage after them,
-/// because only then both are known to be complete.
+/// send no `[DONE]`, and the usage comes after the reason. Tool calls are emitted at that end, usage after
+/// them, because only then both are known to be complete.
 ///
 /// ```
 /// use agentx_llm::StreamContext;
@@ -76,7 +76,7 @@ impl ChatDecoder {
         self.0.is_done()
     }
 
-    /// Returns whether the answer has said why it stops: what follows is its usage at most, and
+    /// Returns whether the answer has its stop reason: at most its usage follows, and
     /// [`finish`](Self::finish) completes it.
     pub fn has_stop_reason(&self) -> bool {
         self.0.has_stop_reason()
@@ -193,7 +193,7 @@ impl CompletionState {
         }
     }
 
-    /// The same event as a reader takes it that does not read it as it came.
+    /// Repairs an event that could not be parsed.
     fn repaired(&mut self, data: &str) -> Option<String> {
         let (cut, half) = lenient_json::without_first_half(data).unzip();
         self.half = half;
@@ -214,7 +214,7 @@ impl CompletionState {
         }
     }
 
-    /// Keeps what the end will need.
+    /// Keeps the data that the end will need.
     pub(super) fn note(&mut self, chunk: &CompletionChunk<'_>) {
         let reported = chunk
             .usage
@@ -234,8 +234,8 @@ impl CompletionState {
         }
     }
 
-    /// Takes a whole message that comes in a stream: all of it if nothing was said yet, and at the end
-    /// what did not come piece by piece. Everything else in it was said before.
+    /// Handles a whole message within a stream: all of it if nothing was emitted yet; at the end, only the
+    /// parts that did not come piece by piece. Everything else in it was emitted before.
     fn whole_message(&mut self, message: ChoiceDelta<'_>, out: &mut Vec<EnvironmentEvent>) {
         let is_last = self.finish_reason.is_some();
         if !is_last && (self.has_said || self.has_thought || !self.calls.is_empty()) {
@@ -258,7 +258,8 @@ impl CompletionState {
 
     /// Emits the new parts of an answer in a fixed order: reasoning, text, refusal, tool calls.
     pub(super) fn delta(&mut self, delta: ChoiceDelta<'_>, out: &mut Vec<EnvironmentEvent>) {
-        // A server that fills both says the same twice, and one that fills one may send the other one empty.
+        // A server that fills both repeats the same text, and one that fills one may send the other one
+        // empty.
         let reasoning = [delta.reasoning_content, delta.reasoning];
         if let Some(reasoning) = reasoning.into_iter().flatten().find(|said| !said.is_empty()) {
             self.say_all(PartKind::Thinking, reasoning, out);
@@ -333,7 +334,7 @@ impl CompletionState {
         }
     }
 
-    /// Says what was held back because it could have become a tag.
+    /// Emits text that was held back because it could have become a tag.
     fn say_held(&mut self, out: &mut Vec<EnvironmentEvent>) {
         for told in self.tags.flush() {
             self.tell(told, out);

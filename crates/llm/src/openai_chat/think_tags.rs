@@ -1,19 +1,19 @@
-//! Thinking that stands in the words of an answer, as `<think>…</think>` at its beginning: DeepSeek-R1, Qwen
-//! 3 and their like write it so, and a server that was started without a parser for it passes it on (vLLM
-//! without `--reasoning-parser`, llama.cpp with `--reasoning-format none`). litellm and goose read the same
-//! tags. A tag further on in an answer is a word like any other.
+//! Thinking in the text of an answer, as `<think>…</think>` at its beginning: DeepSeek-R1, Qwen 3 and similar
+//! models write it so, and a server that was started without a parser for it passes it on (vLLM without
+//! `--reasoning-parser`, llama.cpp with `--reasoning-format none`). litellm and goose read the same tags. A
+//! later tag in an answer is ordinary text.
 //!
-//! If the template of the model writes the tag that opens, the answer has only the one that closes
+//! If the template of the model writes the opening tag, the answer has only the closing one
 //! (<https://github.com/ggml-org/llama.cpp/issues/11861>, <https://github.com/ml-explore/mlx-lm/issues/877>).
-//! vLLM and SGLang take what stands before it for thinking, too; they know which model they serve, and here
-//! nobody knows before the tag comes. What came until then was handed out as words, so all that can be said
-//! of it is that it was thinking.
+//! vLLM and SGLang also treat the text before it as thinking; they know which model they serve, while this
+//! decoder knows only when the tag comes. Until then the text was emitted as an ordinary text, so it can only
+//! be marked as thinking afterwards.
 
 use crate::emitter::PartKind;
 
 const OPEN: &str = "<think>";
 const CLOSE: &str = "</think>";
-/// Quotes beside a tag that is mentioned and not meant.
+/// Quotes around a tag that is only mentioned.
 const QUOTES: [char; 5] = ['`', '"', '\'', '“', '”'];
 
 /// A piece of an answer, classified.
@@ -25,13 +25,13 @@ pub(super) enum ThinkPiece {
     WasThinking,
 }
 
-/// Tells thinking from words, piece by piece.
+/// Separates thinking from text, piece by piece.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ThinkTags {
     place: TagPosition,
     /// The text that may be the beginning of a tag, or blanks around one.
     held: String,
-    /// The last character that was handed out, and how many backticks stand before what is held.
+    /// The last emitted character, and the number of backticks before the held text.
     last: Option<char>,
     ticks: usize,
 }
@@ -56,7 +56,7 @@ enum TagPosition {
 }
 
 impl ThinkTags {
-    /// Takes a piece of the answer, and hands out what is certain.
+    /// Reads a piece of the answer, and returns the parts that are certain.
     pub(super) fn take(&mut self, piece: &str) -> Vec<ThinkPiece> {
         if self.place == TagPosition::Answer {
             return vec![ThinkPiece::Piece(PartKind::Text, piece.to_owned())];
@@ -67,7 +67,7 @@ impl ThinkTags {
         out
     }
 
-    /// Hands out what is held back, because the answer ends here or something other than words comes.
+    /// Returns the held text, because the answer ends here or something other than text follows.
     pub(super) fn flush(&mut self) -> Vec<ThinkPiece> {
         let held = std::mem::take(&mut self.held);
         let piece = |kind| {
@@ -96,7 +96,7 @@ impl ThinkTags {
         }
     }
 
-    /// The server tells thinking from words itself: no tag counts any more.
+    /// The server itself separates thinking from text: tags no longer count.
     pub(super) fn needs_no_tags(&mut self) {
         if matches!(self.place, TagPosition::Beginning | TagPosition::Words) {
             self.place = TagPosition::Answer;
@@ -152,8 +152,7 @@ impl ThinkTags {
         }
     }
 
-    /// Hands out words up to a tag that closes without one that opens. What follows it tells whether it is
-    /// one.
+    /// Returns text up to a closing tag without an opening one. The text after it decides whether it is one.
     fn speak(&mut self, out: &mut Vec<ThinkPiece>) -> bool {
         let held = std::mem::take(&mut self.held);
         if held.contains(OPEN) {
@@ -203,7 +202,7 @@ impl ThinkTags {
     }
 }
 
-/// Returns whether it may become a tag with what follows.
+/// Returns whether it may become a tag with the next piece.
 fn is_part_of_tag(text: &str) -> bool {
     [OPEN, CLOSE]
         .iter()

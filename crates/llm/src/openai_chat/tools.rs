@@ -37,12 +37,12 @@ struct OpenToolCall {
 }
 
 impl ToolCallBuffer {
-    /// Returns whether the answer has no calls so far.
+    /// Returns whether the answer has no calls yet.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Takes a piece.
+    /// Applies a piece.
     pub(super) fn delta(
         &mut self,
         delta: ToolDelta<'_>,
@@ -67,10 +67,10 @@ impl ToolCallBuffer {
         call.take_arguments(&arguments, emitter, out);
     }
 
-    /// Says all calls: the answer has ended. `cut`: by its length limit.
+    /// Ends the answer: emits the complete calls, in the order in which they began.
     ///
-    /// Emits the complete calls, in the order in which they began. If the answer was `cut` off by its length
-    /// limit, a call without arguments is invalid: they are missing, not empty.
+    /// If the answer was `cut` off by its length limit, a call without arguments is invalid: they are
+    /// missing, not empty.
     pub(super) fn finish(self, cut: bool, emitter: &mut Emitter, out: &mut Vec<EnvironmentEvent>) {
         for call in self.0 {
             let id = match call.id {
@@ -84,7 +84,7 @@ impl ToolCallBuffer {
         }
     }
 
-    /// The call that a piece belongs to, or a new one; none if a server says a complete call again.
+    /// The call to which a piece belongs, or a new one; none if a server repeats a complete call.
     fn find(
         &mut self,
         index: Option<u64>,
@@ -119,8 +119,8 @@ impl ToolCallBuffer {
 }
 
 impl OpenToolCall {
-    /// Takes what a piece says of the name: nothing, all of it (again and again, at some servers), or before
-    /// the arguments begin what comes behind the piece before.
+    /// Applies the name in a piece: nothing, the whole name (repeatedly, at some servers), or, before the
+    /// arguments begin, the continuation of the piece before.
     fn take_name(&mut self, name: &str) {
         if name.is_empty() || self.name == name {
             return;
@@ -131,8 +131,8 @@ impl OpenToolCall {
         self.name.push_str(name);
     }
 
-    /// Takes a piece of the arguments, and says it: with all that came before where the call had no name
-    /// until now.
+    /// Adds a piece of the arguments, and emits it: with all earlier pieces if the call had no name until
+    /// now.
     fn take_arguments(&mut self, piece: &str, emitter: &mut Emitter, out: &mut Vec<EnvironmentEvent>) {
         emitter.count_arguments(piece.len());
         if self.is_empty_so_far() && piece.trim_start().starts_with('{') {
@@ -152,10 +152,10 @@ impl OpenToolCall {
     }
 
     /// Returns whether a piece with this id and name begins another call under the same index or id: a server
-    /// that numbers all calls 0, or names all of them alike, sends each of them whole
+    /// that numbers all calls 0, or gives all the same name, sends each of them whole
     /// (<https://github.com/su-kaka/gcli2api/pull/406>). One without arguments is complete too, if the next
-    /// one has an id of its own. An id that changes in the middle of a call is none: there are servers that
-    /// give each piece another one (<https://github.com/poolsideai/pool/issues/9>).
+    /// one has another id. An id that changes within a call is ignored: some servers give each piece another
+    /// one (<https://github.com/poolsideai/pool/issues/9>).
     fn is_over(&self, given_id: &str, name: &str, arguments: &str) -> bool {
         let another_id = !given_id.is_empty() && !self.given_id.is_empty() && given_id != self.given_id;
         let same_id = !given_id.is_empty() && given_id == self.given_id;
@@ -166,7 +166,7 @@ impl OpenToolCall {
         (begins && self.is_whole()) || (another_id && self.json.trim().is_empty())
     }
 
-    /// Returns whether a piece is all of this call once more, under the same id.
+    /// Returns whether a piece repeats this whole call, under the same id.
     fn is_said_again(&self, given_id: &str, name: &str, arguments: &str) -> bool {
         let same = !given_id.is_empty() && given_id == self.given_id && name == self.name;
         same && arguments == self.json && self.is_whole()

@@ -1,19 +1,19 @@
 //! Decodes the token counts of an answer, in every dialect.
 //!
-//! Our own kinds do not overlap, and servers differ in which of theirs do. `total_tokens` tells, if it is
-//! more than prompt and completion together. What is beyond them is, in this order:
+//! The kinds of AgentX do not overlap, and servers differ in which of theirs do. `total_tokens` shows it, if
+//! it is more than prompt and completion together. The surplus is, in this order:
 //!
-//! 1. tokens of the cache, where their number is exactly that: Azure's grok counts cached tokens beside the
-//!    prompt, and gateways to Bedrock what was written to the cache too
+//! 1. tokens of the cache, if their number is exactly that: Azure's grok counts cached tokens separately from
+//!    the prompt, and gateways to Bedrock also those written to the cache
 //!    (<https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_TokenUsage.html>);
-//! 2. reasoning, where its number is exactly that: xAI counts it beside the completion;
-//! 3. else output that has no name: Gemini counts its thoughts in the total alone, and gateways to it hand
-//!    that on (<https://github.com/mozilla-ai/any-llm/issues/1290>,
-//!    <https://github.com/vercel/ai/issues/6082>). They are charged as output. Only what Gemini's own tools
-//!    read (`toolUsePromptTokenCount`) would be input, and AgentX asks for none of those tools.
+//! 2. reasoning, if its number is exactly that: xAI counts it separately from the completion;
+//! 3. otherwise unnamed output: Gemini counts its thoughts only in the total, and gateways to it pass that on
+//!    (<https://github.com/mozilla-ai/any-llm/issues/1290>, <https://github.com/vercel/ai/issues/6082>). They
+//!    are charged as output. Only the input of Gemini's own tools (`toolUsePromptTokenCount`) would be input,
+//!    and AgentX requests none of those tools.
 //!
-//! If a count cannot be (1e30, -5), none of what was read, or of what was written, is taken from the server:
-//! the caller estimates what is 0.
+//! If a count is impossible (1e30, -5), all counts of the input, or of the output, are set to 0, which the
+//! caller estimates.
 
 use agentx_types::Usage;
 
@@ -27,7 +27,7 @@ struct UsageRead {
     prompt: u64,
     cached: u64,
     stored: u64,
-    /// The number of tokens of the cache that are separate from the prompt, whatever the total says.
+    /// The number of tokens of the cache that are separate from the prompt, regardless of the total.
     beside: u64,
 }
 
@@ -147,8 +147,8 @@ fn first(counts: &[Option<LenientCount>]) -> u64 {
     counts.find(|count| *count > 0).unwrap_or_default()
 }
 
-/// The later of two reports of one answer. One of nothing but zeros takes no count back: gateways end an
-/// answer so where they know no more.
+/// The later of two reports of one answer. A report with only zeros replaces no count: gateways end an answer
+/// like this if they know no more.
 pub(super) fn later(before: Option<UsageWire>, now: UsageWire) -> UsageWire {
     let counts = [
         now.prompt_tokens,

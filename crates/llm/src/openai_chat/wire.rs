@@ -51,7 +51,7 @@ pub(super) struct Choice<'a> {
     pub(super) index: Option<LenientCount>,
     #[serde(borrow)]
     pub(super) delta: Option<ChoiceDelta<'a>>,
-    /// The message of a body, or of a chunk without `delta`. Perplexity repeats the message so far beside
+    /// The message of a body, or of a chunk without `delta`. Perplexity repeats the current message next to
     /// each `delta`: it is ignored there.
     #[serde(borrow)]
     pub(super) message: Option<ChoiceDelta<'a>>,

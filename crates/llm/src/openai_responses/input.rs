@@ -42,7 +42,7 @@ fn developer(message: &Message) -> Option<BorrowedJson<'_>> {
     (!text.trim().is_empty()).then(|| object! {"type": "message", "role": "developer", "content": text})
 }
 
-/// Adds the results of tools, each as an item of its own, then the rest as one message.
+/// Adds the results of tools, each as a separate item, then the rest as one message.
 fn user_side<'a>(
     message: &'a Message,
     custom: &BTreeSet<&str>,
@@ -66,7 +66,7 @@ fn user_side<'a>(
     }
 }
 
-/// A medium; sounds are written in words, because the API takes none.
+/// A medium; sounds are described as text, because the API accepts none.
 fn medium<'a>(part: &'a MediaPart, blobs: &dyn BlobSource) -> OpenAiMedium<'a> {
     match OpenAiMedium::of(part, blobs) {
         OpenAiMedium::Audio { .. } => {
@@ -98,7 +98,7 @@ fn input_part(medium: OpenAiMedium<'_>) -> BorrowedJson<'_> {
     }
 }
 
-/// A result: a text, or a list if it has media. A failed result says so in its text.
+/// A result: a text, or a list if it has media. The text of a failed result says that it failed.
 fn tool_result<'a>(
     result: &'a ToolResultPart,
     custom: &BTreeSet<&str>,
@@ -217,7 +217,7 @@ fn tool_call<'a>(call: &'a ToolCallPart, custom: Option<&'a str>) -> BorrowedJso
     object! {"type": "function_call", "call_id": id, "name": name, "arguments": arguments}
 }
 
-/// The id as it is; if it is too long, a hash of it: the same for call and result.
+/// The id unchanged; if it is too long, a hash of it, which is equal for call and result.
 fn call_id(id: &str) -> Cow<'_, str> {
     if id.len() <= LONGEST_ID {
         return id.into();

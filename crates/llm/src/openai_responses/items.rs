@@ -6,11 +6,11 @@
 //! response.output_item.done    {"output_index":0,"item":{"type":"function_call","arguments":"{\"path\":\"a.md\"}"}}
 //! ```
 //!
-//! The last event of an item has all of it. What came piece by piece is not emitted again; of what no piece
-//! came, all is emitted then. Some servers send no events for items at all: theirs are in the response that
-//! ends the stream.
+//! The last event of an item has all of it. Parts that came piece by piece are not emitted again; others are
+//! emitted then. Some servers send no events for items at all: theirs are in the response that ends the
+//! stream.
 //!
-//! `known_items` says which events are about the same item.
+//! `known_items` assigns events to items.
 
 use agentx_types::{EnvironmentEvent, ToolCallId};
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ use crate::stream::StreamError;
 
 /// The field of reasoning that is sent back.
 pub(super) const ENCRYPTED: &str = "encrypted_content";
-/// The field of a message that says whether it is a comment or the answer.
+/// The field of a message that distinguishes a comment from the answer.
 pub(super) const PHASE: &str = "phase";
 /// Marks a call of a tool that takes any text instead of JSON.
 pub(super) const CUSTOM: &str = "custom";
@@ -151,7 +151,7 @@ impl Items {
         if item.part.is_some_and(|before| before != part) {
             match kind {
                 PartKind::Text => emitter.next_part(),
-                // One item is one part: what is sent back belongs to all of its paragraphs.
+                // One item is one part, because its data belongs to all of its paragraphs.
                 PartKind::Thinking => emitter.chunk(kind, "\n\n".into(), out),
             }
         }
@@ -190,7 +190,7 @@ impl Items {
         }
     }
 
-    /// Ends an item: emits what did not come in pieces, and what is kept of it.
+    /// Ends an item: emits the parts that did not come in pieces, and the kept data.
     pub(super) fn end(
         &mut self,
         index: u64,
@@ -206,7 +206,7 @@ impl Items {
         Ok(())
     }
 
-    /// Emits what the response as a whole has and no event did.
+    /// Emits the parts of the whole response that no event had.
     pub(super) fn end_whole(
         &mut self,
         output: &[&serde_json::value::RawValue],

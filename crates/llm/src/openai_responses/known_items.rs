@@ -1,19 +1,19 @@
 //! The assignment of stream events to items.
 //!
 //! OpenAI numbers the items of an answer by `output_index`, and names them by `id` and calls by `call_id`.
-//! Other servers keep less than that, and a call that is taken for another one runs twice, or never:
+//! Other servers deviate from that, and a call that is mistaken for another one would run twice, or never:
 //!
 //! | the server | source |
 //! | --- | --- |
 //! | gives a text and a call the same index, or an index past the place in the list at the end | <https://github.com/theopenco/llmgateway/pull/2908> |
-//! | says no index (llama.cpp) | <https://github.com/tontinton/maki/pull/514> |
+//! | gives no index (llama.cpp) | <https://github.com/tontinton/maki/pull/514> |
 //! | gives an item another `id` in each event (GitHub Copilot) | <https://github.com/BerriAI/litellm/pull/30072> |
 //! | gives it another `id` in the list at the end | <https://github.com/openclaw/openclaw/issues/122473> |
 //! | ends with an empty list | <https://github.com/BerriAI/litellm/pull/41014> |
 //!
-//! So a call is known by its `call_id`, and any item by its `id`; else it is the latest item of this index
-//! that is open and of its kind. The list at the end is compared kind by kind: its second message is the
-//! second one that streamed.
+//! So a call is identified by its `call_id`, and any item by its `id`; otherwise it is the latest open item
+//! with this index and kind. The list at the end is compared kind by kind: its second message is the second
+//! one that streamed.
 
 use super::wire::OutputItem;
 use crate::emitter::PartKind;
@@ -21,7 +21,7 @@ use crate::emitter::PartKind;
 /// The name by which an event refers to its item.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ItemName<'a> {
-    /// The place in the output; 0 if nothing is said.
+    /// The place in the output; 0 if it is missing.
     pub(super) index: u64,
     /// The id that the server gave the item; may be empty.
     pub(super) id: &'a str,
@@ -32,7 +32,7 @@ pub(super) struct ItemName<'a> {
 #[derive(Clone, Debug, Default)]
 pub(super) struct KnownItems {
     all: Vec<KnownItem>,
-    /// The number of items of each kind that the list at the end has named so far.
+    /// The number of items of each kind that the list at the end has named until now.
     named: Vec<(Kind, usize)>,
 }
 
@@ -151,7 +151,7 @@ impl KnownItems {
     fn by_names(&self, name: ItemName<'_>, item: &OutputItem<'_>) -> Option<usize> {
         let call_id = item.call_id.as_deref().unwrap_or_default();
         let has_id = |known: &KnownItem| !name.id.is_empty() && known.id == name.id;
-        // Two calls may have the same `call_id`: nothing else of them is the same then.
+        // Two calls may have the same `call_id`; then everything else differs.
         let is_call = |known: &KnownItem| {
             let is_other = !known.id.is_empty() && !name.id.is_empty() && known.id != name.id;
             known.call_id == call_id && (known.index == name.index || !is_other)
@@ -164,7 +164,7 @@ impl KnownItems {
         self.all.iter().rposition(is_it)
     }
 
-    /// Notes what the event says of the item, which is a new one if none was found.
+    /// Updates the item from the event; it is a new one if none was found.
     fn take(&mut self, found: Option<usize>, name: ItemName<'_>, item: &OutputItem<'_>) -> usize {
         let kind = Kind::of(item);
         let call_id = item.call_id.as_deref().unwrap_or_default();

@@ -56,9 +56,9 @@ pub fn build(request: &ModelRequest, options: &ChatOptions, blobs: &dyn BlobSour
 }
 
 /// Requests reasoning that can be sent back, with a summary for people. A request without optional settings
-/// (`plain`) requests neither. An organization that has not been verified is refused summaries
+/// (`plain`) requests neither. Summaries are refused for an organization that has not been verified
 /// (<https://github.com/OpenHands/software-agent-sdk/issues/987>): they are left out then. Nobody reads the
-/// reasoning behind a summary of the conversation.
+/// reasoning of a summary of the conversation.
 fn ask_for_reasoning(request: &ModelRequest, options: &ChatOptions, body: &mut BorrowedJson<'_>) {
     let wished = request.params.thinking_tokens.map(effort);
     let effort = options.effort.map(|effort| effort.as_str()).or(wished);

@@ -71,7 +71,7 @@ impl ResponsesDecoder {
         self.0.is_done()
     }
 
-    /// Returns whether the answer has said why it stops: what follows is its usage at most, and
+    /// Returns whether the answer has its stop reason: at most its usage follows, and
     /// [`finish`](Self::finish) completes it.
     pub fn has_stop_reason(&self) -> bool {
         self.0.has_stop_reason()

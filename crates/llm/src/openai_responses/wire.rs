@@ -14,7 +14,7 @@ use crate::stream::StreamError;
 pub(super) struct ResponsesEvent<'a> {
     #[serde(rename = "type", borrow)]
     pub(super) kind: Option<Str<'a>>,
-    /// The response so far, or as a whole.
+    /// The partial or complete response.
     #[serde(borrow)]
     pub(super) response: Option<&'a RawValue>,
     /// The place of an item in the output.

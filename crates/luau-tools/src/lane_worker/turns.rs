@@ -15,7 +15,7 @@ const HOSTILE: u64 = 1;
 const NEIGHBOUR: u64 = 2;
 /// Maximum number of turns of the hostile script before the turn of the neighbour.
 const MOST: usize = 2;
-/// Number of turns after which the hostile script is assumed to continue for ever.
+/// Number of turns after which the hostile script is assumed to continue forever.
 const TURNS: usize = 12;
 
 /// The ways in which a hostile script may end.
@@ -105,7 +105,7 @@ impl Held {
         })
     }
 
-    /// Tells the neighbour what it waits for, if it waits.
+    /// Delivers the outcome for which the neighbour waits, if it waits.
     fn answer_the_neighbour(&mut self) {
         let step = match heard(&mut self.neighbour, &self.spot) {
             Some(LaneMessage::Began(effect)) => effect.step,

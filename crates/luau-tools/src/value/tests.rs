@@ -1,5 +1,5 @@
-//! Any value, on its way out of a VM and into it, with memory that ends at any allocation: what fits comes as
-//! it is, what does not is an error, and the VM continues. A short look by default;
+//! Any value, on its way out of a VM and into it, with memory that ends at any allocation: a value that fits
+//! arrives unchanged, any other is an error, and the VM continues. A short run by default;
 //! `AGENTX_FUZZ_SECONDS=1800` for a longer one, and `just fuzz` with the address sanitizer.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

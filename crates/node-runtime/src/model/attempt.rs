@@ -71,13 +71,13 @@ impl<'a> Attempt<'a> {
         self.began.elapsed()
     }
 
-    /// Returns whether a part of an answer came: its announcement alone is none.
+    /// Returns whether a part of an answer came; its announcement does not count.
     pub(super) fn has_begun(&self) -> bool {
         self.begun
     }
 
-    /// Ends an answer that failed, if it was announced. A refusal before its first word costs what the
-    /// provider says and no more.
+    /// Ends an answer that failed, if it was announced. A refusal before its first text costs only what the
+    /// provider reports.
     pub(super) fn broken(&self, outcome: &CallEnd) -> Vec<EnvironmentEvent> {
         let is_refusal = matches!(outcome, CallEnd::Failed(failure) if failure.was_said);
         match (self.stream_is_open(), is_refusal && !self.begun) {
@@ -103,7 +103,7 @@ impl<'a> Attempt<'a> {
         self.given
     }
 
-    /// Sends `request` and says what comes back.
+    /// Sends `request` and emits the events of the response.
     pub(super) async fn run(&mut self, request: &Request) -> CallEnd {
         match self.exchange(request).await {
             Ok(()) => CallEnd::Answered,
@@ -147,7 +147,7 @@ impl<'a> Attempt<'a> {
         self.stream(incoming, None, first_byte, hopeless).await
     }
 
-    /// Decodes a stream. `hopeless` where it says itself that it is something else.
+    /// Decodes a stream. `hopeless` if its content type says that it is something else.
     async fn stream(
         &mut self,
         incoming: IncomingBody,
@@ -175,7 +175,7 @@ impl<'a> Attempt<'a> {
         };
         let mut events = Vec::new();
         let decoded = body.decoder.finish(&mut events);
-        // An answer that had said why it stops is complete, and paid, though its connection broke.
+        // An answer with a stop reason is complete, and paid, although its connection broke.
         let whole = decoded.is_ok() && matches!(events.last(), Some(EnvironmentEvent::StreamEnd(_)));
         if let Some(broken) = broken.filter(|_| !whole) {
             return Err(broken);
@@ -188,8 +188,8 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    /// Takes the next piece of a body, and where they flow those that are to be said with it. What was
-    /// understood is in `events`, whatever comes of the rest. `false` at the end of the body.
+    /// Decodes the next piece of a body, and in a fast stream those that are emitted with it. The decoded
+    /// events are in `events`, even if the rest fails. Returns `false` at the end of the body.
     async fn take(&self, body: &mut StreamingBody, events: &mut Vec<EnvironmentEvent>) -> Step<bool> {
         let mut goes_on = self.piece(body, events).await?;
         while goes_on && let Some(until) = body.flow.holds(events, Instant::now()) {
@@ -203,7 +203,7 @@ impl<'a> Attempt<'a> {
             goes_on = tokio::select! {
                 biased;
                 goes_on = self.piece(body, events) => goes_on?,
-                // Whoever reads the socket has had its turn then.
+                // Then the task that reads the socket has had its turn.
                 () = tokio::task::yield_now() => return Ok(true),
             };
         }
@@ -258,7 +258,7 @@ impl<'a> Attempt<'a> {
         decoded.map_err(|error| self.misunderstood(error, false))
     }
 
-    /// Reads why the server refused, as far as it says so in good time.
+    /// Reads the server's reason for a refusal, within a time limit.
     async fn refusal(&self, response: reqwest::Response) -> CallEnd {
         let mut incoming = IncomingBody::new(response, MAX_ERROR_BODY);
         let until = Instant::now() + ERROR_BODY_TIME.min(self.call.parts.limits.idle);
@@ -321,7 +321,7 @@ impl<'a> Attempt<'a> {
         failed(failure)
     }
 
-    /// What was refused, of the request as it was sent.
+    /// Refines a refusal with the request that was sent.
     fn about_request(&self, error: ModelError) -> ModelError {
         let request = &self.call.request;
         error.about(request, &(self.call.parts.wire_options)(&request.model))
@@ -331,8 +331,8 @@ impl<'a> Attempt<'a> {
         failed(AttemptFailure::transport(error, &self.endpoint.place(), false))
     }
 
-    /// Says what was understood; `gathered` where more was waited for already. What an answer cost that its
-    /// server did not count is said before its end.
+    /// Emits decoded events; `gathered` if further ones were already awaited. If the server did not count the
+    /// tokens of an answer, their estimate is emitted before its end.
     async fn say(&mut self, mut events: Vec<EnvironmentEvent>, gathered: bool) -> Step<()> {
         let mut uncounted = None;
         self.call.price(&mut events);

@@ -3,18 +3,18 @@
 //!
 //! # The order of things
 //!
-//! 1. The endpoint of the model's provider is found, and what is known to be wrong is said without sending
-//!    anything: another server than before (`other_server`), no key (`missing_key`), an address that is none
+//! 1. The endpoint of the model's provider is found, and known mistakes are reported without sending
+//!    anything: another server than before (`other_server`), no key (`missing_key`), an invalid address
 //!    (`bad_address`), a key that no header can hold (`bad_key`), tools that this API refuses
 //!    (`bad_request`).
-//! 2. The request is built once, with the blobs that it names, and is the same to the byte for each attempt.
-//! 3. Attempts follow each other until one answers, a policy gives up, or the call is cancelled. Ids that a
-//!    failed attempt gave are taken: the next answer does not use them again.
+//! 2. The request is built once, with the blobs that it names, and has the same bytes in each attempt.
+//! 3. Attempts follow each other until one answers, a policy gives up, or the call is cancelled. Ids from a
+//!    failed attempt are not used again by the next answer.
 //!
 //! # Cancelling
 //!
-//! A call that is cancelled drops its connection at once, which is what stops a vendor's work and bill. What
-//! had come is kept, with an estimate of its tokens, and the stream ends as `Interrupted`.
+//! A call that is cancelled drops its connection at once, which is what stops a vendor's work and bill. The
+//! partial answer is kept, with an estimate of its tokens, and the stream ends as `Interrupted`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -58,8 +58,8 @@ pub(super) struct Call {
 }
 
 impl Call {
-    /// Says what another model costs that continues with the answer, and which one answers where it is not
-    /// the one that was asked and costs something else.
+    /// Adds the prices of another model that continues the answer, and the name of the answering model if it
+    /// is not the requested one and has other prices.
     pub(super) fn price(&self, events: &mut Vec<EnvironmentEvent>) {
         let asked = &self.request.model;
         let price = |model: &str| (self.parts.prices)(&asked.provider, model);
@@ -103,7 +103,7 @@ impl Call {
         }
     }
 
-    /// The HTTP request, the same for each attempt.
+    /// The HTTP request, which is the same for each attempt.
     async fn prepare(&self, endpoint: &Endpoint) -> Result<Request, AttemptFailure> {
         let setup = |code, message| AttemptFailure {
             code,
@@ -125,7 +125,7 @@ impl Call {
         let headers = endpoint.headers();
         let mut headers = headers.map_err(|message| setup("bad_key", message))?;
         if let Some((name, value)) = agentx_llm::header(&self.request, &wire) {
-            // One that a person has set stays beside it.
+            // A header that a person has set stays in addition.
             headers.append(name, HeaderValue::from_static(value));
         }
         headers
@@ -140,7 +140,7 @@ impl Call {
         Ok(request)
     }
 
-    /// Makes attempts until one answers or none is left, and says what became of each.
+    /// Makes attempts until one answers or none is left, and reports the outcome of each.
     async fn attempts(&self, endpoint: &Endpoint, request: &Request) {
         let mut taken = self.taken.clone();
         let mut tries = Tries::default();
@@ -178,8 +178,8 @@ impl Call {
         }
     }
 
-    /// Says what failed, after the end of what had come, and for how long it is still tried; then waits for
-    /// the next attempt. `false` if there is none.
+    /// Ends the partial answer, reports the failure and the remaining time of retries, then waits for the
+    /// next attempt. Returns `false` if there is none.
     async fn after_failure(
         &self,
         number: u32,
@@ -198,15 +198,15 @@ impl Call {
             }
             RetryDecision::Retry(wait) => {
                 said.push(call_events::attempt_failed(number, failure, Some(wait), left));
-                // Whoever reads of the wait may end it: it is listened for before.
+                // Subscribe before the wait is reported, because a person who reads about it may end it.
                 let wishes = self.retries.subscribe();
                 self.events.emit_all(said).await && self.wait(wait, wishes).await
             }
         }
     }
 
-    /// Waits between two attempts, or until a person wants the next one; `false` if it was interrupted,
-    /// which is then said.
+    /// Waits between two attempts, or until a person requests the next one; `false` if it was interrupted,
+    /// which is then reported.
     async fn wait(&self, time: Duration, wishes: broadcast::Receiver<SessionId>) -> bool {
         tokio::select! {
             biased;
@@ -232,7 +232,7 @@ impl Call {
         }
     }
 
-    /// Says the last events of this call. Whether anybody listens makes no difference any more.
+    /// Emits the last events of this call, even if nobody listens any more.
     async fn say_last(&self, events: Vec<EnvironmentEvent>) {
         self.events.emit_all(events).await;
     }

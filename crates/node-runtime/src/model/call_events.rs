@@ -1,7 +1,7 @@
-//! The events that a call says on its own account, beside those that its decoder makes.
+//! The events that a call itself emits, besides those of its decoder.
 //!
-//! They are facts: each is committed as it is made here, and a program that reads the log years later sees
-//! the same code and words. So messages are scrubbed of secrets before they come here.
+//! They are facts: each is committed in this form, and a program that reads the log years later sees the same
+//! code and text. So messages are scrubbed of secrets before they come here.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ pub(super) fn stream_end(stop_reason: StopReason) -> EnvironmentEvent {
     .into()
 }
 
-/// Returns whether an event has something of an answer, other than that it begins, ends, or what it costs.
+/// Returns whether an event has content of an answer, other than its begin, its end, or its cost.
 pub(super) fn is_of_an_answer(event: &EnvironmentEvent) -> bool {
     !matches!(
         event,

@@ -1,12 +1,12 @@
 //! The HTTP clients: one for plain addresses and one for TLS, each made when it is first needed.
 //!
-//! Reading the machine's root certificates takes milliseconds that a call to a local server, or
-//! `agentx --version`, should not pay; so the plain client trusts nobody, and the TLS client is made on a
-//! thread of its own.
+//! Reading the machine's root certificates takes milliseconds that a call to a local server, or `agentx
+//! --version`, should not pay; so the plain client trusts no certificates, and the TLS client is created on a
+//! separate thread.
 //!
-//! Redirects are never followed, Nagle's algorithm is off, and TCP keep-alive asks every 30 seconds whether
-//! the other end is there (HTTP/2 pings do the same where that is spoken). Proxies come from the usual
-//! variables (`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`), which are read when a client is made.
+//! Redirects are never followed, Nagle's algorithm is off, and TCP keep-alive checks every 30 seconds whether
+//! the other end is alive (with HTTP/2, pings do the same). Proxies come from the usual variables
+//! (`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`), which are read when a client is made.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -16,7 +16,7 @@ use tokio::sync::OnceCell;
 
 use super::failure::{AttemptFailure, describe};
 
-/// Environment variables by which a proxy may be reached over TLS, whatever the address.
+/// Environment variables that may name a proxy with TLS, for any address.
 const PROXY_VARIABLES: [&str; 4] = ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
 
 /// Both clients of an effector. A client that could not be made is tried again at the next call.
@@ -80,7 +80,7 @@ fn needs_tls(url: &Url) -> bool {
 
 /// Makes one client. With `tls` the certificates of the machine are read, which takes milliseconds.
 fn make(connect: Duration, tls: bool) -> Result<Client, AttemptFailure> {
-    // Another part of the process may have installed it already; it is the same one.
+    // Another part of the process may already have installed the same provider.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let builder = configure(Client::builder(), connect);
     let builder = if tls { builder } else { builder.tls_certs_only([]) };

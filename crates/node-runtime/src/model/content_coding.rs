@@ -1,8 +1,8 @@
-//! The body of an answer, unpacked where it is packed. It is asked for as it is, and proxies and gateways
-//! pack it anyway.
+//! The body of an answer, decompressed if necessary. Requests ask for no compression, but some proxies and
+//! gateways compress anyway.
 //!
-//! Only gzip is unpacked, and only with the feature `gzip`. Anything else is an error that names the coding,
-//! and is not asked for again: it would be packed in the same way. A body that unpacks to more than its limit
+//! Only gzip is decompressed, and only with the feature `gzip`. Any other coding is an error that names it,
+//! without another attempt, which would have the same coding. A body that decompresses to more than its limit
 //! is cut off soon after it, so that a small answer cannot fill the memory.
 
 use reqwest::Response;
@@ -23,7 +23,7 @@ enum ContentCoding {
     /// Several gzip streams behind each other count as one, as some proxies send them.
     #[cfg(feature = "gzip")]
     Gzip(gzip::Unpacker),
-    /// In a way that nobody here can read.
+    /// A coding that cannot be read here.
     Unknown(String),
 }
 
@@ -117,8 +117,8 @@ mod gzip {
 }
 
 impl UnreadableBody {
-    /// The failure of the attempt. An answer that is packed wrongly is not asked for again: it would be
-    /// packed the same way.
+    /// The failure of the attempt. A wrongly compressed answer leads to no other attempt, which would have
+    /// the same result.
     pub(super) fn into_failure(self, place: &str) -> AttemptFailure {
         match self {
             Self::Lost(error) => AttemptFailure::transport(&error, place, true),

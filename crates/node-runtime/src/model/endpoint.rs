@@ -4,9 +4,9 @@
 //! # What counts as a secret here
 //!
 //! The key, the values of extra headers, a password in the address and the whole query of the address. A
-//! secret of fewer than 6 characters is not looked for in what others say, because hiding it would garble
-//! ordinary words; it is still never said by this crate itself. Headers with secrets are marked as sensitive,
-//! so that `Debug` of a request does not show them.
+//! secret of fewer than 6 characters is not searched for in texts of others, because hiding it would garble
+//! ordinary words; this crate itself still never writes it. Headers with secrets are marked as sensitive, so
+//! that `Debug` of a request does not show them.
 
 use std::net::IpAddr;
 
@@ -17,7 +17,7 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
 use super::policy::ServerKind;
 
-/// Returns the places where a person sets a value: the variable, if there is one, and the configuration key.
+/// Returns the ways to set a value: the variable, if there is one, and the configuration key.
 fn set_in(variable: Option<&str>, key: &str) -> String {
     match variable {
         Some(variable) => format!("{variable} or {key}"),
@@ -25,7 +25,7 @@ fn set_in(variable: Option<&str>, key: &str) -> String {
     }
 }
 
-/// The address, or what is wrong with it.
+/// Parses an address; the error describes the mistake.
 fn http_url(address: &str) -> Result<Url, String> {
     let url = Url::parse(address).map_err(|error| error.to_string())?;
     match url.scheme() {
@@ -45,7 +45,7 @@ pub struct Endpoint {
     /// The catalog's entry of the provider: its API, how the key is sent, which variables name key and
     /// address.
     provider: ProviderEntry,
-    /// The address that is asked, or what is wrong with it. Said at a call, so that other providers work.
+    /// The address for requests, or its mistake, which is reported at a call, so that other providers work.
     url: Result<Url, String>,
     /// The address as it was given, without the path of an API.
     base_url: Option<String>,
@@ -60,7 +60,7 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// The endpoint of `provider` at `base_url`, or at the provider's own address where that is `None`.
+    /// The endpoint of `provider` at `base_url`, or at the provider's own address if that is `None`.
     ///
     /// ```
     /// use agentx_llm::Catalog;
@@ -82,8 +82,8 @@ impl Endpoint {
         }
     }
 
-    /// Says `hint` where a key is missing: how one is given. Without it, the key is named as the
-    /// configuration names it.
+    /// Sets the hint for a missing key, which says how to supply one. Without it, the message names the
+    /// configuration key.
     #[must_use]
     pub fn saying_of_its_key(mut self, hint: &str) -> Self {
         self.key_hint = Some(hint.to_owned());
@@ -127,7 +127,7 @@ impl Endpoint {
         }
     }
 
-    /// `text` with everything that must not be seen replaced, for what servers and libraries say.
+    /// Replaces all secrets in `text`, for texts of servers and libraries.
     pub fn scrub(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for secret in self.secrets() {
@@ -163,7 +163,7 @@ impl Endpoint {
         is_openais.then(|| tools_need_responses(request)).flatten()
     }
 
-    /// Returns the reason why nothing may be sent here: the conversation has used another server so far.
+    /// Returns the reason why nothing may be sent here: the conversation has used another server until now.
     pub(super) fn is_other_server(&self, model: &ModelSpec) -> Option<String> {
         let asked_at = model.server.as_ref()?;
         if self.origin.as_ref() == Some(asked_at) {
@@ -181,7 +181,7 @@ impl Endpoint {
         self.url.as_ref().ok()
     }
 
-    /// The address to which requests of a model are sent by this API, or what is wrong with it.
+    /// The address for requests to a model with this API, or its mistake.
     pub(super) fn request_url(&self, api: Api, model: &str) -> Result<Url, String> {
         self.checked(http_url(&self.provider.request_url(
             api,
@@ -190,7 +190,7 @@ impl Endpoint {
         )))
     }
 
-    /// The address of the provider's API, or what is wrong with it.
+    /// The address of the provider's API, or its mistake.
     pub(super) fn checked_url(&self) -> Result<Url, String> {
         self.checked(self.url.clone())
     }

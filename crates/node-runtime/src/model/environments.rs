@@ -1,9 +1,9 @@
-//! The models of a vendor as a reactor: attached to a runtime that acts, with a key of their own, and
-//! detached again, while sessions run.
+//! The models of a vendor as a reactor: attached to a runtime that acts, with a separate key, and detached
+//! again, while sessions run.
 //!
-//! An environment comes before the runtime's own effector for the calls of its provider. It brings its own
-//! connections, limits and retries (the defaults), and its key is in no configuration and no log. A session
-//! that was begun at another address than the vendor's records it and continues nowhere else: if the
+//! For the calls of its provider, an environment takes precedence over the runtime's own effector. It has its
+//! own connections, limits and retries (the defaults), and its key is in no configuration and no log. A
+//! session that began at another address than the vendor's records it and continues nowhere else: if the
 //! environment is [at](ClaudeEnvironment::at) a different one, such a call fails as `other_server`.
 
 use std::collections::BTreeMap;
@@ -21,8 +21,8 @@ use crate::WireOptionsOf;
 /// The message for a missing key.
 const KEY_HINT: &str = "give the environment its key when it is made";
 
-/// Anthropic's models: it answers the calls of agents whose model's provider is `anthropic`, and has their
-/// conversations condensed, for as long as it is attached.
+/// Anthropic's models: while attached, it answers the calls of agents whose model's provider is `anthropic`,
+/// and condenses their conversations.
 ///
 /// ```no_run
 /// # async fn attach(runtime: agentx_node_runtime::NodeRuntime, key: String) -> Result<(), agentx_bus::ReactorFailure> {
@@ -40,9 +40,8 @@ const KEY_HINT: &str = "give the environment its key when it is made";
 #[derive(Debug)]
 pub struct ClaudeEnvironment(Vendor);
 
-/// OpenAI's models, by Chat Completions, or those of a server that speaks the same: it answers the calls of
-/// agents whose model's provider is `openai`, and has their conversations condensed, for as long as it is
-/// attached.
+/// OpenAI's models, by Chat Completions, or those of a compatible server: while attached, it answers the
+/// calls of agents whose model's provider is `openai`, and condenses their conversations.
 #[derive(Debug)]
 pub struct OpenAiEnvironment(Vendor);
 

@@ -1,8 +1,8 @@
 //! Estimates the tokens of an answer that its provider did not count, so that it is not free and limits hold.
 //!
-//! Vendors bill what was read and written until the connection ended. Anthropic counts what was read when an
-//! answer begins; servers of OpenAI's protocol count everything at its end, and many local servers and
-//! gateways never do.
+//! Vendors bill the input and the output until the connection ended. Anthropic reports the input when an
+//! answer begins; servers of OpenAI's protocol report everything at its end, and many local servers and
+//! gateways report nothing.
 //!
 //! The estimate is the same as that of the window of a conversation ([`estimate_text`]).
 //! `Usage::estimated_tokens` says how many of the tokens of a report are estimated, so that lists can mark
@@ -25,7 +25,7 @@ pub(super) struct TokenEstimate {
 }
 
 impl TokenEstimate {
-    /// Takes the next event of the answer.
+    /// Counts the next event of the answer.
     pub(super) fn note(&mut self, event: &EnvironmentEvent) {
         match event {
             EnvironmentEvent::UsageReport(report) => {
@@ -39,7 +39,7 @@ impl TokenEstimate {
         }
     }
 
-    /// Keeps words for the estimate. A long answer is counted in pieces, so that little text is held.
+    /// Keeps text for the estimate. A long answer is counted in pieces, so that little text is held.
     fn add(&mut self, text: &str) {
         /// The number of bytes of text that are kept before they are counted.
         const PIECE: usize = 4096;
@@ -50,8 +50,8 @@ impl TokenEstimate {
         }
     }
 
-    /// Returns the estimated usage of the answer to `request` so far, if it exceeds the reported one. If the
-    /// provider has counted everything received, its count is used.
+    /// Returns the estimated usage of the answer to `request` until now, if it exceeds the reported one. If
+    /// the provider has counted everything received, its count is used.
     pub(super) fn estimate(&self, request: &ModelRequest) -> Option<EnvironmentEvent> {
         let mut usage = self.reported;
         if usage.read_tokens() == 0 {

@@ -2,7 +2,7 @@
 //!
 //! # Codes
 //!
-//! | `code` | what happened | tried again |
+//! | `code` | failure | tried again |
 //! | --- | --- | --- |
 //! | `bad_setup`, `missing_key`, `bad_key`, `bad_address`, `other_server` | nothing was sent | no |
 //! | `connection_failed` | no connection: refused, no route, no name | waited for |
@@ -11,11 +11,11 @@
 //! | `stream_broken` | it ended in the middle of an answer | a few times |
 //! | `timeout` | a limit of ours ran out while the server may be at work | no, unless no connection stood |
 //! | `redirected` | HTTP 3xx: a key must not follow | no |
-//! | `bad_response` | too long, wrongly packed, or no answer at all | as the decoder says |
-//! | others | what the provider says, by [`ErrorCode`] | as that code says |
+//! | `bad_response` | too long, wrongly compressed, or no answer at all | decided by the decoder |
+//! | others | an error of the provider, by [`ErrorCode`] | decided by that code |
 //!
-//! "Waited for" and "a few times" are the two ways of [`RetryPolicy`](super::RetryPolicy): a server that is
-//! not there costs nothing to ask again, and an answer that broke off may have to be paid twice.
+//! "Waited for" and "a few times" are the two ways of [`RetryPolicy`](super::RetryPolicy): trying an
+//! unreachable server again costs nothing, but an answer that broke off may have to be paid twice.
 
 use std::error::Error;
 use std::io;
@@ -37,16 +37,16 @@ const WITHOUT_TOOLS: &str =
 pub(super) struct AttemptFailure {
     /// Stable, for programs.
     pub(super) code: &'static str,
-    /// The message for people: who failed, at which address, and what to do. It contains no secrets.
+    /// The message for people: the failing server, its address, and what to do. It contains no secrets.
     pub(super) message: String,
     /// The HTTP status, if there was one.
     pub(super) status: Option<u16>,
-    /// Whether the same request may well succeed later.
+    /// Whether the same request is likely to succeed later.
     pub(super) retryable: bool,
     /// Whether the server is overloaded, failing or not there: it is waited for. Anything else is tried a few
     /// times.
     pub(super) unavailable: bool,
-    /// Whether the provider itself said so.
+    /// Whether the provider itself reported it.
     pub(super) was_said: bool,
     /// Whether nothing listens at the server's address.
     pub(super) nobody_listens: bool,
@@ -65,7 +65,7 @@ pub(super) struct AttemptFailure {
 
 /// The end of an attempt. Only after `Failed` another attempt may follow.
 pub(super) enum CallEnd {
-    /// The answer is complete; its end was said.
+    /// The answer is complete; its end was emitted.
     Answered,
     /// The call failed.
     Failed(AttemptFailure),
@@ -94,8 +94,8 @@ impl AttemptFailure {
         }
     }
 
-    /// A limit of ours ran out. The server may be at work still, and what it has done is paid for: whether it
-    /// is asked again is for a person to say.
+    /// One of the program's time limits ran out. The server may still be working, and its work is paid for,
+    /// so a person decides about another attempt.
     pub(super) fn timeout(message: String) -> Self {
         Self {
             code: "timeout",
@@ -135,7 +135,7 @@ impl AttemptFailure {
         ))
     }
 
-    /// The server only showed that it is there, and said nothing for so long.
+    /// The server only kept the connection alive, without content for this time.
     pub(super) fn wordless(time: Duration, place: &str) -> Self {
         Self::timeout(format!(
             "{place} kept the connection open for {} without sending any text ({WORDLESS}); it may still be working, so the call is not retried automatically",
@@ -251,7 +251,7 @@ impl AttemptFailure {
     }
 }
 
-/// The innermost reason, in words; never an address, which may hold a password.
+/// The innermost reason, as text; never an address, which may contain a password.
 pub(super) fn describe(error: &reqwest::Error) -> String {
     match kind(error) {
         Some(io::ErrorKind::ConnectionRefused) => "connection refused".to_owned(),

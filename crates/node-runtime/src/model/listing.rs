@@ -1,10 +1,10 @@
-//! Lists the models of a server. If a person names a server of their own and no model, it hardly has its
-//! provider's default model. Servers of OpenAI's protocol list theirs at `/models`
+//! Lists the models of a server. If a person names their own server and no model, that server hardly has its
+//! provider's default model. Servers of OpenAI's protocol list their models at `/models`
 //! (<https://developers.openai.com/api/reference/resources/models/methods/list>), llama.cpp, vLLM, Ollama and
 //! LM Studio too.
 //!
-//! The answer is trusted for nothing but names: a list is at most 1 MiB, is waited for 5 seconds, and an
-//! entry without an `id` is ignored. Nothing of it is kept; a session records the model that was chosen.
+//! The answer is trusted only for names: a list is at most 1 MiB, has to come within 5 seconds, and an entry
+//! without an `id` is ignored. Nothing of it is kept; a session records the chosen model.
 
 use std::fmt;
 use std::time::Duration;
@@ -96,7 +96,7 @@ async fn ask(endpoint: &Endpoint) -> Result<Vec<String>, ModelListError> {
     ids(&body).ok_or_else(|| ModelListError::Failed("its answer is not a list of models".to_owned()))
 }
 
-/// The address of the list beside that of the API: `…/v1/models` beside `…/v1/chat/completions`,
+/// The address of the list, next to that of the API: `…/v1/models` next to `…/v1/chat/completions`,
 /// `…/v1/responses` and `…/v1/messages`. Gemini's API is below the list itself.
 fn list_of(api: &Url) -> Url {
     let mut url = api.clone();

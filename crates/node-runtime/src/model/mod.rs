@@ -1,8 +1,8 @@
 //! Model calls over HTTP: one effector for every provider with an endpoint.
 //!
-//! # What a call says, and how it ends
+//! # The events of a call, and its end
 //!
-//! A call makes one or more attempts. What it says, always under the action's id, is
+//! A call makes one or more attempts. Its events, always under the action's id, are
 //!
 //! ```text
 //! call    = attempt* end
@@ -14,32 +14,33 @@
 //!         | error                                                  // nothing could be tried: no endpoint, no key
 //! ```
 //!
-//! So for whoever folds the log:
+//! So for a fold of the log:
 //!
-//! - `stream_end{Broken}` never closes the action; any other `stream_end` does, and nothing follows it;
+//! - `stream_end{Broken}` never closes the action; any other `stream_end` does, and is the last event;
 //! - `attempt_failed` never closes the action; with `retry_in_ms: Some` the next attempt begins a new stream;
 //! - `error` closes the action and fails the run (`recoverable: true`: the session continues). Its `code` and
 //!   `message` are those of the last attempt.
 //!
 //! # When it is tried again
 //!
-//! A server that is overloaded, failing or not there is waited for, with growing pauses, within
-//! [`RetryPolicy::retry_for`]; a person who reads of the pause in `attempt_failed` ends it
+//! An overloaded, failing or unreachable server is tried again, with growing pauses, within
+//! [`RetryPolicy::retry_for`]; a person who sees the pause in `attempt_failed` can end it
 //! ([`Effector::retry_now`]). An answer that broke off or made no sense may have to be paid again and is
-//! asked for [`RetryPolicy::retries`] times. An answer that a limit of ours cut off is not asked for again.
+//! requested again [`RetryPolicy::retries`] times. An answer that one of the program's limits cut off is not
+//! requested again.
 //!
-//! An answer that its provider has not counted is estimated: a `usage` before the `stream_end` says so
-//! (`estimated_tokens`). That holds for answers that are cut off, and for complete ones of servers that
-//! report no usage.
+//! If the provider has not counted an answer, its tokens are estimated: a `usage` before the `stream_end`
+//! marks them (`estimated_tokens`). This applies to answers that are cut off, and to complete ones of servers
+//! that report no usage.
 //!
-//! What fails together is committed together: `stream_end{Broken}`, `attempt_failed` and `error` are one
-//! batch. If the session is gone (the sink refuses), the call stops without another word.
+//! The events of a failure are committed together: `stream_end{Broken}`, `attempt_failed` and `error` are one
+//! batch. If the session is gone (the sink refuses), the call stops without further events.
 //!
-//! # What it never says
+//! # Secrets
 //!
-//! Keys, the values of extra headers, and a user name or password inside an address: not in events, errors or
-//! logs, also if a server repeats them (they are replaced by `<hidden>`). Redirects are not followed: a
-//! header with a key would go along.
+//! Keys, the values of extra headers, and a user name or password inside an address never occur in events,
+//! errors or logs, even if a server repeats them (they are replaced by `<hidden>`). Redirects are not
+//! followed, because they would pass on a header with a key.
 
 mod attempt;
 mod call;
@@ -125,7 +126,7 @@ impl ModelParts {
     }
 }
 
-/// Asks models over HTTP. See the [module](self) for what it says. Clones share connections.
+/// Calls models over HTTP. The [module](self) describes its events. Clones share connections.
 ///
 /// ```
 /// use std::collections::BTreeMap;
@@ -207,7 +208,7 @@ impl Effector for ModelEffector {
     }
 
     fn retry_now(&self, session: &SessionId) {
-        // Where no call waits nobody listens.
+        // Nobody listens if no call is waiting.
         let _ = self.retries.send(session.clone());
     }
 }

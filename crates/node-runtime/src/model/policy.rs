@@ -1,13 +1,13 @@
 //! The timeouts, retries and pauses of a call: values and one pure decision.
 //!
-//! The decision takes the failures so far, a number from a die and nothing else, so it is tested without
-//! clocks or servers. With the defaults a server that is overloaded is asked after about 0.5, 1, 2, 4, 8 and
-//! 16 seconds and then every 30 seconds, each wait between half of that and all of it, until 10 minutes are
-//! over. A `retry-after` of the provider replaces a shorter wait of ours; one that is longer than
-//! [`RetryPolicy::retry_for`] ends the call at once, because a person waits for it.
+//! The decision depends only on the earlier failures and a random number, so it is tested without clocks or
+//! servers. With the defaults an overloaded server is tried again after about 0.5, 1, 2, 4, 8 and 16 seconds
+//! and then every 30 seconds, each pause between half of that and all of it, until 10 minutes are over. A
+//! `retry-after` of the provider replaces a shorter pause; one that is longer than [`RetryPolicy::retry_for`]
+//! ends the call at once, because a person waits for it.
 //!
-//! Two things are given up on after 15 seconds, because waiting hardly helps: an address of this machine
-//! where nothing listens, and a server that is not a vendor's and answers HTTP 500 with the same words three
+//! Two failures end the call after 15 seconds, because waiting hardly helps: an address of this machine at
+//! which nothing listens, and a server that is not a vendor's and answers HTTP 500 with the same text three
 //! times.
 
 use std::time::Duration;
@@ -26,8 +26,7 @@ pub struct CallLimits {
     /// From the request to the first byte of the answer's body. Default 10 min: some models reason in
     /// silence, and a local server may load the model first.
     pub first_byte: Duration,
-    /// Between two pieces of the body. Default 10 min; a connection whose other end is gone is found earlier,
-    /// by keep-alive.
+    /// Between two pieces of the body. Default 10 min; keep-alive detects a dead connection earlier.
     pub idle: Duration,
     /// The whole attempt; `None`, the default, for as long as bytes come.
     pub total: Option<Duration>,
@@ -87,13 +86,13 @@ impl Default for RetryPolicy {
 
 /// Maximum time of retries for a failure that hardly ends by itself: a person may start the server meanwhile.
 const SOON: Duration = Duration::from_secs(15);
-/// Number of failures with the same words that are not chance.
+/// Number of failures with the same text that are no coincidence.
 const SAME: u32 = 3;
 
 /// The kind of server, as far as it matters for retries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ServerKind {
-    /// A vendor's that many people use: what fails there is mended.
+    /// A vendor's server that many people use, so that its failures are repaired.
     Vendors,
     /// A server on this machine.
     Here,
@@ -106,11 +105,11 @@ pub(super) enum ServerKind {
 pub(super) enum RetryDecision {
     /// Another one, after this time.
     Retry(Duration),
-    /// None; the text is what there is to add to the failure's own message.
+    /// No further attempt; the text is an addition to the failure's own message.
     GiveUp(Option<String>),
 }
 
-/// A failed attempt, as far as it matters for what follows.
+/// A failed attempt: the data that the decision needs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FailedAttempt<'a> {
     pub(super) failure: &'a AttemptFailure,
@@ -121,7 +120,7 @@ pub(super) struct FailedAttempt<'a> {
     pub(super) server: ServerKind,
 }
 
-/// The attempts of a call so far.
+/// The attempts of a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tries {
     attempts: u32,
@@ -225,8 +224,8 @@ impl Tries {
         }))
     }
 
-    /// For how long the server is still waited for if it continues failing so, the next pause included;
-    /// `None` where attempts are counted instead.
+    /// The remaining time of retries if the server continues to fail like this, including the next pause;
+    /// `None` if attempts are counted instead.
     pub(super) fn left(&self) -> Option<Duration> {
         self.left
     }
@@ -237,14 +236,13 @@ impl Tries {
     }
 }
 
-/// A wait as people read it, without what is less than a second.
+/// A time for people, in whole seconds.
 fn whole_seconds(wait: Duration) -> String {
     show_time(Duration::from_secs(wait.as_secs()))
 }
 
 impl RetryPolicy {
-    /// Between half of the doubled wait and all of it, so that many clients do not come back at the same
-    /// time.
+    /// Between half of the doubled pause and all of it, so that many clients do not return at the same time.
     fn backoff(&self, attempt: u32, jitter: f64) -> Duration {
         let doubled = self
             .base
@@ -273,7 +271,8 @@ impl Backoff for SystemBackoff {
     }
 
     fn jitter(&self) -> f64 {
-        // Without dice every client would wait the same: worse for the provider, not wrong.
+        // Without a random number every client would wait equally long: worse for the provider, but not
+        // wrong.
         getrandom::u32().map_or(0.5, |dice| f64::from(dice) / f64::from(u32::MAX))
     }
 }

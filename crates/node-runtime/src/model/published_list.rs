@@ -1,5 +1,5 @@
-//! Fetches a published list of models, such as that of models.dev, for a person who asks for it. Nothing is
-//! sent but the request: no key, no name of a session.
+//! Fetches a published list of models, such as that of models.dev, for a person who asks for it. Only the
+//! request is sent: no key, no name of a session.
 
 use std::time::Duration;
 

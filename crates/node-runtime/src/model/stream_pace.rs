@@ -3,8 +3,8 @@
 //! each would cost more than the chunks do.
 //!
 //! Vendors send some tens of pieces a second, and a small model on this machine may send a thousand. At the
-//! first pace every piece is committed and shown as it comes. At the second one, pieces of 3 to 5 ms become
-//! one commit, which nobody can see: a screen is drawn every 16 ms.
+//! first pace every piece is committed and shown as it arrives. At the second one, pieces of 3 to 5 ms become
+//! one commit, which is not noticeable: a screen is drawn every 16 ms.
 
 use std::time::Duration;
 
@@ -13,7 +13,8 @@ use tokio::time::Instant;
 
 /// A piece that is waited for no longer than this comes close behind the one before.
 const CLOSE: Duration = Duration::from_millis(5);
-/// Number of events after which the stream flows. Short answers end before, and nothing of them is held back.
+/// Number of events after which pieces may be held back. Short answers end before, and nothing of them is
+/// held back.
 const FLOWS: u32 = 16;
 /// While the stream flows, pieces are emitted when one arrives this long after the last emitted ones: this
 /// needs no timer.
@@ -42,23 +43,23 @@ impl StreamPace {
         };
     }
 
-    /// Notes that events were said at this time: what comes soon after them may be held back.
+    /// Records that events were emitted at this time: pieces that come soon after them may be held back.
     pub(super) fn said(&mut self, now: Instant) {
         self.said = Some(now);
     }
 
-    /// Returns whether pieces are said together.
+    /// Returns whether pieces are emitted together.
     pub(super) fn gathers(self) -> bool {
         self.close >= FLOWS
     }
 
-    /// Returns whether what is there besides is said with these events.
+    /// Returns whether further pieces are emitted with these events.
     pub(super) fn has_room(self, events: &[EnvironmentEvent]) -> bool {
         self.gathers() && events.len() < AT_ONCE
     }
 
-    /// Until when these events are held back for others; `None` if they are to be said. Where a part of the
-    /// answer has ended the end may be near: that is said at once.
+    /// The time until which these events are held back for others; `None` to emit them now. The end of a part
+    /// is emitted at once, because the end of the answer may be near.
     pub(super) fn holds(self, events: &[EnvironmentEvent], now: Instant) -> Option<Instant> {
         let said = self.said?;
         let holds = self.has_room(events)

@@ -1,4 +1,4 @@
-//! The body of an answer that streams: what has come of it, and how long the next piece may take.
+//! The body of a streaming answer: the pieces that have arrived, and the time limit of the next one.
 
 use std::time::Duration;
 

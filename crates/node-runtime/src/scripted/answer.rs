@@ -1,8 +1,8 @@
-//! From a request to the answer: pure. The same request always gets the same answer.
+//! Computes the answer to a request: pure. The same request always gets the same answer.
 //!
-//! The answer depends on the whole request, and on nothing else: which input was the last one, how many
-//! answers asked for tools since then, and which results followed. So a run that is interrupted, resumed or
-//! replayed continues with the step that is next, and a fork answers as its parent did.
+//! The answer depends only on the request: the last input, the number of answers with tool calls since then,
+//! and their results. So a run that is interrupted, resumed or replayed continues with the next step, and a
+//! fork answers like its parent.
 
 use agentx_types::{ContentPart, Message, ModelRequest, Role, ToolResultPart, ToolSpec};
 use serde_json::{Map, Value};
@@ -92,8 +92,8 @@ fn asks_for_tools(message: &Message) -> bool {
             .any(|part| matches!(part, ContentPart::ToolCall(_)))
 }
 
-/// The results that came after the last answer: those are news. What came before the input belongs to a run
-/// that is over or was turned away from: the input is what is answered.
+/// The results after the last answer, which are new. Earlier ones belong to a run that is over or was
+/// abandoned: only the input is answered.
 fn last_results(since: &[std::sync::Arc<Message>]) -> Vec<&ToolResultPart> {
     let start = since
         .iter()
@@ -111,7 +111,8 @@ fn last_results(since: &[std::sync::Arc<Message>]) -> Vec<&ToolResultPart> {
         .collect()
 }
 
-/// Adds what an intent says or asks for. A tool that the session does not offer is named instead of called.
+/// Adds the text or the tool call of an intent. A tool that the session does not offer is named instead of
+/// called.
 fn carry_out(intent: &DemoIntent, request: &ModelRequest, chinese: bool, answer: &mut DemoAnswer) {
     let said = match intent {
         DemoIntent::Greet => bilingual_text::GREETING.get(chinese).to_owned(),
@@ -174,7 +175,7 @@ fn count(last: u32, chinese: bool) -> String {
     text
 }
 
-/// The tool and the arguments for a wish; the name of the tool where it is not on offer.
+/// The tool and the arguments for a request; the error is the name of a tool that is not offered.
 fn call(wish: &ToolWish, tools: &[ToolSpec]) -> Result<(String, Value), &'static str> {
     let name = match wish {
         ToolWish::List { .. } => "glob",

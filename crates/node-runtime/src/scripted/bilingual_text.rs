@@ -11,7 +11,7 @@ pub(super) struct BilingualText {
 }
 
 impl BilingualText {
-    /// The text for a person who writes Chinese, or else English.
+    /// The text for a person who writes Chinese, otherwise the English one.
     pub(super) fn get(self, chinese: bool) -> &'static str {
         if chinese { self.zh } else { self.en }
     }
@@ -124,7 +124,7 @@ const FINDS: [(&str, &str); 5] = [
     ("a song", "一支歌"),
 ];
 
-/// A story of many chapters, the same every time: something long enough to interrupt.
+/// A story of many chapters, always the same: long enough to interrupt.
 pub(super) fn story(chinese: bool) -> String {
     let end = if chinese {
         "故事讲完了。"

@@ -1,15 +1,14 @@
-//! The requests that plain words express. They are found by a table of phrases, not by a model: the result is
-//! deterministic, and unknown words are reported as unknown.
+//! The requests in plain words. A table of phrases finds them, not a model: the result is deterministic, and
+//! unknown words are reported as unknown.
 //!
 //! # Reading an input
 //!
-//! Only the first line that is not empty counts. It is cut at "then" into steps, one model call each, and a
-//! step at "and" into things that are done at once, if each piece asks for a tool. If one piece is not
-//! understood the whole line is read as one: `write salt and pepper to a.txt` is a single file.
+//! Only the first line that is not empty counts. It is split at "then" into steps, one model call each, and a
+//! step at "and" into parallel calls, if each piece asks for a tool. If one piece is not understood, the
+//! whole line is read as one: `write salt and pepper to a.txt` is a single file.
 //!
-//! Within a piece, words of politeness are taken off, and the readers are asked in the order in which they
-//! are sure of themselves: run, write, replace, search, list, read. Each returns `None` for what is not its
-//! own.
+//! Within a piece, polite words are removed, and the readers are tried in the order of their certainty: run,
+//! write, replace, search, list, read. Each returns `None` for other requests.
 
 use super::phrase::{
     after, after_any, file_name, has_any, looks_like_path, split_last, unquoted, without_end,
@@ -20,7 +19,8 @@ use super::tour;
 /// The highest number that is counted to.
 const MAX_COUNT: u32 = 20_000;
 
-/// The request in one piece of an input. `Tool` needs a tool of the session; everything else is said.
+/// The request in one piece of an input. `Tool` needs a tool of the session; all others are answered with
+/// text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum DemoIntent {
     Greet,
@@ -29,7 +29,7 @@ pub(super) enum DemoIntent {
     Connect,
     Thanks,
     Bye,
-    /// Says these words, without the quotes around them.
+    /// Repeats these words, without the quotes around them.
     Echo(String),
     /// Counts from 1 to this number, at most [`MAX_COUNT`].
     Count(u32),
@@ -58,8 +58,7 @@ pub(super) enum ToolWish {
     Search { pattern: String, path: Option<String> },
 }
 
-/// Words anywhere in a text, and what it then asks for; the first that fits. ASCII words have to be complete
-/// ones.
+/// Words anywhere in a text, with their intent; the first match counts. ASCII words have to be complete.
 const TALK: &[(&[&str], DemoIntent)] = &[
     (
         &["api key", "apikey", "connect", "real model"],
@@ -214,8 +213,8 @@ fn run(text: &str, lower: &str) -> Option<ToolWish> {
     })
 }
 
-/// `read a.md`, `cat a.md`, `读取 a.md`; with weaker words such as `show` or `open` only what looks like a
-/// path.
+/// `read a.md`, `cat a.md`, `读取 a.md`; with weaker words such as `show` or `open` only something that looks
+/// like a path.
 fn read(text: &str) -> Option<ToolWish> {
     let sure = after_any(text, &["read", "cat", "读取", "读一下", "读"]).and_then(file_name);
     let perhaps = after_any(
@@ -249,7 +248,7 @@ fn list(text: &str, lower: &str) -> Option<ToolWish> {
         (Some(glob), Some(place)) => format!("{}/{glob}", place.trim_end_matches('/')),
         (Some(glob), None) => glob.to_owned(),
         (None, Some(place)) => format!("{}/*", place.trim_end_matches('/')),
-        // What lies here, and one level into each directory, so that directories are seen.
+        // Files here, and one level into each directory, so that directories are seen.
         (None, None) => "{*,*/*}".to_owned(),
     };
     Some(ToolWish::List { pattern })

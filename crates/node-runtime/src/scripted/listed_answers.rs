@@ -1,9 +1,9 @@
-//! Answers that were listed beforehand: the first that fits the request is given. Pure.
+//! Answers that were listed in advance: the first one that fits the request is used. Pure.
 //!
-//! An answer names up to four things that have to fit: `system` and `input` as patterns with `*`, `result` as
-//! a pattern over all results since the input, and `nth`, the number of the answer in the conversation,
-//! counting from one. An answer without `result` fits only if no tool was called since the input, so that a
-//! script that calls a tool does not call it for ever. If none fits the demo answers as usual.
+//! An answer names up to four conditions: `system` and `input` as patterns with `*`, `result` as a pattern
+//! over all results since the input, and `nth`, the number of the answer in the conversation, counting from
+//! one. An answer without `result` fits only if no tool was called since the input, so that a script that
+//! calls a tool does not call it forever. If none fits, the demo answers as usual.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ struct Cue {
 }
 
 impl Cue {
-    /// Reads from a request what the patterns are held against. Several results are joined by line breaks.
+    /// Reads the texts for the patterns from a request. Several results are joined by line breaks.
     fn of(request: &ModelRequest) -> Self {
         let system: Vec<&str> = request.system.iter().map(AsRef::as_ref).collect();
         let asked = request
@@ -66,8 +66,7 @@ impl Cue {
         }
     }
 
-    /// Returns whether everything that the answer names fits. What it does not name fits always, but for
-    /// `result`.
+    /// Returns whether all conditions of the answer fit. A missing condition always fits, except `result`.
     fn fits(&self, answer: &ScriptedAnswer) -> bool {
         let pattern = |pattern: &Option<String>, text: &str| {
             pattern.as_ref().is_none_or(|pattern| wildcard(pattern, text))
@@ -93,7 +92,7 @@ fn result_text(message: &Arc<Message>) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// Returns whether `text` fits `pattern`, where `*` stands for any run of characters.
+/// Returns whether `text` fits `pattern`, in which `*` stands for any run of characters.
 fn wildcard(pattern: &str, text: &str) -> bool {
     let mut pieces = pattern.split('*');
     let first = pieces.next().unwrap_or_default();

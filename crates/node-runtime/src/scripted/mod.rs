@@ -1,18 +1,18 @@
-//! The scripted environment: an offline demo in the place of a model, used where no key is there.
+//! The scripted environment: an offline demo in place of a model, used if there is no key.
 //!
-//! It performs `call_model` with no network: it says plainly that it is a script, answers a few phrases in
-//! English and Chinese, asks for tools when asked in plain words, and sums up their real results. Everything
+//! It performs `call_model` without a network: it says plainly that it is a script, answers a few phrases in
+//! English and Chinese, calls tools on requests in plain words, and sums up their real results. Everything
 //! around it (approvals, interrupts, the log, replay) works as with a real model. The same request always
-//! gives the same events. A tool that is not the program's own is asked for where an input names it.
+//! gives the same events. A tool that is not the program's own is called if an input names it.
 //!
-//! If it is given answers (the setting `scripted_answers`), the first that fits is said instead: so an agent
-//! with tools of its own, or a whole flow, runs the same way every time.
+//! If answers are listed (the setting `scripted_answers`), the first one that fits is used instead: so an
+//! agent with its own tools, or a whole flow, runs the same way every time.
 //!
 //! Its token counts are estimates (a quarter of the ASCII characters, each other character whole), and its
-//! model has no price. A call ends with one `stream_end`, as that of a real model does; see [`crate::model`]
-//! for the whole contract.
+//! model has no price. A call ends with one `stream_end`, like that of a real model; see [`crate::model`] for
+//! the whole contract.
 //!
-//! # What it understands
+//! # Supported inputs
 //!
 //! Phrases, in this order; the first that fits decides:
 //!
@@ -22,7 +22,7 @@
 //! 4. tools by phrase: list, read, write, replace, search, run;
 //! 5. talk: help, echo, count, story, think, thanks.
 //!
-//! What is not understood is answered with a hint and never guessed.
+//! Other inputs are answered with a hint and never guessed.
 //!
 //! ```
 //! use agentx_node_runtime::scripted::ScriptedEnvironment;
@@ -56,8 +56,8 @@ use agentx_types::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// Returns the words of the message, without the tags that name an author other than the owner: a script
-/// answers the words alone.
+/// Returns the text of the message, without the tags that name an author other than the owner: a script
+/// answers only the text.
 fn said(message: &Message) -> String {
     let texts: Vec<&str> = message.content.iter().filter_map(ContentPart::as_text).collect();
     match (&message.by, &texts[..]) {
@@ -71,11 +71,11 @@ fn said(message: &Message) -> String {
 /// A runtime has one already; attached to another, it serves the same there.
 #[derive(Clone, Debug)]
 pub struct ScriptedEnvironment {
-    /// The pause between two pieces; zero says all of them at once.
+    /// The pause between two pieces; zero emits all of them at once.
     pace: Duration,
     /// Answers that come before its own, the first that fits.
     answers: Arc<[ScriptedAnswer]>,
-    /// Ends it where it is attached.
+    /// Fires to stop it if it is attached.
     attached: Option<CancellationToken>,
 }
 
@@ -99,7 +99,7 @@ impl ScriptedEnvironment {
         }
     }
 
-    /// Gives these answers, where one of them fits, before its own.
+    /// Adds answers that take precedence over its own, if one of them fits.
     #[must_use]
     pub fn with_answers(mut self, answers: Vec<ScriptedAnswer>) -> Self {
         self.answers = answers.into();

@@ -1,31 +1,31 @@
-//! Tools that are not the program's own: if an input names one, it is asked for, with arguments as far as
-//! plain words give them. This lets people try a custom agent without a model.
+//! Tools that are not the program's own: if an input names one, it is called, with the arguments that can be
+//! read from plain words. This lets people try a custom agent without a model.
 //!
 //! Arguments are taken from the first of these that gives any:
 //!
-//! 1. a JSON object anywhere behind the name: `weather {"city": "Rome"}`;
+//! 1. a JSON object anywhere after the name: `weather {"city": "Rome"}`;
 //! 2. assignments: `weather city=Rome days=3`, or with quotes `city="New York"`;
 //! 3. plain words for the required arguments, in the order of the schema: a choice that is named, the first
-//!    number, `true` for a boolean, and for the first text whatever is left: `weather for Rome`.
+//!    number, `true` for a boolean, and the remaining text for the first text argument: `weather for Rome`.
 //!
-//! What the words do not give is left out. The tool then answers that it is missing, as it would to a model.
+//! Other arguments are left out. The tool then answers that they are missing, as it would to a model.
 
 use agentx_types::ToolSpec;
 use serde_json::{Map, Value};
 
 use super::phrase::{unquoted, without_end, without_prefixes};
 
-/// The program's own tools have phrases of their own, and are called by no others.
+/// The program's own tools have their own phrases, and are not called by name.
 const OWN: &[&str] = &[
     "bash", "job", "read", "write", "edit", "glob", "grep", "todo", "finish", "agents",
 ];
 
-/// Words between a tool's name and what it is given.
+/// Words between a tool's name and its arguments.
 const BETWEEN: &[&str] = &[
     "in", "for", "of", "to", "about", "on", "at", "with", "from", "is", "the", "like",
 ];
 
-/// The calls that `text` asks for: several where every piece between "and" names a tool.
+/// The calls in `text`: several if every piece between "and" names a tool.
 pub(super) fn calls(text: &str, tools: &[ToolSpec]) -> Vec<(String, Value)> {
     let pieces: Option<Vec<_>> = text.split(" and ").map(|piece| call(piece, tools)).collect();
     pieces
@@ -33,12 +33,12 @@ pub(super) fn calls(text: &str, tools: &[ToolSpec]) -> Vec<(String, Value)> {
         .unwrap_or_default()
 }
 
-/// The call that one piece asks for. The tool that is named first is meant, and of two names that begin at
-/// the same place the longer one.
+/// The call in one piece. The tool that is named first is called; of two names that begin at the same place,
+/// the longer one counts.
 fn call(text: &str, tools: &[ToolSpec]) -> Option<(String, Value)> {
     let known = tools.iter().filter(|tool| !OWN.contains(&tool.name.as_str()));
     let found = known.filter_map(|tool| Some((tool, after_name(text, &tool.name)?)));
-    // Of two names in one place the longer one is meant.
+    // Of two names in one place the longer one counts.
     let (tool, rest) =
         found.min_by_key(|(tool, rest)| (usize::MAX - rest.len(), usize::MAX - tool.name.len()))?;
     Some((tool.name.clone(), Value::Object(arguments(rest, tool))))
@@ -59,7 +59,7 @@ fn after_name<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     })
 }
 
-/// Arguments as JSON, if there are such; else what the words give to those that have to be there.
+/// Arguments as JSON, if there are any; otherwise values from the words for the required ones.
 fn arguments(rest: &str, tool: &ToolSpec) -> Map<String, Value> {
     // Words may follow the object.
     let json = rest.find('{').and_then(|at| {
@@ -133,7 +133,7 @@ impl RemainingWords<'_> {
         }
     }
 
-    /// The first of the choices that is said; what follows it is left.
+    /// The first of the choices that occurs; the text after it remains.
     fn choice(&mut self, choices: &[Value]) -> Option<Value> {
         let said = choices.iter().filter_map(Value::as_str);
         let (choice, rest) = said
@@ -159,7 +159,7 @@ impl RemainingWords<'_> {
     }
 }
 
-/// The first number that is said.
+/// The first number in the text.
 fn number(text: &str) -> Option<Value> {
     let digits = text.split(|c: char| !c.is_ascii_digit() && c != '.');
     digits

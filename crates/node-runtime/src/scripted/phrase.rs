@@ -1,8 +1,8 @@
-//! Small tools for reading plain words: prefixes whatever their case, quotes, names of files. Used by the
-//! intents only.
+//! Small functions for reading plain words: prefixes in any case, quotes, names of files. Only the intents
+//! use them.
 //!
 //! They return pieces of the input, never fail, and cut only at the boundaries of characters, because an
-//! input is whatever a person or a program types.
+//! input may be any text.
 
 /// Returns the text after `prefix` in `text`, ignoring ASCII case. A prefix that ends in a letter or digit
 /// must be a whole word there.
@@ -79,7 +79,7 @@ pub(super) fn without_end(text: &str) -> &str {
         .trim_end()
 }
 
-/// The name of a file, where `text` is nothing but that: quoted, or one word.
+/// The name of a file, if `text` is only that: quoted, or one word.
 pub(super) fn file_name(text: &str) -> Option<&str> {
     let text = without_prefixes(without_end(text), &["the file", "file", "the", "文件", "一下"]);
     let text = text

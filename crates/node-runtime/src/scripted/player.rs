@@ -20,10 +20,10 @@ use super::phrase::is_han;
 
 /// The longest piece in bytes.
 const PIECE_BYTES: usize = 24;
-/// The number of pieces that are said together if nothing waits between them.
+/// The number of pieces that are emitted together if there is no pause between them.
 const PIECES_AT_ONCE: usize = 128;
 
-/// Says `answer` as the events of one model call.
+/// Emits `answer` as the events of one model call.
 pub(super) async fn play(
     action: &Action,
     request: &ModelRequest,
@@ -74,7 +74,7 @@ async fn wait(pace: Duration, cancel: &CancellationToken) -> bool {
     }
 }
 
-/// Says what the call cost, as an estimate, and why it ended. Both are one batch: no end is without its cost.
+/// Emits the estimated usage of the call and its end. Both are one batch: no end is without its usage.
 async fn end(events: &EventSink, request: &ModelRequest, output_tokens: u64, stop_reason: StopReason) {
     let usage = Usage {
         input_tokens: input_tokens(request),
@@ -93,7 +93,7 @@ async fn end(events: &EventSink, request: &ModelRequest, output_tokens: u64, sto
         .await;
 }
 
-/// Everything that is said between the start and the end: reasoning, text, calls.
+/// All events between the start and the end: reasoning, text, calls.
 fn pieces_of(answer: &DemoAnswer, number: &str) -> Vec<EnvironmentEvent> {
     let thinking = split(&answer.thinking).map(|text| {
         ThinkingChunk {

@@ -1,6 +1,6 @@
 //! The demo's short text about the result of a tool, taken from the real result.
 //!
-//! At most 8 lines of 160 characters are repeated, in a block of their own, with fences in them replaced.
+//! At most 8 lines of 160 characters are repeated, in a separate block, with fences in them replaced.
 
 use agentx_types::{ContentPart, ToolResultPart};
 
@@ -9,7 +9,7 @@ const SHOWN_LINES: usize = 8;
 /// Maximum number of characters of one line.
 const SHOWN_CHARS: usize = 160;
 
-/// A few sentences about what a tool answered.
+/// A few sentences about the result of a tool.
 pub(super) fn summary(result: &ToolResultPart, chinese: bool) -> String {
     let text: String = result.content.iter().filter_map(ContentPart::as_text).collect();
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();

@@ -1,9 +1,9 @@
-//! The tour of the demo: it writes a file, reads, changes and tests it, and says how the change is looked at
-//! and undone.
+//! The tour of the demo: it writes a file, reads, changes and tests it, and explains how to view and undo the
+//! change.
 //!
 //! It works in the folder of the session with the real tools, so it asks for real approvals and leaves a real
 //! file until it is undone. The file has a name that nobody else uses. Each step is one model call; a person
-//! who refuses a call sees the next step all the same.
+//! who refuses a call still sees the next step.
 
 use super::intent::{DemoIntent, ToolWish};
 

@@ -271,7 +271,7 @@ async fn another_model_that_goes_on_with_the_answer_is_named_with_its_price() {
     }
 }
 
-/// A gateway may let another model answer and say so only if the answer begins.
+/// A gateway may let another model answer, and report that only once the answer begins.
 #[tokio::test]
 async fn another_model_that_answers_is_booked_where_its_price_is_known() {
     let prices = Prices {

@@ -1,4 +1,5 @@
-//! Interrupts in every phase of a call: it ends at once, says so, and the server sees the connection go.
+//! Interrupts in every phase of a call: it ends at once, reports that, and the server sees the connection
+//! close.
 
 use std::sync::Arc;
 use std::time::Duration;

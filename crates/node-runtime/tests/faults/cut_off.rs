@@ -1,5 +1,5 @@
-//! What an answer costs that its server did not count, because it was cut off or because the server never
-//! counts: an estimate is booked and marked as one.
+//! The cost of an answer that its server did not count, because it was cut off or because the server never
+//! counts: an estimate is recorded and marked as one.
 
 use agentx_testing::{Gate, ServerReply, TestServer, fixture, start, wire};
 use agentx_types::{Api, EnvironmentEvent as E, Usage};
@@ -27,7 +27,7 @@ async fn answered(api: Api, reply: ServerReply) -> Usage {
     booked(&said.events)
 }
 
-/// The usage that was said last.
+/// The usage that was reported last.
 fn booked(events: &[E]) -> Usage {
     let usage = events.iter().rev().find_map(|event| match event {
         E::UsageReport(report) => Some(report.usage),

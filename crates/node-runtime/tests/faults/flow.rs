@@ -1,5 +1,5 @@
-//! How the pieces of a stream are said: one by one where they come slowly, together where they flow; none is
-//! lost, each is distinguished, and their order stays. Time stands still unless the test moves it.
+//! The pieces of a stream are emitted one by one if they come slowly, and together if they come fast; none is
+//! lost, each stays separate, and their order stays. The clock stops unless the test advances it.
 
 use std::sync::mpsc;
 use std::time::Duration;
@@ -9,13 +9,12 @@ use agentx_types::EnvironmentEvent as E;
 
 use crate::Caller;
 
-/// Longer than pieces that flow are apart.
+/// Longer than the pauses between pieces of a fast stream.
 const SLOW: Duration = Duration::from_millis(6);
-/// Pieces that come close behind each other before a stream counts as one that flows.
+/// The number of pieces in quick succession after which a stream counts as fast.
 const FLOWS: usize = 16;
 
-/// Time that does not move on by itself: it would, in a paused runtime that waits for a socket, were nothing
-/// at work.
+/// A clock that does not advance by itself, as it would in a paused and idle runtime that waits for a socket.
 struct StandingStill(
     #[expect(dead_code, reason = "what is at work waits until it is dropped")] mpsc::Sender<()>,
 );
@@ -32,7 +31,7 @@ fn word(n: usize) -> String {
     format!("word{n} ")
 }
 
-/// The words that were said, one for each event.
+/// The emitted words, one for each event.
 fn words(said: &agentx_testing::EffectorOutput) -> Vec<String> {
     let text = |event: &E| match event {
         E::TextChunk(chunk) => Some(chunk.text.clone()),
@@ -41,7 +40,7 @@ fn words(said: &agentx_testing::EffectorOutput) -> Vec<String> {
     said.events.iter().filter_map(text).collect()
 }
 
-/// A stream that begins, says these words, each in a piece of its own, and ends.
+/// A stream that begins, emits these words, each in its own piece, and ends.
 fn said_fast(count: usize) -> ServerReply {
     let begun = ServerReply::stream().then(wire::anthropic_start());
     let words = (0..count).fold(begun, |reply, n| reply.then(wire::anthropic_delta(&word(n))));
@@ -55,10 +54,10 @@ async fn pieces_that_flow_are_said_together_and_told_apart() {
     let said = Caller::at(&server.url()).call().await;
     let expected: Vec<String> = (0..100).map(word).collect();
     assert_eq!(words(&said), expected);
-    // The start, which is two events, and what comes before it is known that the stream flows.
+    // The start, which is two events, and the pieces before the stream is known to be fast.
     let (alone, together) = said.batches.split_at(FLOWS - 1);
     assert_eq!(alone, [&[2][..], &[1; FLOWS - 2]].concat());
-    // All the rest in one, with the bill and the end of the stream.
+    // The rest as one piece, with the usage and the end of the stream.
     assert_eq!(together, [100 - (FLOWS - 2) + 2]);
 }
 
@@ -77,7 +76,7 @@ async fn pieces_that_come_slowly_are_said_at_once() {
     for (n, gate) in gates.iter().enumerate().take(39) {
         tokio::time::advance(SLOW).await;
         gate.open();
-        // Time stands still now: it is said without being waited for.
+        // The clock has stopped: the piece is emitted without a wait.
         assert_eq!(call.next().await, Some(1), "{}", word(n));
     }
     tokio::time::advance(SLOW).await;
@@ -100,7 +99,7 @@ async fn what_is_held_back_is_said_where_nothing_follows() {
     for n in 0..FLOWS - 1 {
         assert_eq!(call.next().await, Some(if n == 0 { 2 } else { 1 }));
     }
-    // The last one would be said with the next ones, which do not come.
+    // The last one would be emitted with the next ones, which do not come.
     gate.reached().await;
     tokio::time::advance(SLOW).await;
     assert_eq!(call.next().await, Some(1));

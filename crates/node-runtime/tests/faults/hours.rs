@@ -1,6 +1,6 @@
-//! Calls that take long: a server that is down for a minute, a model that reasons in silence, an answer that
-//! streams for most of an hour. The clock is tokio's, paused, and moved on by hand; the server is real. Each
-//! answer is asked for, and so paid, once.
+//! Calls that take long: a server that is down for a minute, a model that reasons silently, an answer that
+//! streams for most of an hour. The clock is tokio's, paused and advanced by hand; the server is real. Each
+//! answer is requested, and so paid for, once.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{Caller, RecordedPause, line, story};
 
-/// Waits on tokio's clock, without dice: always the shortest wait.
+/// Waits on tokio's clock, without randomness: always the shortest wait.
 struct Patient;
 
 impl Backoff for Patient {
@@ -27,7 +27,7 @@ impl Backoff for Patient {
     }
 }
 
-/// While this lives the paused clock moves by hand only, also while everybody waits for a socket.
+/// While this value lives, the paused clock moves only by hand, even while all tasks wait for a socket.
 pub(crate) fn hold_the_clock() -> Sender<()> {
     let (sender, receiver) = channel::<()>();
     tokio::task::spawn_blocking(move || receiver.recv());
@@ -43,7 +43,7 @@ pub(crate) fn overloaded() -> ServerReply {
     ServerReply::json(529, &error)
 }
 
-/// Moves the clock on by each wait between attempts until an answer begins; returns how long that was.
+/// Advances the clock by each wait between attempts until an answer begins; returns the total.
 async fn wait_for_an_answer(call: &mut Performance) -> Duration {
     let (mut seen, mut waited) = (0, Duration::ZERO);
     loop {
@@ -220,7 +220,7 @@ async fn comments_alone_keep_an_answer_alive_for_an_hour_and_no_longer() {
         }
         std::future::pending::<()>().await;
     };
-    // The last gates are not reached: the call has ended by then.
+    // The last gates are not reached: the call has ended before.
     let said = tokio::select! {
         said = call.finish() => said,
         () = time => panic!("it goes on without end"),

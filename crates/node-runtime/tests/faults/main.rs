@@ -31,7 +31,7 @@ use agentx_runtime::BoxFuture;
 use agentx_testing::{EffectorOutput, FaultyLog, SimulatedClock, TestServer, fixture, perform};
 use agentx_types::{Api, EnvironmentEvent as E, ModelRequest, StopReason, Vocabulary as _};
 
-/// The key of every call here. It must never be seen.
+/// The key of every call here. No event may contain it.
 pub(crate) const KEY: &str = "sk-test-Very+Secret/key";
 
 /// Records the waits instead of waiting; or waits for ever, for interrupts.
@@ -50,7 +50,7 @@ impl RecordedPause {
         }
     }
 
-    /// Returns when somebody waits.
+    /// Completes when somebody waits.
     pub(crate) async fn is_waited_for(&self) {
         self.waited.notified().await;
     }
@@ -81,7 +81,7 @@ impl Backoff for RecordedPause {
     }
 }
 
-/// An effector for one server, and what it is made of.
+/// An effector for one server, and its parts.
 pub(crate) struct Caller {
     pub(crate) effector: ModelEffector,
     pub(crate) pause: Arc<RecordedPause>,

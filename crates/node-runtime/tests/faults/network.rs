@@ -1,5 +1,5 @@
-//! A network that fails: refused, reset, stalled, half-closed, endless. The partial answer is kept, and said
-//! to be partial.
+//! A network that fails: refused, reset, stalled, half-closed, endless. The partial answer is kept and marked
+//! as partial.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use agentx_types::Api;
 
 use crate::{Caller, answered, check, failing, message, story};
 
-/// A good answer comes in less, on a machine that is busy too.
+/// A good answer takes less, even on a busy machine.
 const SHORT: Duration = Duration::from_millis(800);
 
 fn good() -> ServerReply {
@@ -20,7 +20,7 @@ fn begun() -> String {
     wire::anthropic_start() + &wire::anthropic_delta("part")
 }
 
-/// A stream that says `part` and fails, then a good one.
+/// A stream that emits `part` and fails, then a good one.
 fn broken_then_answered(code: &str) -> Vec<String> {
     let begun = [
         "stream_start 1",
@@ -62,7 +62,7 @@ async fn a_server_without_tls_is_not_asked_again_over_tls() {
     let server = TestServer::start([]).await;
     let said = Caller::at(&server.url().replace("http:", "https:")).call().await;
     let lines = story(&said);
-    // A machine without root certificates says so before it connects.
+    // A machine without root certificates reports that before it connects.
     let without_roots = ["attempt_failed 1 bad_setup last", "error bad_setup"];
     assert!(
         lines == ["attempt_failed 1 tls last", "error tls"] || lines == without_roots,
@@ -98,11 +98,11 @@ async fn the_connection_is_lost_in_the_middle() {
             .claiming_length(100_000)
             .then(begun())
             .then_close(),
-        // The transport is content; the answer has no end.
+        // The transport is complete; the answer has no end.
         ServerReply::stream().then(begun()),
     ];
     for stream in streams {
-        // A reset can overtake what was sent before it: the answer is then lost whole, never silently.
+        // A reset can overtake earlier data: then the whole answer is lost, but never silently.
         let server = TestServer::start([stream, good()]).await;
         let lines = story(&Caller::at(&server.url()).call().await);
         let whole = broken_then_answered("stream_broken");
@@ -115,7 +115,7 @@ async fn the_connection_is_lost_in_the_middle() {
 async fn an_answer_that_said_why_it_stops_is_whole_though_its_connection_breaks() {
     let whole = wire::anthropic_text(&["hel", "lo"]);
     let end = whole.find("event: message_stop").unwrap();
-    // The length that was claimed never comes, so the end of the body is a broken connection.
+    // Fewer bytes come than were announced, so the end of the body is a broken connection.
     let reply = ServerReply::stream()
         .claiming_length(100_000)
         .then(&whole.as_bytes()[..end]);

@@ -1,5 +1,5 @@
-//! A proxy from the environment is used. Variables belong to a process, so the caller is this test program,
-//! run again.
+//! A proxy from the environment is used. Variables belong to a process, so this test program runs itself
+//! again as the caller.
 
 use agentx_testing::{ServerReply, TestServer, wire};
 
@@ -42,8 +42,8 @@ async fn a_proxy_is_used_and_its_exceptions_are_kept() {
     assert_eq!(server.requests().len(), 1);
 }
 
-/// Calls through what this variable of the environment says, in a process of its own; what that one asserts
-/// has to hold.
+/// Calls through the proxy in this environment variable, in a separate process, whose assertions have to
+/// hold.
 async fn through(proxy: &str, expected: &str) {
     let mut command = tokio::process::Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "proxy::a_proxy_that_cannot_be_used_is_said_to_be_why"]);

@@ -1,4 +1,5 @@
-//! Keys are never seen, whatever a server does. (Every other test here checks its events for the key, too.)
+//! No event contains a key, whatever a server does. (Every other test here checks its events for the key,
+//! too.)
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -90,7 +90,7 @@ async fn retry_after_is_honoured() {
         ("retry-after", "2", 2_000),
         ("retry-after", "0", 250),
         ("retry-after-ms", "700", 700),
-        // The simulated clock stands at 09:20:00.
+        // The simulated time is 09:20:00.
         ("retry-after", "Thu, 20 Nov 2025 09:20:09 GMT", 9_000),
         ("retry-after", "soon", 250),
     ] {
@@ -162,7 +162,7 @@ fn stream_of(events: &[Value]) -> ServerReply {
     )
 }
 
-/// Refusals within a 200: the answer is announced, or not even that, and then refused. What is around the
+/// Refusals within a 200: the answer is announced, or not even that, and then refused. The text around the
 /// codes is made up.
 fn refusals_within_a_stream() -> Vec<(Api, Vec<Value>, &'static str)> {
     let created = json!({"type": "response.created", "response": {"id": "resp_1", "model": "m"}});

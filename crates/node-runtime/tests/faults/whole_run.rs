@@ -1,6 +1,6 @@
-//! A whole run whose model is down for a minute, reasons in silence for five and streams for forty, through
-//! the runtime: it completes, and the log books each of its calls once. The clock is tokio's, paused, and
-//! moved on by hand; the server is real.
+//! A whole run through the runtime whose model is down for a minute, reasons silently for five and streams
+//! for forty: it completes, and the log counts each of its calls once. The clock is tokio's, paused and
+//! advanced by hand; the server is real.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 
 use crate::hours::{caller, hold_the_clock, overloaded};
 
-/// Says what time it is in a made-up place.
+/// Reports the time in a made-up place.
 struct Look;
 
 impl Tool for Look {
@@ -66,8 +66,7 @@ fn runtime(url: &str, log: Arc<FaultyLog>) -> NodeRuntime {
     })
 }
 
-/// Moves the clock on by each wait between attempts, until the last answer has ended; returns how long these
-/// waits were.
+/// Advances the clock by each wait between attempts, until the last answer has ended; returns these waits.
 async fn until_it_ends(facts: &mut Subscription) -> Duration {
     let mut waited = Duration::ZERO;
     loop {

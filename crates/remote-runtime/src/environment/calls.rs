@@ -9,8 +9,8 @@ use std::collections::VecDeque;
 use agentx_types::wire::ApprovalWaiting;
 use tokio::sync::watch;
 
-/// The number of calls that are remembered: those who look later get these, and a call among them is not
-/// reported again.
+/// The number of calls that are remembered: later readers get these, and a call among them is not reported
+/// again.
 const KEPT: usize = 64;
 
 /// The reported calls.
@@ -22,13 +22,13 @@ pub(super) struct ReportedCalls {
 /// The latest calls, and how many there were.
 #[derive(Default)]
 struct ReportedCall {
-    /// The number of calls reported since this program connected; it tells a reader what it missed.
+    /// The number of calls reported since this program connected; it shows a reader how many it missed.
     count: u64,
     last: VecDeque<ApprovalWaiting>,
 }
 
 impl ReportedCalls {
-    /// Notes that a call waits. One that is known already is not reported again.
+    /// Records that a call waits. One that is known already is not reported again.
     pub(super) fn add(&self, call: ApprovalWaiting) {
         let id = |call: &ApprovalWaiting| (call.session_id.clone(), call.tool_call_id.clone());
         self.told.send_if_modified(|told| {

@@ -1,8 +1,8 @@
-//! Drives the reconnect machine: performs its commands on a socket and tells it what happens.
+//! Drives the reconnect machine: performs its commands on a socket and reports events to it.
 //!
 //! In each round the driver performs all commands of the machine and then waits for the first of: a stop, a
-//! request, a feed without holders, an event of the socket, a time. It sends frames together that are due
-//! together, and passes on facts of one session together that came together.
+//! request, a feed without holders, an event of the socket, a time. It sends frames that are due at the same
+//! time together, and passes on facts of one session that came together in one piece.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -177,7 +177,7 @@ impl ConnectionDriver {
         Ok(())
     }
 
-    /// Tells the machine what the link brought.
+    /// Passes an event of the link to the machine.
     fn take(&mut self, told: LinkReport) -> Result<(), ReactorFailure> {
         let moment = self.moment()?;
         match told {
@@ -202,7 +202,7 @@ impl ConnectionDriver {
         Ok(())
     }
 
-    /// Performs what the machine wants, until it wants nothing.
+    /// Performs the commands of the machine until there are none.
     async fn obey(&mut self) -> Result<(), ReactorFailure> {
         let mut frames = Vec::new();
         loop {
@@ -251,7 +251,7 @@ impl ConnectionDriver {
         }
     }
 
-    /// Performs one command. None of them waits: frames are collected, and feeds are told afterwards.
+    /// Performs one command. None of them waits: frames are collected, and feeds are notified afterwards.
     fn perform(
         &mut self,
         command: MachineCommand,

@@ -1,7 +1,8 @@
-//! The events of one session as they come to this process: who wants them, what came last, who is there.
+//! The events of one session as they arrive in this process: its listeners, the latest facts, and the people
+//! who are present.
 //!
 //! A feed passes facts on without waiting for anybody longer than 250 ms in all. A reader that takes no more
-//! is left out of the stream, and notices by its end; the facts that it missed are kept here for a while, and
+//! is removed from the stream, and notices its end; the facts that it missed are kept here for a while, and
 //! otherwise come again from the server.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -31,7 +32,7 @@ pub(crate) type Facts = Arc<[Fact]>;
 /// The people of a session, its driver, and the own role, as the server reported last.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct People {
-    /// The people that are there now, each with the role and the program that they have.
+    /// The people who are present, each with their role and program.
     pub present: Vec<Present>,
     /// The driver, and the people who ask for the wheel.
     pub wheel: Option<Wheel>,
@@ -86,12 +87,12 @@ impl SessionFeed {
         facts
     }
 
-    /// The facts that are here already for a reader that listens by now.
+    /// The facts that are already here, for a reader that has begun to listen.
     pub(crate) fn snapshot(&self, after_seq: u64, with_fold: bool) -> Option<Snapshot> {
         locked(&self.recent).snapshot(after_seq, with_fold)
     }
 
-    /// Keeps how the session stood, for those who come later. Whether it is of use.
+    /// Keeps a state of the session for later readers. Returns whether it is useful.
     pub(crate) fn remember(&self, fold: &SessionFold) -> bool {
         locked(&self.recent).remember(fold)
     }
@@ -101,7 +102,8 @@ impl SessionFeed {
         locked(&self.ended).clone()
     }
 
-    /// Ends it after what came: readers see its end, and ask [`ended`](Self::ended) for the reason.
+    /// Ends it after the facts that came: readers see its end, and get the reason from
+    /// [`ended`](Self::ended).
     pub(super) fn fail(&self, failure: RequestFailure) {
         let mut ended = locked(&self.ended);
         ended.get_or_insert(failure);
@@ -113,7 +115,7 @@ impl SessionFeed {
         self.people.subscribe()
     }
 
-    /// Takes a notice about presence or the wheel.
+    /// Handles a notice about presence or the wheel.
     pub(super) fn note_people(&self, notice: ServerNotice) {
         self.people.send_modify(|people| match notice {
             ServerNotice::Presence(presence) => people.present = presence.people,
@@ -122,7 +124,7 @@ impl SessionFeed {
         });
     }
 
-    /// Takes what the server said that one may do.
+    /// Records the role that the server reported for this person.
     pub(super) fn note_role(&self, role: SessionRole) {
         self.people
             .send_if_modified(|people| people.role.replace(role) != Some(role));
@@ -133,10 +135,11 @@ impl SessionFeed {
         self.holders.load(Ordering::Acquire) > 0
     }
 
-    /// Takes what came, keeps the last of it, and passes it on.
+    /// Handles new facts: keeps the latest, and passes them on.
     pub(super) async fn take_in(&self, came: Vec<(Fact, usize)>) -> Facts {
         {
-            // Kept before it is passed on: who looks here after it began to listen misses nothing.
+            // Facts are kept before they are passed on, so that a reader that takes a snapshot after it began
+            // to listen misses nothing.
             let mut recent = locked(&self.recent);
             for (fact, bytes) in &came {
                 recent.add(fact, *bytes);
@@ -147,7 +150,7 @@ impl SessionFeed {
         facts
     }
 
-    /// Gives facts to all who listen. Who takes nothing for too long is left behind.
+    /// Gives facts to all listeners. One that takes nothing for too long is left behind.
     async fn pass_on(&self, facts: &Facts) {
         let mut slow = Vec::new();
         locked(&self.listeners).retain_mut(|listener| match listener.out.try_send(facts.clone()) {

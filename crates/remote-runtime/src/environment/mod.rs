@@ -57,7 +57,7 @@ enum ConnectionRequest {
         request: Box<ClientRequest>,
         reply: oneshot::Sender<RequestReply>,
     },
-    /// Drop a request whose caller has given up. The server may still carry it out.
+    /// Drop a request whose caller has given up. The server may still execute it.
     Cancel(u64),
     /// Connect now.
     Dial,
@@ -103,8 +103,8 @@ impl ConnectionShared {
 /// The environment of a server. Started on a bus, it publishes the facts of the sessions that its
 /// [`Connection`] requests.
 ///
-/// It suits a program that reads sessions of a server on a bus, beside events of its own, such as a logger or
-/// a monitor. For a session with its meaning, its history and its people, use a
+/// It suits a program that reads sessions of a server on a bus, together with other events, such as a logger
+/// or a monitor. For a session with its meaning, its history and its people, use a
 /// [`RemoteRuntime`](crate::RemoteRuntime), which contains an environment.
 ///
 /// ```no_run
@@ -231,11 +231,12 @@ impl Connection {
     }
 
     /// Publishes the facts of a session on the environment's bus, from after `after_seq`, as long as the
-    /// returned value lives. After a lost connection they continue behind the last one. If the session is
+    /// returned value lives. After a lost connection they continue after the last one. If the session is
     /// published already, its facts come again from `after_seq` on: ignore each whose `seq` came before.
     ///
     /// # Errors
-    /// Returns an error if the session does not exist or may not be seen, or if the server cannot be reached.
+    /// Returns an error if the session does not exist or this person may not see it, or if the server cannot
+    /// be reached.
     pub async fn publish(&self, session: &SessionId, after_seq: u64) -> Result<PublishGuard, RuntimeError> {
         let held = self.hold(session);
         self.follow(&held, after_seq).await?;

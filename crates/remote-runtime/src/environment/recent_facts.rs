@@ -28,7 +28,7 @@ pub(super) struct RecentFacts {
 pub(crate) struct Snapshot {
     /// The state of the session before the facts, if the reader needs it.
     pub(crate) fold: Option<SessionFold>,
-    /// Everything after the state, or after what the reader has, in order.
+    /// All facts after the state, or after those that the reader has, in order.
     pub(crate) facts: Vec<Fact>,
 }
 
@@ -67,8 +67,8 @@ impl RecentFacts {
         }
     }
 
-    /// Somebody knows how the session stood at some point: what comes after it can be understood from here
-    /// on. Whether it was of use.
+    /// Keeps the state of the session at some point, with which later facts can be folded. Returns whether it
+    /// was useful.
     pub(super) fn remember(&mut self, fold: &SessionFold) -> bool {
         if self.fold.is_some() {
             return true;

@@ -1,11 +1,11 @@
-//! The socket: how it is dialled, and what comes out of it.
+//! The socket: dialling it, and its incoming events.
 //!
-//! Frames are at most 64 MiB, which is more than a server sends; a larger one ends the connection. A frame
-//! that cannot be sent within 10 seconds does, too: the other side reads nothing. Up to 512 frames or a
+//! Frames are at most 64 MiB, which is more than a server sends; a larger one ends the connection. So does a
+//! frame that cannot be sent within 10 seconds, because the other side reads nothing. Up to 512 frames or a
 //! megabyte are taken at once, so that a session that streams does not keep requests waiting.
 //!
-//! What comes is read as text frames ([`incoming::read`]). Pings are answered by the library and count as a
-//! sign of life, as every frame does.
+//! Text frames are parsed ([`incoming::read`]). The library answers pings; they count as a sign of life, like
+//! every frame.
 
 use std::time::Duration;
 
@@ -46,7 +46,7 @@ pub(super) struct Dialler {
 /// The reason why there is no connection.
 pub(super) struct DialFailed {
     pub(super) why: String,
-    /// Whether it would be the same the next time.
+    /// Whether another attempt would fail in the same way.
     pub(super) for_good: bool,
 }
 
@@ -99,7 +99,7 @@ fn failed(peer: &Peer, error: &Error) -> DialFailed {
         None => {}
     }
     let Error::Http(response) = error else {
-        // What speaks something else, or another version of it, will not learn it.
+        // A server with another protocol or version will not change.
         let for_good = match error {
             Error::Url(_) => true,
             Error::Protocol(error) => is_something_else(error),
@@ -127,7 +127,7 @@ fn failed(peer: &Peer, error: &Error) -> DialFailed {
     }
 }
 
-/// Returns whether what answers is not a server of ours.
+/// Returns whether the other side is not an AgentX server.
 fn is_something_else(error: &ProtocolError) -> bool {
     matches!(
         error,
@@ -138,7 +138,7 @@ fn is_something_else(error: &ProtocolError) -> bool {
     )
 }
 
-/// A WebSocket to the server, and what was sent to it for the proof of its key.
+/// A WebSocket to the server, with the nonce that was sent for the proof of its key.
 pub(super) struct Socket {
     stream: WebSocketStream<MaybeTlsStream<TcpStream>>,
     /// The nonce that the server signs to prove its key.
@@ -159,7 +159,7 @@ impl Socket {
         &self.nonce
     }
 
-    /// Keying material of this connection alone; `None` if it has no TLS.
+    /// The keying material of this connection; `None` if it has no TLS.
     pub(super) fn exported(&self) -> Result<Option<[u8; 32]>, String> {
         let MaybeTlsStream::Rustls(stream) = self.stream.get_ref() else {
             return Ok(None);
@@ -169,7 +169,7 @@ impl Socket {
         exported.map(Some).map_err(|error| error.to_string())
     }
 
-    /// Returns the next event, and those that are there behind it.
+    /// Returns the next event, and all others that have already come.
     async fn next(&mut self) -> Vec<SocketEvent> {
         let first = self.stream.next().await;
         let mut bytes = size(&first);
@@ -203,7 +203,7 @@ impl Socket {
         sent.unwrap_or_else(|_| Err(format!("it read nothing for {} seconds", SEND.as_secs())))
     }
 
-    /// Says good-bye, for a second at most, and drops the connection.
+    /// Closes the connection properly, within a second, and drops it.
     pub(super) async fn close(mut self) {
         let _ = timeout(CLOSE, self.stream.close(None)).await;
     }
@@ -245,7 +245,7 @@ pub(super) enum LinkReport {
 }
 
 impl LinkState {
-    /// Begins to make a connection; it continues as long as somebody waits for what is next.
+    /// Begins to connect; this makes progress while somebody waits for the next event.
     pub(super) fn dial(dialler: &Dialler) -> Self {
         Self::Dialling(Box::pin(dialler.clone().dial()))
     }

@@ -1,22 +1,22 @@
-//! A mirror that keeps what it sees: the session of a server in a log of its own, with all that is derived
-//! from it, so that it can be read, checked, searched and replayed where the server cannot be reached.
+//! A mirror that keeps a copy: the session of a server in a local log, with everything that is derived from
+//! it, so that it can be read, checked, searched and replayed without the server.
 //!
-//! Facts are committed as they come. The rows in which the server keeps them are taken over where there is
-//! time for it: when a run has ended, after a reconnect, now and then while much comes, and at the end. From
-//! then on the copy has the server's very bytes, and its hash at the end.
+//! Facts are committed as they arrive. The server's stored rows of them are adopted when there is time: when
+//! a run has ended, after a reconnect, from time to time while many facts arrive, and at the end. From then
+//! on the copy has the server's bytes, and its hash at the end.
 //!
-//! # What is promised
+//! # Guarantees
 //!
-//! - At every moment the copy is a whole session up to its last fact: it can be opened for reading, searched,
-//!   replayed and exported. Nobody can write to it but the mirror.
-//! - A copy that continues checks first that the server has the same facts, by the first and the last one
-//!   here. If not, nothing is changed, and the error says what differs.
-//! - A kill loses nothing that was committed. The next mirror continues behind it.
-//! - Blobs come before the facts that name them. One that the server has lost is counted
+//! - At every moment the copy is a complete session up to its last fact: it can be opened for reading,
+//!   searched, replayed and exported. Only the mirror can write to it.
+//! - A copy that continues first checks that the server has the same facts, by the first and the last one
+//!   here. If not, nothing is changed, and the error names the difference.
+//! - A kill loses no committed fact. The next mirror continues after the last one.
+//! - Blobs come before the facts that name them. A blob that the server has lost is counted
 //!   ([`MirrorProgress::missing_blobs`]) and does not stop the copy.
 //!
-//! The progress is reported by a [`MirrorProgress`] whenever it changes. `seq` says what is safe here; `rows`
-//! follows it at a distance, and reaches it when the session rests.
+//! The progress is reported by a [`MirrorProgress`] whenever it changes. `seq` is the last committed fact;
+//! `rows` follows it at a distance, and reaches it when the session is idle.
 
 mod rows;
 mod start;
@@ -57,8 +57,8 @@ pub struct MirrorProgress {
     pub missing_blobs: u64,
 }
 
-/// A mirror at work. It ends when this is dropped: what has come since the last commit is lost then and comes
-/// again the next time. [`MirrorTask::stop`] commits it first.
+/// A running mirror. It ends when this is dropped: then facts since the last commit are lost and come again
+/// the next time. [`MirrorTask::stop`] commits them first.
 ///
 /// ```no_run
 /// use std::sync::Arc;
@@ -87,7 +87,7 @@ impl MirrorTask {
         self.kept.clone()
     }
 
-    /// Waits until it ends: at the last event where it does not follow, else when it cannot continue.
+    /// Waits until it ends: at the last event if it does not follow, otherwise when it cannot continue.
     ///
     /// # Errors
     /// Returns the reason why it cannot continue.
@@ -97,8 +97,8 @@ impl MirrorTask {
         Ok(self.kept.borrow().clone())
     }
 
-    /// Ends it: what has come is committed first, and the rows of all that is there are asked for, for five
-    /// seconds at most.
+    /// Ends it: commits the facts that have come, and then requests the rows of all facts, for five seconds
+    /// at most.
     ///
     /// # Errors
     /// Returns the reason why it could not continue before.
@@ -108,8 +108,8 @@ impl MirrorTask {
     }
 }
 
-/// Keeps a session of a server in `log`, from what is there on; if `follow` is set, it continues with what is
-/// added. What is kept are the same facts, under the same id, and in the end the same bytes.
+/// Keeps a session of a server in `log`: all existing facts and, if `follow` is set, also later ones. The
+/// copy has the same facts, the same id, and in the end the same bytes.
 ///
 /// # Errors
 /// Returns an error if the session does not exist, another process keeps it, or the log has a session of this
@@ -170,7 +170,7 @@ pub async fn keep(
     })
 }
 
-/// A copy in the making: the log here, what it has, and what is still to come.
+/// A copy in progress: the local log, its state, and the facts that are still to come.
 struct MirrorKeeper {
     /// The server.
     core: Arc<RemoteCore>,
@@ -178,9 +178,9 @@ struct MirrorKeeper {
     log: Arc<dyn SessionLog>,
     /// The lease of the session here: no second mirror of it can run.
     writer: Writer,
-    /// The session as far as it is here, for what is derived from it.
+    /// The fold of the local facts, for derived events.
     fold: SessionFold,
-    /// The digest of what was derived, as a writer records it.
+    /// The digest of the derived events, as a writer records it.
     digest: DerivedDigest,
     /// The last fact that is here.
     /// It is compared with the server's before the copy continues.
@@ -199,7 +199,7 @@ impl MirrorKeeper {
         &self.writer.session_id
     }
 
-    /// Takes facts and rows as they come, until the session ends, the server cannot continue, or it is
+    /// Stores facts and rows as they come, until the session ends, the server cannot continue, or it is
     /// stopped.
     async fn run(&mut self, mut events: Subscription) -> Result<(), RuntimeError> {
         let mut waiting = Vec::new();
@@ -224,7 +224,8 @@ impl MirrorKeeper {
         self.finish(&mut waiting, &mut events).await
     }
 
-    /// Commits what has come; then takes what the server has by now, with its rows, and no more.
+    /// Commits the facts that have come; then takes the server's current facts, with their rows, and no later
+    /// ones.
     async fn finish(
         &mut self,
         waiting: &mut Vec<Delivery>,
@@ -245,7 +246,7 @@ impl MirrorKeeper {
         self.adopt(rows).await
     }
 
-    /// Commits what has come already, without waiting for more.
+    /// Commits the facts that have already come, without waiting for more.
     async fn take_ready(
         &mut self,
         waiting: &mut Vec<Delivery>,
@@ -260,7 +261,7 @@ impl MirrorKeeper {
         self.take(waiting, u64::MAX).await
     }
 
-    /// Takes what came, up to an event.
+    /// Commits the facts that have come, up to an event.
     async fn take(&mut self, waiting: &mut Vec<Delivery>, upto: u64) -> Result<(), RuntimeError> {
         let mut facts = Vec::with_capacity(waiting.len());
         let mut cut_off = None;
@@ -269,7 +270,7 @@ impl MirrorKeeper {
                 Delivery::Environment(fact) if fact.seq <= upto => facts.push(fact),
                 Delivery::CaughtUp(_) => {
                     self.kept.caught_up = true;
-                    // Rows that are here may be packed there by now.
+                    // The server may have packed the rows of these facts by now.
                     self.rows.want(true);
                 }
                 Delivery::CutOff(why) => cut_off = Some(why),
@@ -283,7 +284,7 @@ impl MirrorKeeper {
         }
     }
 
-    /// Commits facts with what is derived from them, blobs first.
+    /// Commits facts with everything that is derived from them, blobs first.
     async fn commit(&mut self, facts: Vec<Fact>) -> Result<(), RuntimeError> {
         if facts.is_empty() {
             self.say();
@@ -310,7 +311,7 @@ impl MirrorKeeper {
         Ok(())
     }
 
-    /// Notes whether a run is under way now.
+    /// Records whether a run is in progress now.
     fn note(&mut self, projections: &[Projection]) {
         let last = projections.iter().rev().find_map(|projection| match projection {
             Projection::Status(status) => Some(!status.is_final()),
@@ -330,7 +331,7 @@ impl MirrorKeeper {
         let ask = Query::get(&path).with("session", Some(self.session().to_string()));
         let bytes = match self.core.http.bytes(ask).await {
             Ok(bytes) => bytes,
-            // What the server lost, or never had, the mirror cannot have.
+            // The mirror cannot have a blob that the server lost or never had.
             Err(RuntimeError::Log(LogError::NoBlob(_))) => {
                 self.kept.missing_blobs += 1;
                 return Ok(());
@@ -346,7 +347,7 @@ impl MirrorKeeper {
         Ok(())
     }
 
-    /// Tells how far it is, if that is news.
+    /// Reports its progress, if that has changed.
     fn say(&self) {
         self.progress.send_if_modified(|kept| {
             let is_news = *kept != self.kept;

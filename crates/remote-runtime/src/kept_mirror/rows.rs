@@ -1,12 +1,11 @@
-//! The rows of the server's log for the copy: when they are asked for, which, and how they come in.
+//! The rows of the server's log for the copy: when to request which rows, and how to adopt them.
 //!
-//! They are asked for beside the facts, which do not wait for them. An answer may be ahead of the facts; then
-//! it waits until they are here. If no answer comes, the copy continues with rows of its own, and asks again
-//! after the next reconnect or run.
+//! They are requested independently of the facts, which do not wait for them. An answer may be ahead of the
+//! facts; then it waits until they are here. If no answer comes, the copy continues with its own rows, and
+//! requests again after the next reconnect or run.
 //!
-//! Taking rows over replaces the rows of facts that are here by the server's bytes of the same facts, which
-//! the log checks before it takes them. A copy whose rows other sessions here depend on, as a fork of it
-//! does, keeps its own.
+//! Adopting rows replaces the local rows by the server's bytes of the same facts, which the log checks first.
+//! If other local sessions depend on the rows of the copy, as a fork of it does, it keeps its own.
 
 use std::sync::Arc;
 
@@ -68,7 +67,7 @@ impl MirrorRows {
         self.wanted |= wanted;
     }
 
-    /// Waits for the answer; for ever, if nothing was asked.
+    /// Waits for the answer; forever if nothing was requested.
     pub(super) async fn fetched(&mut self) -> Result<Fetched, RuntimeError> {
         match &mut self.asking {
             Some(asking) => {
@@ -80,7 +79,7 @@ impl MirrorRows {
         }
     }
 
-    /// Takes an answer. One that did not come is asked for again when something is new.
+    /// Handles an answer. One that did not come is asked for again when something is new.
     pub(super) fn have(&mut self, fetched: Result<Fetched, RuntimeError>) {
         match fetched {
             Ok(fetched) => self.came = Some(fetched),
@@ -90,7 +89,7 @@ impl MirrorRows {
 }
 
 impl MirrorKeeper {
-    /// Finds out how far the rows here are the server's, by the hashes where segments end.
+    /// Finds the last local row that equals the server's, by the hashes at the ends of segments.
     pub(super) async fn find_rows(&mut self) -> Result<(), RuntimeError> {
         let end = self.place_before(u64::MAX).await?;
         self.rows.base = end.base;
@@ -127,9 +126,9 @@ impl MirrorKeeper {
         self.rows.want(is_quiet || without >= ENOUGH);
     }
 
-    /// Asks for rows where they are wanted.
+    /// Requests rows if they are wanted.
     pub(super) fn ask_for_rows(&mut self) {
-        // What a fork shares comes as a whole.
+        // The shared part of a fork comes as a whole.
         let shares = self.rows.parent.as_ref().map_or(0, |(_, at_seq)| *at_seq);
         let is_enough = self.kept.seq > 0 && self.kept.seq >= shares;
         if self.rows.wanted && is_enough && self.is_idle() {
@@ -138,7 +137,7 @@ impl MirrorKeeper {
         }
     }
 
-    /// Returns whether rows may be asked for: nothing is on its way, and what is here may be replaced.
+    /// Returns whether rows may be requested: no request is in progress, and the local rows may be replaced.
     fn is_idle(&self) -> bool {
         self.rows.asking.is_none() && self.rows.came.is_none() && !self.rows.depended_on
     }
@@ -150,7 +149,7 @@ impl MirrorKeeper {
         fetch(self.core.clone(), self.session().clone(), after, self.kept.seq)
     }
 
-    /// Takes over rows that came, when the facts are here that they are of.
+    /// Stores fetched rows, once their facts are here.
     pub(super) async fn adopt_what_came(&mut self) -> Result<(), RuntimeError> {
         let seq = self.kept.seq;
         match self.rows.came.take_if(|came| came.last_seq() <= seq) {
@@ -159,7 +158,7 @@ impl MirrorKeeper {
         }
     }
 
-    /// Takes over rows. If they need blobs that the facts here do not, those are fetched.
+    /// Stores rows. If they need blobs that the facts here do not, those are fetched.
     pub(super) async fn adopt(&mut self, Fetched(rows): Fetched) -> Result<(), RuntimeError> {
         let own = rows.parts.last().map_or(0, |own| own.after_seq);
         let adoption = Arc::new(Adoption {
@@ -191,7 +190,7 @@ impl MirrorKeeper {
     }
 }
 
-/// Returns the end of the local rows: the last position in the log, and the start of the session's own rows.
+/// The end of the local rows: the last position in the log, and the start of the session's own rows.
 struct Here {
     base: u64,
     place: LogPlace,
@@ -227,7 +226,7 @@ fn last_of(rows: &LogRows) -> u64 {
     rows.rows.last().map_or(rows.before.seq, |row| row.last_seq)
 }
 
-/// The bytes of rows as they are stored; a session of many gigabytes is not held in memory for its rows.
+/// The stored size of rows, to bound the memory for the rows of a large session.
 fn bytes_of(rows: &LogRows) -> usize {
     rows.rows.iter().map(|row| row.data.len()).sum()
 }

@@ -1,8 +1,8 @@
 //! The start of a kept mirror: creates the local log, or checks that it has the same session.
 //!
-//! A log that has a session of this id already is taken for the same one only if its first and its last fact
-//! are the server's, with their times. That costs two requests, whatever the length of the session. A log of
-//! another session is left as it is.
+//! If the log already has a session with this id, it counts as the same one only if its first and its last
+//! fact equal the server's, including their times. That costs two requests for a session of any length. The
+//! log of another session is not changed.
 
 use agentx_runtime::{Fact, LogError, NewLog, RuntimeError, SessionInfo, SessionLog, Writer};
 use agentx_types::{Envelope, EnvironmentEvent, SessionId};
@@ -16,7 +16,7 @@ pub(super) async fn attach(log: &dyn SessionLog, info: &SessionInfo) -> Result<W
     match log.info(&info.session_id).await {
         Ok(_) => {}
         Err(LogError::NotFound(_)) => {
-            // What it was forked from need not be here: the rows bring what it shares.
+            // The session from which it was forked need not exist here: the rows contain the shared events.
             let new = NewLog::new(
                 info.session_id.clone(),
                 info.owner.clone(),
@@ -31,7 +31,7 @@ pub(super) async fn attach(log: &dyn SessionLog, info: &SessionInfo) -> Result<W
 }
 
 impl MirrorKeeper {
-    /// Folds what is in the log here.
+    /// Folds the local log.
     pub(super) async fn load(&mut self) -> Result<(), RuntimeError> {
         loop {
             let facts = self.log.read(self.session(), self.fold.last_seq(), BATCH).await?;
@@ -48,8 +48,8 @@ impl MirrorKeeper {
         Ok(())
     }
 
-    /// Makes sure that what is here is what the server has, as far as it goes. Each fact has its time, to the
-    /// microsecond: logs whose first and last facts are the same did not part in between.
+    /// Checks that the local facts equal the server's. Each fact has its time, to the microsecond: logs with
+    /// equal first and last facts did not diverge in between.
     pub(super) async fn compare(&self, head: u64) -> Result<(), RuntimeError> {
         let Some(last) = &self.last else { return Ok(()) };
         let other = |what: String| {
@@ -76,8 +76,8 @@ impl MirrorKeeper {
     }
 }
 
-/// Why a copy with this last fact cannot continue: if the server no longer has it, its log went back, and all
-/// that it says now, facts and rows, is of another history.
+/// The reason why a copy with this last fact cannot continue: if the server no longer has it, its log went
+/// back, and its current facts and rows belong to another history.
 pub(super) async fn cause(core: &RemoteCore, last: Option<Fact>, error: RuntimeError) -> RuntimeError {
     let Some(last) = last else { return error };
     match fact_at(core, &last.session_id, last.seq).await {

@@ -1,13 +1,13 @@
-//! Handles the frames of the server: subscriptions that begin and end, facts in their order, answers.
+//! Handles the frames of the server: the begin and end of subscriptions, facts in their order, answers.
 //!
-//! # In order and once
+//! # Order
 //!
-//! For each session the machine knows up to which fact it has delivered. A fact that is older is ignored, the
-//! next one is delivered, and one that leaves a gap has the subscription begun again behind the last one that
-//! was delivered. After three such gaps in a row the connection is taken for broken.
+//! For each session the machine knows the last delivered fact. An older fact is ignored, the next one is
+//! delivered, and one that leaves a gap makes the machine subscribe again after the last delivered one. After
+//! three such gaps in a row the connection counts as broken.
 //!
-//! The last fact that ever came is asked for again with each subscription. If the same one comes, the log is
-//! the same; if another one comes in its place, or the log ends before it, the log went back.
+//! Each subscription requests the last delivered fact again. If the same one comes, the log is the same; if
+//! another one comes in its place, or the log ends before it, the log went back.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ use crate::incoming::IncomingFrame;
 
 /// The prefix of the ids of subscribe frames.
 const SUBSCRIBE: &str = "s";
-/// The id of frames that end a subscription; nobody waits for their answer, and what still comes is ignored.
+/// The id of frames that end a subscription; nobody waits for their answer, and later events are ignored.
 const UNSUBSCRIBE: &str = "unsubscribe";
 /// The code of a problem: there were too many frames.
 const RATE_LIMITED: &str = "rate_limited";
@@ -181,7 +181,7 @@ impl ReconnectMachine {
         ));
     }
 
-    /// Ends a session whose log at the server lost events or has other ones in their place.
+    /// Ends a session whose log at the server lost events or has others in their place.
     fn went_back(&mut self, moment: Moment, session: &SessionId, seq: u64) {
         self.unsubscribe(moment, session);
         let went_back = RuntimeError::WentBack {

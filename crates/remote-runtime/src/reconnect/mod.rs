@@ -39,7 +39,7 @@ use state::ConnectionPhase;
 pub struct Moment {
     /// Milliseconds since some beginning; never smaller than before.
     pub ms: u64,
-    /// A random number that varies pauses, so that clients do not all reconnect at the same moment.
+    /// A random number that varies the pauses, so that clients do not all reconnect at the same moment.
     pub dice: u32,
 }
 
@@ -73,13 +73,13 @@ impl Default for MachineSettings {
 /// A command for the environment.
 #[derive(Clone, Debug, PartialEq)]
 pub enum MachineCommand {
-    /// Make a connection; say `opened` or `dial_failed`.
+    /// Connect, then call `opened` or `dial_failed`.
     Dial,
     /// Drop the connection, or the one in the making.
     HangUp,
-    /// Sign this challenge of a server that gave this proof of its key; say `credentials`.
+    /// Sign this challenge of a server that gave this proof of its key, then call `credentials`.
     Authenticate(AuthChallenge, Option<String>),
-    /// Send this frame on the open connection. If that fails, say `closed`.
+    /// Send this frame on the open connection. If that fails, call `closed`.
     Send(ClientFrame),
     /// A subscription began: its facts follow.
     Began(SubscriptionStart),
@@ -280,7 +280,7 @@ impl ReconnectMachine {
         self.lost(moment, why, None);
     }
 
-    /// Takes the signed challenge; an error is final.
+    /// Handles the signed challenge; an error is final.
     pub fn credentials(&mut self, moment: Moment, answer: Result<Authenticate, String>) {
         if !matches!(self.phase, ConnectionPhase::Signing { .. }) {
             return;

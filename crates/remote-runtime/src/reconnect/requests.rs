@@ -2,11 +2,11 @@
 //!
 //! A request keeps its token from the first sending to its answer, and the id of its frame follows from the
 //! token: so the client finds the request when the answer comes over a later connection. The client sends
-//! requests in the order in which they were made. After three connections that were lost while a request
-//! waited, the client gives it up with an error that says that the server may have done it.
+//! requests in the order in which they were made. If three connections are lost while a request waits, it
+//! fails with an error that says that the server may have executed it.
 //!
-//! A server with too many frames refuses one and names a time. It did nothing, so this sending does not
-//! count, and the client sends the request again at that time.
+//! A server with too many frames refuses one and names a time. It has not executed the request, so this
+//! sending does not count, and the client sends the request again at that time.
 
 use std::collections::BTreeMap;
 

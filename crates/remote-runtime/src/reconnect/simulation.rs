@@ -1,5 +1,5 @@
-//! The machine against a server and a network in simulated time: whatever is cut, doubled, lost or late, each
-//! reader gets exactly the log, in order and once, and each request is carried out once.
+//! The machine against a server and a network in simulated time: even if frames are cut, doubled, lost or
+//! late, each reader gets exactly the log, in order and once, and each request is executed once.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::collections::BTreeMap;
@@ -33,9 +33,9 @@ enum SimulationStep {
     Down(u8),
     /// A reader of the session comes, and wants all after this place.
     Read(u8, u8),
-    /// Somebody says something.
+    /// A person sends an input.
     Say(u8),
-    /// Frames from here on fare like this, so many of them.
+    /// The next frames, this many, have this fate.
     Frames(Fate, u8),
     /// Frames take so long from here on.
     Delay(u8),
@@ -65,7 +65,7 @@ struct SimulatedConnection {
     subscriptions: BTreeMap<SessionId, u64>,
 }
 
-/// A reader of a session: it takes what is next, knows what it has, and must miss nothing.
+/// A reader of a session: it takes the next facts, remembers its place, and must miss nothing.
 struct SimulatedReader {
     session: SessionId,
     has: u64,
@@ -83,7 +83,7 @@ struct SimulatedWorld {
     fate: (Fate, u8),
     delay: u64,
     readers: Vec<SimulatedReader>,
-    /// Up to where each session was delivered, or gone back to.
+    /// The place up to which each session was delivered, or to which it went back.
     places: BTreeMap<SessionId, u64>,
     answers: BTreeMap<u64, u32>,
     said: u64,
@@ -188,7 +188,7 @@ impl SimulatedWorld {
         seq
     }
 
-    /// Puts a frame on its way; only events are ever lost or doubled there.
+    /// Sends a frame; only events are ever lost or doubled there.
     fn post(&mut self, frame: Result<IncomingFrame, String>) {
         let is_event = matches!(frame, Ok(IncomingFrame::Fact(..)));
         let at = self.now + self.delay;
@@ -208,7 +208,7 @@ impl SimulatedWorld {
         }
     }
 
-    /// Lets time pass, with all that happens in it.
+    /// Lets time pass, with everything that happens meanwhile.
     fn pass(&mut self, ms: u64) {
         let end = self.now + ms;
         loop {

@@ -1,19 +1,18 @@
-//! The connection itself: its phases, its heartbeat, how long is waited, and when it is over.
+//! The connection itself: its phases, its heartbeat, its pauses, and its end.
 //!
-//! **Failures.** A connection that was of use, or stood for half a minute, makes the next failure the first
-//! one again. Otherwise pauses double, from `wait_ms` to `longest_wait_ms`; each is a random time between
-//! half of that and all of it. A server that says how long it wants to rest is believed, up to five minutes.
+//! **Failures.** A connection that was useful, or lasted for half a minute, resets the count of failures.
+//! Otherwise pauses double, from `wait_ms` to `longest_wait_ms`; each is a random time between half of that
+//! and all of it. A pause that a server requests is respected, up to five minutes.
 //!
-//! **Silence.** Both sides say something once a heartbeat, which the server chooses (15 s; between 0.1 and
-//! 120 s is believed). Two heartbeats of silence are a lost connection: a laptop that slept finds out in half
-//! a minute.
+//! **Silence.** Both sides send something once a heartbeat, whose interval the server chooses (15 s; values
+//! between 0.1 and 120 s are accepted). Two heartbeats of silence mean a lost connection: a laptop that slept
+//! detects it in half a minute.
 //!
-//! **The end.** It is over when the server refuses who connects, speaks another version of the protocol, or
-//! is another server; and after `attempts` failures. Then everything that is wanted is answered with the
-//! reason.
+//! **The end.** It is over when the server refuses this person, has another version of the protocol, or is
+//! another server; and after `attempts` failures. Then all requests and subscriptions fail with the reason.
 //!
-//! The seven phases of [`ConnectionPhase`] are told to front ends as four states: being made (`Connecting`),
-//! `Connected`, `Waiting` with a reason and a time, and `GaveUp`. `Idle` is only at the beginning.
+//! Front ends see the seven phases of [`ConnectionPhase`] as four states: `Connecting`, `Connected`,
+//! `Waiting` with a reason and a time, and `GaveUp`. `Idle` is only at the beginning.
 
 use agentx_identity::AuthChallenge;
 use agentx_types::wire::{Bye, ClientFrame, Hello, PROTOCOL, Ping, Problem};
@@ -126,7 +125,7 @@ impl ReconnectMachine {
         }
     }
 
-    /// Handles what is due on a working connection: silence, heartbeats, requests, subscriptions.
+    /// Handles the due tasks of a working connection: silence, heartbeats, requests, subscriptions.
     fn tick_live(&mut self, moment: Moment, heard: u64, said: u64) {
         let dead_after = 2 * self.heartbeat_ms;
         if moment.ms >= heard + dead_after {
@@ -214,7 +213,7 @@ impl ReconnectMachine {
             .push_back(MachineCommand::Authenticate(challenge, hello.proof));
     }
 
-    /// Handles the end of authentication: subscribes and sends what waited.
+    /// Handles the end of authentication: subscribes and sends waiting requests.
     pub(super) fn on_authenticated(&mut self, moment: Moment) {
         if !matches!(self.phase, ConnectionPhase::Authenticating { .. }) {
             return;

@@ -118,7 +118,7 @@ fn live(machine: &mut ReconnectMachine, ms: u64) {
     machine.received(at(ms), notice(accepted("authenticate")));
 }
 
-/// A machine whose session comes from after 0.
+/// A machine with a session from the beginning.
 fn following() -> ReconnectMachine {
     let mut machine = ReconnectMachine::new(MachineSettings::default());
     machine.want(at(0), &session(), 0);
@@ -428,7 +428,7 @@ fn a_log_that_lost_events_is_not_followed() {
     );
 }
 
-/// A fact of the same place as another one, in a log that was written anew.
+/// A fact at the same position as another one, in a log that was replaced.
 fn written_anew(seq: u64) -> Result<IncomingFrame, String> {
     let Ok(IncomingFrame::Fact(fact, bytes)) = fact(&session(), seq) else {
         panic!("no fact")
@@ -438,7 +438,7 @@ fn written_anew(seq: u64) -> Result<IncomingFrame, String> {
     Ok(IncomingFrame::Fact(Arc::new(fact), bytes))
 }
 
-/// A machine that has events 1 to 3 and was connected anew.
+/// A machine that has events 1 to 3 and has reconnected.
 fn back_again() -> ReconnectMachine {
     let mut machine = following();
     for seq in 1..=3 {

@@ -1,5 +1,5 @@
-//! A small server that speaks the protocol and does wrong on demand, and a relay that cuts connections at any
-//! byte.
+//! A small server that speaks the protocol and makes errors on demand, and a relay that cuts connections at
+//! any byte.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(dead_code, unreachable_pub, reason = "each test uses a part of it")]
 
@@ -24,7 +24,7 @@ pub use relay::Relay;
 /// The faults of a server.
 #[derive(Clone, Debug, Default)]
 pub struct Faults {
-    /// The version that it says it speaks.
+    /// The version that it claims to speak.
     pub protocol: Option<u32>,
     /// The origin that the server claims.
     pub origin: Option<String>,
@@ -36,7 +36,7 @@ pub struct Faults {
     pub garbage: Option<u64>,
     /// Whether the server accepts connections and sends nothing.
     pub mute: bool,
-    /// The events of sessions that it sends are of another version than ours.
+    /// Its events of sessions are of another version than ours.
     pub strange: bool,
 }
 
@@ -127,7 +127,7 @@ impl Fake {
         }
     }
 
-    /// Puts these facts behind those that are there.
+    /// Appends these facts.
     pub fn append(&self, facts: &[Fact]) {
         let mut state = self.state();
         for fact in facts {
@@ -141,7 +141,7 @@ impl Fake {
         self.shared.changes.send_modify(|changes| *changes += 1);
     }
 
-    /// Adds an event to a session and says where it is.
+    /// Adds an event to a session and returns its position.
     pub fn add(&self, session: &SessionId, event: impl Into<EnvironmentEvent>) -> u64 {
         let mut state = self.state();
         let log = state.logs.entry(session.clone()).or_default();
@@ -154,7 +154,7 @@ impl Fake {
         seq
     }
 
-    /// Loses what came after the fact `kept`, and writes others in its place, up to `last`.
+    /// Loses the facts after `kept`, and writes others in their place, up to `last`.
     pub fn goes_back(&self, session: &SessionId, kept: u64, last: u64) {
         let kept = usize::try_from(kept).unwrap();
         self.state().logs.get_mut(session).unwrap().truncate(kept);
@@ -212,9 +212,9 @@ impl Fake {
         RemoteRuntime::connect(self.options()).await.unwrap()
     }
 
-    /// Connects by a relay that cuts.
+    /// Connects through a relay that cuts connections.
     pub async fn connect_by(&self, relay: &Relay) -> Result<RemoteRuntime, RuntimeError> {
-        // The relay is another place than the server; it says that it is called like the relay.
+        // The relay has another address than the server; the server claims the relay's address.
         self.state().faults.origin = Some(format!("http://{}", relay.address()));
         RemoteRuntime::connect(options(&relay.address())).await
     }

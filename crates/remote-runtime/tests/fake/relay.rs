@@ -75,7 +75,7 @@ impl Relay {
         self.shared.cut_within.store(bytes, Ordering::Relaxed);
     }
 
-    /// Cuts the connections that there are.
+    /// Cuts the open connections.
     pub fn cut_now(&self) {
         self.shared.cut_now.send_modify(|times| *times += 1);
     }

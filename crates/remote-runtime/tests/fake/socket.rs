@@ -22,12 +22,12 @@ pub async fn upgrade(State(fake): State<Fake>, upgrade: WebSocketUpgrade) -> Res
     upgrade
         .protocols([PROTOCOL_NAME])
         .on_upgrade(async move |socket| {
-            // A connection that breaks is the client's to mend.
+            // The client has to restore a broken connection.
             let _ = Connection::new(fake, socket).serve().await;
         })
 }
 
-/// Takes a message in, once for each key.
+/// Adds a message, once for each key.
 pub fn take_message(fake: &Fake, session: &SessionId, key: Option<&str>) -> u64 {
     let known = key.and_then(|key| fake.state().keys.get(key).copied());
     if let Some(seq) = known {

@@ -73,7 +73,7 @@ fn a_schema_whose_work_doubles_is_refused_at_once() {
             "a few are taken"
         );
     }
-    // Each level is looked at twice where what is left over is asked for.
+    // Each level is checked twice if the schema restricts unevaluated properties.
     let nested = (0..40).fold(
         json!({"type": "object"}),
         |inner, _| json!({"anyOf": [inner], "unevaluatedProperties": false}),

@@ -1,4 +1,4 @@
-//! Agents that files describe: what lists show of them, and how one of them is asked for by its name.
+//! Agents that files describe: their entries in lists, and requests for one of them by name.
 
 use agentx_types::{AgentConfig, AgentKind, ApprovalMode, Limits, NanoUsd};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -25,14 +25,14 @@ pub struct AgentInfo {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AgentOrigin {
-    /// The workspace's.
+    /// The workspace.
     Workspace,
-    /// The person's who runs the program.
+    /// The person who runs the program.
     User,
 }
 
-/// An agent that a file describes, and what whoever opens a session with it says about it. The file's limits
-/// and its way to decide can only be tightened by that.
+/// A request for an agent that a file describes, with changes by the opener of the session. These can only
+/// tighten the file's limits and its approval mode.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct NamedAgent {
     /// The agent.
@@ -106,7 +106,7 @@ impl NamedLimits {
 
 /// The agents that files describe, for a runtime that opens sessions with them.
 pub trait Agents: Send + Sync {
-    /// All of them, by name.
+    /// All agents, sorted by name.
     fn list(&self) -> Vec<AgentInfo>;
 
     /// Resolves a named agent to the configuration of a new session.

@@ -1,5 +1,5 @@
-//! Return types of `Runtime`: files in question, models, replay reports and context views. The state of a
-//! session is in `agentx-session`.
+//! Return types of `Runtime`: previews of file changes, models, replay reports and context views. The state
+//! of a session is in `agentx-session`.
 
 use agentx_types::{CondensedRange, ModelSpec, SessionId, WindowFill};
 use serde::{Deserialize, Serialize};
@@ -11,14 +11,14 @@ pub struct FileInQuestion {
     /// The path of the file, as the call names it; absent if the call changes no file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// The real place of the file, if a link on the way leads elsewhere: below the workspace, else from the
-    /// root on.
+    /// The real place of the file, if a symbolic link leads elsewhere: relative to the workspace if inside
+    /// it, otherwise absolute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leads_to: Option<String>,
     /// The content; absent if there is no file or the file is not shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// The reason for which it is not shown.
+    /// The reason why it is not shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub withheld: Option<String>,
 }
@@ -31,7 +31,7 @@ pub struct ModelInfo {
     pub spec: ModelSpec,
     /// Shorter names for it.
     pub aliases: Vec<String>,
-    /// Whether it can be asked now; else what is missing, in words.
+    /// The reason why it cannot be called now, such as a missing key; `None` if it can.
     pub missing: Option<String>,
 }
 
@@ -45,7 +45,7 @@ pub struct ReplayReport {
     pub facts: u64,
     /// The number of RuntimeEvents that were derived from them.
     pub derived: u64,
-    /// The digest of what was derived, in hexadecimal.
+    /// The digest of the derived events, in hexadecimal.
     pub digest: String,
     /// The first batch whose derived events differ: `(first seq, last seq)`.
     pub divergence: Option<(u64, u64)>,

@@ -29,7 +29,7 @@ pub struct SessionExport {
     pub hash: String,
     /// The blobs that events were made with.
     pub blobs: Vec<ExportedBlob>,
-    /// The blobs among them that are not there any more.
+    /// The blobs among them that no longer exist.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing_blobs: Vec<BlobId>,
     /// All facts, in order.

@@ -15,7 +15,7 @@ pub enum RuntimeError {
     Ambiguous {
         /// The requested prefix.
         prefix: String,
-        /// Some of those that it fits.
+        /// Some of the matching ids.
         ids: Vec<String>,
     },
     /// The model is not known.
@@ -34,7 +34,7 @@ pub enum RuntimeError {
         /// The nearest names.
         nearest: Vec<String>,
     },
-    /// The files of an agent have mistakes, or name what is not there.
+    /// The files of an agent have mistakes, or name something that does not exist.
     #[error("{what}")]
     BadAgent {
         /// The name of the agent.
@@ -47,14 +47,14 @@ pub enum RuntimeError {
     Unavailable {
         /// The name of the model.
         model: String,
-        /// The missing part, and where to put it.
+        /// The missing part, and the place to put it.
         what: String,
     },
-    /// The request was refused, for a reason in words for the person: the state of the session, the request
-    /// itself, or this machine. A reason that a program has to tell from others has a variant of its own.
+    /// The request was refused; the text gives the person the reason: the state of the session, the request
+    /// itself, or this machine. Reasons that a program has to distinguish have their own variants.
     #[error("{0}")]
     Refused(String),
-    /// The person may not do this: somebody else drives, or they may only look.
+    /// The person may not do this, because somebody else drives or because they may only read.
     #[error("{0}")]
     Denied(String),
     /// The server that has the session cannot be reached.
@@ -62,10 +62,10 @@ pub enum RuntimeError {
     Unreachable {
         /// The address of the server.
         endpoint: String,
-        /// The cause, in words.
+        /// The cause, as text.
         what: String,
     },
-    /// Something else that a server answered, or that has a code of its own for programs.
+    /// Another answer of a server, or an error with its own code for programs.
     #[error("{detail}")]
     Remote {
         /// Stable, for programs.
@@ -73,8 +73,8 @@ pub enum RuntimeError {
         /// For people.
         detail: String,
     },
-    /// The log of a session went back under whoever follows it: its machine lost power, or an old copy was
-    /// put in its place.
+    /// The log of a session lost events that a follower has seen: its machine lost power, or an old copy
+    /// replaced it.
     #[error(
         "the log of session {session} went back: its event {seq} differs from the one seen before, or no \
          longer exists. New events do not follow those already shown"

@@ -1,5 +1,5 @@
-//! The interface of a runtime for front ends, local or remote. What it wants is in [`requests`] and
-//! [`agents`], what it is told in [`answers`] and [`error`].
+//! The interface of a runtime for front ends, local or remote. The requests are in [`requests`] and
+//! [`agents`], the answers in [`answers`] and [`error`].
 
 mod agents;
 mod answers;
@@ -34,7 +34,7 @@ pub use spending::*;
 /// The error text of a runtime that has the facts but not the files.
 const NO_FILES: &str = "does not restore files; conversations can still be rewound";
 
-/// The interface of a runtime for front ends. The local and the remote runtime look the same to them.
+/// The interface of a runtime for front ends. A local and a remote runtime look alike to them.
 pub trait Runtime: Send + Sync {
     /// The owner of the sessions.
     fn owner(&self) -> &OwnerId;
@@ -46,7 +46,7 @@ pub trait Runtime: Send + Sync {
     /// program wrote it, or the agent or its model cannot be used.
     fn open(&self, request: OpenRequest) -> BoxFuture<'_, Result<Arc<dyn Session>, RuntimeError>>;
 
-    /// Opens a new session with an agent that a file describes where the runtime is.
+    /// Opens a new session with an agent that a file on the runtime's machine describes.
     ///
     /// # Errors
     /// Returns an error for the same reasons as [`Runtime::agent`] and [`Runtime::open`].
@@ -94,8 +94,8 @@ pub trait Runtime: Send + Sync {
         at_seq: Option<u64>,
     ) -> BoxFuture<'_, Result<SessionId, RuntimeError>>;
 
-    /// Gives a session a title. By default it opens the session for that, which puts a new writer on record
-    /// and settles calls that were cut off; a runtime that has a log of its own adds the title alone.
+    /// Gives a session a title. By default it opens the session, which records a new writer and settles calls
+    /// that were cut off; a runtime with its own log only adds the title.
     ///
     /// # Errors
     /// Returns an error if there is none, or another process writes it.
@@ -115,8 +115,8 @@ pub trait Runtime: Send + Sync {
     /// Returns an error if the session has no such blob.
     fn blob(&self, session: &SessionId, blob: &BlobId) -> BoxFuture<'_, Result<Vec<u8>, RuntimeError>>;
 
-    /// The file that a call which waits for a decision would change, as it is now: whoever decides has to see
-    /// what would change. `open` is the session where it is open in this program.
+    /// The current state of the file that a waiting call would change, so that the person who decides sees
+    /// the change. `open` is the session if it is open in this program.
     ///
     /// # Errors
     /// Returns an error if no decision is awaited for this call.
@@ -143,12 +143,12 @@ pub trait Runtime: Send + Sync {
         Box::pin(ready(Err(RuntimeError::not_offered(NO_FILES))))
     }
 
-    /// Puts files back to how they were before an event, and puts that on record in the session, so that it
-    /// can be taken back. `open` is the session where it is open in this program.
+    /// Restores files to their state before an event, and records that in the session, so that it can be
+    /// undone. `open` is the session if it is open in this program.
     ///
     /// # Errors
-    /// Returns an error if another process writes the session, what is replaced cannot be kept, or nothing
-    /// can be recorded.
+    /// Returns an error if another process writes the session, the replaced contents cannot be kept, or
+    /// nothing can be recorded.
     fn restore(
         &self,
         session: &SessionId,
@@ -159,10 +159,10 @@ pub trait Runtime: Send + Sync {
         Box::pin(ready(Err(RuntimeError::not_offered(NO_FILES))))
     }
 
-    /// Takes in a session that was exported elsewhere: the facts as they were, under the same id, checked.
+    /// Imports a session that was exported elsewhere: the same facts under the same id, checked.
     ///
     /// # Errors
-    /// Returns an error if the id is taken, or the export is not what it was.
+    /// Returns an error if the id is taken, or the export was changed.
     fn import(&self, export: SessionExport) -> BoxFuture<'_, Result<VerifyReport, RuntimeError>> {
         let _ = export;
         Box::pin(ready(Err(RuntimeError::not_offered("does not import sessions"))))
@@ -186,8 +186,8 @@ pub trait Runtime: Send + Sync {
         Box::pin(ready(Ok(None)))
     }
 
-    /// Removes what nothing refers to any more. Returns how many bytes that was; if it was nothing, by how
-    /// much the store became smaller anyway.
+    /// Removes data that nothing refers to any more. Returns the number of removed bytes; if there were none,
+    /// the bytes by which the store shrank anyway.
     ///
     /// # Errors
     /// Returns an error if the store cannot be changed, or the runtime reclaims space by itself.
@@ -195,8 +195,8 @@ pub trait Runtime: Send + Sync {
         Box::pin(ready(Err(RuntimeError::not_offered("reclaims space by itself"))))
     }
 
-    /// Commands of a session that still run although the program that ran them was killed. Whoever opens the
-    /// session next ends them.
+    /// Commands of a session that still run although the program that started them was killed. The next
+    /// program that opens the session ends them.
     ///
     /// # Errors
     /// Returns an error if the session does not exist or cannot be read.
@@ -205,8 +205,8 @@ pub trait Runtime: Send + Sync {
         Box::pin(ready(Ok(Vec::new())))
     }
 
-    /// Ends a command that runs in the background of a session, by its name there (`job_1`), because a person
-    /// wants it; the session's log says how it ended. Returns whether it ran.
+    /// Ends a background command of a session, by its name (`job_1`), at the request of a person; the
+    /// session's log records the outcome. Returns whether it was running.
     ///
     /// # Errors
     /// Returns an error if the session does not exist, or the runtime does not stop single commands.
@@ -217,7 +217,7 @@ pub trait Runtime: Send + Sync {
         ))))
     }
 
-    /// Deletes a session, and ends what a killed program left running for it.
+    /// Deletes a session, and ends the commands that a killed program left running for it.
     ///
     /// # Errors
     /// Returns an error if the session does not exist, or a process writes it.
@@ -230,7 +230,7 @@ pub trait Runtime: Send + Sync {
     /// an error.
     fn verify(&self, session: &SessionId) -> BoxFuture<'_, Result<VerifyReport, RuntimeError>>;
 
-    /// Derives everything of a session again, without any model, and compares it with what was live.
+    /// Derives everything of a session again, without any model, and compares it with the live session.
     ///
     /// # Errors
     /// Returns an error if the session does not exist or cannot be read. A difference is a part of the
@@ -260,13 +260,13 @@ pub trait Runtime: Send + Sync {
     fn tools(&self) -> Vec<ToolSpec>;
 
     /// The reactors that serve actions of sessions, in the order of attachment: the runtime's own parts, then
-    /// what was attached.
+    /// attached ones.
     ///
     /// # Errors
     /// Returns an error if the runtime cannot be reached.
     fn reactors(&self) -> BoxFuture<'_, Result<Vec<ReactorInfo>, RuntimeError>>;
 
-    /// The agents that files describe where it is, by name.
+    /// The agents that files on its machine describe, by name.
     ///
     /// # Errors
     /// Returns an error if it cannot be reached.

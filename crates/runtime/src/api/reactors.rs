@@ -40,9 +40,9 @@ pub enum ReactorState {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ServedInfo {
-    /// The name of who serves it, as errors have it.
+    /// The name of its responder, as in error messages.
     pub name: String,
-    /// The requests that it gets, if nobody serves them more specifically.
+    /// The requests that it gets, unless another responder serves them more specifically.
     pub on: Vec<Selector>,
     /// Maximum number of requests that it works on at once.
     pub capacity: u64,
@@ -79,7 +79,7 @@ impl ReactorInfo {
         }
     }
 
-    /// A reactor that was attached, with what it serves now.
+    /// A reactor that was attached, with its current services.
     pub fn attached(status: ReactorStatus, serves: Vec<ResponderInfo>) -> Self {
         let state = if status.works {
             ReactorState::Works

@@ -47,7 +47,7 @@ pub struct UserInput {
     pub content: Vec<ContentPart>,
     /// The time at which the agent handles it.
     pub mode: InputMode,
-    /// A second input with the same key is the same input.
+    /// Identifies the input: one that is sent again with the same key is not recorded twice.
     pub idempotency_key: Option<String>,
     /// The person, if not the owner of the session. A server sets it; a client's value does not count.
     pub by: Option<OwnerId>,
@@ -67,7 +67,7 @@ impl UserInput {
         }
     }
 
-    /// Creates an input with text alone.
+    /// Creates an input with only text.
     pub fn text(text: impl Into<String>) -> Self {
         Self::new(vec![ContentPart::text(text)])
     }
@@ -78,7 +78,8 @@ impl UserInput {
         Self { mode, ..self }
     }
 
-    /// Sets the idempotency key, if there is one: a second input with the same key is the same input.
+    /// Sets the idempotency key, if there is one: an input that is sent again with the same key is not
+    /// recorded twice.
     #[must_use]
     pub fn key(self, idempotency_key: Option<String>) -> Self {
         Self {
@@ -139,8 +140,8 @@ pub struct ApprovalInput {
     pub rule: Option<Rule>,
     /// The person who decided, if several people may.
     pub by: Option<OwnerId>,
-    /// Whether the person may not decide for the operator of the server. Such a decision allows nothing that
-    /// the server's settings ask about, and keeps no rule.
+    /// Whether the person may not decide for the operator of the server. Then the decision allows nothing
+    /// that the server's settings ask about, and keeps no rule.
     pub limited: bool,
 }
 

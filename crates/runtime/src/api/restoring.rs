@@ -28,7 +28,7 @@ pub enum WhatHappens {
     Changed,
 }
 
-/// The reason for which a person has to be asked about a file.
+/// The reason why a person has to be asked about a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -47,7 +47,7 @@ pub enum Doubt {
         /// The event that found it changed.
         seq: u64,
     },
-    /// The session does not tell what it left.
+    /// The session does not record the file's last state.
     NotKnown,
     /// The file is outside the workspace.
     Outside,
@@ -59,24 +59,24 @@ pub enum Doubt {
 pub struct PlannedFile {
     /// The path of the file: absolute, without links.
     pub path: String,
-    /// The path relative to the workspace where it lies inside, else as `path`.
+    /// The path relative to the workspace if it is inside, otherwise as `path`.
     pub shown: String,
     /// The effect on it.
     pub happens: WhatHappens,
     /// The hash of its current content; absent if there is no file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen: Option<BlobId>,
-    /// The reason for which a person has to be asked.
+    /// The reason why a person has to be asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubt: Option<Doubt>,
-    /// The reason for which it cannot be put back.
+    /// The reason why it cannot be put back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocked: Option<String>,
     /// Lines that would come.
     pub added: usize,
     /// Lines that would go.
     pub removed: usize,
-    /// The change as a unified diff from the present text, empty for what is not text.
+    /// The change as a unified diff from the present text; empty for binary files.
     pub diff: String,
 }
 

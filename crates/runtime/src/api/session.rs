@@ -24,7 +24,7 @@ pub trait Session: Send + Sync {
     /// Returns the current state of the session.
     fn state(&self) -> BoxFuture<'_, Result<SessionState, RuntimeError>>;
 
-    /// Says something to the agent. Returns the `seq` of the input once it is committed.
+    /// Sends an input to the agent. Returns the `seq` of the input once it is committed.
     ///
     /// # Errors
     /// Returns an error if it could not be committed.
@@ -48,16 +48,16 @@ pub trait Session: Send + Sync {
         Box::pin(ready(Ok(WaitingInputs::default())))
     }
 
-    /// Takes back an input that waits, or has it looked at at another time than it was sent for.
+    /// Withdraws a waiting input, or changes its mode.
     ///
     /// # Errors
-    /// Returns an error if it waits no more, or the wish could not be committed.
+    /// Returns an error if it no longer waits, or the request could not be committed.
     fn revise(&self, input: MessageId, mode: Option<InputMode>) -> BoxFuture<'_, Result<u64, RuntimeError>>;
 
-    /// Condenses the conversation, takes a summary out again, or has an input stay.
+    /// Condenses the conversation, removes a summary, or pins an input.
     ///
     /// # Errors
-    /// Returns an error if there is nothing to take out, or the wish could not be committed.
+    /// Returns an error if there is no summary to remove, or the request could not be committed.
     fn context(&self, wish: ContextRequest) -> BoxFuture<'_, Result<u64, RuntimeError>> {
         let _ = wish;
         Box::pin(ready(Err(RuntimeError::not_offered(
@@ -65,24 +65,24 @@ pub trait Session: Send + Sync {
         ))))
     }
 
-    /// Stops what runs; the session continues.
+    /// Stops the current run; the session continues.
     ///
     /// # Errors
     /// Returns an error if it could not be committed.
     fn interrupt(&self, reason: Option<String>) -> BoxFuture<'_, Result<u64, RuntimeError>>;
 
-    /// Tries again at once what pauses between two attempts: an overloaded model, a server that is not there.
-    /// After a run that ended without an answer, begins one that asks again what is there. Does nothing if
-    /// there is neither. Returns the `seq` of the wish, or of the input that begins the run.
+    /// Ends the pause between two attempts, for example after an overloaded model or an unreachable server.
+    /// After a run that ended without an answer, begins a new run that calls the model again. Otherwise does
+    /// nothing. Returns the `seq` of the request, or of the input that begins the run.
     ///
     /// # Errors
-    /// Returns an error if the wish could not be committed.
+    /// Returns an error if the request could not be committed.
     fn retry(&self) -> BoxFuture<'_, Result<u64, RuntimeError>> {
         Box::pin(ready(Err(RuntimeError::not_offered("does not retry on request"))))
     }
 
-    /// Stops what runs, and lets nothing begin that waits: for whoever is about to leave. In a session of a
-    /// server others may wait for theirs, so there it is the same as [`Session::interrupt`].
+    /// Stops the current run and holds back queued inputs, for a person who is about to leave. In a session
+    /// of a server it is the same as [`Session::interrupt`], because others may wait for their queued inputs.
     ///
     /// # Errors
     /// Returns an error if it could not be committed.
@@ -102,7 +102,7 @@ pub trait Session: Send + Sync {
     /// Returns an error if it could not be committed.
     fn change(&self, change: ConfigChange) -> BoxFuture<'_, Result<u64, RuntimeError>>;
 
-    /// Records who drives, or who may do what, from here on.
+    /// Records the driver, or a person's role, from here on.
     ///
     /// # Errors
     /// Returns an error if it could not be committed.
@@ -117,36 +117,35 @@ pub trait Session: Send + Sync {
     /// Returns the events after `after_seq`, then live events, without gaps or duplicates.
     fn subscribe(&self, after_seq: u64, view: View) -> BoxFuture<'_, Result<Subscription, RuntimeError>>;
 
-    /// Stops what runs, commits what is in progress and gives the session back. It can be opened again.
-    /// Inputs that wait begin nothing: they are held back until somebody says something or revises one of
-    /// them.
+    /// Stops the current run, commits its last facts and releases the session, which can be opened again.
+    /// Queued inputs are held back until somebody sends an input or revises one of them.
     ///
-    /// If the log accepts no more facts, running work is still stopped, but this is not recorded, and the
+    /// If the log accepts no more facts, running work is still stopped, but that is not recorded, and the
     /// next process that opens the session resumes it. [`Session::failure`] then returns the error.
     fn close(&self) -> BoxFuture<'_, ()>;
 
-    /// The same session as this person has it, who does not own it: all that they cause by it is recorded as
-    /// theirs, whatever it says itself. `None` if the session does not tell persons apart, as one that runs
-    /// elsewhere: there its server does.
+    /// The same session for a person who does not own it: everything that they cause through it is recorded
+    /// as theirs, even if a request names somebody else. `None` if the session does not distinguish people; a
+    /// session that runs elsewhere leaves this to its server.
     fn as_person(&self, person: &OwnerId) -> Option<Arc<dyn Session>> {
         let _ = person;
         None
     }
 
-    /// The error of the log that ended this session; `None` while it is open, if it was closed in order, and
-    /// where it runs elsewhere.
+    /// The error of the log that ended this session; `None` while it is open, if it was closed normally, and
+    /// if it runs elsewhere.
     fn failure(&self) -> Option<LogError> {
         None
     }
 
     /// The bus on which its agents are heard inside their own boundaries; `None` if it runs elsewhere.
-    /// [`agent`](AgentView) is the way to one of them.
+    /// [`agent`](AgentView) gives access to one of them.
     fn agent_bus(&self) -> Option<AgentEventBus> {
         None
     }
 
-    /// Gives the session back as it stands, as a death of this process would; a question that was asked stays
-    /// asked.
+    /// Releases the session in its current state, as a death of this process would; an open question stays
+    /// open.
     fn suspend(&self) -> BoxFuture<'_, ()> {
         self.close()
     }
@@ -163,7 +162,7 @@ impl dyn Session {
     }
 }
 
-/// A view of one agent of a session, with what is inside its boundary.
+/// A view of one agent of a session, with the events inside its boundary.
 #[derive(Clone, Debug)]
 pub struct AgentView {
     bus: Option<AgentEventBus>,
@@ -174,7 +173,7 @@ pub struct AgentView {
 impl AgentView {
     /// Returns the events of the agent inside its own boundary from now on: the Stream, State, Message and
     /// Turn layers, each with the `seq` of the fact that it follows from. They are published after that fact
-    /// is committed. A listener that falls behind by more than 4,096 is told the number of dropped events;
+    /// is committed. A listener that falls behind by more than 4,096 events gets the number of dropped ones;
     /// all of them can be derived again from the log.
     ///
     /// # Errors

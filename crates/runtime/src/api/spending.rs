@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// A query about spending.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UsageQuery {
-    /// In whose sessions.
+    /// The owner of the sessions.
     pub owner: OwnerId,
     /// The grouping of the sums.
     pub by: UsageBy,
@@ -59,13 +59,12 @@ pub struct UsageRow {
     pub usage: Usage,
     /// Their money.
     pub cost: NanoUsd,
-    /// Models that were paid for with tokens and whose money is not in `cost`, because nobody knew their
-    /// prices.
+    /// Models whose tokens have no known price, so that `cost` does not include them.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub unpriced_models: BTreeSet<String>,
 }
 
-/// The reason for which a model call was paid for.
+/// The reason why a model call was paid for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SpendCause {
@@ -82,7 +81,7 @@ pub enum SpendCause {
 }
 
 impl SpendCause {
-    /// The cause of what is paid for with this fact.
+    /// The cause of the spending that this fact records.
     pub fn of(event: &EnvironmentEvent) -> Self {
         match event {
             EnvironmentEvent::StreamEnd(end) => match end.stop_reason {
@@ -90,7 +89,7 @@ impl SpendCause {
                 StopReason::Broken => Self::Retry,
                 _ => Self::Answer,
             },
-            // What was in progress before these had broken off without an end.
+            // These facts follow an answer that broke off without an end.
             EnvironmentEvent::StreamStart(_)
             | EnvironmentEvent::AttemptFailed(_)
             | EnvironmentEvent::WriterAttached(_) => Self::Retry,
@@ -115,7 +114,7 @@ impl SpendCause {
 /// The stored size of one session, or of all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredSize {
-    /// Bytes of its own facts, as they are stored: what a fork shares with its parent is the parent's.
+    /// The stored size of its own facts; those that a fork shares with its parent count for the parent.
     pub facts: u64,
     /// The number of blobs that it names.
     pub blobs: u64,

@@ -1,10 +1,10 @@
 //! A turn of the sequencer: mint, fold, commit, publish, perform.
 //!
 //! This order guarantees invariants 2 and 3 of `docs/ARCHITECTURE.md`. A fact has its `seq` and time before
-//! it is folded; nothing is published or performed before the commit (2); and when the commit fails, the turn
+//! it is folded; nothing is published or performed before the commit (2); and if the commit fails, the turn
 //! is dropped and the session ends, because its fold is ahead of its log (decision 010 in `issues/`). A turn
-//! is bounded: about 512 facts, and one millisecond of waiting for more, never while somebody waits for it or
-//! something is to be done.
+//! is bounded to about 512 facts. It waits one millisecond for more facts, but not if somebody waits for the
+//! commit or there are actions to perform.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -27,19 +27,19 @@ use agentx_session::{Derived, Fact, Projection};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-/// A fact on its way into the log, and who waits for it.
+/// A fact on its way into the log, and the waiter for its commit.
 pub(super) struct PendingFact {
     /// The event, without a number yet.
     draft: EventDraft<EnvironmentEvent>,
     /// The front end or effector that is notified when it is committed, if any.
     waits: Option<CommitWaiter>,
-    /// Whether a responder says it, about an action that it has.
+    /// Whether it comes from the responder of an action.
     of_responder: bool,
-    /// Whether what belongs to it was waited for already.
+    /// Whether its sender has already gathered related facts, so that the commit need not wait for more.
     gathered: bool,
 }
 
-/// Somebody who waits until a fact is in the log.
+/// A waiter for the commit of a fact.
 enum CommitWaiter {
     /// A front end.
     FrontEnd(ReplySender<u64>),
@@ -65,7 +65,7 @@ impl CommitWaiter {
 }
 
 impl PendingFact {
-    /// An item for a fact that nobody waits for.
+    /// A pending fact without a waiter.
     pub(super) fn fact(draft: EventDraft<EnvironmentEvent>) -> Self {
         Self {
             draft,
@@ -83,7 +83,8 @@ impl PendingFact {
         }
     }
 
-    /// Items for events that an effector emitted together; it is notified when the last of them is recorded.
+    /// Pending facts for events that an effector emitted together; it is notified when the last of them is
+    /// recorded.
     pub(super) fn all(said: FactBatch) -> Vec<Self> {
         let of_responder = |draft| Self {
             of_responder: true,
@@ -103,7 +104,7 @@ impl PendingFact {
 struct CommitBatch {
     /// The time at which it was begun; `None` if nothing may be waited for.
     began: Option<Instant>,
-    /// Whether what belongs to the last fact was waited for already.
+    /// Whether the sender of the last fact has already gathered related facts.
     gathered: bool,
     /// The facts, numbered and folded, in order.
     facts: Vec<Fact>,
@@ -123,8 +124,8 @@ struct CommitBatch {
 }
 
 impl SessionDriver {
-    /// Takes facts in, with all that follows from them at once, and with what else is waiting.
-    /// When it returns all of it is committed, published, and on its way to whoever performs it.
+    /// Commits facts, with their immediate consequences and with other waiting facts. When it returns, all of
+    /// them are committed and published, and their actions are dispatched.
     pub(super) async fn take_in(&mut self, items: Vec<PendingFact>) -> Result<(), LogError> {
         let mut queue = VecDeque::from(items);
         let mut turn = CommitBatch {
@@ -146,9 +147,9 @@ impl SessionDriver {
         self.finish(turn).await
     }
 
-    /// Returns more facts to commit with this turn: those that are there already, and, if nobody waits for
-    /// the commit, those that arrive within a moment. A model's chunks arrive one by one; a commit for each
-    /// would cost more than they do.
+    /// Returns more facts to commit with this turn: those that have arrived, and, if nobody waits for the
+    /// commit, those that arrive within a moment. A model's chunks arrive one by one, and a separate commit
+    /// for each would cost more than the chunk itself.
     async fn more(&mut self, turn: &CommitBatch) -> Option<FactBatch> {
         if let Ok(said) = self.inbound.try_recv() {
             return Some(said);
@@ -203,8 +204,8 @@ impl SessionDriver {
 
     /// Numbers and folds one fact.
     ///
-    /// What the agent wants at once (a start, an answer, a report, a child) goes to the front of `queue`, so
-    /// that no other fact comes between.
+    /// Immediate consequences (a start, an answer, a report, a child) go to the front of `queue`, so that no
+    /// other fact comes between.
     fn fold_one(&mut self, mut item: PendingFact, turn: &mut CommitBatch, queue: &mut VecDeque<PendingFact>) {
         if self.refuse(&mut item) {
             return;
@@ -214,7 +215,7 @@ impl SessionDriver {
         let seq = fact.seq;
         let mut derived = self.fold.apply(&fact);
         self.digest.add(&fact, &derived);
-        // What follows at once stands right behind its cause, in the order in which the agent wants it.
+        // Immediate consequences follow directly after their cause, in the order of the agent's actions.
         for draft in derived.actions.iter().rev().filter_map(consequence) {
             queue.push_front(PendingFact::fact(draft));
         }
@@ -237,11 +238,11 @@ impl SessionDriver {
         turn.waiting.extend(item.waits.map(|waits| (waits, seq)));
     }
 
-    /// Commits the turn, then publishes, performs, and tells those who wait, in this order.
+    /// Commits the turn, then publishes, performs, and notifies the waiters, in this order.
     ///
     /// # Errors
-    /// Returns an error if the log takes nothing: then nothing was published or performed, and the session
-    /// has to end.
+    /// Returns an error if the log refuses the commit: then nothing was published or performed, and the
+    /// session has to end.
     async fn finish(&mut self, turn: CommitBatch) -> Result<(), LogError> {
         let CommitBatch {
             began: _,
@@ -267,9 +268,9 @@ impl SessionDriver {
         if !said.is_empty() {
             let _ = self.parts.agents.publish_all(said).await;
         }
-        // Rules that have changed hold for what tools do next, before who changed them is told.
+        // Changed rules apply to the next steps of tools before the person who changed them gets the answer.
         self.effects.configure(&self.fold);
-        // What is to be stopped is, before who waits for the commit continues.
+        // Cancellations take effect before the waiters for the commit continue.
         for action in wanted {
             self.perform(action).await;
         }
@@ -282,7 +283,7 @@ impl SessionDriver {
         Ok(())
     }
 
-    /// Publishes each fact and, right behind it, what it means. Nothing is made if nobody listens.
+    /// Publishes each fact, directly followed by its derived events. Skips the work if nobody listens.
     async fn publish(
         &self,
         facts: Vec<Fact>,
@@ -328,8 +329,7 @@ impl SessionDriver {
     }
 }
 
-/// Returns whether an effector performs the action, or is told something about it; of any other the fact
-/// behind it is all.
+/// Returns whether the action concerns an effector; any other is complete with the fact that follows from it.
 fn is_for_effectors(action: &Action) -> bool {
     match action.body {
         ActionBody::CallModel(_)

@@ -1,17 +1,17 @@
-//! Actions of one agent on another, as facts: they are addressed to the other agent, and recorded before
+//! Actions of one agent on another, as facts that are addressed to the other agent, and recorded before
 //! anything follows from them.
 //!
-//! These actions have no effector and no `action_started`: the fact is all that there is to do (decision 020
-//! in `issues/`). It stands behind the fact that it follows from, in the same commit, with the action as its
-//! cause.
+//! These actions have no effector and no `action_started`: the fact is the whole effect (decision 020 in
+//! `issues/`). It comes directly after the fact from which it follows, in the same commit, with the action as
+//! its cause.
 
 use agentx_types::{
     Action, ActionBody, AgentClosed, AgentSpawned, AgentStateId, EnvironmentEvent, EventDraft,
     InterruptRequested, Source,
 };
 
-/// The fact that such an action results in; `None` for any other action. It names no run: the agent that it
-/// is addressed to has runs of its own.
+/// The fact in which such an action results; `None` for any other action. It names no run, because the
+/// addressed agent has its own runs.
 pub(super) fn consequence(action: &Action) -> Option<EventDraft<EnvironmentEvent>> {
     let (to, event): (&AgentStateId, EnvironmentEvent) = match &action.body {
         ActionBody::SpawnAgent(spawn) => {

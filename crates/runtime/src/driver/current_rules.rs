@@ -42,7 +42,7 @@ impl StandingRules {
             let own = &agent.config().rules;
             let kept: Vec<Rule> = own.iter().filter(|rule| holds(rule)).cloned().collect();
             let taken = (kept.len() < own.len()).then_some(ConfigChange::Rules(kept));
-            // Agents below hear of what is added to the one that makes them.
+            // The fold passes additions to a parent on to the agents below it.
             let is_root = fold.root() == Some(agent.id());
             let lacks = |rule: &&Rule| is_root && rule.effect != RuleEffect::Allow && !own.contains(rule);
             let added = self

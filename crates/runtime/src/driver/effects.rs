@@ -32,26 +32,26 @@ const MOST_LOST: usize = 256;
 
 /// The actions of a session in progress.
 pub(super) struct RunningActions {
-    /// The session whose actions these are.
+    /// The session of these actions.
     session_id: SessionId,
-    /// The sequencer's queue, by which responders say what happens.
+    /// The sequencer's queue, which gets the events of responders.
     queue: mpsc::Sender<FactBatch>,
     /// A task for each request, which waits for its end.
     ends: JoinSet<(ActionId, ActionEnd)>,
     /// The actions that have not ended.
     running: BTreeMap<ActionId, RunningAction>,
-    /// The latest actions whose responder is gone: nothing that it says of them later is taken in.
+    /// The latest lost actions, whose later events are refused.
     lost: VecDeque<ActionId>,
 }
 
 /// An action in progress, and the ways to its responder.
 struct RunningAction {
     action: Arc<Action>,
-    /// `None` if nobody took the request.
+    /// `None` if no responder accepted the request.
     request: Option<Canceller<ActionRequest>>,
-    /// Tells a tool what was decided about the calls that it wants to make.
+    /// Passes decisions about nested calls to the tool.
     decisions: Decisions,
-    /// Tells a tool how its agent is configured by now.
+    /// Passes the current configuration of its agent to the tool.
     config_now: ConfigNow,
 }
 
@@ -65,7 +65,7 @@ pub(super) enum ActionEnd {
 }
 
 impl RunningActions {
-    /// Nothing is in progress yet; what responders say goes into `queue`.
+    /// No action is in progress yet; events of responders go into `queue`.
     pub(super) fn new(session_id: SessionId, queue: mpsc::Sender<FactBatch>) -> Self {
         Self {
             session_id,
@@ -76,8 +76,8 @@ impl RunningActions {
         }
     }
 
-    /// Hands in an action that is committed, and whose `action_started` is. Never waits: an action that finds
-    /// no place waits at the dispatcher.
+    /// Hands in an action that is committed, with its `action_started`. Never waits: if the responder is
+    /// full, the action waits in the dispatcher.
     pub(super) fn start(&mut self, parts: &DriverParts, action: Arc<Action>) {
         let session = SessionScope::new(self.session_id.clone(), parts.slots.clone());
         let (decisions, config_now) = (session.decisions.clone(), session.config_now.clone());
@@ -107,7 +107,7 @@ impl RunningActions {
         self.running.insert(id, running);
     }
 
-    /// Tells a tool that runs what was decided about a call that it wants to make.
+    /// Passes the decision about a nested call to the running tool.
     pub(super) fn decide(&self, decide: &DecideInnerCall) {
         if let Some(running) = self.running.get(&decide.action_id) {
             running
@@ -116,7 +116,7 @@ impl RunningActions {
         }
     }
 
-    /// Tells the tools that run how their agents are configured by now.
+    /// Passes the current configurations of agents to their running tools.
     pub(super) fn configure(&self, fold: &SessionFold) {
         for running in self.running.values() {
             let is_tool = matches!(running.action.body, ActionBody::CallTool(_));
@@ -133,7 +133,7 @@ impl RunningActions {
         }
     }
 
-    /// The next action that has ended. Waits for ever while nothing is in progress.
+    /// Returns the next action that has ended. Waits forever while nothing is in progress.
     pub(super) async fn ended(&mut self) -> (ActionId, ActionEnd) {
         loop {
             match self.ends.join_next().await {
@@ -144,9 +144,9 @@ impl RunningActions {
         }
     }
 
-    /// Takes an ended action off the books; `None` if it is not on them.
+    /// Removes an ended action; `None` if it was not in progress.
     ///
-    /// An action that was lost is remembered: what its responder says later is refused.
+    /// A lost action is remembered, because later events of its responder are refused.
     pub(super) fn take_ended(&mut self, id: &ActionId, end: &ActionEnd) -> Option<Arc<Action>> {
         if matches!(end, ActionEnd::Request(bus::RequestEnd::Lost)) {
             if self.lost.len() == MOST_LOST {
@@ -237,10 +237,10 @@ fn code(end: &ActionEnd) -> &'static str {
     }
 }
 
-/// The status of a call whose responder did not say a result.
+/// The status of a call whose responder ended without a result.
 fn status(end: &ActionEnd) -> ToolStatus {
     match end {
-        // The tool came to its end and said nothing: that is a mistake of the tool.
+        // The tool ended without a result: that is a mistake in the tool.
         ActionEnd::Request(bus::RequestEnd::Settled) => ToolStatus::Failed,
         ActionEnd::Request(bus::RequestEnd::Lost) => ToolStatus::Unknown,
         ActionEnd::Request(bus::RequestEnd::Cancelled) => ToolStatus::Interrupted,
@@ -248,10 +248,10 @@ fn status(end: &ActionEnd) -> ToolStatus {
     }
 }
 
-/// The advice at the end of errors that nobody serves an action.
+/// The advice at the end of errors about actions that nobody serves.
 const HOW: &str = "attach a reactor that serves it (`NodeRuntime::attach`)";
 
-/// The reason for which `who` brought no `what`, for people.
+/// The reason why `who` returned no `what`, for people.
 fn why(end: &ActionEnd, who: &str, what: &str) -> String {
     match end {
         ActionEnd::Request(bus::RequestEnd::Settled) => format!("{who} ended without {what}"),
@@ -265,7 +265,7 @@ fn why(end: &ActionEnd, who: &str, what: &str) -> String {
     }
 }
 
-/// The words for the model about a call of a tool whose responder did not say a result.
+/// The text for the model about a call whose responder ended without a result.
 fn of_tool(name: &str, end: &ActionEnd) -> String {
     match end {
         ActionEnd::Request(bus::RequestEnd::Settled) => {

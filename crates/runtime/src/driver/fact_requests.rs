@@ -1,6 +1,6 @@
-//! Requests of front ends, and the facts that they become. A request has what a person knows; the rest (the
-//! id of a message, the agent that waits for a decision, the latest summary) follows from the state of the
-//! session when its turn comes.
+//! Turns requests of front ends into facts. A request has the data that a person knows; the rest (the id of a
+//! message, the agent that waits for a decision, the latest summary) follows from the state of the session
+//! when the request's turn comes.
 
 use agentx_types::{
     AgentStateId, ContextRestored, EnvironmentEvent, EventDraft, MessageId, OwnerId, RunStatus, Source,
@@ -25,7 +25,7 @@ pub(super) enum ResolvedRequest {
 /// the fact. The draft is complete.
 ///
 /// # Errors
-/// Returns an error if the request makes no sense in this session, in words for the person.
+/// Returns an error, as text for the person, if the request makes no sense in this session.
 pub(super) fn resolve(request: FactRequest, fold: &SessionFold) -> Result<ResolvedRequest, RuntimeError> {
     let to_root = |event: EnvironmentEvent| Ok(fact(fold.root().cloned(), event));
     match request {
@@ -86,11 +86,11 @@ pub(super) fn resolve(request: FactRequest, fold: &SessionFold) -> Result<Resolv
     }
 }
 
-/// The fact by which what failed is tried again; `None` if nothing failed.
+/// The fact that starts another attempt; `None` if nothing failed.
 ///
-/// There are two, because they are two things to an agent: a run that pauses between two attempts continues
-/// as it is, and a run that has ended can only be followed by another one, which an input begins. That input
-/// says nothing, so the model is asked again what is there.
+/// There are two such facts: a command lets a run that pauses between two attempts continue; after a run that
+/// has ended, an empty input begins another one, in which the model is called again with the same
+/// conversation.
 fn retry(fold: &SessionFold, by: Option<OwnerId>) -> Option<EnvironmentEvent> {
     if fold.is_busy() {
         let command = SystemCommand {
@@ -122,17 +122,17 @@ fn fact(agent: Option<AgentStateId>, event: EnvironmentEvent) -> ResolvedRequest
     ResolvedRequest::Fact(Box::new(EventDraft::new(Source::User, agent, event)))
 }
 
-/// A refusal in words for the person.
+/// A refusal with the reason for the person.
 fn refused<T>(why: String) -> Result<T, RuntimeError> {
     Err(RuntimeError::Refused(why))
 }
 
-/// Returns whether the agent that people talk to has a conversation.
+/// Returns whether the root agent has a conversation.
 fn converses(fold: &SessionFold) -> bool {
     fold.root_agent().is_some_and(|agent| agent.react().is_some())
 }
 
-/// Returns whether a message is in the conversation of the agent that people talk to.
+/// Returns whether a message is in the conversation of the root agent.
 fn knows(fold: &SessionFold, message: &MessageId) -> bool {
     let agent = fold.root_agent().and_then(|agent| agent.react());
     agent.is_some_and(|agent| agent.knows(message))

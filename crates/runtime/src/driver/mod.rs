@@ -1,10 +1,10 @@
 //! The driver of a session: its one sequencer and its controller.
 //!
-//! Everything that happens to a session goes through one task: events of effectors and requests of people are
-//! given their `seq`, folded, committed together with what follows from them, published, and only then are
-//! actions performed. Events that arrive while a commit is in progress go into the next one. When a commit
-//! fails nothing of it is published or performed, and the session ends: what a reader saw is always what a
-//! restart has.
+//! Everything that happens to a session goes through one task. It gives events of effectors and requests of
+//! people their `seq`, folds them, commits them together with everything that follows from them, publishes
+//! them, and only then performs actions. Events that arrive during a commit go into the next one. If a commit
+//! fails, nothing of it is published or performed, and the session ends: a restart has every event that a
+//! reader saw.
 //!
 //! ```text
 //! wishes ───┐ commands            ┌─ fold ─ commit ─ publish ─ perform ─┐
@@ -13,7 +13,8 @@
 //!                          └── the end of an action, a change of the tools on offer
 //! ```
 //!
-//! A request comes before an event where both wait: a person who stops a run does not wait for its output.
+//! If both wait, a request comes before an event, so that a person who stops a run does not wait for its
+//! output.
 
 mod batch;
 mod children;
@@ -58,7 +59,7 @@ const INBOUND_CAPACITY: usize = 256;
 const COMMAND_CAPACITY: usize = 64;
 /// The number of facts that are committed together at most.
 const BATCH_FACTS: usize = 512;
-/// Time for which chunks that nobody waits for may wait for others, to be committed together.
+/// Time for which chunks without a waiter may wait for further ones, to share a commit.
 const LINGER: Duration = Duration::from_millis(1);
 /// Time limit for a closing session to stop its actions.
 const CLOSE_GRACE: Duration = Duration::from_secs(3);
@@ -74,28 +75,28 @@ pub struct DriverParts {
     pub slots: CallSlots,
     /// Tells the time.
     pub clock: Arc<dyn Clock>,
-    /// The bus on which committed facts and their meaning are published. Only drivers of sessions publish,
-    /// and notes about sessions that nobody has open ([`OfflineWriter`](crate::OfflineWriter)).
+    /// The bus on which committed facts and their derived events are published. Only drivers of sessions
+    /// publish, and [`OfflineWriter`](crate::OfflineWriter) for sessions that nobody has open.
     pub bus: Bus<SystemEvent>,
     /// The bus on which agents are heard inside their own boundaries; a reader of one agent filters by its
     /// id.
     pub agents: Bus<AgentEvent>,
-    /// The sessions that are open, where environments say things by themselves.
+    /// The open sessions, for inputs that environments send by themselves.
     pub sessions: OpenSessions,
     /// The tools that this program has now; a session that was opened with others is notified of the change,
     /// and so are those that are open.
     pub tools: ToolOffers,
-    /// The files that calls are kept from in every session, whatever a session's own configuration says;
-    /// `None` leaves it to that.
+    /// The files that calls may not touch in any session, regardless of a session's own configuration; `None`
+    /// leaves it to that.
     pub guard: Option<Arc<Guard>>,
-    /// The rules of a server for each call, if this process is one: they bind every session, whatever its own
-    /// configuration says. `None` removes the rules that an earlier server left in a session.
+    /// The rules of a server for each call, if this process is one: they bind every session, regardless of
+    /// its own configuration. `None` removes the rules that an earlier server left in a session.
     pub server_rules: Option<Arc<ServerRules>>,
     /// The approval mode for existing sessions that ask nobody, set when they are opened, unless the opener
-    /// names another: so `--yes` holds for one program and not for those that continue its session. `None`
+    /// names another. So `--yes` applies to one program and not to those that continue its session. `None`
     /// leaves each session as it was.
     pub approval: Option<ApprovalMode>,
-    /// The rules that an existing session is held to when it is opened. `None` leaves each session its own.
+    /// The rules that bind an existing session when it is opened. `None` leaves each session its own.
     pub standing: Option<Arc<StandingRules>>,
     /// The program and its version, for the log.
     pub program: String,
@@ -127,11 +128,11 @@ impl DriverParts {
     }
 }
 
-/// Takes a session over: commits `first`, which is recorded before anything else, and continues in a task
-/// of its own. Returns the command sender and the status receiver.
+/// Takes over a session: commits `first`, before anything else, and continues in a new task. Returns the
+/// command sender and the status receiver.
 ///
 /// # Errors
-/// Returns an error if the log does not take `first`.
+/// Returns an error if the log refuses `first`.
 pub(crate) async fn drive(
     parts: DriverParts,
     (writer, fold): (Writer, SessionFold),
@@ -177,7 +178,7 @@ struct SessionDriver {
     inbound: mpsc::Receiver<FactBatch>,
     /// The requests of front ends; closed when the last handle on the session is gone.
     commands: mpsc::Receiver<SessionCommand>,
-    /// The status of this task, for those who wait for its end.
+    /// The status of this task, for waiters for its end.
     status: watch::Sender<DriverStatus>,
     /// The session's tools compared with those on offer.
     offers: ToolOfferStatus,
@@ -185,14 +186,14 @@ struct SessionDriver {
 
 /// The tools of a session compared with those on offer.
 struct ToolOfferStatus {
-    /// Tells when other tools are offered.
+    /// Reports changes of the offered tools.
     changes: ToolChanges,
     /// Set if the tool offers changed since the session last recorded them: the run that was in progress at
     /// that time.
     stale: Option<Option<RunId>>,
 }
 
-/// The reason for which the loop woke up.
+/// The reason why the loop woke up.
 enum Wake {
     Inbound(FactBatch),
     Command(Option<SessionCommand>),
@@ -201,7 +202,7 @@ enum Wake {
 }
 
 impl SessionDriver {
-    /// Takes events until the session is closed or cannot continue.
+    /// Handles events until the session is closed or cannot continue.
     ///
     /// Boxed, because an `async fn` that takes `self` by value stores it twice.
     pub(crate) async fn run(mut self: Box<Self>) {
@@ -226,7 +227,7 @@ impl SessionDriver {
         }
     }
 
-    /// Takes what comes until the session is closed; returns who is to be notified of that.
+    /// Processes messages until the session is closed; returns the sender that is to be notified of that.
     ///
     /// # Errors
     /// Returns an error if a commit failed: the session cannot continue.
@@ -243,7 +244,8 @@ impl SessionDriver {
                 }
                 Wake::Command(Some(SessionCommand::Suspend { reply })) => return Ok(Some(reply)),
                 Wake::Command(Some(command)) => {
-                    // Whoever attached a tool before they said something has it in the run that this begins.
+                    // A tool that was attached before the input is available in the run that the input
+                    // begins.
                     if self.offers.changes.came() {
                         self.offers.stale = Some(self.last_run());
                         self.tell_of_tools().await?;
@@ -297,7 +299,7 @@ impl SessionDriver {
         self.take_in(vec![PendingFact::fact(draft)]).await
     }
 
-    /// Does what a front end wants, and answers it.
+    /// Executes a command of a front end, and answers it.
     async fn obey(&mut self, command: SessionCommand) -> Result<(), LogError> {
         match command {
             SessionCommand::Record { request, reply } => match resolve(*request, &self.fold) {
@@ -335,8 +337,8 @@ impl SessionDriver {
         Ok(())
     }
 
-    /// An action has ended. What its responder said last is taken in first; if the agent then still waits, it
-    /// is notified.
+    /// An action has ended. The last events of its responder are taken in first; if the agent then still
+    /// waits, the outcome is recorded.
     async fn effect_ended(&mut self, action: &ActionId, end: ActionEnd) -> Result<(), LogError> {
         while let Ok(said) = self.inbound.try_recv() {
             self.take_in(PendingFact::all(said)).await?;
@@ -352,8 +354,8 @@ impl SessionDriver {
         Ok(())
     }
 
-    /// Interrupts what runs and waits, within a bound, until it has ended. Nothing begins any more: what
-    /// waits is held back, also if this process dies on the way.
+    /// Interrupts the current run and waits, within a bound, until it has ended. Queued inputs are held back,
+    /// even if this process dies meanwhile.
     async fn stop_all(&mut self) -> Result<(), LogError> {
         if self.fold.is_busy() {
             let reason = Some("the session was closed".to_owned());

@@ -1,15 +1,14 @@
-//! Halting all sessions of a process that ends at once: what happens from then on is not on record, and
-//! nothing begins.
+//! Halting all sessions of a process that ends at once: from then on nothing is recorded and nothing begins.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static HALTED: AtomicBool = AtomicBool::new(false);
 
-/// Halts every session of this process for good. For a program that is about to end and has no time to stop
-/// its runs: commands that it kills on the way are not recorded as calls that failed, and no model is asked
-/// again. Whoever opens the sessions next finds them as after a crash.
+/// Halts every session of this process for good. It is for a program that is about to end and has no time to
+/// stop its runs: commands that it kills are not recorded as failed calls, and no model is called again. The
+/// next program finds the sessions as after a crash.
 ///
-/// What is being committed at this moment still is.
+/// A commit in progress is still completed.
 pub fn halt_sessions() {
     HALTED.store(true, Ordering::SeqCst);
 }

@@ -42,8 +42,8 @@ const BUS_CAPACITY: usize = 8192;
 /// The source of the events of a session. Its futures can be dropped while they wait: they are asked again
 /// then.
 pub trait EventSource: Send {
-    /// Begins to bring what comes, or begins again after a cut, so that nothing after
-    /// [`SessionReader::known`] is missing; as a stream, nothing after [`SessionReader::overlap`].
+    /// Begins to bring events, also again after a cut, so that nothing after [`SessionReader::known`] is
+    /// missing; as a stream, nothing after [`SessionReader::overlap`].
     fn begin(
         &mut self,
         reading: &SessionReader,
@@ -54,14 +54,14 @@ pub trait EventSource: Send {
         ready(Ok(PastEvents::Facts(Vec::new())))
     }
 
-    /// Waits for what comes, and adds it to `heard`. `false`: the session has ended.
+    /// Waits for items, and adds them to `heard`. Returns `false` if the session has ended.
     fn receive(
         &mut self,
         reading: &SessionReader,
         heard: &mut VecDeque<SourceItem>,
     ) -> impl Future<Output = Result<bool, FollowError>> + Send;
 
-    /// Adds what has come by now to `heard`, without waiting.
+    /// Adds the items that have already come to `heard`, without waiting.
     fn receive_ready(&mut self, _reading: &SessionReader, _heard: &mut VecDeque<SourceItem>) {}
 }
 
@@ -74,7 +74,7 @@ pub enum PastEvents {
     Facts(Vec<Fact>),
 }
 
-/// The reason for which a session cannot be followed on.
+/// The reason why a session cannot be followed on.
 #[derive(Debug, thiserror::Error)]
 pub enum FollowError {
     /// The events cannot be read.
@@ -94,7 +94,7 @@ impl From<FollowError> for RuntimeError {
     }
 }
 
-/// Follows a session: each event after the place where it begins, once and in order, until the session ends.
+/// Follows a session: delivers each event after its start, once and in order, until the session ends.
 pub struct Follower<S> {
     reading: SessionReader,
     source: S,
@@ -103,7 +103,7 @@ pub struct Follower<S> {
 }
 
 impl<S: EventSource> Follower<S> {
-    /// Follows what `reading` is of.
+    /// Follows the session of `reading`.
     pub fn new(reading: SessionReader, source: S) -> Self {
         Self {
             reading,
@@ -172,7 +172,7 @@ impl<S: EventSource> Follower<S> {
         }
     }
 
-    /// Adds the next deliveries to `out`: at least one, at most `limit`. `false` at the end.
+    /// Adds the next deliveries to `out`: at least one, at most `limit`. Returns `false` at the end.
     ///
     /// # Errors
     /// Returns an error for the same reasons as [`Follower::next`].
@@ -210,14 +210,13 @@ impl<S: EventSource> Follower<S> {
 }
 
 impl<S: EventSource + 'static> Follower<S> {
-    /// A subscription to what this follower delivers, which waits there, within bounds; and the future that
-    /// delivers it.
+    /// A bounded subscription to the deliveries of this follower, and the future that makes them.
     pub fn subscription(self) -> (Subscription, impl Future<Output = ()> + Send) {
         let (out, deliveries) = mpsc::channel(READER_CAPACITY);
         (Subscription { deliveries }, self.deliver(out))
     }
 
-    /// Delivers until the session ends or nobody reads any more.
+    /// Delivers until the session ends or the reader is gone.
     async fn deliver(mut self, out: mpsc::Sender<Delivery>) {
         let mut batch = Vec::new();
         let mut goes_on = true;
@@ -249,7 +248,7 @@ pub(crate) struct LiveSource {
     pub(crate) log: Arc<dyn SessionLog>,
     /// The bus on which its facts and their meaning are published.
     pub(crate) bus: SystemEvents,
-    /// The way to its driver, which knows what is committed.
+    /// The commands of its driver, which knows the last committed fact.
     pub(crate) commands: mpsc::Sender<SessionCommand>,
     /// The status of its driver: the end of the driver is the end of the stream.
     pub(crate) status: watch::Receiver<DriverStatus>,
@@ -297,7 +296,7 @@ pub fn watch_log(
     spawned(Follower::new(reading, LogPollSource(pages)))
 }
 
-/// A subscription whose follower runs in a task of its own.
+/// A subscription whose follower runs in its own task.
 fn spawned<S: EventSource + 'static>(follower: Follower<S>) -> Subscription {
     let (subscription, deliver) = follower.subscription();
     tokio::spawn(deliver);

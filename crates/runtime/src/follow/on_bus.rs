@@ -1,9 +1,8 @@
-//! A session of this process: what is committed comes by the bus, with what it means, which was derived where
-//! it was committed.
+//! A session of this process: the bus brings committed facts with the events that their driver derived.
 //!
-//! It subscribes first and asks for the head of the log afterwards: what is committed in between comes twice
-//! and is ignored, instead of not at all. One that is cut off by the bus, because it was slow, begins again
-//! in the same way.
+//! It subscribes first and asks for the head of the log afterwards: so facts that are committed in between
+//! come twice and are ignored, instead of being missed. A source that the bus cuts off, because it was slow,
+//! begins again in the same way.
 
 use std::collections::VecDeque;
 
@@ -24,15 +23,15 @@ type FromBus = agentx_bus::BusSubscription<SystemEvent>;
 
 /// A session as it comes by the bus.
 pub(crate) struct BusSource {
-    /// The log, for what was there before.
+    /// The log, for earlier events.
     pages: Pages,
     /// The bus on which the session is published.
     bus: SystemEvents,
-    /// Under which name, what, and how much of it waits.
+    /// The subscription to make: its name, filter and capacity.
     wish: (&'static str, Filter, usize),
     /// `None` before the first, and after a cut.
     subscription: Option<FromBus>,
-    /// Whether it begins with what comes next, whatever was there.
+    /// Whether it begins with the next event, without earlier ones.
     from_now: bool,
     /// The driver of the session, if its end is to be heard.
     driver: Option<FollowedDriver>,
@@ -47,7 +46,7 @@ pub(super) struct FollowedDriver {
 }
 
 impl BusSource {
-    /// All of a session, until whoever writes it ends.
+    /// All events of a session, until its writer ends.
     pub(super) fn of_session(pages: Pages, bus: SystemEvents, driver: FollowedDriver) -> Self {
         let filter = Filter::all().session(pages.session.as_str());
         Self {
@@ -89,7 +88,7 @@ impl BusSource {
         self.bus.subscribe(name, filter.clone(), queue).ok()
     }
 
-    /// The last fact that is committed, by who writes it, else by the log.
+    /// The last committed fact, according to the session's driver if there is one, otherwise to the log.
     async fn head(&self) -> Result<u64, FollowError> {
         let committed = match &self.driver {
             Some(driver) => driver.head().await,
@@ -101,7 +100,7 @@ impl BusSource {
         }
     }
 
-    /// Has what the bus brought heard.
+    /// Passes the items from the bus to the reader.
     fn hand_on(&mut self, reading: &SessionReader, heard: &mut VecDeque<SourceItem>) {
         let events = self.taken.drain(..).filter_map(BusDelivery::into_event);
         heard.extend(events.filter_map(|event| as_heard(&event, reading.view())));
@@ -110,7 +109,7 @@ impl BusSource {
 
 impl EventSource for BusSource {
     async fn begin(&mut self, _: &SessionReader) -> Result<SourceStart, FollowError> {
-        // Registered before the head is asked for: what is committed after it comes by the bus.
+        // Subscribe before asking for the head, so that the bus brings everything that is committed after it.
         if self.subscription.is_none() {
             self.subscription = self.subscribe();
         }
@@ -143,7 +142,7 @@ impl EventSource for BusSource {
             biased;
             received = bus.recv_many(taken, AT_ONCE) => received,
             ended = ended(status) => {
-                // All that was published is in the queue by now.
+                // The queue now has everything that was published.
                 while let Ok(Some(delivery)) = bus.try_recv() {
                     taken.push(delivery);
                 }
@@ -194,7 +193,7 @@ impl FollowedDriver {
     }
 }
 
-/// Waits until the session is closed or cannot continue; for ever, if that is not to be heard.
+/// Waits until the session is closed or cannot continue; forever if there is no status to watch.
 async fn ended(status: Option<&mut watch::Receiver<DriverStatus>>) -> Result<bool, FollowError> {
     let Some(status) = status else {
         return std::future::pending().await;

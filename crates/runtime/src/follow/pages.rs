@@ -23,12 +23,12 @@ const POLL: Duration = Duration::from_millis(100);
 pub(crate) struct Pages {
     pub(crate) session: SessionId,
     pub(crate) log: Arc<dyn SessionLog>,
-    /// A fold to begin with, if it is not later than what is wanted.
+    /// A fold to begin with, if it is not later than the requested place.
     pub(crate) remembered: Option<Arc<SessionFold>>,
 }
 
 impl Pages {
-    /// The last fact that is there.
+    /// Returns the `seq` of the last fact.
     pub(crate) async fn head(&self) -> Result<u64, FollowError> {
         let info = self.log.info(&self.session).await;
         Ok(info.map_err(RuntimeError::from)?.last_seq)
@@ -54,8 +54,8 @@ impl Pages {
     }
 }
 
-/// A session that any process may write.
-/// It never ends by itself: nobody can know whether another process continues with it.
+/// A session that any process may write. It never ends by itself, because another process may continue with
+/// it.
 pub(super) struct LogPollSource(pub(super) Pages);
 
 impl EventSource for LogPollSource {

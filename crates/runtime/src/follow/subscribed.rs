@@ -1,5 +1,5 @@
-//! A session by a subscription, wherever it comes from: one that is cut off is made again, from where the
-//! reader is.
+//! Reads a session from a subscription of any origin: after a cut, it subscribes again from the reader's
+//! place.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -14,9 +14,9 @@ use crate::future::BoxFuture;
 /// The number of deliveries that are taken at once.
 const AT_ONCE: usize = 256;
 
-/// The source of a session's events, as often as somebody has to read them again.
+/// A source of a session's events that can be read repeatedly.
 pub trait StreamSource: Send + Sync {
-    /// The events after `after_seq`, then what happens.
+    /// Returns the events after `after_seq`, then live ones.
     ///
     /// # Errors
     /// Returns an error if the session cannot be read.
@@ -56,7 +56,7 @@ pub struct SubscriptionSource {
     source: Arc<dyn StreamSource>,
     /// `None` before the first, and after a cut.
     subscription: Option<Subscription>,
-    /// The reason for which the last one was cut off.
+    /// The reason why the last one was cut off.
     cut_off: Option<String>,
     /// The place of the reader when the last one was made, if that was after a cut.
     resumed_at: Option<EventCursor>,
@@ -91,7 +91,7 @@ impl SubscriptionSource {
         Follower::new(SessionReader::new(view, LiveContent::Meaning, after), self)
     }
 
-    /// Has what came heard.
+    /// Passes the deliveries on to the reader.
     fn hand_on(&mut self, heard: &mut VecDeque<SourceItem>) {
         for delivery in self.taken.drain(..) {
             heard.push_back(match delivery {

@@ -1,6 +1,6 @@
-//! A session log in memory: for programs that keep no sessions, and for tests of what stands above a log. It
-//! keeps every promise of [`SessionLog`] but those of a disk: it has no rows to hand out, and it goes with
-//! the last handle on it. Nothing bounds it but memory.
+//! A session log in memory: for programs that keep no sessions, and for tests of code that uses a log. It
+//! keeps every promise of [`SessionLog`] except those of a disk: it has no stored rows, and it is dropped
+//! with its last handle. Only memory bounds it.
 
 mod search;
 mod spent;
@@ -55,7 +55,7 @@ struct LogState {
 /// The return type of the methods of a log.
 type LogFuture<'a, T> = BoxFuture<'a, Result<T, LogError>>;
 
-/// An answer that is there at once.
+/// A future with a value that is ready.
 fn ready<'a, T: Send + 'a>(value: Result<T, LogError>) -> LogFuture<'a, T> {
     Box::pin(std::future::ready(value))
 }
@@ -66,8 +66,8 @@ impl MemoryLog {
         Self::default()
     }
 
-    /// A log of its own that has what this one has now. Nobody writes its sessions: it is what a disk would
-    /// have if all writers had died.
+    /// Returns an independent log with the current content of this one. Its sessions have no writers, as on a
+    /// disk after all writers died.
     #[must_use]
     pub fn copy(&self) -> Self {
         let mut shared = self.lock().clone();
@@ -246,7 +246,7 @@ impl SessionLog for MemoryLog {
         }
         let named = stored.all_blobs();
         shared.left_behind.extend(named);
-        // What forks share of it they hold themselves.
+        // Forks hold their own copy of the shared facts.
         shared.sessions.remove(session);
         ready(Ok(()))
     }

@@ -1,7 +1,7 @@
 //! Search in a log in memory: it looks through all messages. Words are found by their beginnings, in any
 //! case; a run of Chinese, Japanese or Korean is found wherever it stands.
 //!
-//! It takes time in proportion to all that was said; a session log on disk has an index for that.
+//! It takes time in proportion to all messages; a session log on disk has an index for that.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::session_lists::SearchHit;
 const AROUND: usize = 60;
 
 /// Messages that have all the words, the latest first. One that several copies of a session have is found
-/// once. Words are separated by whatever is neither a letter nor a digit; without any word nothing is found.
+/// once. Characters other than letters and digits separate words; without any word nothing is found.
 pub(super) fn find<'a>(
     sessions: impl Iterator<Item = &'a StoredSession>,
     words: &str,
@@ -46,7 +46,7 @@ pub(super) fn find<'a>(
     .collect()
 }
 
-/// The place of the first of the words, in characters, if all of them are there.
+/// The place of the first word, in characters, if the text has all of them.
 fn place_of(text: &str, words: &[String]) -> Option<usize> {
     let text: Vec<char> = text.chars().map(fold).collect();
     let places = words.iter().map(|word| {
@@ -78,7 +78,7 @@ fn folded(word: &str) -> String {
     word.chars().map(fold).collect()
 }
 
-/// A letter for a letter, so that places stay the same.
+/// One letter for each letter, so that places stay the same.
 fn fold(letter: char) -> char {
     letter.to_lowercase().next().unwrap_or(letter)
 }

@@ -1,8 +1,7 @@
-//! The spending in a log in memory, summed by session, by model or by cause. It has no calendar, so not by
-//! day.
+//! The spending in a log in memory, summed by session, by model or by cause. It has no calendar, so it cannot
+//! sum by day.
 //!
-//! Sessions stand with the latest spending first; models and causes with the most money first, then the most
-//! tokens.
+//! Sessions are sorted by the latest spending; models and causes by money, then by tokens.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,10 +11,10 @@ use super::stored::{PaidCall, StoredSession};
 use crate::api::{Since, SpendCause, UsageBy, UsageQuery, UsageRow};
 use crate::log_error::LogError;
 
-/// Adds up what these sessions spent, as the query asks. Whose they are the caller has looked at.
+/// Sums the spending of these sessions, as the query asks. The caller has checked their owner.
 ///
 /// # Errors
-/// Returns an error if days are asked about.
+/// Returns an error if the query asks for days.
 pub(super) fn add_up<'a>(
     sessions: impl Iterator<Item = &'a StoredSession>,
     query: &UsageQuery,

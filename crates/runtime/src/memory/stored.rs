@@ -32,7 +32,7 @@ pub(super) struct StoredSession {
     /// The digest of each batch, by the `seq` of its last fact.
     digests: Vec<(u64, Digest)>,
     messages: Vec<StoredMessage>,
-    /// The model calls that were paid for, by the event that says so.
+    /// The model calls that were paid for, by the event that recorded the payment.
     spent: BTreeMap<u64, PaidCall>,
     roles: BTreeMap<OwnerId, SessionRole>,
     /// Counts the writers, from 1.
@@ -79,8 +79,8 @@ impl StoredSession {
         }
     }
 
-    /// Another session that begins with this one up to the event `at_seq`.
-    /// It has the messages of those events and none of the roles, and what was spent stays with the parent.
+    /// Returns a session that begins with this one up to the event `at_seq`. It has the messages of those
+    /// events but no roles, and the spending stays with the parent.
     ///
     /// # Errors
     /// Returns an error if this one has no such event.
@@ -194,7 +194,7 @@ impl StoredSession {
         ))
     }
 
-    /// Takes a batch in, or nothing of it.
+    /// Stores all events of a batch, or none.
     ///
     /// # Errors
     /// Returns an error if another writer has come since, or the facts are not the next ones of this session.
@@ -242,7 +242,7 @@ impl StoredSession {
         Ok(())
     }
 
-    /// Changes a read model. The same change again changes nothing.
+    /// Changes a read model. Applying the same change again has no effect.
     fn project(&mut self, projection: Projection) {
         match projection {
             Projection::Title(title) => self.info.title = title,
@@ -278,7 +278,7 @@ impl StoredSession {
                 }
             },
             Projection::Unshared => self.roles.clear(),
-            // A kind that a later version adds says nothing of what is kept here.
+            // A kind that a later version adds does not concern the data here.
             _ => {}
         }
     }
@@ -287,7 +287,7 @@ impl StoredSession {
         self.info.status = Some(status);
     }
 
-    /// Keeps a message; instead of that which has its id, where the session has one of its own.
+    /// Keeps a message; it replaces the session's own message with the same id.
     fn keep(&mut self, message: StoredMessage) {
         if message.role == Role::User && self.info.title.is_empty() {
             self.info.title = title_from(&message.text);
@@ -380,7 +380,7 @@ fn wrong(what: String) -> LogError {
     }
 }
 
-/// The ids of blobs in what an event says; text that reads like one counts.
+/// The ids of blobs in an event; text that looks like one counts.
 fn blobs_named(fact: &Fact) -> Vec<BlobId> {
     let payload = fact.payload_json();
     let (begins, digits) = BLOB;

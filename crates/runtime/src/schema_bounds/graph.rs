@@ -1,4 +1,4 @@
-//! What a schema leads to: the schemas right below it, and the targets of its `$ref`.
+//! The edges of a schema: the schemas directly below it, and the targets of its `$ref`.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ pub(super) struct Graph<'a> {
 pub(super) struct Edge<'a> {
     /// The schema.
     pub(super) schema: &'a Value,
-    /// Whether it applies to the same place of the value, and not to something in it.
+    /// Whether it applies to the same place of the value, and not to a part of it.
     pub(super) same_place: bool,
 }
 
@@ -33,7 +33,7 @@ pub(super) const SAME_PLACE: &[&str] = &[
     "dependentSchemas",
     "dependencies",
 ];
-/// Keywords whose schemas apply to something in the value.
+/// Keywords whose schemas apply to a part of the value.
 const INSIDE: &[&str] = &[
     "properties",
     "patternProperties",

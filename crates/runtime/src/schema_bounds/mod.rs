@@ -1,15 +1,15 @@
-//! Bounds on the work of a JSON Schema that comes from outside: of a person, a member of a server, a file or a script.
+//! Bounds on the work of a JSON Schema from outside: from a person, a member of a server, a file or a script.
 //!
-//! A validator follows each `$ref` again, so a schema of 3 KB whose definitions refer twice to the next one takes
-//! twice the time with each of them. Two checks bound the work:
+//! A validator follows each `$ref` again, so in a schema of 3 KB whose definitions each refer twice to the
+//! next one, each definition doubles the time. Two checks bound the work:
 //!
 //! | check | when | bounds |
 //! | --- | --- | --- |
 //! | [`check_schema`] | before a schema is compiled | bytes, nesting, patterns, and schemas through `$ref`, counted as often as they are reached |
 //! | [`check_work`] | before a value is validated | pairs of schema and value that the validator looks at |
 //!
-//! The second is needed beside the first where a schema refers to itself: how often it is applied depends on the value.
-//! Both stop at their bound, so they take no longer than the work that they allow.
+//! The second is also needed, because the number of times that a recursive schema is applied depends on the
+//! value. Both stop at their bound, so they take no longer than the work that they allow.
 
 mod graph;
 mod schema;

@@ -9,10 +9,10 @@ use serde_json::{Map, Value};
 use super::graph::{Edge, Graph};
 use super::{MAX_DEPTH, MAX_PATTERNS, MAX_SCHEMAS};
 
-/// What is known of a schema.
+/// The state of a schema during the count.
 #[derive(Clone, Copy)]
 enum Known {
-    /// It is being counted. Inside are the number of steps into the value and the depth so far.
+    /// It is being counted. `inside` is the number of steps into the value so far.
     Open { inside: usize },
     /// The number of schemas that are reached from it, itself included, and how deep they nest.
     Counted { schemas: u64, depth: usize },
@@ -63,7 +63,7 @@ fn check_bytes(schema: &Value) -> Result<(), String> {
 struct Count<'g, 'a> {
     graph: &'g Graph<'a>,
     known: HashMap<*const Value, Known>,
-    /// The schemas that apply to the same place of a value as each one.
+    /// For each schema, those that apply to the same place of a value.
     same_place: HashMap<*const Value, Vec<*const Value>>,
     patterns: usize,
 }
@@ -122,9 +122,9 @@ impl<'a> Count<'_, 'a> {
         Ok(())
     }
 
-    /// No schema leads back to itself at the same place of a value.
+    /// Checks that no schema leads back to itself at the same place of a value.
     fn check_loops(&self) -> Result<(), String> {
-        // Whether a schema is done; one that is there and not done is on the way.
+        // Whether a schema is done; one with `false` is on the current path.
         let mut done: HashMap<*const Value, bool> = HashMap::new();
         for start in self.same_place.keys() {
             let mut way = vec![(*start, false)];
@@ -150,7 +150,7 @@ impl<'a> Count<'_, 'a> {
 
 const LOOP: &str = "a `$ref` leads back to itself without going into the value";
 
-/// A validator looks at what applies to the same place a second time, to learn what is left over.
+/// Returns whether a validator visits the schemas for the same place twice, to find unevaluated parts.
 pub(super) fn looks_twice(fields: &Map<String, Value>) -> bool {
     fields.contains_key("unevaluatedProperties") || fields.contains_key("unevaluatedItems")
 }

@@ -66,7 +66,7 @@ impl<'a> Work<'_, 'a> {
         Ok(())
     }
 
-    /// The work of a keyword that is about what is in the value, or that compares.
+    /// The work of a keyword about the parts of the value, or of a comparison.
     fn inside(
         &mut self,
         fields: &'a Map<String, Value>,

@@ -57,9 +57,9 @@ pub struct StreamEvent {
     pub at: Timestamp,
     /// The name of the agent for people.
     pub agent_def: Arc<str>,
-    /// The agent that says it.
+    /// The agent that emits it.
     pub agent_state_id: AgentStateId,
-    /// The run that it is said in.
+    /// The run to which it belongs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<RunId>,
     /// The phase of the agent.
@@ -73,7 +73,7 @@ pub struct StreamEvent {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum StreamBody {
-    /// A piece of what it says, as it comes: each piece once.
+    /// A piece of its output, as it arrives: each piece once.
     Chunk(StreamChunk),
     /// The end of the run that answers this input.
     Eof,
@@ -91,15 +91,15 @@ pub enum StreamBody {
         /// The arguments of the call.
         input: Value,
     },
-    /// A tool did what was asked.
+    /// A tool succeeded.
     ToolDone(ToolEnd),
-    /// A tool did not do what was asked. One that never ran (denied, invalid, …) had no `tool_start`.
+    /// A tool failed. One that never ran (denied, invalid, …) had no `tool_start`.
     ToolError {
         /// The outcome.
         status: ToolStatus,
-        /// The text that the model is told, shortened.
+        /// The text that the model reads, shortened.
         error: String,
-        /// The call, and the text that the model is told.
+        /// The call, and the text that the model reads.
         #[serde(flatten)]
         end: ToolEnd,
     },
@@ -110,10 +110,10 @@ pub enum StreamBody {
     },
 }
 
-/// A piece of what an agent says.
+/// A piece of an agent's output.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StreamChunk {
-    /// The medium of the piece. What tools print is of the medium `tool`.
+    /// The medium of the piece. The output of tools has the medium `tool`.
     pub medium: Medium,
     /// The words; if a script emitted something else, its JSON text.
     pub text: String,
@@ -123,7 +123,7 @@ pub struct StreamChunk {
     /// The answer that it is a piece of. A model that is asked again begins another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_id: Option<MessageId>,
-    /// The call whose tool says it.
+    /// The call whose tool emits it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_call_id: Option<ToolCallId>,
 }
@@ -153,8 +153,8 @@ impl StreamEvent {
         }
     }
 
-    /// The medium that it belongs to: that of a chunk, and `tool` for the life of calls. `None` for what
-    /// every stream of the agent is told: `eof`, `closed`, `interrupted`.
+    /// The medium that it belongs to: that of a chunk, and `tool` for events about calls. `None` for events
+    /// that every stream of the agent gets: `eof`, `closed`, `interrupted`.
     pub fn medium(&self) -> Option<&Medium> {
         match &self.body {
             StreamBody::Chunk(chunk) => Some(&chunk.medium),

@@ -1,7 +1,7 @@
-//! A pure fold that turns RuntimeEvents into the words of agents. It knows each agent's name, the agent that
-//! made it and what it is doing.
+//! A pure fold that turns RuntimeEvents into the outputs of agents. It knows each agent's name, its parent
+//! and its current activity.
 //!
-//! One event in, at most one out, with the same `(seq, index)`: so a place in the one is a place in the
+//! Each event yields at most one output, with the same `(seq, index)`: so a place in one is a place in the
 //! other.
 
 use std::collections::{BTreeSet, HashMap};
@@ -62,7 +62,7 @@ struct Voice {
     running: BTreeSet<ToolCallId>,
     /// Work for other agents that was asked for and has not begun: the call, the agent's name, all arguments.
     orders: Vec<ToolCallRequested>,
-    /// The content that the model is told about a call, until the end of the call follows.
+    /// The result of a call for the model, until the end of the call follows.
     answered: Option<(ToolCallId, Vec<ContentPart>)>,
     /// Agents that it made, as far as they are at work.
     at_work: BTreeSet<AgentStateId>,
@@ -128,7 +128,7 @@ impl StreamFold {
         Some(voice.says(event, maker, body))
     }
 
-    /// Lets the agent above know who is at work.
+    /// Records in the parent which agent works for it.
     fn family(&mut self, id: &AgentStateId, event: &RuntimeEvent) {
         let begins = match event {
             RuntimeEvent::RunStarted(_) => true,
@@ -153,7 +153,7 @@ impl Voice {
     fn says(&self, event: &Envelope<RuntimeEvent>, id: &AgentStateId, body: StreamBody) -> StreamEvent {
         let run_id = match &event.event {
             RuntimeEvent::Eof(eof) => Some(eof.run_id.clone()),
-            // That of the agent that comes into being is not that of who made it.
+            // The run of the event is the parent's, not the new agent's.
             RuntimeEvent::AgentStarted(_) => None,
             _ => event.run_id.clone(),
         };
@@ -169,7 +169,7 @@ impl Voice {
         }
     }
 
-    /// Takes an event of this agent; what it says by it.
+    /// Applies an event of this agent; returns its output.
     fn hear(&mut self, event: &RuntimeEvent) -> Option<StreamBody> {
         use RuntimeEvent as R;
         match event {
@@ -205,7 +205,7 @@ impl Voice {
         }
     }
 
-    /// Takes note of what nobody is told.
+    /// Records state for which there is no output.
     fn note(&mut self, event: &RuntimeEvent) {
         use RuntimeEvent as R;
         match event {
@@ -321,7 +321,7 @@ impl Voice {
         }
     }
 
-    /// Takes the content that the model was told about this call, which has ended.
+    /// Removes and returns the result for the model of this call, which has ended.
     fn result(&mut self, call: &ToolCallId) -> Vec<ContentPart> {
         self.running.remove(call);
         self.orders.retain(|order| order.tool_call_id != *call);
@@ -331,7 +331,7 @@ impl Voice {
 
     /// Marks the agent as gone; its name stays: others still speak of it.
     fn close(&mut self) {
-        // Nothing but its name is wanted any more.
+        // Only its name is still needed.
         *self = Self {
             name: std::mem::take(&mut self.name),
             parent: self.parent.take(),

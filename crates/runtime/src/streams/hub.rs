@@ -1,9 +1,9 @@
-//! The multiplexer itself: one reader of the session, which hands each event to the streams that want it. It
-//! never waits for any of them.
+//! The multiplexer: one reader of the session, which passes each event to the streams that want it. It never
+//! waits for any of them.
 //!
 //! Every stream is in one of two states: it takes part here, or its reader reads the log by itself
-//! ([`super::reader`]) and joins when it has all that was said. Both are decided under one lock, so that no
-//! event falls between them.
+//! ([`super::reader`]) and joins when it has caught up. Both are decided under one lock, so that no event is
+//! lost between them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,8 +23,8 @@ use agentx_session::{Delivery, EventCursor};
 /// The number of deliveries that are handed on at once.
 const AT_ONCE: usize = 256;
 
-/// The state that the multiplexer and the readers of its streams share.
-/// The lock is held for one batch of deliveries at most, and never across a wait.
+/// The state shared by the multiplexer and the readers of its streams. The lock is held for one batch of
+/// deliveries at most, and never across a wait.
 pub(super) struct StreamHub {
     state: Mutex<StreamHubState>,
 }
@@ -33,7 +33,7 @@ pub(super) struct StreamHubState {
     pub(super) fold: StreamFold,
     /// Everything up to here was seen.
     pub(super) place: EventCursor,
-    /// The place at which an agent last said something.
+    /// The place of the agent's last output.
     said: EventCursor,
     /// The place at which the streams begin.
     pub(super) begin: EventCursor,
@@ -70,7 +70,7 @@ impl StreamHub {
 }
 
 impl StreamHubState {
-    /// Takes the next event.
+    /// Publishes the next event.
     fn take(&mut self, event: &Envelope<RuntimeEvent>) {
         let place = EventCursor::of(event);
         if !self.has_begun && place > self.begin {
@@ -106,10 +106,10 @@ impl StreamHubState {
             .retain(|slot| !slot.select.wants(event) || slot.push(event, fold));
     }
 
-    /// A stream takes part whose reader knows everything up to `known`.
+    /// Adds a stream whose reader knows everything up to `known`.
     ///
     /// # Errors
-    /// Returns an error if that is less than what was said.
+    /// Returns an error if there were later outputs.
     pub(super) fn join(&mut self, slot: &Arc<StreamSlot>, known: EventCursor) -> Result<(), ()> {
         if known < self.said {
             return Err(());
@@ -167,7 +167,7 @@ pub(super) struct StreamPump {
 }
 
 impl StreamPump {
-    /// Reads until the session ends or nobody listens any more.
+    /// Reads until the session ends or no stream is left.
     pub(super) async fn run(mut self) {
         let stop = self.stop.clone();
         let end = tokio::select! {
@@ -178,7 +178,7 @@ impl StreamPump {
         self.hub.lock().end(&end);
     }
 
-    /// Hands on what the session brings, until it brings nothing more.
+    /// Passes on the events of the session until its end.
     async fn read(&mut self) -> StreamEnd {
         let mut waiting = Vec::new();
         loop {

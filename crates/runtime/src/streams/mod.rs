@@ -1,9 +1,9 @@
 //! Splits one session into many streams: one for each agent, each medium, or both.
 //!
-//! What agents say ([`StreamEvent`]) follows from RuntimeEvents alone ([`StreamFold`]), so a session that
-//! runs elsewhere, one that is only watched and one that is replayed have the same streams. [`Streams`] reads
-//! the session once for all of them. Each stream has a bound and a [`SlowReaderPolicy`] of its own, can be
-//! opened before or after its agent exists, and from any `seq`; a slow reader holds up nobody.
+//! The outputs of agents ([`StreamEvent`]) follow only from RuntimeEvents ([`StreamFold`]), so a remote, a
+//! watched and a replayed session have the same streams. [`Streams`] reads the session once for all of them.
+//! Each stream has its own bound and [`SlowReaderPolicy`], and can be opened before or after its agent
+//! exists, and from any `seq`; a slow reader delays nobody.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -55,14 +55,14 @@ use hub::{StreamHub, StreamPump};
 use queue::StreamSlot;
 use reader::CatchUp;
 
-/// The reason for which a stream ended.
+/// The reason why a stream ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StreamEnd {
     /// The agent is closed.
     AgentClosed,
     /// The session was closed.
     SessionEnded,
-    /// The session cannot be read any more.
+    /// The session can no longer be read.
     Failed(String),
 }
 
@@ -86,8 +86,8 @@ pub async fn watched_streams(
     Streams::of(watched(runtime, session, View::Runtime), after_seq).await
 }
 
-/// A multiplexer that splits one session into streams. Clones refer to the same multiplexer; it stops reading
-/// when they and all streams are gone.
+/// A multiplexer that splits one session into streams. Clones refer to the same multiplexer, which stops
+/// reading when they and all streams are dropped.
 #[derive(Clone)]
 pub struct Streams {
     shared: Arc<StreamsShared>,
@@ -96,7 +96,7 @@ pub struct Streams {
 /// The state that the handles and the readers share.
 struct StreamsShared {
     hub: Arc<StreamHub>,
-    /// The source from which streams whose readers are behind read the session again.
+    /// The source from which streams with slow readers read the session again.
     source: Arc<dyn StreamSource>,
     _stop: DropGuard,
 }
@@ -109,9 +109,8 @@ impl StreamsShared {
 }
 
 impl Streams {
-    /// The streams of a session, from after `after_seq`. When it returns, all agents that are there are
-    /// known. Names and what agents are doing come from the beginning of the session, which is read once for
-    /// that.
+    /// The streams of a session, from after `after_seq`. When it returns, all existing agents are known. It
+    /// reads the session once from its beginning to learn the names and activities of agents.
     ///
     /// # Errors
     /// Returns an error if the session cannot be read.
@@ -134,18 +133,18 @@ impl Streams {
             _stop: stop.drop_guard(),
         });
         tokio::spawn(pump.run());
-        // It says so by letting go of its end.
+        // It signals this by dropping its sender.
         let _ = is_ready.await;
         Ok(Self { shared })
     }
 
-    /// Opens a stream from where the streams begin.
+    /// Opens a stream from the beginning of these streams.
     pub fn open(&self, select: Select, policy: SlowReaderPolicy) -> AgentStream {
         self.open_from(select, policy, StreamStart::Start)
     }
 
-    /// Opens a stream from anywhere. What is there already is read from the log, for this stream alone, until
-    /// it is where the others are.
+    /// Opens a stream from any place. Earlier events are read from the log, only for this stream, until it
+    /// has caught up with the others.
     pub fn open_from(&self, select: Select, policy: SlowReaderPolicy, from: StreamStart) -> AgentStream {
         let slot = Arc::new(StreamSlot::new(select, policy));
         let mut state = self.shared.hub.lock();
@@ -179,7 +178,7 @@ impl Streams {
         self.shared.hub.lock().fold.agents().collect()
     }
 
-    /// The agents of this name that are there.
+    /// The existing agents with this name.
     pub fn named(&self, name: &str) -> Vec<AgentStateId> {
         let mut agents = self.agents();
         agents.retain(|agent| !agent.closed && &*agent.name == name);

@@ -1,7 +1,7 @@
 //! The queue of the reader of one stream, within its bound.
 //!
-//! Order inside one slot: what waits, then where it was cut off, then the end. So a reader gets all that
-//! fitted before it reads the log, and hears of the end last.
+//! Order inside one slot: waiting events, then the cut, then the end. So a reader gets all events that fitted
+//! before it reads the log, and the end comes last.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,7 +15,7 @@ use super::select::{AgentSelection, Select, SlowReaderPolicy};
 use agentx_session::EventCursor;
 
 /// A stream between the multiplexer and its reader. The multiplexer pushes under its own lock and never
-/// waits; the reader takes when it likes, and is woken where the queue was empty.
+/// waits; the reader takes at any time, and is woken if the queue was empty.
 pub(super) struct StreamSlot {
     /// The selection of events that the stream is of.
     pub(super) select: Select,
@@ -74,8 +74,7 @@ impl StreamSlot {
         self.lock().skip = place;
     }
 
-    /// Takes in an event. `false`: nothing more is wanted of the multiplexer, as the stream is cut off or
-    /// over.
+    /// Adds an event. `false`: nothing more is wanted of the multiplexer, as the stream is cut off or over.
     pub(super) fn push(&self, event: &Arc<StreamEvent>, fold: &StreamFold) -> bool {
         let mut queue = self.lock();
         if event.place() <= queue.skip {
@@ -136,7 +135,7 @@ impl StreamSlot {
         queue.ended.clone().map_or(QueueRead::Nothing, QueueRead::Ended)
     }
 
-    /// Moves up to `limit` of what waits to the end of `out`.
+    /// Moves up to `limit` waiting events to the end of `out`.
     pub(super) fn take_many(&self, out: &mut Vec<Arc<StreamEvent>>, limit: usize) -> usize {
         let mut queue = self.lock();
         let count = queue.waiting.len().min(limit);

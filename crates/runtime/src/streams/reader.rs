@@ -1,8 +1,8 @@
-//! The reader's end of one stream: what waits for it, or, if it is behind, what the log has.
+//! The reader's end of one stream: it reads the waiting events, or the log if it is behind.
 //!
 //! A reader with [`SlowReaderPolicy::Lossless`] that is further behind than its bound is cut off, continues
-//! from the log with a copy of the fold as it was there, and takes part again when it has caught up. It gets
-//! each event once and in order anyway.
+//! from the log with a copy of the fold at that place, and takes part again when it has caught up. It still
+//! gets each event once and in order.
 
 use std::sync::Arc;
 
@@ -26,8 +26,8 @@ pub struct AgentStream {
     pub(super) ended: Option<StreamEnd>,
 }
 
-/// Reading on one's own, until one is where the others are.
-/// The fold is that of this reader: agents are named as they were at its place.
+/// A reader's own reading of the log, until it has caught up with the others. It has its own fold, because
+/// agents are named as they were at its place.
 pub(super) struct CatchUp {
     pub(super) fold: StreamFold,
     pub(super) follower: Follower<SubscriptionSource>,
@@ -89,8 +89,8 @@ impl AgentStream {
         1 + more
     }
 
-    /// The number of events that were dropped because newer ones came: with [`SlowReaderPolicy::Latest`]
-    /// alone.
+    /// The number of events that were dropped because newer ones came, only with
+    /// [`SlowReaderPolicy::Latest`].
     pub fn dropped(&self) -> u64 {
         self.slot.dropped()
     }
@@ -100,7 +100,7 @@ impl AgentStream {
         &self.slot.select
     }
 
-    /// The reason for which it ended; `None` before [`AgentStream::next`] has said that it did.
+    /// The reason why it ended; `None` before [`AgentStream::next`] has returned the end.
     pub fn ended(&self) -> Option<&StreamEnd> {
         self.ended.as_ref()
     }
@@ -116,7 +116,7 @@ impl AgentStream {
             if self.ended.is_some() || self.join() {
                 return None;
             }
-            // What is new replaces what waits, also if it is read from the log.
+            // New events replace waiting ones, also when they come from the log.
             let is_latest = matches!(self.slot.policy, SlowReaderPolicy::Latest(_));
             let behind = self.behind.as_mut()?;
             let event = match behind.follower.try_next() {
@@ -148,7 +148,7 @@ impl AgentStream {
         }
     }
 
-    /// Takes part in what is handed on, if it has seen all that was.
+    /// Joins the multiplexer, if it has seen all earlier events.
     fn join(&mut self) -> bool {
         let Some(behind) = &self.behind else { return true };
         let joined = self
@@ -194,7 +194,7 @@ impl CatchUp {
         (said.place() > self.from).then(|| Arc::new(said))
     }
 
-    /// The end, if the session gives nothing more to one who reads on its own.
+    /// The end for a reader that reads the log by itself.
     fn over(&self, error: Option<FollowError>, shared: &StreamsShared) -> StreamEnd {
         let known = self.follower.position();
         match error {

@@ -13,7 +13,7 @@ pub struct Select {
     pub(super) medium: Option<Medium>,
 }
 
-/// The agents whose streams are wanted.
+/// The selected agents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum AgentSelection {
     /// All agents.
@@ -26,7 +26,7 @@ pub(super) enum AgentSelection {
 }
 
 impl Select {
-    /// Everything that agents of the session say.
+    /// The outputs of all agents of the session.
     pub fn all() -> Self {
         Self::default()
     }
@@ -73,9 +73,10 @@ impl Select {
 /// The policy for a slow reader of a stream. A slow reader never delays others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlowReaderPolicy {
-    /// Nothing is lost. So many events are kept; who is further behind reads the rest from the log.
+    /// Nothing is lost. This many events are kept; a reader that is further behind reads the rest from the
+    /// log.
     Lossless(usize),
-    /// Only what is new counts. So many events are kept; older ones are dropped, and counted.
+    /// Only new events count. This many events are kept; older ones are dropped, and counted.
     Latest(usize),
 }
 

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::*;
 
-/// Row after row: who, which event, and what is said, in short.
+/// One row per output: the agent, the event, and its text, shortened.
 type Row = (&'static str, RuntimeEvent, Option<&'static str>);
 
 fn check(rows: Vec<Row>) {
@@ -210,7 +210,7 @@ fn an_answer_comes_piece_by_piece_and_once() {
         ("a", answer(), None),
         ("a", eof(), Some("main/finished eof run_1")),
         ("a", ends(), None),
-        // An answer that did not come piece by piece is told at once.
+        // An answer that did not come piece by piece becomes one output.
         ("a", begins(), None),
         (
             "a",
@@ -241,7 +241,7 @@ fn a_tool_starts_before_it_runs_and_ends_once() {
             Some("main/tool tool_start c1 read {\"path\":\"a\"}"),
         ),
         ("a", output.into(), Some("main/tool chunk tool:line")),
-        // Words that a script emits are told, whatever the model said.
+        // Text that a script emits is always an output, whether or not the model said the same.
         (
             "a",
             whole(Medium::Text, "emitted", Some("c1")),
@@ -265,7 +265,7 @@ fn a_tool_starts_before_it_runs_and_ends_once() {
             failed("c2", ToolStatus::Failed, "it broke"),
             Some("main/tool tool_error c2 it broke = it broke"),
         ),
-        // One that never ran has no start; a result that nobody was told is empty.
+        // One that never ran has no start; a result without text is empty.
         (
             "a",
             failed("c3", ToolStatus::Denied, "no"),

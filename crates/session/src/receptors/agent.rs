@@ -1,5 +1,5 @@
-//! AgentReceptor: agents come into being and go. What it says of an agent is said in that agent's name: the
-//! fold names the one that `agent_spawned` and `agent_closed` speak of, whoever they are addressed to.
+//! AgentReceptor: agents are created and closed. Its events name the agent that `agent_spawned` and
+//! `agent_closed` are about, whichever agent those facts are addressed to: the fold does that.
 
 use agentx_types::{
     AgentConfig, AgentDestroyed, AgentReady, AgentStarted, AgentStateId, Envelope, EnvironmentEvent,

@@ -1,6 +1,6 @@
-//! ConversationReceptor: where the talk with each agent stands: an input waits, is taken up, thought about, answered,
-//! stopped. It knows of the agent's own machine only what the log says. Where the two could drift apart, the log decides: a
-//! model call in the run of an input is what takes that input up, and facts of another run concern nobody here.
+//! ConversationReceptor: the progress of the conversation with each agent: an input waits, is taken up,
+//! thought about, answered, stopped. It knows the agent's own machine only from the log: a model call in the
+//! run of an input takes that input up, and facts of other runs are ignored.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,17 +15,16 @@ use super::Receptor;
 
 /// Emits `conversation_queued`, `_revised`, `_start`, `_thinking`, `_responding`, `_end`, `_interrupted`.
 ///
-/// For each input: `queued` where it has to wait, `start` when it is taken up, then `thinking` for each model call and `responding`
-/// for the first words of each answer, and one `end` or `interrupted`. Between two `start` of an agent lies exactly one of these two.
+/// For each input: `queued` if it waits, `start` when it is taken up, `thinking` for each model call,
+/// `responding` for the first text of each answer, and one `end` or `interrupted` before the next `start`.
 ///
-/// | mode of an input while another is answered | what becomes of it |
+/// | mode of an input while another is answered | effect |
 /// | --- | --- |
-/// | `queue` | waits; `queued` tells its place, from 1, among those that wait so |
-/// | `steer` | joins with the next model call, without an event of its own |
-/// | `interrupt` | what is in progress is stopped, and it begins when that has ended |
+/// | `queue` | waits; `queued` has its place among the inputs with this mode, from 1 |
+/// | `steer` | joins with the next model call, without a separate event |
+/// | `interrupt` | stops the answer in progress, and begins when that has ended |
 ///
-/// What it derives here the agent derives for itself (`crates/agent/src/run_lifecycle/inputs.rs`). The two are told apart on purpose: this one
-/// works where no agent is, as in a reader of facts; where they could drift apart, the log decides.
+/// The agent derives the same (`crates/agent/src/run_lifecycle/inputs.rs`); this receptor works without it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConversationReceptor {
     agents: BTreeMap<AgentStateId, Talk>,
@@ -42,19 +41,19 @@ struct Talk {
     quit_tools: BTreeSet<String>,
     /// Whether the agent is gone: inputs to it are never handled.
     closed: bool,
-    /// Whether queued inputs are held back until a person sends a message.
+    /// Whether queued inputs wait until a person sends a message.
     held: bool,
     /// Whether an input that interrupts names its person: since a version of the rules.
     names_interrupters: bool,
 }
 
-/// Something that a person said, and the run that it opens if it opens one.
+/// An input of a person, and the run that it opens, if any.
 #[derive(Clone, Debug, PartialEq)]
 struct ConversationInput {
     /// The id by which front ends know it.
     message_id: MessageId,
     run_id: RunId,
-    /// The mode that it was said with, or last revised to.
+    /// Its mode, as sent or last revised.
     mode: InputMode,
 }
 
@@ -67,7 +66,7 @@ struct ActiveInput {
     responding: bool,
     /// Whether it is being stopped: then only a report ends it.
     stopping: bool,
-    /// The person who wants it stopped, where it is not the owner of the session.
+    /// The person who stops it, if that is not the owner of the session.
     stopped_by: Option<OwnerId>,
     /// The last model call.
     model_call: Option<ActionId>,
@@ -105,14 +104,14 @@ impl Receptor for ConversationReceptor {
                     talk.on_fact(fact, out);
                 }
             }
-            // What concerns the whole session concerns each of its agents.
+            // A fact about the whole session concerns each of its agents.
             (_, None) => self.agents.values_mut().for_each(|talk| talk.on_fact(fact, out)),
         }
     }
 }
 
 impl ConversationReceptor {
-    /// Notes an agent and the tools that end its runs.
+    /// Records an agent and the tools that end its runs.
     fn add_agent(&mut self, agent: &AgentStateId, config: &AgentConfig) {
         let talk = self.agents.entry(agent.clone()).or_default();
         talk.follow_rules(config.rules_version);
@@ -121,12 +120,13 @@ impl ConversationReceptor {
 }
 
 impl Talk {
-    /// Takes the version of the rules from here on.
+    /// Sets the version of the rules from here on.
     fn follow_rules(&mut self, version: u32) {
         self.names_interrupters = version >= since::INPUTS_NAME_WHO_INTERRUPTS;
     }
 
-    /// Takes a fact that is not an input: a change of tools, a model call, or what concerns the answer in progress.
+    /// Applies a fact that is not an input: a change of tools, a model call, or part of the answer in
+    /// progress.
     fn on_fact(&mut self, fact: &Envelope<EnvironmentEvent>, out: &mut Vec<RuntimeEvent>) {
         match (&fact.event, &fact.run_id) {
             (EnvironmentEvent::ConfigChanged(changed), _) => match &changed.change {
@@ -154,7 +154,7 @@ impl Talk {
         }
     }
 
-    /// Notes which of these tools end a run when they succeed.
+    /// Records which of these tools end a run when they succeed.
     fn offer(&mut self, tools: &[ToolSpec]) {
         self.quit_tools = tools
             .iter()
@@ -163,7 +163,7 @@ impl Talk {
             .collect();
     }
 
-    /// Takes an input: it is taken up at once if nothing is answered, else it waits, joins or interrupts,
+    /// Applies an input: it is taken up at once if no run is in progress, else it waits, joins or interrupts,
     /// by its mode.
     fn on_input(&mut self, said: &UserMessage, run_id: RunId, out: &mut Vec<RuntimeEvent>) {
         let (message_id, mode) = (said.message_id.clone(), said.mode);
@@ -196,7 +196,7 @@ impl Talk {
         }
     }
 
-    /// Takes a change of an input that waits: another mode, or none, which takes it back.
+    /// Applies a change of a waiting input: another mode, or none, which withdraws it.
     fn revise(&mut self, revised: &InputRevised, out: &mut Vec<RuntimeEvent>) {
         let InputRevised { message_id, mode, by } = revised.clone();
         let Some(at) = self
@@ -224,7 +224,7 @@ impl Talk {
         }
     }
 
-    /// Marks what runs as being stopped; it says itself how it ended.
+    /// Marks the current answer as being stopped; its own facts report the outcome.
     fn stop(&mut self) {
         if let Some(active) = &mut self.active {
             active.stopping = true;
@@ -253,8 +253,8 @@ impl Talk {
         out.push(ConversationStart { message_id }.into());
     }
 
-    /// A model call takes up the input that its run answers, and with it all that was meant to join.
-    /// A call for a run that nobody here knows of, such as one that an agent opened for what came from the background, takes nothing up.
+    /// A model call takes up the input that its run answers, and all that are to join it. Without a known
+    /// input, as in a run for a result from the background, it takes nothing up.
     fn ask_model(&mut self, run_id: &RunId, action: Option<&ActionId>, out: &mut Vec<RuntimeEvent>) {
         let is_active = self
             .active
@@ -266,13 +266,13 @@ impl Talk {
             };
             let input = self.waiting.remove(at);
             if self.active.is_some() {
-                // It ended without a word: its last input was taken along by the end itself.
+                // The answer in progress ended without a fact of its own.
                 self.finish("end_turn", out);
             }
             self.start(input, out);
         }
         self.waiting.retain(|input| input.mode == InputMode::Queue);
-        // The model is asked when no call is open any more; calls of a stream that broke off are never answered.
+        // The model is called only when no call is open; calls of a stream that broke off are never answered.
         if let Some(active) = &mut self.active {
             active.begin_stream();
             active.model_call = action.cloned();
@@ -303,7 +303,7 @@ impl Talk {
                     self.finish(reason, out);
                 }
             }
-            // An error that names no run is the session's. One of the model call that is being stopped is not what ends it.
+            // An error without a run concerns the session; one of a call that is being stopped ends nothing.
             E::ErrorOccurred(error) if fact.run_id.is_some() && !active.was_stopped_before(fact) => {
                 self.finish(error.code.clone(), out);
             }
@@ -321,13 +321,13 @@ impl Talk {
         }
     }
 
-    /// Ends what is being answered, for this reason.
+    /// Ends the answer in progress, for this reason.
     fn finish(&mut self, reason: impl Into<String>, out: &mut Vec<RuntimeEvent>) {
         let reason = reason.into();
         self.end(ConversationEnd { reason }, out);
     }
 
-    /// Ends what is being answered, and says how.
+    /// Ends the answer in progress with this event.
     fn end(&mut self, end: impl Into<RuntimeEvent>, out: &mut Vec<RuntimeEvent>) {
         self.active = None;
         out.push(end.into());
@@ -335,7 +335,7 @@ impl Talk {
 }
 
 impl ActiveInput {
-    /// Takes a wish that it be stopped; of several persons the first one counts.
+    /// Applies a request to stop it; if several persons request it, the first one counts.
     fn stopped_by(&mut self, person: Option<&OwnerId>) {
         if !self.stopping {
             self.stopped_by = person.cloned();
@@ -343,15 +343,15 @@ impl ActiveInput {
         self.stopping = true;
     }
 
-    /// Says, once for each stream, that words have come.
+    /// Reports, once for each stream, that text has arrived.
     fn respond(&mut self, out: &mut Vec<RuntimeEvent>) {
         if !std::mem::replace(&mut self.responding, true) {
             out.push(ConversationResponding {}.into());
         }
     }
 
-    /// Returns whether an error only says that the model call has ended that was to be stopped anyway. Then
-    /// `interrupted` follows, and that is the end.
+    /// Returns whether an error only reports the end of a model call that was being stopped. Then
+    /// `interrupted` follows and ends the answer.
     fn was_stopped_before(&self, error: &Envelope<EnvironmentEvent>) -> bool {
         self.stopping && error.cause.is_some() && error.cause == self.model_call
     }
@@ -371,7 +371,7 @@ impl ActiveInput {
         self.calls.is_empty() && !self.stopping
     }
 
-    /// Takes the result of a call. Whether it was the last one that was open, and a tool that ends the run succeeded.
+    /// Applies a call's result. Returns whether none is open any more and a tool that ends the run succeeded.
     fn settles_with(&mut self, result: &ToolResult) -> bool {
         let Some(quits) = self.calls.remove(&result.tool_call_id) else {
             return false;
@@ -381,8 +381,7 @@ impl ActiveInput {
     }
 }
 
-/// The reason of a stop that is the last one of an answer; `None` if more follows: another attempt, the rest of a long
-/// turn, or the fact that says why it was stopped.
+/// The reason of a final stop; `None` if more follows: an attempt, the rest of a turn, or another fact.
 fn last_word(stop_reason: StopReason) -> Option<&'static str> {
     match stop_reason {
         StopReason::PauseTurn | StopReason::Broken | StopReason::Interrupted | StopReason::ContextWindow => {
@@ -407,7 +406,7 @@ mod tests {
     use super::super::testing::*;
     use super::*;
 
-    /// A row: the run that the fact names, the fact, and what it means. An input in row N opens run N.
+    /// A row: the run that the fact names, the fact, and its events. An input in row N opens run N.
     type Row = (Option<u64>, EnvironmentEvent, Vec<RuntimeEvent>);
 
     fn check(table: Vec<Row>) {

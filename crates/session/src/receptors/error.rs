@@ -1,5 +1,5 @@
-//! ErrorReceptor: what went wrong, as data for people and programs. A failing tool is not an error: the model
-//! reads it.
+//! ErrorReceptor: errors as data for people and programs. A failing tool is not an error, because the model
+//! reads its result.
 
 use agentx_types::{Envelope, EnvironmentEvent, ErrorRaised, RuntimeEvent};
 
@@ -7,9 +7,9 @@ use super::Receptor;
 
 /// Emits `error`.
 ///
-/// `error` of a log ends what it is about; `recoverable` says whether trying again may help. `attempt_failed`
-/// ends nothing: its event is recoverable and says, in milliseconds, when the next attempt is made and when
-/// the last one gives up; `None` in both for any other error. It remembers nothing.
+/// The fact `error` ends the call or run that it is about; `recoverable` says whether trying again may help.
+/// `attempt_failed` ends nothing: its event is recoverable and has the milliseconds until the next attempt
+/// and until it gives up; both are `None` for any other error. This receptor has no memory.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ErrorReceptor {}
 
@@ -23,8 +23,7 @@ impl Receptor for ErrorReceptor {
                 retry_in_ms: None,
                 gives_up_in_ms: None,
             },
-            // One attempt that failed ends nothing: the call ends with an `error` of its own when no attempt
-            // is left.
+            // A failed attempt ends nothing: the call ends with a separate `error` when no attempt is left.
             EnvironmentEvent::AttemptFailed(failed) => ErrorRaised {
                 code: failed.code.clone(),
                 message: failed.message.clone(),

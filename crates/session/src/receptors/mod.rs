@@ -1,17 +1,17 @@
-//! Receptors: what an EnvironmentEvent means to the system. Each is a pure fold over the facts of one
+//! Receptors: the meaning of an EnvironmentEvent to the system. Each is a pure fold over the facts of one
 //! session; each RuntimeEvent has exactly one emitter among them and the bridge.
 //!
-//! The fold of a session owns one [`Receptors`] and feeds it every committed fact. What concerns an agent is
-//! kept by its `agent_state_id`; a fact that should name an agent and names none means nothing to anyone.
+//! The fold of a session owns one [`Receptors`] and feeds it every committed fact. State about an agent is
+//! kept by its `agent_state_id`; a fact that should name an agent but names none has no meaning.
 //!
 //! How a receptor is written:
 //!
-//! - It looks at facts alone. It knows no agent and no other receptor; what follows from the agent's own
-//!   decisions is the [bridge](crate::bridge)'s.
-//! - Its memory is what its next events depend on, and is let go when that is over: the log may have a
-//!   million facts.
-//! - A log may say anything (a process died in the middle, a newer program wrote it). A receptor passes over
-//!   what does not follow, and never panics: `any_facts_fold_without_a_panic`.
+//! - It looks only at facts. It knows no agent and no other receptor; events that follow from the agent's own
+//!   decisions come from the [bridge](crate::bridge).
+//! - It remembers only the state on which its next events depend, and forgets it as soon as possible: the log
+//!   may have a million facts.
+//! - A log may contain anything (a process died in the middle, a newer program wrote it). A receptor ignores
+//!   facts that make no sense, and never panics: `any_facts_fold_without_a_panic`.
 
 mod agent;
 mod conversation;
@@ -38,18 +38,17 @@ pub use transport::TransportReceptor;
 /// A receptor gets each fact of a session once, in `seq` order. Its default value is the state before the
 /// first fact.
 pub trait Receptor {
-    /// Takes the next fact of the session and pushes what it means onto `out`.
+    /// Applies the next fact of the session and pushes its events onto `out`.
     ///
-    /// `out` may hold events of receptors that were asked before: it is added to. Most facts mean nothing to
-    /// most receptors.
+    /// `out` may hold events of other receptors: it is only appended to. Most facts have no meaning to most
+    /// receptors.
     fn receive(&mut self, fact: &Envelope<EnvironmentEvent>, out: &mut Vec<RuntimeEvent>);
 }
 
 /// All seven, in one fixed order, so that a fact always means the same events in the same order.
 ///
-/// The order is from the outside in: session, agent, transport; then what arrived (stream, tool), then what
-/// went wrong (error); the conversation last, so that its end comes after the message, the result or the
-/// error that ended it.
+/// The order is from the outside in: session, agent, transport; then results (stream, tool), then errors; the
+/// conversation last, so that its end comes after the message, the result or the error that ended it.
 ///
 /// ```
 /// use agentx_session::receptors::{Receptor, Receptors};
@@ -72,12 +71,12 @@ pub struct Receptors {
 }
 
 impl Receptors {
-    /// Takes the next fact where only what is remembered is wanted, as when a session is opened. Those that
-    /// remember nothing are not asked, and of pieces of text only what stands with them is noted.
+    /// Applies the next fact only to the memory, as when a session is opened. Receptors without memory are
+    /// skipped, and the text of chunks is ignored.
     ///
-    /// After it, all that is remembered is what [`receive`](Receptor::receive) would have left:
+    /// It leaves the same memory as [`receive`](Receptor::receive):
     /// `what_is_only_noted_is_remembered_the_same`. Session, agent, transport and error receptors have no
-    /// memory; a receptor that gets one has to be asked here.
+    /// memory; a receptor that gets one has to be called here.
     pub(crate) fn note(&mut self, fact: &Envelope<EnvironmentEvent>) {
         let mut unheard = Vec::new();
         match &fact.event {

@@ -12,13 +12,13 @@ use super::Receptor;
 /// | fact | event |
 /// | --- | --- |
 /// | `session_opened` | `session_created`, with the model and the workspace |
-/// | `writer_attached` of an epoch above 1 | `session_resumed`, with what the program before had left running |
-/// | `session_titled`, `wheel_changed`, `access_changed`, `context_condensed` | `session_updated`, with what changed |
+/// | `writer_attached` of an epoch above 1 | `session_resumed`, with the commands that the program before left running |
+/// | `session_titled`, `wheel_changed`, `access_changed`, `context_condensed` | `session_updated`, with the change |
 /// | `config_changed` | `session_updated`, with the name of the field alone: the whole configuration is in `SessionState` |
 /// | `session_forked` | `session_forked`, in the log of the copy |
 /// | `session_closed` | `session_deleted` |
 ///
-/// It remembers nothing.
+/// It has no memory.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SessionReceptor {}
 
@@ -84,8 +84,8 @@ fn by(person: Option<&OwnerId>, change: SessionChange) -> RuntimeEvent {
     .into()
 }
 
-/// The part of the configuration that a change touches, by its field's name. Names are part of the protocol:
-/// front ends ask for the state again if one of them concerns what they show. What decides about calls is one
+/// The name of the configuration field that a change touches. Names are part of the protocol: front ends
+/// request the state again if a field concerns what they show. Everything that decides about calls has one
 /// name, `rules`, whoever set it.
 fn part_of(change: &ConfigChange) -> &'static str {
     match change {

@@ -1,9 +1,9 @@
-//! StreamReceptor: a model's answer as it arrives, and what the model will read about its calls. Starts and
-//! stops pair up whatever dies: a message that never ended is stopped by whatever shows that it cannot
-//! continue.
+//! StreamReceptor: a model's answer as it arrives, and the results that the model will read. Starts and stops
+//! pair up even after a crash: a message that never ended is stopped by the first fact that shows that it
+//! cannot continue.
 //!
 //! Deltas are emitted before it is known whether the answer completes; a front end withdraws them if
-//! `message_stop` says `broken` or `interrupted`. The complete answer comes from the bridge.
+//! `message_stop` says `broken` or `interrupted`. The bridge emits the complete answer.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,15 +27,15 @@ use super::Receptor;
 /// | `model_fell_back` | `fallback_answers` if a message is open |
 /// | `stream_end` | `message_stop`, with the last usage that was reported |
 /// | `tool_result` | `tool_result`, for the first answer of a call that was asked for |
-/// | `interrupted` | `message_stop` where one is open, then `interrupted` |
-/// | `error` | `message_stop` (`broken`) where one is open |
+/// | `interrupted` | `message_stop` if one is open, then `interrupted` |
+/// | `error` | `message_stop` (`broken`) if one is open |
 ///
-/// Between two `message_start` of an agent there is exactly one `message_stop`. Facts without an agent mean
-/// nothing here.
+/// Between two `message_start` of an agent there is exactly one `message_stop`. Facts without an agent have
+/// no meaning here.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StreamReceptor {
     agents: BTreeMap<AgentStateId, StreamMemory>,
-    /// Agents that only sort inputs: what their models say is not a word to the person.
+    /// Agents that only sort inputs: the person does not see the answers of their models.
     sorting: BTreeSet<AgentStateId>,
 }
 
@@ -52,9 +52,9 @@ struct StreamMemory {
 struct OpenMessage {
     /// The id that the stream gave it.
     message_id: MessageId,
-    /// The usage that was last reported: a report is the sum so far, not a share.
+    /// The last reported usage: each report is the total so far.
     usage: Usage,
-    /// The calls in it so far.
+    /// The calls in it until now.
     calls: Vec<ToolCallId>,
 }
 
@@ -125,7 +125,7 @@ impl StreamReceptor {
         }
     }
 
-    /// Returns the open parts of this agent; nothing if it has said nothing yet.
+    /// Returns the state of this agent's answer; it is empty before the first.
     fn of(&mut self, agent: &AgentStateId) -> &mut StreamMemory {
         self.agents.entry(agent.clone()).or_default()
     }
@@ -168,8 +168,8 @@ impl StreamMemory {
         );
     }
 
-    /// A call has its result. A second result, and one of a call that nobody asked for, is what no model
-    /// reads (invariant 8).
+    /// A call has its result. The model reads neither a second result nor one of a call that it did not make
+    /// (invariant 8).
     fn answer(&mut self, result: &ToolResult, out: &mut Vec<RuntimeEvent>) {
         if self.calls.remove(&result.tool_call_id) {
             let (tool_call_id, is_error) = (result.tool_call_id.clone(), result.is_error);
@@ -184,14 +184,14 @@ impl StreamMemory {
         }
     }
 
-    /// The answer that comes in ends, however it does. Says nothing if none is open, so that it may be called
-    /// wherever one cannot continue.
+    /// Ends the answer in progress. Emits nothing if none is open, so it may be called whenever an answer
+    /// cannot continue.
     fn stop(&mut self, stop_reason: StopReason, out: &mut Vec<RuntimeEvent>) {
         let Some(message) = self.message.take() else {
             return;
         };
         if matches!(stop_reason, StopReason::Broken | StopReason::Interrupted) {
-            // The model may not have meant its calls yet: nobody answers them.
+            // The model may not have finished deciding on its calls: nobody answers them.
             message.calls.iter().for_each(|call| {
                 self.calls.remove(call);
             });

@@ -1,9 +1,9 @@
 //! The parts that the table tests of the receptors share: facts by short names, and one `check` that feeds a
 //! table to a receptor. Fact number N of a table has `seq` N and happens N seconds after the epoch.
 //!
-//! Compiled for tests alone. A new event of a receptor has to come up in [`a_long_session`]: by it, three
-//! tests hold all receptors together (one emitter for each event, the same memory whether heard or noted,
-//! taken up again between any two facts).
+//! Compiled only for tests. A new event of a receptor has to occur in [`a_long_session`], with which three
+//! tests check all receptors together (one emitter for each event, the same memory from `receive` and `note`,
+//! and resuming between any two facts).
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::Receptor;
 /// The agent that every fact of a table is addressed to.
 pub(super) const AGENT: &str = "agt_1";
 
-/// Feeds each fact of the table and compares what it means.
+/// Feeds each fact of the table and compares its events.
 pub(super) fn check(mut receptor: impl Receptor, table: Vec<(EnvironmentEvent, Vec<RuntimeEvent>)>) {
     for (index, (event, expected)) in table.into_iter().enumerate() {
         let mut out = Vec::new();
@@ -104,7 +104,7 @@ pub(super) fn user(id: &str, mode: InputMode) -> EnvironmentEvent {
     .into()
 }
 
-/// The model is asked: what takes an input up.
+/// The model call that takes an input up.
 pub(super) fn model_asked() -> EnvironmentEvent {
     ActionStarted {
         kind: ActionKind::CallModel,

@@ -1,6 +1,6 @@
 //! ToolReceptor: the life of each tool call, once per step: planned, executing, its output, completed or
 //! failed. Names and arguments are kept from the model's call until they are used; a finished call is
-//! forgotten, so a second result meets an unknown call and means nothing.
+//! forgotten, so a second result belongs to an unknown call and is ignored.
 
 use std::collections::BTreeMap;
 
@@ -15,17 +15,16 @@ use serde_json::Value;
 
 use super::Receptor;
 
-/// Maximum number of characters of a failure to show beside the call; the whole of it is in `tool_result`. Of
-/// a longer one the beginning and the end are shown: if calls stand inside each other, the last words say
-/// why.
+/// Maximum number of characters of a failure to show beside the call; `tool_result` has the whole text. Of a
+/// longer one the beginning and the end are shown, because the last words of nested calls give the reason.
 const SHOWN_CHARS: usize = 480;
-/// The number of those characters that are its beginning.
+/// The number of those characters for its beginning.
 const HEAD_CHARS: usize = 160;
 
 /// Emits `tool_planned`, `tool_executing`, `tool_output`, `tool_completed`, `tool_failed`, `job_finished`,
 /// `command_finished`.
 ///
-/// A call goes one way, and each step is reported once:
+/// A call goes through these steps, and each is reported once:
 ///
 /// | fact | event | from then on |
 /// | --- | --- | --- |
@@ -35,10 +34,10 @@ const HEAD_CHARS: usize = 160;
 /// | `tool_output_chunk` | `tool_output` | |
 /// | `tool_result` | `tool_completed`, or `tool_failed` with how | it is forgotten |
 ///
-/// A call that is denied, refused or answered by the agent itself goes from asked to its result. One of an
-/// answer that broke off is forgotten without an end, because nobody answers it. Durations are milliseconds
-/// from `action_started` to the result, by the times of the facts; of `delegate`, from the call; 0 if nothing
-/// ran.
+/// A call that is denied, refused or answered by the agent itself goes from `tool_call` directly to its
+/// result. One of an answer that broke off is forgotten without an end, because nobody answers it. Durations
+/// are the milliseconds between the times of `action_started` and the result; for `delegate`, from the call;
+/// 0 if nothing ran.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolReceptor {
     agents: BTreeMap<AgentStateId, OpenCalls>,
@@ -55,7 +54,7 @@ struct OpenCalls {
 
 #[derive(Clone, Debug, PartialEq)]
 struct OpenCall {
-    /// The tool's, as the call says it.
+    /// The tool's name, as the call gives it.
     name: String,
     step: CallProgress,
 }
@@ -123,7 +122,7 @@ impl OpenCalls {
             E::ActionStarted(started) => self.run(started, fact.at, out),
             E::ToolOutputChunk(chunk) => self.output(chunk, out),
             E::ToolResult(result) => self.end(result, fact.at, out),
-            // A stream begins while another is open where the program died in between.
+            // If the program died during a stream, another begins while that one is open.
             E::StreamStart(_) => self.drop_unmeant(StopReason::Broken),
             E::StreamEnd(end) => self.drop_unmeant(end.stop_reason),
             _ => {}
@@ -134,7 +133,7 @@ impl OpenCalls {
         self.plan(&start.tool_call_id, &start.name, out);
     }
 
-    /// The arguments are complete. The name beside them counts.
+    /// The arguments are complete. The name of this fact counts.
     fn ask(&mut self, call: &ToolCall, at: Timestamp, out: &mut Vec<RuntimeEvent>) {
         let planned = self.plan(&call.tool_call_id, &call.name, out);
         if planned.step == CallProgress::Announced {
@@ -143,8 +142,8 @@ impl OpenCalls {
         }
     }
 
-    /// Forgets calls of the stream that ends here without their arguments, and all of them where it breaks
-    /// off: the model may not have meant them yet.
+    /// Forgets the calls without complete arguments when a stream ends, and all its calls if it breaks off:
+    /// the model may not have finished deciding on them.
     fn drop_unmeant(&mut self, stop_reason: StopReason) {
         let broken = matches!(stop_reason, StopReason::Broken | StopReason::Interrupted);
         for id in self.in_stream.drain(..) {
@@ -159,7 +158,7 @@ impl OpenCalls {
         }
     }
 
-    /// The call with this id, announced where it was not known.
+    /// The call with this id, announced if it is new.
     fn plan(&mut self, id: &ToolCallId, name: &str, out: &mut Vec<RuntimeEvent>) -> &mut OpenCall {
         self.open.entry(id.clone()).or_insert_with(|| {
             let planned = ToolPlanned {
@@ -181,7 +180,7 @@ impl OpenCalls {
             return;
         };
         let Some(call) = self.open.get_mut(id) else { return };
-        // A call that is made again after a crash runs anew, but it is the same call: it is announced once.
+        // A call that is repeated after a crash is the same call: it is announced once.
         if let CallProgress::Asked(input, _) = std::mem::replace(&mut call.step, CallProgress::Runs(at)) {
             out.push(
                 ToolExecuting {
@@ -245,7 +244,7 @@ impl OpenCalls {
 }
 
 /// Returns the status of a failed call; `None` if it did not fail. A result that is marked as an error has
-/// failed even with the status `success`; any other status counts, whatever the mark says.
+/// failed even with the status `success`; any other status counts regardless of the mark.
 fn failure_of(result: &ToolResult) -> Option<ToolStatus> {
     match (result.is_error, result.status) {
         (false, ToolStatus::Success) => None,

@@ -1,9 +1,8 @@
-//! TransportReceptor: connections to the outside come and go, and show that they live.
+//! TransportReceptor: connections to the outside, their loss, and their heartbeats.
 //!
-//! Nobody puts these facts on record yet, because no environment of a session keeps a connection open between
-//! calls (decision 034 in `issues/`); the connection of a mirror belongs to no session's log. An environment
-//! that keeps one open says `connected` and
-//! `disconnected` through its sink, and what it means is here.
+//! Nothing records these facts yet, because no environment of a session keeps a connection open between calls
+//! (decision 034 in `issues/`); the connection of a mirror belongs to no session's log. An environment that
+//! keeps one open would emit `connected` and `disconnected` through its sink.
 
 use agentx_types::{
     ConnectionEstablished, ConnectionLost, Envelope, EnvironmentEvent, Heartbeat, Reconnecting, RuntimeEvent,

@@ -1,10 +1,9 @@
-//! The place of an event in its session. Everybody who follows a session keeps one of these, and ignores what
-//! is not after it.
+//! The place of an event in its session. Every reader of a session keeps one, and ignores events that are not
+//! after it.
 
 use agentx_types::Envelope;
 
-/// The place of an event in its session: the `seq` of its fact, and its index among what follows from that
-/// fact.
+/// The place of an event in its session: the `seq` of its fact, and its index among the events of that fact.
 ///
 /// ```
 /// use agentx_session::EventCursor;
@@ -44,7 +43,8 @@ impl EventCursor {
         }
     }
 
-    /// Moves on to `position`, if that is later. Whether it is: what stands there is new.
+    /// Advances to `position` if that is later. Returns whether it did, which means that the event there is
+    /// new.
     pub fn advance_to(&mut self, position: Self) -> bool {
         let is_new = position > *self;
         if is_new {

@@ -45,7 +45,7 @@ impl LastSeen {
         self.awaited = awaited && self.last.is_some();
     }
 
-    /// Returns whether the source has said all that it has, and the last event was not among it.
+    /// Returns whether the last event is missing, now that the source has returned everything that it has.
     pub(super) fn is_missing(&self) -> bool {
         self.awaited
     }

@@ -20,24 +20,23 @@ pub use source::{Gap, LiveContent, PastRequest, ReaderStep, SourceItem, SourceSt
 use stage::{CaughtUp, ReaderStage, follows, position};
 pub use view::{Delivery, Fact, View};
 
-/// A session as one reader sees it: the log, then what happens.
+/// A session as one reader sees it: first the log, then live events.
 ///
-/// It keeps a position, ignores events that it has seen, folds facts if nobody else has done so, returns to
-/// the log after a cut, and reports once that it has caught up. It does no I/O. Its methods are of three
-/// kinds:
+/// It keeps a position, ignores events that it has seen, folds facts if the source brings no derived events,
+/// returns to the log after a cut, and reports once that it has caught up. It does no I/O. Its methods are of
+/// three kinds:
 ///
-/// - [`step`](Self::step) says what is to be done next. It is asked until it wants something from outside.
-/// - [`begins`](Self::begins), [`page`](Self::page), [`folded`](Self::folded) and [`feed`](Self::feed) give
-///   it that, and nothing that it did not ask for. What is given twice, or comes again after a cut, is
-///   ignored. A missing fact makes the next step `Missing`. If the last event returns with other content, the
-///   log was rolled back (`WentBack`).
+/// - [`step`](Self::step) returns the next thing to do. Call it until it requests something from outside.
+/// - [`begins`](Self::begins), [`page`](Self::page), [`folded`](Self::folded) and [`feed`](Self::feed) supply
+///   what it requested, and nothing else. Events that come twice, or again after a cut, are ignored. A
+///   missing fact makes the next step `Missing`. If the last event returns with other content, the log was
+///   rolled back (`WentBack`).
 /// - [`position`](Self::position), [`known`](Self::known), [`overlap`](Self::overlap) and
-///   [`fold`](Self::fold) say where it stands.
+///   [`fold`](Self::fold) describe its state.
 ///
-/// Each event after the start position is therefore delivered once and in order, wherever the source is cut
-/// and whatever it repeats, and [`Delivery::CaughtUp`] comes once, after the last event that was there when
-/// the source began. One that is begun at [`position`](Self::position) instead continues with the very next
-/// event.
+/// Each event after the start position is therefore delivered once and in order, even if the source is cut or
+/// repeats events, and [`Delivery::CaughtUp`] comes once, after the last event that existed when the source
+/// began. One that is begun at [`position`](Self::position) instead continues with the very next event.
 ///
 /// ```
 /// use agentx_session::{SourceStart, LiveContent, Delivery, Fact, EventCursor, SessionReader, SessionFold, ReaderStep, View, PastRequest};
@@ -173,7 +172,7 @@ impl SessionReader {
         }
     }
 
-    /// Takes the facts of the log after the requested one, in order; an empty list if it has no more.
+    /// Handles the facts of the log after the requested one, in order; an empty list if it has no more.
     pub fn page(&mut self, facts: Vec<Fact>) {
         let ReaderStage::Log(head) = self.stage else {
             return;
@@ -190,7 +189,7 @@ impl SessionReader {
             }
         }
         if known == before {
-            // There is less in it than it said.
+            // The log has fewer facts than it said.
             if let CaughtUp::At(_) = self.caught_up {
                 self.caught_up = CaughtUp::At(self.taken.whole());
             }
@@ -199,7 +198,7 @@ impl SessionReader {
         self.page = facts.into_iter();
     }
 
-    /// Takes the requested state of the session.
+    /// Handles the requested state of the session.
     pub fn folded(&mut self, fold: Box<SessionFold>) {
         let wanted = self.taken.whole();
         let is_of_use = self.fold.is_none() || fold.last_seq() > self.known();
@@ -207,13 +206,13 @@ impl SessionReader {
             let (first, last) = (wanted + 1, fold.last_seq());
             self.stage = ReaderStage::Broken(Gap { first, last });
         } else if self.derives() && is_of_use {
-            // What comes now follows it, and not the last event that came.
+            // The next fact follows the fold, not the last event that came.
             self.seen = LastSeen::default();
             self.fold = Some(fold);
         }
     }
 
-    /// Takes an item of the source.
+    /// Handles an item of the source.
     pub fn feed(&mut self, heard: SourceItem) {
         match heard {
             SourceItem::Fact(fact) => self.fact(&fact),
@@ -275,14 +274,14 @@ impl SessionReader {
         self.stage == ReaderStage::Cut
     }
 
-    /// Returns whether facts are folded to what they mean: always, or while the log is read.
+    /// Returns whether events are derived here from facts: always, or only while the log is read.
     fn derives(&self) -> bool {
         let is_live = !matches!(self.stage, ReaderStage::Log(_));
         self.view == View::Runtime && !(self.brings == LiveContent::Meaning && is_live)
     }
 
-    /// The next thing to read of the log: how the session stood, where facts are folded here, then the facts
-    /// behind it.
+    /// The next thing to read from the log: the state of the session, if facts are folded here, then the
+    /// facts after it.
     fn wanted(&self) -> PastRequest {
         if self.derives() && self.fold.is_none() {
             PastRequest::Fold(self.taken.whole())
@@ -295,17 +294,17 @@ impl SessionReader {
     fn go_live(&mut self) {
         self.stage = ReaderStage::Live { in_step: true };
         if self.brings == LiveContent::Meaning {
-            // What comes is not folded here, so how it stood is soon of no use.
+            // Facts are no longer folded here, so the state will soon be out of date.
             self.fold = None;
         }
     }
 
-    /// Looks at the next fact of the page. Whether there was one.
+    /// Processes the next fact of the page. Returns whether there was one.
     fn look_at_page(&mut self) -> bool {
         let ReaderStage::Log(head) = self.stage else {
             return false;
         };
-        // What came after the end is the source's to bring.
+        // The source brings the facts after the end.
         let Some(fact) = self.page.next().filter(|fact| fact.seq <= head) else {
             self.page = Vec::new().into_iter();
             return false;
@@ -316,7 +315,7 @@ impl SessionReader {
         true
     }
 
-    /// Takes what a fact means, as the source brings it.
+    /// Handles a derived event that the source brings.
     fn meaning(&mut self, event: Arc<Envelope<RuntimeEvent>>) {
         if self.view != View::Runtime || self.brings != LiveContent::Meaning {
             return;
@@ -335,14 +334,15 @@ impl SessionReader {
         }
     }
 
-    /// Takes a fact that the source brings. One that leaves a gap breaks the reading, unless the source comes
-    /// again with what is missing.
+    /// Handles a fact that the source brings. One that leaves a gap breaks the reading, unless the source
+    /// then brings the missing facts.
     fn fact(&mut self, fact: &Fact) {
         let ReaderStage::Live { in_step } = self.stage else {
             return;
         };
         if self.view == View::Runtime && self.brings == LiveContent::Meaning {
-            // A fact is published before what it means: here, the meaning of all before it has come.
+            // A fact is published before its derived events: so all derived events of earlier facts have
+            // come.
             self.taken
                 .advance_to(EventCursor::after(fact.seq.saturating_sub(1)));
             return;
@@ -367,7 +367,7 @@ impl SessionReader {
         }
     }
 
-    /// Takes the fact after the last known one.
+    /// Applies the fact after the last known one.
     fn look_at(&mut self, fact: &Fact) {
         let after = EventCursor::after(fact.seq);
         if self.view == View::Environment {

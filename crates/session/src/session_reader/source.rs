@@ -13,14 +13,14 @@ use agentx_types::{Envelope, RuntimeEvent, SessionId};
 use super::{Delivery, Fact};
 use crate::SessionFold;
 
-/// The content that a source returns while it is live.
-/// It is set when the reader is made, and decides who folds.
+/// The content that a source returns while it is live. It is set when the reader is created, and decides who
+/// folds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LiveContent {
     /// Facts: their meaning is derived here.
     Facts,
-    /// Derived events, after each fact that the source returns: they were derived where the facts were
-    /// committed.
+    /// Derived events, after each fact that the source returns: the process that committed the facts derived
+    /// them.
     Meaning,
 }
 
@@ -32,7 +32,7 @@ pub enum SourceStart {
     /// The source brings everything after [`SessionReader::overlap`](super::SessionReader::overlap) by
     /// itself, perhaps among facts that are known or come too early.
     Stream {
-        /// The last fact that was there, if the source does not [say so itself](SourceItem::CaughtUp).
+        /// The last fact that existed, if the source does not [report it itself](SourceItem::CaughtUp).
         head: Option<u64>,
         /// The state of the session at some known point, if the source returns everything after that instead.
         fold: Option<Box<SessionFold>>,
@@ -46,12 +46,12 @@ pub enum SourceItem {
     Fact(Fact),
     /// An event that was derived from a fact.
     Meaning(Arc<Envelope<RuntimeEvent>>),
-    /// The log has everything up to this fact by now.
+    /// The log now has everything up to this fact.
     Log(u64),
-    /// The source has brought all that was there when it began, up to this fact.
+    /// The source has brought everything that existed when it began, up to this fact.
     CaughtUp(u64),
-    /// Something may be missing from here on.
-    /// The source is asked to begin again. What it brought before the cut counts.
+    /// Events may be missing from here on. The reader asks the source to begin again; items from before the
+    /// cut stay valid.
     Cut,
 }
 
@@ -67,14 +67,14 @@ pub enum ReaderStep {
     /// Read the log; then [`SessionReader::folded`](super::SessionReader::folded), or
     /// [`SessionReader::page`](super::SessionReader::page).
     Read(PastRequest),
-    /// Wait for what the source brings; then [`SessionReader::feed`](super::SessionReader::feed).
+    /// Wait for items of the source; then [`SessionReader::feed`](super::SessionReader::feed).
     Hear,
     /// The reader wants nothing more.
     End,
     /// The reader cannot deliver anything more.
     Missing(Gap),
-    /// The log of this session went back: the event with this `seq` is another one than before, or is not
-    /// there any more. Nothing that came of the new history was handed on.
+    /// The log of this session went back: the event with this `seq` differs from the one before, or is
+    /// missing. No event of the new history was delivered.
     WentBack(SessionId, u64),
 }
 
@@ -87,8 +87,8 @@ pub enum PastRequest {
     Facts(u64),
 }
 
-/// Facts that should have come and did not: the source is broken. It is not a cut: to begin again would bring
-/// the same. The reader has to be told.
+/// Facts that should have come but did not: the source is broken. This is not a cut, because beginning again
+/// would bring the same. The reader's owner has to know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gap {
     /// The first of them.

@@ -1,4 +1,4 @@
-//! The stages of a reading, and what it asks of single facts and deliveries.
+//! The stages of a reading, and its checks of single facts and deliveries.
 
 use super::{Delivery, EventCursor, Fact, Gap};
 
@@ -9,15 +9,15 @@ pub(super) enum ReaderStage {
     Cut,
     /// Read up to this fact.
     Log(u64),
-    /// The source brings what comes. Whether it is in step with what is known.
+    /// The source brings live items. `in_step` says whether they follow the known facts without a gap.
     Live { in_step: bool },
     /// The source is broken.
     Broken(Gap),
-    /// The log went back: the last event that came is not in it any more.
+    /// The log went back: the last event that came is no longer in it.
     WentBack,
 }
 
-/// Whether it was said that the reader has caught up.
+/// Whether the reader has reported that it has caught up.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum CaughtUp {
     /// The fact at which it has caught up is not known yet.
@@ -28,7 +28,7 @@ pub(super) enum CaughtUp {
     Said,
 }
 
-/// The `seq` of a fact that is known or follows what is known.
+/// The `seq` of a fact that is known or directly follows the known facts.
 pub(super) fn follows(known: u64, fact: &Fact) -> Result<u64, Gap> {
     let next = known + 1;
     if fact.seq > next {

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use agentx_types::{Envelope, EnvironmentEvent, RuntimeEvent};
 use serde::{Deserialize, Serialize};
 
-/// A committed fact.
-/// Shared, because every reader of a process has the same one. It has no `index`.
+/// A committed fact. It is shared, because all readers of a process use the same one. It has no `index`.
 pub type Fact = Arc<Envelope<EnvironmentEvent>>;
 
 /// The kind of events that a reader gets.

@@ -77,7 +77,7 @@ fn event(kind: usize, words: &str, number: f64) -> EnvironmentEvent {
     }
 }
 
-/// Kind, words, context, time step and a number.
+/// Kind, text, context, time step and a number.
 pub type Seed = (usize, String, usize, i64, f64);
 
 /// Histories as the batches in which they were committed.
@@ -98,7 +98,7 @@ pub fn histories() -> impl Strategy<Value = Vec<Vec<Seed>>> {
     prop::collection::vec(prop::collection::vec(event, 1..12), 1..40)
 }
 
-/// The facts of a batch; `at` is when the last one before it was, and then when its last one was.
+/// The facts of a batch; `at` is the time of the fact before it, and afterwards that of its last fact.
 pub fn events_of(seeds: Vec<Seed>, first_seq: u64, at: &mut i64) -> Vec<Fact> {
     let fact = |(seq, (kind, words, ctx, step, float)): (u64, Seed)| {
         *at = at.wrapping_add(step);

@@ -1,4 +1,4 @@
-//! Shared parts of the log's tests: facts of every kind, logs in a directory of their own, a place to run
+//! Shared parts of the log's tests: facts of every kind, logs in their own directories, a runtime for
 //! futures.
 #![allow(
     dead_code,
@@ -26,13 +26,13 @@ pub fn run<T>(future: impl Future<Output = T>) -> T {
         .block_on(future)
 }
 
-/// Runs a test of what every log promises on a database, and on the log in memory.
+/// Runs a test of a promise of every log on a database, and on the log in memory.
 pub fn on_both(test: impl AsyncFn(&dyn SessionLog)) {
     run(test(&*SqliteLog::open_in_memory().unwrap()));
     run(test(&agentx_runtime::MemoryLog::new()));
 }
 
-/// A database in a directory of its own.
+/// A database in its own directory.
 pub struct Home {
     pub directory: tempfile::TempDir,
 }
@@ -52,7 +52,7 @@ impl Home {
         SqliteLog::open(self.path(), LogOptions::default()).unwrap()
     }
 
-    /// Another program's way in.
+    /// Opens the database as another program does.
     pub fn sql(&self) -> rusqlite::Connection {
         let connection = rusqlite::Connection::open(self.path()).unwrap();
         connection.pragma_update(None, "synchronous", "OFF").unwrap();
@@ -157,7 +157,7 @@ pub fn message(seq: u64, id: &str, role: Role, text: &str) -> Projection {
     }
 }
 
-/// A session, made and attached.
+/// A session, created and attached.
 pub async fn begin(log: &dyn SessionLog) -> Writer {
     log.create(new_log("ses_1")).await.unwrap();
     log.attach(&session()).await.unwrap()
@@ -169,8 +169,8 @@ pub async fn append_each(log: &dyn SessionLog, writer: &Writer, facts: &[Fact]) 
     }
 }
 
-/// All facts, as they are read, which are the same as those that are lent: from the first, and from one in
-/// the middle on up to some later one.
+/// Returns all facts, and checks that read and lent facts are the same: all of them, and a part from the
+/// middle.
 pub async fn all(log: &dyn SessionLog, id: &str) -> Vec<Fact> {
     let read = log.read(&SessionId::new(id), 0, usize::MAX).await.unwrap();
     let (lent, end) = lent(log, id, 0..=u64::MAX, usize::MAX).await;
@@ -189,8 +189,7 @@ pub async fn all(log: &dyn SessionLog, id: &str) -> Vec<Fact> {
     read
 }
 
-/// Checks that lent facts are those that are read: fact by fact, but for chunks in one context, which may
-/// come as one.
+/// Checks that lent facts equal the read ones, fact by fact; chunks in one context may come as one.
 pub fn assert_lent(lent: &[Fact], read: &[Fact]) {
     let mut left = read.iter();
     for one in lent {
@@ -227,7 +226,8 @@ fn words_of(event: &EnvironmentEvent) -> Option<&str> {
     }
 }
 
-/// At most so many facts after the first and up to the last of `range`, as they are lent, and how that ended.
+/// Lends at most so many facts after the first and up to the last of `range`. Returns them and the result of
+/// lending.
 pub async fn lent(
     log: &dyn SessionLog,
     id: &str,

@@ -1,5 +1,5 @@
-//! The contract of [`SessionLog`](agentx_runtime::SessionLog) about lists: whose sessions they have, and in
-//! which order.
+//! The contract of [`SessionLog`](agentx_runtime::SessionLog) about lists: the owners of their sessions, and
+//! their order.
 
 use std::collections::BTreeSet;
 

@@ -16,13 +16,13 @@ use std::sync::Arc;
 use agentx_runtime::{Batch, BoxFuture, Digest, Fact, LogError, NewLog, SessionLog, Writer};
 use agentx_types::{AgentStateId, ErrorOccurred, EventDraft, OwnerId, SessionId, Source, Timestamp};
 
-/// The result of a check; the error says what was expected and what was found.
+/// The result of a check; the error names the expected and the found value.
 type CheckResult = Result<(), String>;
 /// Tries one promise on an empty log.
 type ContractCheck = fn(TestedLog) -> BoxFuture<'static, CheckResult>;
 
-/// Tries every promise that the documentation of [`SessionLog`] and [`BlobStore`](agentx_runtime::BlobStore)
-/// makes. `make` returns an empty log each time that it is called.
+/// Checks every promise in the documentation of [`SessionLog`] and [`BlobStore`](agentx_runtime::BlobStore).
+/// `make` returns an empty log each time that it is called.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -36,7 +36,7 @@ type ContractCheck = fn(TestedLog) -> BoxFuture<'static, CheckResult>;
 /// ```
 ///
 /// # Errors
-/// Returns [`BrokenPromises`] if the log breaks any of them: each with what was expected and what was found.
+/// Returns [`BrokenPromises`] if the log breaks any of them: each with the expected and the found value.
 pub async fn check_log(make: impl AsyncFn() -> Arc<dyn SessionLog>) -> Result<(), BrokenPromises> {
     let mut broken = Vec::new();
     let promises = [
@@ -111,7 +111,7 @@ const OWNER: &str = "own_1";
 /// The time of their creation.
 const MADE: Timestamp = Timestamp(1_000);
 
-/// The log that is tried, with short ways to what the checks do again and again.
+/// The log under test, with helpers for frequent operations of the checks.
 #[derive(Clone)]
 struct TestedLog(Arc<dyn SessionLog>);
 

@@ -107,7 +107,7 @@ fn message(seq: u64, id: &str, role: Role, text: &str) -> Projection {
     }
 }
 
-/// Appends one fact with these changes, and returns what is known of the session then.
+/// Appends one fact with these changes, and returns the info about the session after that.
 async fn project(
     store: &TestedLog,
     writer: &agentx_runtime::Writer,

@@ -1,4 +1,5 @@
-//! What OpenAI and Anthropic refuse in the schema of an answer, in their words. The rules of each API name the sources.
+//! The refusals of answer schemas by OpenAI and Anthropic, in their words. The rules of each API name the
+//! sources.
 
 use serde_json::{Map, Value};
 
@@ -28,7 +29,7 @@ const BY_NAME: &[&str] = &[
     "patternProperties",
     "dependentSchemas",
 ];
-/// Keywords whose value is no schema, whatever it looks like.
+/// Keywords whose value is not a schema, even if it looks like one.
 const VALUES: &[&str] = &[
     "enum",
     "const",
@@ -38,7 +39,7 @@ const VALUES: &[&str] = &[
     "dependentRequired",
 ];
 
-/// Returns what OpenAI says of a schema with `strict`, after the name of the format; `None` where it takes it.
+/// Returns OpenAI's refusal of a schema with `strict`, after the name of the format; `None` if it accepts it.
 pub(super) fn refused_by_strict(schema: &Value) -> Option<String> {
     if schema["type"] != "object" {
         return Some("schema must be a JSON Schema of 'type: \"object\"'".into());
@@ -70,7 +71,8 @@ pub(super) fn refused_by_strict(schema: &Value) -> Option<String> {
     })
 }
 
-/// Returns what Anthropic says of a schema beyond its keywords: it leads back to itself, or much in it is optional.
+/// Returns Anthropic's refusal of a schema for other reasons than its keywords: it is recursive, or has too
+/// many optional properties.
 pub(super) fn refused_as_grammar(schema: &Value) -> Option<String> {
     let mut references = Vec::new();
     let mut left_out = 0;
@@ -118,7 +120,7 @@ fn optional(fields: &Map<String, Value>) -> impl Iterator<Item = &String> {
     names.filter(move |name| !required.is_some_and(|all| all.iter().any(|other| other == *name)))
 }
 
-/// Returns what `says` says of the first schema, in this one, of which it says anything.
+/// Returns the first refusal of `says` for this schema or one inside it.
 fn first<'a>(
     schema: &'a Value,
     says: &mut dyn FnMut(&'a Map<String, Value>) -> Option<String>,

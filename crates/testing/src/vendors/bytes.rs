@@ -35,7 +35,7 @@ fn sextet(byte: u8) -> Option<u32> {
     Some(u32::from(value))
 }
 
-/// Returns a hash of `text` that continues from `before` (FNV-1a, 64 bits): the same in every process.
+/// Returns a hash of `text` that continues from `before` (FNV-1a, 64 bits): equal in every process.
 pub fn fingerprint(before: u64, text: &str) -> u64 {
     let start = if before == 0 {
         0xcbf2_9ce4_8422_2325

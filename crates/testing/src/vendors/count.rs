@@ -22,7 +22,7 @@ pub(super) struct PromptCache {
 }
 
 impl PromptCache {
-    /// Counts blocks in order, each with whether it is a breakpoint, and remembers what is marked.
+    /// Counts blocks in order, each with a flag for a breakpoint, and remembers the marked prefixes.
     pub(super) fn count(&mut self, model: &str, blocks: &[(Value, bool)]) -> CountedTokens {
         let mut hash = fingerprint(0, model);
         let mut places = Vec::with_capacity(blocks.len());

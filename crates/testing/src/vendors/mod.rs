@@ -1,4 +1,4 @@
-//! Model servers as strict as the vendors are: what a vendor refuses, they refuse, in the vendor's words.
+//! Model servers as strict as the vendors: they refuse the same requests as a vendor, in the vendor's words.
 //!
 //! [`Anthropic`], [`ChatServer`], [`ResponsesServer`], [`GeminiServer`] and [`InteractionsServer`] check a
 //! request and either accept it or return the [`VendorRule`] that it breaks. They do no I/O, so that a test

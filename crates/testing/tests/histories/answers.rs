@@ -21,7 +21,7 @@ const NAMES: &[&str] = &[
     "мир",
 ];
 
-/// An answer of a model of this API; `number` makes its ids its own.
+/// An answer of a model of this API; `number` makes its ids unique.
 pub(crate) fn answer(random: &mut Random, api: Api, number: u64) -> ModelAnswer {
     let mut answer = ModelAnswer::default();
     let parts = match random.below(12) {
@@ -71,7 +71,7 @@ fn call(random: &mut Random, number: u64) -> AnswerPart {
         _ if !Odd::MadeUpNames.happens() => random.one_of(&NAMES[..7]).unwrap().to_owned(),
         _ => random.one_of(NAMES).unwrap().to_owned(),
     };
-    // Small servers count from the start in each answer; others put the name in, or make long ids.
+    // Small servers count from the start in each answer; others include the name, or make long ids.
     let id = match random.below(8) {
         0 => "call_0".to_owned(),
         1 => format!("functions.{name}:{number}"),

@@ -1,5 +1,5 @@
-//! The model environment: requests are sent, accepted or refused, and answers come piece by piece, to their
-//! end or not.
+//! The model environment: requests are sent, accepted or refused, and answers come piece by piece, completely
+//! or not.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use agentx_types::*;
 use super::{History, LAST_ANSWER};
 use crate::answers;
 
-/// A model call that is under way.
+/// A model call in progress.
 pub(super) struct Call {
     pub(super) action: Action,
     pub(super) cancelled: bool,
@@ -18,7 +18,7 @@ pub(super) struct Call {
     pub(super) stream: Option<Stream>,
 }
 
-/// An answer on its way.
+/// An answer in progress.
 pub(super) struct Stream {
     bytes: Vec<u8>,
     at: usize,
@@ -39,7 +39,7 @@ impl History {
         }
     }
 
-    /// Sends a request. It is accepted, refused, or there is no server just now.
+    /// Sends a request. It is accepted or refused, or no server is available.
     fn ask(&mut self, mut call: Call, request: &ModelRequest, taken: &Arc<TakenIds>) {
         if call.cancelled {
             return self.answer(&call.action, stream_end(StopReason::Interrupted));
@@ -74,7 +74,7 @@ impl History {
         }
     }
 
-    /// Sends a request to its vendor, and notes a refusal for its form.
+    /// Sends a request to its vendor, and records a refusal for its form.
     fn send(&mut self, request: &ModelRequest, answer: &ModelAnswer) -> Result<String, ModelError> {
         self.seen.add("requests", 1);
         self.note_beginning(request);
@@ -89,11 +89,11 @@ impl History {
             Err(refusal) => {
                 self.seen
                     .add("requests too long", u64::from(refusal.is_full_window()));
-                // Which template a server has cannot be known before it refuses: that it wants turns, and
-                // then that it knows no tools. From then on it is known.
+                // The template of a server is not known before its refusals: the first shows that it requires
+                // alternating turns, the second that it supports no tools.
                 let is_news = refusal.rule.name == "chat-template-gemma" && self.refused_templates < 2;
                 self.refused_templates += u8::from(is_news);
-                // Whether an organization has been verified cannot be known either.
+                // Whether an organization is verified is not known either.
                 let is_unverified = refusal.rule.name == "responses-unverified";
                 let is_news = is_news || (is_unverified && !self.refused_summary);
                 self.refused_summary |= is_unverified;
@@ -108,9 +108,8 @@ impl History {
         }
     }
 
-    /// Thinking that is sent behind what has changed is lost: a new session leaves it out. Sessions without
-    /// `keeps_beginning` were recorded before models checked what stands before their thinking, and are sent
-    /// as they were.
+    /// Thinking after a changed part is lost: a new session leaves it out. Sessions without `keeps_beginning`
+    /// were recorded before models checked the parts before their thinking, and are sent unchanged.
     fn note_changed_prefixes(&mut self, dropped: u64) {
         self.seen.add("thinking dropped for its prefix", dropped);
         if dropped > 0 && self.keeps_beginning {
@@ -121,7 +120,7 @@ impl History {
         }
     }
 
-    /// If nothing else has changed the beginning of what is sent, the window has slid.
+    /// If nothing else has changed the beginning of the request, the window has slid.
     fn note_beginning(&mut self, request: &ModelRequest) {
         let first = request
             .messages
@@ -145,7 +144,7 @@ impl History {
         self.answer(&call.action, last);
     }
 
-    /// Takes the next bytes of an answer, as many as chance has it; or the answer breaks off there.
+    /// Decodes a random number of the next bytes of an answer; or the answer breaks off there.
     fn stream(&mut self, mut call: Call) {
         let Some(stream) = &mut call.stream else { return };
         if call.cancelled {

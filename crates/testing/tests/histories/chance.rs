@@ -1,11 +1,11 @@
-//! Chance that follows from a seed, the same everywhere.
+//! Pseudorandom numbers from a seed, the same on every machine.
 
-/// Numbers that follow from a seed.
+/// A generator of pseudorandom numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct Random(u64);
 
 impl Random {
-    /// The numbers of this seed.
+    /// Creates the generator for this seed.
     pub(crate) fn new(seed: u64) -> Self {
         // Seeds are small and near to each other; the first numbers must not be.
         let mut random = Self(seed ^ 0x9e37_79b9_7f4a_7c15);

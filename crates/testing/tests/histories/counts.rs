@@ -58,7 +58,7 @@ impl Counts {
         *self.0.entry(name).or_default() += times;
     }
 
-    /// And what happened in another history.
+    /// Adds the counts of another history.
     pub(crate) fn add_all(&mut self, other: &Self) {
         for (name, times) in &other.0 {
             self.add(name, *times);
@@ -74,7 +74,7 @@ impl Counts {
         seldom.collect()
     }
 
-    /// Counts a fact and what followed from it. `api` is the protocol that was spoken before it.
+    /// Counts a fact and its consequences. `api` is the protocol in use before it.
     pub(crate) fn fact(&mut self, event: &EnvironmentEvent, derived: &Derived, api: Api) {
         use EnvironmentEvent as E;
         match event {

@@ -1,6 +1,6 @@
-//! One history: a session in memory, the vendors, and chance. What a driver and the model environment do is
-//! done here in a few lines: facts get their `seq` and are folded, and requests are built, sent, answered,
-//! cut off and failed.
+//! One history: a session in memory, the vendors, and chance. A few lines here replace the driver and the
+//! model environment: facts get their `seq` and are folded, and requests are built, sent, answered, cut off
+//! and failed.
 
 #[path = "calling.rs"]
 mod calling;
@@ -38,9 +38,10 @@ pub(crate) struct History {
     /// Whether thinking is left out once something before it has changed.
     keeps_beginning: bool,
     seen: Counts,
-    /// The protocol of the model that is asked.
+    /// The protocol of the called model.
     api: Api,
-    /// The first message of the last request, unless something has changed it since that is not the window.
+    /// The first message of the last request, unless something other than the window has changed it since
+    /// then.
     beginning: Option<String>,
     /// Whether the model gives [`LAST_ANSWER`] to everything from now on.
     ends: bool,
@@ -146,7 +147,7 @@ impl History {
         self.commit(draft);
     }
 
-    /// The fact, and what stands behind it at once. Actions are performed when all of it is folded.
+    /// Folds the fact and its immediate consequences. Actions are performed when all of them are folded.
     fn commit(&mut self, draft: EventDraft<Event>) {
         let mut queue = VecDeque::from([draft]);
         let mut perform = Vec::new();
@@ -213,7 +214,7 @@ impl History {
         }
     }
 
-    /// Lets one thing happen.
+    /// Plays one random step.
     fn step(&mut self) {
         if self.fold.last_seq().is_multiple_of(7) && self.earlier.len() < 12 {
             self.earlier.push(self.fold.clone());
@@ -258,7 +259,7 @@ impl History {
         self.say(ConfigChanged { change, by: None });
     }
 
-    /// A person has the conversation condensed, takes that back, or pins an input.
+    /// A person condenses the conversation, removes a summary, or pins an input.
     fn context(&mut self) {
         match (self.random.below(3), self.condensed.last().cloned()) {
             (0, Some(last)) => {
@@ -286,7 +287,7 @@ impl History {
         }
     }
 
-    /// The process dies with all that it was performing; the next one may offer other tools.
+    /// The process dies with all its actions in progress; the next one may offer other tools.
     fn die(&mut self) {
         self.model = None;
         self.tools.clear();
@@ -307,7 +308,7 @@ impl History {
         }
     }
 
-    /// A rewind or a fork: the session continues from an earlier place.
+    /// A rewind or a fork: the session continues from an earlier position.
     fn go_back(&mut self) {
         let Some(fold) = self.random.one_of(&self.earlier) else {
             return;
@@ -357,7 +358,7 @@ impl History {
         self.answer(&action, result);
     }
 
-    /// Lets all that is open come to its end.
+    /// Completes all open actions.
     fn settle(&mut self) {
         for _ in 0..3_000 {
             if self.model.is_some() {
@@ -373,7 +374,8 @@ impl History {
         self.blame("no rest (any)".into(), "it never comes to rest");
     }
 
-    /// Whatever was, what a person says next is answered, in a run that completes with that answer.
+    /// Whatever happened before, the next message of a person is answered, in a run that completes with that
+    /// answer.
     fn ask_once_more(&mut self) {
         let change = ConfigChange::Limits(Limits::default());
         self.say(ConfigChanged { change, by: None });

@@ -12,7 +12,7 @@ pub(crate) fn picture(width: u32, height: u32) -> String {
     agentx_llm::base64::encode(&png(width, height))
 }
 
-/// A picture: mostly a good one, or one that is too large, cut off, or something else than it says.
+/// A picture: mostly a good one, or one that is too large, cut off, or of another type than it claims.
 pub(crate) fn image(random: &mut Random) -> ContentPart {
     let good = picture(16, 16);
     let (media_type, data) = match random.below(8) {
@@ -82,7 +82,7 @@ pub(crate) fn result(random: &mut Random, tool_call_id: ToolCallId, cancelled: b
     }
 }
 
-/// Tools as another program, or another setting, offers them.
+/// Tools as another program, or another configuration, offers them.
 pub(crate) fn tools(random: &mut Random) -> Arc<[ToolSpec]> {
     let mut tools: Vec<ToolSpec> = agentx_agent::fixtures::config().tools.to_vec();
     match random.below(4) {
@@ -103,7 +103,7 @@ pub(crate) fn params(random: &mut Random) -> ModelParams {
     }
 }
 
-/// Limits of a run: none, or one that is soon reached.
+/// Limits of a run: none, or one that is reached soon.
 pub(crate) fn limits(random: &mut Random) -> Limits {
     let none = Limits::default();
     let rounds = Limits {

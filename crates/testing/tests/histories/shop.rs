@@ -53,7 +53,7 @@ pub(crate) struct Shop {
     window: Option<u64>,
 }
 
-/// A vendor's reading of an accepted request.
+/// A vendor's interpretation of an accepted request.
 pub(crate) struct Asked {
     /// The bytes of the answer.
     pub(crate) stream: String,
@@ -61,12 +61,12 @@ pub(crate) struct Asked {
     pub(crate) dropped: u64,
     /// The number of those that were dropped because an earlier part had changed.
     pub(crate) changed_prefixes: u64,
-    /// Whether the beginning was cut off without a word.
+    /// Whether the beginning was cut off silently.
     pub(crate) is_cut: bool,
 }
 
 impl Shop {
-    /// All of them. Where `window` says how large windows are assumed to be, they are that or smaller.
+    /// Returns all of them. If `window` is the assumed size of windows, theirs are at most as large.
     pub(crate) fn open(random: &mut Random, window: Option<u64>) -> Self {
         let assumed = window;
         let window = window.map(|tokens| random.one_of(&[tokens, tokens / 2]).unwrap());
@@ -95,7 +95,7 @@ impl Shop {
             ("openrouter", Dialect::Devstral),
         ];
         let chat = |dialect| match window {
-            // It says nothing of its window, which is often much smaller than assumed.
+            // It does not report its window, which is often much smaller than assumed.
             Some(window) if dialect == Dialect::Ollama => ChatServer::new(dialect).with_window(window / 2),
             Some(window) => ChatServer::new(dialect).with_window(window),
             None => ChatServer::new(dialect).with_window(1_000_000),
@@ -144,7 +144,7 @@ impl Shop {
         model
     }
 
-    /// Sends a request to its vendor. What comes back is the stream of `answer`, or a refusal.
+    /// Sends a request to its vendor. Returns the stream of `answer`, or a refusal.
     pub(crate) fn ask(
         &mut self,
         request: &ModelRequest,

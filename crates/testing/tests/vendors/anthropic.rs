@@ -1,4 +1,4 @@
-//! Anthropic Messages: each rule but those about thinking that was handed out.
+//! Anthropic Messages: each rule, except those about thinking from earlier answers.
 
 use agentx_testing::vendors::{ANTHROPIC_RULES, Anthropic, PICTURE_RULES, VendorRefusal, png};
 use serde_json::{Value, json};

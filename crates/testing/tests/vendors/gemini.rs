@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::{Case, each_rule_is_broken_once};
 
-/// The model that is asked; the key is for these tests alone, and is taken out before a request is checked.
+/// The called model; the key is only for these tests, and is removed before a request is checked.
 const MODEL: &str = "made_up_model";
 
 /// A conversation with a signed call and its result.

@@ -1,4 +1,4 @@
-//! Thinking that was handed out: what it is bound to, and what becomes of it when that has changed.
+//! Thinking from earlier answers: the parts to which it is bound, and the behaviour when these have changed.
 
 use agentx_testing::vendors::{AnswerPart, Anthropic, AnthropicAccepted, ModelAnswer, VendorRefusal};
 use serde_json::{Value, json};
@@ -34,7 +34,7 @@ impl Talk {
         self.vendor.check(self.request.to_string().as_bytes(), BETA)
     }
 
-    /// Gets an answer that thinks and calls a tool, and puts it and its result into the conversation.
+    /// Gets an answer that thinks and calls a tool, and adds it and its result to the conversation.
     fn answer(&mut self, id: &str) {
         let call = AnswerPart::Call {
             id: id.into(),

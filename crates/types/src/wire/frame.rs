@@ -1,4 +1,4 @@
-//! The envelope around what a client asks: `{"type":…,"id":…,"payload":{…}}`.
+//! The envelope around a request of a client: `{"type":…,"id":…,"payload":{…}}`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -31,7 +31,7 @@ struct RawClientFrame<'a> {
     payload: Option<Box<RawValue>>,
 }
 
-/// Reads a frame from an object alone. What is derived would take an array of its fields too.
+/// Reads a frame only from an object. A derived implementation would also accept an array of its fields.
 struct OfObject;
 
 impl<'de> Visitor<'de> for OfObject {

@@ -1,4 +1,4 @@
-//! Samples of what is said of condensing.
+//! Samples of the events about condensing.
 
 use agentx_types::*;
 

@@ -26,7 +26,7 @@ pub(crate) fn samples() -> Vec<EnvironmentEvent> {
     .concat()
 }
 
-/// Events that people cause, each by another one than the owner of the session.
+/// Events that people cause, each by a person who does not own the session.
 fn by_others() -> Vec<EnvironmentEvent> {
     let by = Some(OwnerId::new("own_2"));
     vec![
@@ -437,7 +437,7 @@ fn sharing() -> Vec<EnvironmentEvent> {
     ]
 }
 
-/// Files that are put back.
+/// Files that are restored.
 fn files() -> Vec<EnvironmentEvent> {
     let image = |blob: &str, mode| FileImage {
         blob: blob.into(),

@@ -1,5 +1,5 @@
-//! Samples of what stays inside: every AgentOutput and every Action. The name functions are exhaustive: a new
-//! variant does not compile until it is named, and a name without a line fails.
+//! Samples of the types that stay inside a process: every AgentOutput and every Action. The name functions
+//! are exhaustive: a new variant does not compile until it is named, and a name without a line fails.
 
 use std::sync::Arc;
 

@@ -20,8 +20,7 @@ pub(crate) struct Newer {
     pub(crate) place: String,
     /// The text at this position.
     pub(crate) was: String,
-    /// Whether it is a word that stands for itself; else it is the tag of a part, or the name of a variant
-    /// with more to it.
+    /// Whether it is a single word; else it is the tag of a part, or the name of a variant with fields.
     pub(crate) is_word: bool,
 }
 
@@ -72,7 +71,7 @@ pub(crate) fn newer(file: &str) -> Vec<Newer> {
     all
 }
 
-/// Names each string, and each name of a variant and tag of a part, with its place.
+/// Returns each string, each name of a variant and each tag of a part, with its position.
 fn walk(value: &Value, place: &str, key: &str, found: &mut impl FnMut(&str, &str, bool)) {
     const VARIANTS: &[&str] = &["change", "source", "outcome"];
     // What tools and models say in their own words.
@@ -98,7 +97,7 @@ fn walk(value: &Value, place: &str, key: &str, found: &mut impl FnMut(&str, &str
     }
 }
 
-/// Puts the new thing there: a string in place of another, or another name of a field.
+/// Puts the new thing at this position: it replaces a string, or the name of a field.
 fn put(event: &mut Value, place: &str, is_word: bool) {
     if is_word || place.ends_with("/type") {
         *event.pointer_mut(place).unwrap() = NEW.into();

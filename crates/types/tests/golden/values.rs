@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 /// Lists a set of words with their Rust names; a variant that is missing is a compile error.
 macro_rules! words {
     ($($set:ident { $($variant:ident),* $(,)? })*) => {
-        /// A line a set: its name and its words, as written.
+        /// One line per set: its name and its words, as written.
         pub(crate) fn words() -> Vec<Value> {
             vec![$({
                 #[allow(dead_code, reason = "it is here to be exhaustive")]

@@ -1,4 +1,4 @@
-//! Samples of every frame of a client, and of everything that a server says beside events.
+//! Samples of every frame of a client, and of everything that a server sends besides events.
 
 use agentx_types::wire::{Heartbeat, *};
 use agentx_types::*;
@@ -99,7 +99,7 @@ fn wishes() -> Vec<ClientRequest> {
         WheelWish::Release,
     ];
     for wish in &wishes {
-        // Exhaustive: a new wish does not compile until it has a line here.
+        // Exhaustive: a new request does not compile until it has a line here.
         match wish {
             WheelWish::Ask | WheelWish::Take | WheelWish::Hand(_) | WheelWish::Release => {}
         }

@@ -1,6 +1,6 @@
-//! What is generated from the types for other languages: `docs/protocol/agentx.v1.schema.json` and
-//! `agentx.v1.d.ts`. They are compared with what the code makes, and the golden lines with the schema.
-//! `UPDATE_GOLDEN=1` writes them again.
+//! The files that are generated from the types for other languages: `docs/protocol/agentx.v1.schema.json` and
+//! `agentx.v1.d.ts`. They are compared with the generated text, and the golden lines are checked against the
+//! schema. `UPDATE_GOLDEN=1` writes them again.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -22,7 +22,7 @@ fn at_root(path: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
 }
 
-/// Fails where a generated file is not this text.
+/// Fails if a generated file is not this text.
 fn is_generated(path: &str, made: &str) {
     let file = at_root(path);
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
@@ -135,8 +135,8 @@ fn what_is_left_out_or_unknown_is_of_the_schema_and_what_is_wrong_is_not() {
     }
 }
 
-/// If the TypeScript compiler is at hand, it reads the types, and tells the events of a view apart by their
-/// tag. It is passed by where there is none.
+/// If the TypeScript compiler is installed, it reads the types, and distinguishes the events of a view by
+/// their tag. Without a compiler, the test is skipped.
 #[test]
 fn the_typescript_types_can_be_used() {
     if Command::new("tsc").arg("--version").output().is_err() {

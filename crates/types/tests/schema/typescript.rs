@@ -1,6 +1,6 @@
 //! TypeScript types out of the JSON Schema: an interface for each object, a union for each choice.
-//! Alternatives for tags of newer versions are left out, because no type can tell them from those that are
-//! known; a reader meets them all the same.
+//! Alternatives for tags of newer versions are left out, because no type can distinguish them from known
+//! ones; readers still meet them.
 
 use std::fmt::Write as _;
 
@@ -28,7 +28,7 @@ pub(crate) fn of(schema: &Value) -> String {
     out
 }
 
-/// The description as a comment above what it describes.
+/// The description as a comment above the described type.
 fn doc(out: &mut String, schema: &Value, indent: &str) {
     let Some(text) = schema["description"].as_str() else {
         return;
@@ -93,7 +93,7 @@ fn without_descriptions(schema: &Value) -> Value {
     }
 }
 
-/// A schema as a type: what stands beside each other in it holds together.
+/// A schema as a type: its keywords apply together.
 fn expression(schema: &Value, indent: &str) -> String {
     let Value::Object(map) = schema else {
         return "unknown".to_owned();
@@ -119,7 +119,7 @@ fn expression(schema: &Value, indent: &str) -> String {
     parts.join(" & ")
 }
 
-/// A choice, a line each where there are several objects; between brackets where it stands beside something.
+/// A choice, one line each if there are several objects; in brackets if it is part of a larger type.
 fn union(choices: &[Value], indent: &str, is_alone: bool) -> String {
     let known = choices.iter().filter(|choice| !is_for_newer(choice));
     let types: Vec<String> = known.map(|choice| expression(choice, indent)).collect();

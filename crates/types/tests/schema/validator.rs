@@ -1,9 +1,9 @@
-//! As much of JSON Schema as the generated one uses. A keyword that it does not know is a mistake, so that
-//! nothing is taken for checked that was not.
+//! The part of JSON Schema that the generated schema uses. An unknown keyword is an error, so that no part
+//! goes unchecked.
 
 use serde_json::Value;
 
-/// Keywords that only say something to people and generators.
+/// Keywords that are only for people and generators.
 const SILENT: &[&str] = &["title", "description", "default", "format", "$defs", "$schema"];
 
 pub(crate) struct Validator<'a> {
@@ -15,7 +15,7 @@ impl<'a> Validator<'a> {
         Self { root }
     }
 
-    /// Whether a value is what a definition says; else what is wrong.
+    /// Checks a value against a definition. The error describes the difference.
     pub(crate) fn check(&self, definition: &str, value: &Value) -> Result<(), String> {
         self.value(self.definition(definition), value)
     }

@@ -1,5 +1,5 @@
-//! What versions 5 to 8 of the rules left out of a declined turn: everything that no model had answered before.
-//! The first refusal of a run notes where that begins, and its end leaves it out.
+//! Versions 5 to 8 of the rules left out only a part of a declined turn: everything that no model had
+//! answered before. The first refusal of a run notes its beginning, and the end of the run leaves it out.
 
 use agentx_types::{MessageId, Role};
 
@@ -28,10 +28,10 @@ impl Conversation {
         self.entries.get(first).map(Entry::seq)
     }
 
-    /// Takes out everything from the event `seq` on, but what stands before the window.
+    /// Removes everything from the event `seq` on, except messages before the window.
     ///
-    /// A message that a person said meanwhile is of the same event as the results of the calls before it:
-    /// those stay with their calls.
+    /// A message that a person sent meanwhile has the same event as the results of the calls before it: those
+    /// stay with their calls.
     pub(crate) fn leave_out_from(&mut self, seq: u64) {
         let is_after = |entry: &Entry| entry.seq >= seq && entry.message.role != Role::Tool;
         if let Some(first) = self.entries.iter().position(is_after) {

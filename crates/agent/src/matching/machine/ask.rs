@@ -1,8 +1,7 @@
-//! Asks the fast path, and then a model, for the meaning of an input; the answer is read while it comes.
+//! Asks the fast path, and then a model, for the meaning of an input; the answer is read as it arrives.
 //!
-//! Each input is asked about alone: the machine keeps no conversation, so that what was said before changes
-//! nothing about what a rule means. Several attempts may come under one action; what one that broke off came
-//! to is forgotten.
+//! Each input is sorted by itself: the machine keeps no conversation, so earlier inputs do not change the
+//! meaning of a rule. One action may have several attempts; the findings of one that broke off are forgotten.
 
 use std::sync::Arc;
 
@@ -17,14 +16,14 @@ use crate::conversation::{estimate_message, estimate_text};
 use crate::matching::{AnswerParser, FastPath, Finding, Intent, prompt};
 use crate::run_lifecycle::{RunStep, StopCause};
 
-/// The input that a model is asked about, and what has been read of its answer.
+/// The input that a model is sorting, and the findings in its answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Matching {
-    /// The person's input, as they said it.
+    /// The person's input, unchanged.
     message: Arc<Message>,
     /// Reads the answer as it comes; it holds the line that has not ended.
     parser: AnswerParser,
-    /// The findings so far, in the order of the answer.
+    /// The findings until now, in the order of the answer.
     found: Vec<Finding>,
 }
 
@@ -39,7 +38,7 @@ pub(super) struct PreparedRules {
 }
 
 impl MatchAgent {
-    /// The prepared rules, made where they are not there yet.
+    /// The prepared rules, made on first use.
     fn prepared(&mut self) -> &PreparedRules {
         let routing = self.config.routing.as_deref();
         let rules = routing.map_or(&[][..], |routing| &routing.rules);
@@ -50,8 +49,8 @@ impl MatchAgent {
         })
     }
 
-    /// The meaning of an input that no model has to read: none at all where there is no rule, else what the
-    /// fast path says. `None` if a model has to be asked, as about any input with a picture.
+    /// The meaning of an input that needs no model: empty if there are no rules, otherwise from the fast
+    /// path. `None` if a model has to be called, as for any input with a picture.
     pub(super) fn without_a_model(&mut self, message: &Message) -> Option<Vec<Intent>> {
         if self.rules().is_empty() {
             return Some(Vec::new());
@@ -74,8 +73,8 @@ impl MatchAgent {
         self.call_model(step);
     }
 
-    /// Asks a model about the input that is being matched; again after a crash, too. The request holds that
-    /// input alone.
+    /// Calls a model to sort the current input, also again after a crash. The request contains only that
+    /// input.
     pub(super) fn call_model(&mut self, step: &mut RunStep<'_>) {
         let Some(message) = self.matching.as_ref().map(|matching| matching.message.clone()) else {
             return;
@@ -108,13 +107,13 @@ impl MatchAgent {
         of_system.saturating_add(estimate_message(&message))
     }
 
-    /// Takes a piece of what the model says. The person does not need it, so it is reported as thinking.
+    /// Handles a piece of the model's answer. The person does not need it, so it is reported as thinking.
     pub(super) fn on_stream(&mut self, fact: &Envelope<EnvironmentEvent>, step: &mut RunStep<'_>) {
         if !self.lifecycle.answers_model_call(fact.cause.as_ref()) {
             return;
         }
         if let EnvironmentEvent::StreamStart(start) = &fact.event {
-            // An attempt that broke off without a word has cost what it has cost.
+            // An attempt that broke off without an end still has its cost.
             self.set_aside(step);
             step.stream(StreamOutput::MessageStart {
                 message_id: start.message_id.clone(),
@@ -148,7 +147,7 @@ impl MatchAgent {
         }
     }
 
-    /// Takes the end of a stream: of an attempt, or of the answer.
+    /// Handles the end of a stream: of an attempt, or of the answer.
     pub(super) fn on_stream_end(
         &mut self,
         fact: &Envelope<EnvironmentEvent>,
@@ -170,8 +169,7 @@ impl MatchAgent {
         }
     }
 
-    /// Takes a complete answer: pays for it, shows it, and does what it means, unless the run is being
-    /// stopped.
+    /// Handles a complete answer: pays for it, shows it, and acts on it, unless the run is being stopped.
     fn on_answer(&mut self, reason: StopReason, step: &mut RunStep<'_>) {
         let answer = self.lifecycle.assembler.finish();
         self.lifecycle.pay(answer.usage, &self.config, step);
@@ -198,8 +196,8 @@ impl MatchAgent {
         self.proceed(step);
     }
 
-    /// Does what an answer means. What was found counts, also in one that was cut off; one that was cut off
-    /// before it named anything ends the run, and so does one that was declined, whatever it named before.
+    /// Acts on an answer. Findings count even if the answer was cut off; one that was cut off without
+    /// findings ends the run, and so does a declined one, even with findings.
     fn take_answer(&mut self, matching: Matching, reason: StopReason, step: &mut RunStep<'_>) {
         let intents = intents(matching.found);
         let why = match reason {
@@ -217,7 +215,7 @@ impl MatchAgent {
         self.begin_stop(StopCause::error(RunStatus::Failed, why.0, why.1), step);
     }
 
-    /// Takes a failed attempt of the model call in progress. If another one is to follow, looks whether the
+    /// Handles a failed attempt of the model call in progress. If another one is to follow, looks whether the
     /// run may still pay for it: an answer that broke off is paid for like a whole one.
     pub(super) fn on_attempt_failed(
         &mut self,
@@ -268,8 +266,7 @@ fn intents(found: Vec<Finding>) -> Vec<Intent> {
     intents
 }
 
-/// The answer as it is shown: the words of a machine that thinks, and with them what the rules have no place
-/// for.
+/// The answer as it is shown: as thinking of the machine, with the parts for which the rules have no place.
 fn shown(mut message: Message, found: &[Finding]) -> Message {
     let thought = |text: String| ContentPart::Thinking(ThinkingPart { text, provider: None });
     let mut parts: Vec<ContentPart> = Vec::new();

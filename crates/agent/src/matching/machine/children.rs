@@ -9,9 +9,9 @@
 //!          └── forward (steer): the same rule again ───┘
 //! ```
 //!
-//! The machine knows three things of a child: what it was sent and has not taken up (`unheard`), whether it
-//! has a run (`runs`), and whether it is the one at work (`WorkingChild`). A child is done when its run has
-//! ended and it has heard everything.
+//! The machine knows three things about a child: the inputs that it has not taken up yet (`unheard`), whether
+//! it has a run (`runs`), and whether it is the working one (`WorkingChild`). A child is done when its run
+//! has ended and it has taken up all inputs.
 
 use agentx_types::{
     ActionBody, AgentConfig, AgentKind, AgentOutput, AgentStateId, CloseAgent, ContentPart, InputMode,
@@ -32,7 +32,7 @@ pub(super) struct MatchChild {
     pub(super) id: AgentStateId,
     /// The route that it is for.
     pub(super) place: RouteTarget,
-    /// Whether it matches by rules of its own; then it is sent the words alone.
+    /// Whether it matches by its own rules; then it gets only the person's words.
     pub(super) matches: bool,
     /// Inputs that it was sent and has not taken up: a run is to come for them, or they join the one that it
     /// has.
@@ -44,7 +44,7 @@ pub(super) struct MatchChild {
 /// An input that a child was sent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct SentInput {
-    /// The message, by which the child says that it has it.
+    /// The id of the message, by which the child acknowledges it.
     message_id: MessageId,
     /// The task, so that another child can be given it.
     task: ChildTask,
@@ -54,15 +54,15 @@ pub(super) struct SentInput {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct WorkingChild {
     pub(super) child: AgentStateId,
-    /// The rule by which it was given its task; `None` for what no rule fits.
+    /// The rule by which it got its task; `None` for an input that no rule fits.
     pub(super) rule: Option<String>,
     /// Whether it was asked to stop because something else was asked for.
     pub(super) leaving: bool,
 }
 
 impl MatchAgent {
-    /// Gives a task to its child, which is made where it is not there yet. From here on the person speaks
-    /// with that child.
+    /// Gives a task to its child, which is created if it does not exist. From now on that child is the active
+    /// one.
     pub(super) fn hand_over(&mut self, task: &ChildTask, step: &mut RunStep<'_>) {
         let Some(child) = self.child_for(task.place, step) else {
             return;
@@ -93,8 +93,8 @@ impl MatchAgent {
         self.children.iter().any(|child| child.place == place)
     }
 
-    /// The child of this place; it is made if there is none. `None` if the configuration has no agent
-    /// for the place any more.
+    /// The child of this route; it is created if there is none. `None` if the configuration no longer has an
+    /// agent for the route.
     fn child_for(&mut self, place: RouteTarget, step: &mut RunStep<'_>) -> Option<AgentStateId> {
         if let Some(child) = self.children.iter().find(|child| child.place == place) {
             return Some(child.id.clone());
@@ -116,7 +116,7 @@ impl MatchAgent {
         Some(id)
     }
 
-    /// Sends a child the person's own words, and beside them what they were matched to.
+    /// Sends a child the person's own words, and the intent to which they were matched.
     fn send(&mut self, to: &AgentStateId, task: &ChildTask, mode: InputMode, step: &mut RunStep<'_>) {
         let Some(child) = self.child(to) else {
             return;
@@ -162,8 +162,8 @@ impl MatchAgent {
         step.act_in(self.lifecycle.run_id(), body);
     }
 
-    /// Hears what a child says: what it spends is this agent's, its words are the run's, and the end of its
-    /// run ends its task.
+    /// Handles an output of a child: its spending is also this agent's, its text becomes the run's, and the
+    /// end of its run ends its task.
     pub(crate) fn hear_child(&mut self, id: &AgentStateId, output: &AgentOutput, step: &mut RunStep<'_>) {
         match output {
             AgentOutput::State(StateOutput::Spent { usage, cost, .. }) => {
@@ -210,8 +210,8 @@ impl MatchAgent {
         self.at_work.as_ref().is_some_and(|work| work.child == *id)
     }
 
-    /// Takes the end of a run of the child that is at work. A child that was sent more meanwhile continues,
-    /// or is stopped again.
+    /// Handles the end of a run of the working child. A child that was sent more meanwhile continues, or is
+    /// stopped again.
     fn child_ended(
         &mut self,
         id: &AgentStateId,
@@ -223,7 +223,7 @@ impl MatchAgent {
         let has_more = |child: &MatchChild| child.id == *id && !child.unheard.is_empty();
         let Some(work) = self.at_work.clone() else { return };
         if self.children.iter().any(has_more) {
-            // It continues with what it was sent meanwhile.
+            // It continues with the inputs that came meanwhile.
             if is_stopping || work.leaving {
                 self.interrupt_child(work.child, "the agent that made it was stopped", step);
             }
@@ -236,8 +236,8 @@ impl MatchAgent {
         self.proceed(step);
     }
 
-    /// Notes how a task ended: if it ended badly, so does the run, and the first such end counts. A person
-    /// who stops a child stops all that was meant.
+    /// Records the outcome of a task: if it failed, so does the run, and the first failure counts. A person
+    /// who stops a child also stops the remaining tasks.
     fn note_outcome(&mut self, status: RunStatus, reason: Option<&str>) {
         let reason = reason.map(str::to_owned);
         match status {
@@ -280,7 +280,7 @@ impl MatchAgent {
     }
 }
 
-/// The text that a child is told about an input beside its words: the rule and what is filled in.
+/// The text for a child about an input, besides the words: the rule and its values.
 fn meant(intent: &Intent, one_of_several: bool) -> String {
     let args = Value::Object(intent.args.clone().into_iter().collect());
     let only = if one_of_several {

@@ -1,17 +1,17 @@
-//! Match: rules, intents, agents that do what was meant.
+//! Match: rules, intents, and agents that act on them.
 //!
-//! An input opens a run, or joins the one in progress. It is matched by the fast path or by a model; what it
-//! means becomes a plan: tasks for children, done one after the other. The machine says nothing itself: what
-//! a person reads is the children's.
+//! An input opens a run, or joins the one in progress. The fast path or a model matches it; its meaning
+//! becomes a plan: tasks for children, done one after the other. The machine itself writes no answer: a
+//! person reads those of the children.
 //!
 //! ```text
 //! input ──▶ take_up ─┬─ fast path ──▶ mean ──▶ plan ──▶ hand_over ──▶ child's run ──▶ next task, or the end
 //!                    └─ ask_model ──▶ answer ──┘
 //! ```
 //!
-//! Each kind of fact has its own step in the files beside this one: [`ask`] for the model, [`plan`] for what
-//! an answer means, [`children`] for those who do it, [`stop`] for interrupts, limits and errors, [`recover`]
-//! for what another process left open.
+//! Each kind of fact has its own step in the files beside this one: [`ask`] for the model, [`plan`] for the
+//! meaning of an answer, [`children`] for the agents that do the tasks, [`stop`] for interrupts, limits and
+//! errors, [`recover`] for open work of another process.
 //!
 //! Invariants: one child is at work at most, one model call is in progress at most, and never both about the
 //! same input. Only `proceed` (in `plan`) begins tasks and ends runs; it may be called after any change.
@@ -42,7 +42,7 @@ use plan::{ActiveChild, ChildTask};
 /// The Match machine: it sorts inputs by the rules in `config.routing`, and gives each to the agent of a
 /// route.
 ///
-/// Everything that it knows follows from the facts that it took. It is serialisable between any two of them.
+/// Its whole state follows from the facts that it took. It can be serialized between any two of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MatchAgent {
     id: AgentStateId,
@@ -55,11 +55,11 @@ pub struct MatchAgent {
     plan: VecDeque<ChildTask>,
     /// The child that does something now, and for which rule.
     at_work: Option<WorkingChild>,
-    /// The child that the person speaks with, also between runs: what no rule fits goes there.
+    /// The child to which the person is talking, also between runs: inputs that no rule fits go there.
     active: Option<ActiveChild>,
     /// The children, one for each place at most.
     children: Vec<MatchChild>,
-    /// The end of the run, if something in it went wrong or has to be said.
+    /// The outcome of the run, if something in it failed or has to be reported.
     outcome: Option<(RunStatus, Option<String>)>,
     /// Children whose work stayed behind in the session that this one was forked from.
     left_behind: Vec<AgentStateId>,
@@ -115,8 +115,8 @@ impl MatchAgent {
         self.lifecycle.totals
     }
 
-    /// Takes the next fact, in the step that it makes this agent take. It has no tools and keeps no
-    /// conversation, so most facts do not concern it.
+    /// Handles the next fact, within this agent's step for it. It has no tools and keeps no conversation, so
+    /// most facts do not concern it.
     pub(crate) fn take(&mut self, fact: &Envelope<EnvironmentEvent>, step: &mut RunStep<'_>) {
         use EnvironmentEvent as E;
         match &fact.event {
@@ -148,12 +148,12 @@ impl MatchAgent {
         self.lifecycle.note_time(fact);
     }
 
-    /// Takes a change of the configuration that comes from an agent above.
+    /// Applies a change of the configuration by an agent above.
     pub(crate) fn on_change_above(&mut self, change: &ConfigChange, step: &mut RunStep<'_>) {
         self.on_change(change, step);
     }
 
-    /// Takes a change of the configuration. What was prepared by it is prepared again.
+    /// Applies a change of the configuration, and drops the rules that were prepared from it.
     fn on_change(&mut self, change: &ConfigChange, step: &mut RunStep<'_>) {
         self.lifecycle
             .change(Arc::make_mut(&mut self.config), change, step);
@@ -173,7 +173,8 @@ impl MatchAgent {
         self.follow_input(Some(taken), step);
     }
 
-    /// Does what `RunLifecycle` decided about an input. `None`: it was taken back, or did not wait any more.
+    /// Executes the decision of `RunLifecycle` about an input. `None`: it was taken back, or was no longer
+    /// waiting.
     fn follow_input(&mut self, taken: Option<InputDecision>, step: &mut RunStep<'_>) {
         match taken {
             Some(InputDecision::Opens(input)) => {
@@ -193,7 +194,7 @@ impl MatchAgent {
         self.take_up(message, step);
     }
 
-    /// Takes an input into the run: it is matched by the fast path, or a model is asked about it.
+    /// Adds an input to the run: it is matched by the fast path, or a model is asked about it.
     fn take_up(&mut self, message: Arc<Message>, step: &mut RunStep<'_>) {
         step.message(MessageOutput::User {
             message: message.clone(),
@@ -204,7 +205,7 @@ impl MatchAgent {
         }
     }
 
-    /// Ends the current run, if one is, and the agent where it is gone.
+    /// Ends the current run, if there is one, and the agent if it is closed.
     fn finish_run(&mut self, status: RunStatus, reason: Option<String>, step: &mut RunStep<'_>) {
         self.matching = None;
         if !self.lifecycle.finish(status, reason, step) {

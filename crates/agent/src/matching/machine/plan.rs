@@ -1,14 +1,14 @@
 //! The plan: intents as tasks for children, in order.
 //!
-//! Tasks are done one after the other. What an input does depends on its first task and on the child that is
-//! at work:
+//! Tasks are done one after the other. The effect of an input depends on its first task and on the working
+//! child:
 //!
 //! | the input means | a child is at work by that rule | by another rule | none is at work |
 //! | --- | --- | --- | --- |
-//! | a rule with a route | the child hears it, the rest is planned behind | the child is stopped, the plan is replaced | planned |
-//! | no rule | the child hears it | the child hears it | the child that was spoken with, else the default |
+//! | a rule with a route | the child gets it, the rest is planned after it | the child is stopped, the plan is replaced | planned |
+//! | no rule | the child gets it | the child gets it | the active child, otherwise the default |
 //!
-//! If nobody is there for an input, the machine says so itself.
+//! If there is no agent for an input, the machine itself answers that.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -26,12 +26,12 @@ use crate::run_lifecycle::{RunStep, StopCause, StopRecord};
 pub(super) enum RouteTarget {
     /// The agent of the route at this index.
     Route(usize),
-    /// The agent for what no rule fits.
+    /// The agent for inputs that no rule fits.
     Default,
 }
 
 impl RouteTarget {
-    /// The configuration of the agent for this place; `None` if there is none (any more).
+    /// The configuration of the agent for this route; `None` if there is none.
     pub(super) fn config(self, routing: &Routing) -> Option<&AgentConfig> {
         match self {
             Self::Route(index) => routing.routes.get(index).map(|route| &route.agent),
@@ -45,18 +45,18 @@ impl RouteTarget {
 pub(super) struct ChildTask {
     /// The route that it is for.
     pub(super) place: RouteTarget,
-    /// The name of the rule; `None` for what no rule fits.
+    /// The name of the rule; `None` for an input that no rule fits.
     pub(super) rule: Option<String>,
     /// The intent, if a rule fits.
     pub(super) intent: Option<Intent>,
-    /// Whether the input means other things too.
+    /// Whether the input has other intents too.
     pub(super) one_of_several: bool,
-    /// The input that means it.
+    /// The input with this intent.
     pub(super) message: Arc<Message>,
 }
 
-/// The child that the person speaks with. What no rule fits goes there: "a bit louder" after a song was
-/// played.
+/// The child to which the person is talking. Inputs that no rule fits go there: "a bit louder" after a song
+/// was played.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct ActiveChild {
     /// The route of that child.
@@ -65,13 +65,14 @@ pub(super) struct ActiveChild {
     pub(super) rule: Option<String>,
 }
 
-/// The answer to a person if no agent is there for their words.
+/// The answer to a person if there is no agent for their input.
 const NOBODY: &str = "No rule fits this, and there is no agent for what no rule fits.";
 
 impl MatchAgent {
-    /// Makes tasks of what an input means, as the table above says. The caller has to call `proceed`.
+    /// Makes tasks of the intents of an input, according to the table above. The caller has to call
+    /// `proceed`.
     ///
-    /// A child that leaves is notified once; what comes while it leaves only replaces the plan.
+    /// A child that is being stopped is notified once; inputs that come meanwhile only replace the plan.
     pub(super) fn mean(&mut self, message: &Arc<Message>, intents: Vec<Intent>, step: &mut RunStep<'_>) {
         let tasks = self.tasks(message, intents);
         let Some(first) = tasks.front() else {
@@ -99,10 +100,10 @@ impl MatchAgent {
         self.plan.extend(tasks);
     }
 
-    /// The tasks that intents result in, in order.
+    /// The tasks for these intents, in order.
     ///
-    /// Those whose rule has no route are for the default, if there is one. Where no intent has a route there
-    /// are not tasks at all: the input is treated as one that no rule fits.
+    /// Intents whose rule has no route are for the default, if there is one. If no intent has a route, there
+    /// are no tasks: the input is treated as one that no rule fits.
     fn tasks(&self, message: &Arc<Message>, intents: Vec<Intent>) -> VecDeque<ChildTask> {
         let Some(routing) = self.config.routing.as_deref() else {
             return VecDeque::new();
@@ -128,8 +129,8 @@ impl MatchAgent {
         intents.into_iter().filter_map(task).collect()
     }
 
-    /// Gives an input that no rule fits to the child that the person speaks with, else to the default, else
-    /// says that nobody is there. A task that is still planned counts as the one spoken with.
+    /// Gives an input that no rule fits to the active child, otherwise to the default, otherwise answers that
+    /// there is no agent. The child of a planned task counts as the active one.
     fn nothing_fits(&mut self, message: &Arc<Message>, step: &mut RunStep<'_>) {
         let has_default = self
             .config
@@ -160,7 +161,7 @@ impl MatchAgent {
         }
     }
 
-    /// Says in the machine's own name that nobody is there: the one answer of its own that a person reads.
+    /// Answers in the machine's own name that there is no agent: its only own answer that a person reads.
     fn tell_nobody(&mut self, step: &mut RunStep<'_>) {
         let message = Message {
             message_id: MessageId::with_suffix(format_args!("nobody_{}", step.seq)),
@@ -230,7 +231,7 @@ impl MatchAgent {
     }
 }
 
-/// Adds what one more child said, as a paragraph of its own.
+/// Adds the text of one more child, as a separate paragraph.
 pub(super) fn add_text(text: &mut String, more: &str) {
     if !text.is_empty() && !more.is_empty() {
         text.push_str("\n\n");

@@ -1,9 +1,9 @@
 //! Settles the work that another process left open.
 //!
-//! An input that was sent to a child is recorded with the fact that it followed from, so a child either has
-//! it or was never sent it; it continues by itself. Only the model call of this machine is made again, and
-//! its half answer forgotten. In a fork, the child that was at work stays behind: its run belongs to the
-//! other session, so it is let go of and closed once a writer is there.
+//! An input to a child is recorded with the fact from which it follows, so a child either has it or never got
+//! it; it continues by itself. Only the model call of this machine is repeated, and its partial answer
+//! forgotten. In a fork, the working child stays behind: its run belongs to the other session, so it is
+//! released, and closed once there is a writer.
 
 use agentx_types::RunStatus;
 
@@ -11,11 +11,11 @@ use super::MatchAgent;
 use crate::run_lifecycle::RunStep;
 
 impl MatchAgent {
-    /// A fork continues from here without what its parent had in progress: the plan is dropped, and the run
+    /// A fork continues from here without its parent's work in progress: the plan is dropped, and the run
     /// ends as interrupted.
     ///
-    /// A child whose work stayed behind is left with it. Its run ends first, if it has one; a fork may cut
-    /// before it began.
+    /// The child whose work stayed behind is abandoned. Its run ends first, if it has one; the fork may begin
+    /// before that run.
     pub(super) fn on_forked(&mut self, hold: bool, step: &mut RunStep<'_>) {
         if let Some(mut work) = self.at_work.take() {
             work.leaving = true;
@@ -36,7 +36,7 @@ impl MatchAgent {
         self.lifecycle.set_status(RunStatus::Stopping, step);
     }
 
-    /// Makes the model call that was in progress again, unless a limit forbids it by now.
+    /// Repeats the model call that was in progress, unless a limit now forbids it.
     fn ask_again(&mut self, step: &mut RunStep<'_>) {
         self.set_aside(step);
         match self.lifecycle.used_up(&self.config.limits, step) {
@@ -49,7 +49,7 @@ impl MatchAgent {
     }
 
     /// Another process takes over: children that stayed behind are closed, the model call that was in
-    /// progress is made again, and the timer starts anew. A child that is at work continues by itself.
+    /// progress is made again, and the timer starts again. A child that is at work continues by itself.
     pub(super) fn on_writer_attached(&mut self, step: &mut RunStep<'_>) {
         for child in std::mem::take(&mut self.left_behind) {
             self.close_child(child, "its work stayed behind in another session", step);

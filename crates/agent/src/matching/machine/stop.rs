@@ -1,7 +1,7 @@
 //! The end of runs before their answer: interrupts, limits, errors.
 //!
-//! The plan is given up, the model call is cancelled, and the child that is at work is interrupted. It says
-//! itself how it ended; only then the stop is recorded and the run ends (`proceed`, in `plan`).
+//! The plan is dropped, the model call is cancelled, and the working child is interrupted. Only after the
+//! child has reported its end, the stop is recorded and the run ends (`proceed`, in `plan`).
 
 use agentx_types::{ActionBody, Cancel, Envelope, EnvironmentEvent, ErrorOccurred, RunStatus};
 
@@ -9,7 +9,7 @@ use super::MatchAgent;
 use crate::run_lifecycle::{RunStep, StopCause, StopConsequence, StopRecord};
 
 impl MatchAgent {
-    /// Takes an error. One of the model call that was in progress ends its answer too; nothing is repaired
+    /// Handles an error. One of the model call that was in progress ends its answer too; nothing is repaired
     /// here, because a request holds one input and the rules.
     pub(super) fn on_error(
         &mut self,
@@ -25,7 +25,7 @@ impl MatchAgent {
         self.follow(follows, step);
     }
 
-    /// Does what follows from something that stops runs.
+    /// Executes the consequence of a fact that stops runs.
     pub(super) fn follow(&mut self, follows: StopConsequence, step: &mut RunStep<'_>) {
         match follows {
             StopConsequence::Nothing => {}
@@ -35,13 +35,13 @@ impl MatchAgent {
         }
     }
 
-    /// Stops what runs, and settles the run: it ends at once if nothing does.
+    /// Stops the current work, and ends the run at once if there is none.
     pub(super) fn stop(&mut self, cause: StopCause, step: &mut RunStep<'_>) {
         self.begin_stop(cause, step);
         self.proceed(step);
     }
 
-    /// Stops what runs. The first cause counts, and the plan is dropped in any case. The caller has to call
+    /// Stops the current work. The first cause counts, and the plan is always dropped. The caller has to call
     /// `proceed`.
     pub(super) fn begin_stop(&mut self, cause: StopCause, step: &mut RunStep<'_>) {
         self.plan.clear();

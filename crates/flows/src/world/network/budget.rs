@@ -48,8 +48,8 @@ impl AnswerBudget {
 }
 
 impl BudgetShare {
-    /// Takes so many bytes more. An answer for which nothing is left is refused at once: answers that waited
-    /// for each other would wait for ever.
+    /// Adds this many bytes. An answer beyond the budget is refused at once: answers that waited for each
+    /// other would wait forever.
     pub(super) fn take(&mut self, bytes: usize) -> Result<(), EffectError> {
         if bytes <= self.unused {
             self.unused -= bytes;

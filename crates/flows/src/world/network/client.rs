@@ -109,7 +109,7 @@ impl HttpClients {
 }
 
 fn make(guarded: Arc<GuardedResolver>, tls: bool) -> reqwest::Result<Client> {
-    // Another part of the process may have installed it already; it is the same one.
+    // Another part of the process may already have installed the same provider.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let builder = Client::builder()
         .user_agent(concat!("agentx/", env!("CARGO_PKG_VERSION")))

@@ -25,13 +25,13 @@ struct Granted {
 enum Name {
     /// A host name.
     Exact(String),
-    /// Hosts whose names end so, with the dot.
+    /// Hosts whose names end like this, with the dot.
     Under(String),
     /// An IP address.
     Address(IpAddr),
 }
 
-/// An address that a name leads to and that may not be reached.
+/// A forbidden address to which a name resolves.
 #[derive(Clone, Debug)]
 pub(super) struct Denied {
     host: String,

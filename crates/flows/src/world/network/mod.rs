@@ -1,9 +1,9 @@
-//! HTTP for tools from files: only to hosts that the file names, and never to an address inside by way of one
-//! outside.
+//! HTTP for tools from files: only to hosts that the file names, and never through such a host to an internal
+//! address.
 //!
 //! A host is checked by its name when it is requested, and again at each redirect. Its addresses are checked
-//! where they are resolved, by the very client that then connects to them: a name that resolves to something
-//! else a moment later has no chance. Addresses that are not of the public internet are reached only if the
+//! when they are resolved, by the same client that then connects to them, so a name that resolves to
+//! something else a moment later has no effect. Addresses outside the public internet are reached only if the
 //! file names the address itself (or `localhost`).
 
 mod budget;
@@ -46,7 +46,7 @@ const OWN_HEADERS: [&str; 9] = [
     "proxy-connection",
 ];
 
-/// Headers that say nothing about who sends a request.
+/// Headers that reveal nothing about the sender of a request.
 const OPEN_HEADERS: [HeaderName; 3] = [ACCEPT, ACCEPT_LANGUAGE, CONTENT_TYPE];
 
 /// The network of one tool.
@@ -223,8 +223,9 @@ fn read(asked: &Value) -> Result<NetworkRequest, EffectError> {
     })
 }
 
-/// Returns the headers that a redirect to another host, port or scheme keeps. Any other may hold a variable,
-/// in whatever form, and is for the server that the file names. (reqwest and curl know only some names.)
+/// Returns the headers that a redirect to another host, port or scheme keeps. Any other may contain a
+/// variable in some form, and is only for the server that the file names. (reqwest and curl know only some
+/// names.)
 fn of_every_server(headers: &HeaderMap) -> HeaderMap {
     let kept = OPEN_HEADERS.into_iter();
     kept.filter_map(|name| {

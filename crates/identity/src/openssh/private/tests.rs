@@ -1,5 +1,5 @@
-//! Private keys from `ssh-keygen` where it is installed, and made up here, byte by byte, everywhere. No key
-//! of anybody.
+//! Private keys from `ssh-keygen` if it is installed, and always ones that are made up here, byte by byte.
+//! None is a real key.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
 use std::path::{Path, PathBuf};
@@ -282,7 +282,7 @@ fn a_key_with_a_passphrase_is_read_with_that_one_alone() {
     assert_eq!(*read.unwrap().public_key(), public());
 }
 
-/// A file says itself how often a passphrase is hashed: one round takes some milliseconds.
+/// A file itself sets the number of hash rounds for the passphrase: one round takes some milliseconds.
 #[test]
 fn a_key_that_asks_for_hours_of_hashing_is_refused() {
     let text = encrypted(ssh_key::Cipher::Aes256Ctr, "sesame");

@@ -14,7 +14,7 @@ impl AcceptedMessages {
         place.sign(&self.model.name, words, self.answer)
     }
 
-    /// Returns the whole stream of an answer, its events in order; tests cut it where they like. Thinking is
+    /// Returns the whole stream of an answer, its events in order; tests may cut it anywhere. Thinking is
     /// left out if the request has none, and its text if the request does not show it.
     pub fn stream(&self, answer: &ModelAnswer) -> String {
         let mut out = self.start();

@@ -1,4 +1,4 @@
-//! The messages of a request: their roles, what is in them, and the pairing of calls and results.
+//! The messages of a request: their roles, their content, and the pairing of calls and results.
 
 use std::collections::BTreeSet;
 

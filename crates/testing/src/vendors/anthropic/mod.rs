@@ -22,7 +22,8 @@ use thinking::ThinkingPosition;
 /// The most bytes of a request.
 const MAX_BYTES: usize = 32 * 1024 * 1024;
 
-/// The API. It remembers what its cache holds; signatures of thinking carry all that is needed to check them.
+/// The API. It remembers the contents of its cache; signatures of thinking contain everything that is needed
+/// to check them.
 #[derive(Clone, Debug)]
 pub struct Anthropic {
     enforces_prefixes: bool,

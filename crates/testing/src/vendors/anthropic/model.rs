@@ -85,7 +85,7 @@ impl VendorModel {
         self.binds() && !(self.family == "mythos" && self.version == 51)
     }
 
-    /// Returns whether it can read thinking of `producer`; what it cannot read is dropped in silence.
+    /// Returns whether it can read thinking of `producer`; other thinking is silently dropped.
     pub(super) fn reads(&self, producer: &str) -> bool {
         let older = ["claude-opus-5", "claude-opus-5-5"];
         producer == self.name

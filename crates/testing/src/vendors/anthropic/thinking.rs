@@ -1,8 +1,8 @@
-//! Signatures of thinking, and what they bind: the model, the text, everything before the block, and the
-//! thinking before it.
+//! Signatures of thinking, which bind the model, the text, everything before the block, and the thinking
+//! before it.
 //!
-//! A signature carries all that is needed to check it: `made-up.MODEL.PREFIX.BEFORE.WORDS.NUMBER`, hashes in
-//! hex.
+//! A signature contains everything that is needed to check it: `made-up.MODEL.PREFIX.BEFORE.WORDS.NUMBER`,
+//! hashes in hex.
 
 use serde_json::Value;
 
@@ -13,7 +13,7 @@ use crate::vendors::{VendorRefusal, fingerprint};
 
 const MARK: &str = "made-up";
 
-/// A position in a conversation: the hash so far, and the last thinking before it.
+/// A position in a conversation: the hash up to it, and the last thinking before it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ThinkingPosition {
     prefix: u64,
@@ -127,7 +127,7 @@ fn checked(
     if !model.reads(signed.model) {
         return Ok(Some("model_binding_mismatch"));
     }
-    // The first thinking that is left may lack what was before it.
+    // The first remaining thinking may lack its predecessor.
     let follows = place.before == 0 || place.before == signed.before;
     let checks = model.checks_prefixes() && (enforced || thinking.drops.is_some());
     if checks && !(follows && place.prefix == signed.prefix) {

@@ -7,7 +7,7 @@ use crate::vendors::count::tokens;
 use crate::vendors::{AnswerPart, ModelAnswer};
 
 impl AcceptedCompletion {
-    /// Returns the whole stream of an answer, its events in order; tests cut it where they like.
+    /// Returns the whole stream of an answer, its events in order; tests may cut it anywhere.
     pub fn stream(&self, answer: &ModelAnswer) -> String {
         let mut out = self.chunk(&json!({ "role": "assistant", "content": "" }), &Value::Null);
         let mut calls = 0;

@@ -255,7 +255,8 @@ fn order(messages: &[Value], dialect: Dialect) -> Result<(), VendorRefusal> {
     Ok(())
 }
 
-/// Turns as chat templates want them: what they count is a person's at each even place, and at no other.
+/// Checks the alternation that chat templates require: of the counted messages, those at even places, and
+/// only those, are a person's.
 fn turns(talk: &[Value], dialect: Dialect) -> Result<(), VendorRefusal> {
     let counts = |message: &&Value| match dialect {
         Dialect::Devstral => {

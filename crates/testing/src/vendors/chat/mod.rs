@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::count::{PromptCache, tokens};
 use super::{CountedTokens, VendorRefusal, VendorRule};
 
-/// Whose server it is.
+/// The vendor or program of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
     /// OpenAI's own.
@@ -35,7 +35,7 @@ pub enum Dialect {
     Devstral,
     /// vLLM with the template of Gemma 3: only `user` and `assistant`, which must alternate.
     Gemma,
-    /// Ollama: it refuses nothing, and cuts off the beginning of what is too long (`num_ctx`).
+    /// Ollama: it refuses nothing, and cuts off the beginning of a request that is too long (`num_ctx`).
     /// <https://github.com/ollama/ollama/issues/17889>
     Ollama,
 }

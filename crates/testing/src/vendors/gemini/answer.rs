@@ -7,7 +7,7 @@ use crate::vendors::count::tokens;
 use crate::vendors::{AnswerPart, ModelAnswer};
 
 impl AcceptedContent {
-    /// Returns the whole stream of an answer, its events in order; tests cut it where they like.
+    /// Returns the whole stream of an answer, its events in order; tests may cut it anywhere.
     ///
     /// Gemini 3 and later sign each answer: the first call in it, or an empty text at its end.
     pub fn stream(&self, answer: &ModelAnswer) -> String {

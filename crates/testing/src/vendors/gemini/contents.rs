@@ -17,7 +17,7 @@ const KINDS: &[&str] = &[
     "executableCode",
     "codeExecutionResult",
 ];
-/// The fields that may stand beside it.
+/// The fields that are allowed next to it.
 const BESIDE: &[&str] = &["thought", "thoughtSignature", "videoMetadata", "mediaResolution"];
 /// The media that Gemini reads, by the beginning of their type.
 const MEDIA: &[&str] = &[
@@ -148,7 +148,7 @@ fn medium(part: &Value) -> Result<(), VendorRefusal> {
     Ok(())
 }
 
-/// Each turn with calls stands between a turn of the user and one with their results.
+/// Checks that each turn with calls is between a turn of the user and one with their results.
 fn order(turns: &[Turn<'_>]) -> Result<(), VendorRefusal> {
     for (at, turn) in turns.iter().enumerate() {
         let before = at.checked_sub(1).map(|before| &turns[before]);
@@ -192,7 +192,7 @@ fn too_few() -> VendorRefusal {
     refuse(rules::RESULTS, message)
 }
 
-/// Since the user last said something, the first call of each turn is signed.
+/// Checks that the first call of each turn since the user's last message is signed.
 fn signed(turns: &[Turn<'_>]) -> Result<(), VendorRefusal> {
     let says = |turn: &Turn<'_>| turn.is_users && !turn.has("functionResponse");
     let from = turns.iter().rposition(says).unwrap_or(0);

@@ -218,7 +218,7 @@ fn foreign(schema: &Value) -> Option<&str> {
     below.filter_map(foreign).next()
 }
 
-/// Returns a reference that has fields beside it.
+/// Returns a reference with fields next to it.
 fn crowded_ref(value: &Value) -> Option<&str> {
     match value {
         Value::Object(fields) => {

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::count::{PromptCache, tokens};
 use super::{CountedTokens, VendorRefusal, VendorRule, fingerprint};
 
-/// Stands for a signature that there is not (<https://ai.google.dev/gemini-api/docs/thought-signatures>).
+/// A placeholder for a missing signature (<https://ai.google.dev/gemini-api/docs/thought-signatures>).
 const UNCHECKED: &str = "skip_thought_signature_validator";
 
 /// A server.

@@ -7,7 +7,7 @@ use crate::vendors::count::tokens;
 use crate::vendors::{AnswerPart, ModelAnswer};
 
 impl AcceptedInteraction {
-    /// Returns the whole stream of an answer, its events in order; tests cut it where they like. Nothing is
+    /// Returns the whole stream of an answer, its events in order; tests may cut it anywhere. Nothing is
     /// stored, so there is no id.
     pub fn stream(&self, answer: &ModelAnswer) -> String {
         let begun =
@@ -44,7 +44,7 @@ impl AcceptedInteraction {
         out + "event: done\ndata: [DONE]\n\n"
     }
 
-    /// The step that a part is at its start, and what follows of it.
+    /// The step of a part at its start, and its later deltas.
     fn step(&self, part: &AnswerPart) -> (Value, Vec<Value>) {
         match part {
             AnswerPart::Thinking(words) => {

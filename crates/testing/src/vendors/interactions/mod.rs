@@ -1,5 +1,5 @@
-//! Gemini's Interactions API with `store: false`, as strict as its published types are. Few refusals of it
-//! are known in public: what its types require counts as refused, in words that are made up.
+//! Gemini's Interactions API with `store: false`, as strict as its published types. Few of its refusals are
+//! publicly known: a violation of its types counts as refused, with made-up messages.
 
 mod answer;
 mod rules;

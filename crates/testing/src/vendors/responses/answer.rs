@@ -7,7 +7,7 @@ use crate::vendors::count::tokens;
 use crate::vendors::{AnswerPart, ModelAnswer};
 
 impl AcceptedResponse {
-    /// Returns the whole stream of an answer, its events in order; tests cut it where they like.
+    /// Returns the whole stream of an answer, its events in order; tests may cut it anywhere.
     pub fn stream(&self, answer: &ModelAnswer) -> String {
         let id = format!("resp_made_up_{}", self.answer);
         let begun = json!({ "id": id, "object": "response", "status": "in_progress", "model": self.model, "output": [], "error": null });

@@ -36,7 +36,7 @@ pub struct AcceptedResponse {
     pub counted: CountedTokens,
     model: String,
     answer: u64,
-    /// Whether the model reasons, and was asked for what can be sent back.
+    /// Whether the model reasons, and the request asked for reasoning that can be sent back.
     encrypts: bool,
     reasons: bool,
     summarizes: bool,
