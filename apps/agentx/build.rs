@@ -1,8 +1,8 @@
 //! Links the program so that it starts with little work and memory on Linux with glibc.
 //!
-//! The C++ library, which Luau needs, becomes a part of the program: it then starts without loading and
-//! binding one, and runs where none is installed. If the compiler has no such archive, the library is loaded
-//! as usual.
+//! The C++ library, which Luau needs, becomes a part of the program: the program then starts without loading
+//! and binding a library, and runs on machines without it. If the compiler has no such archive, the library
+//! is loaded as usual.
 //!
 //! Relative relocations are packed (`DT_RELR`): the loader reads all of them at each start, and the plain
 //! form has 24 bytes for each.
@@ -20,7 +20,7 @@ fn main() {
         return;
     };
     if is_native_gnu_linux() && archive().is_some_and(|archive| offer(&archive, Path::new(&directory))) {
-        // The linker looks here before it looks where the shared library is.
+        // The linker searches this directory before that of the shared library.
         println!(
             "cargo:rustc-link-search=native={}",
             Path::new(&directory).display()

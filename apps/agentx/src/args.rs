@@ -1,4 +1,4 @@
-//! The command line as it is typed. What is meant by it is decided where a command begins.
+//! The command line as it is typed. Each command interprets its own arguments.
 
 mod agent;
 mod approvals;

@@ -1,4 +1,4 @@
-//! The one place that knows which runtime there is; everything else works against the trait.
+//! The only file that knows which runtime a command uses; everything else uses the trait.
 
 mod trials;
 
@@ -31,7 +31,7 @@ pub(crate) struct CommandTarget {
     node: Option<LocalNode>,
 }
 
-/// All that is not about the runtime of this process is the front end's.
+/// Everything that does not need the runtime of this process belongs to the front end.
 impl Deref for CommandTarget {
     type Target = place::Place;
 
@@ -48,7 +48,7 @@ struct LocalNode {
 }
 
 impl CommandTarget {
-    /// The place that the settings name. Must be called inside an async runtime.
+    /// Returns the place that the settings name. Must be called inside an async runtime.
     pub(crate) async fn of(settings: &Settings, cwd: Option<&Path>) -> Result<Self, ChatError> {
         match &settings.connect {
             Some(address) => Self::server(settings, address, cwd).await,
@@ -152,8 +152,8 @@ impl CommandTarget {
         self.node.as_ref().map_or(&[], |node| &node.mistakes)
     }
 
-    /// The agent that a session of this machine began with, if it works in another directory than the one
-    /// that the settings name. Only its first event is read: to open it takes all of them again.
+    /// Returns the first agent of a session of this machine, if it works in another directory than the
+    /// settings name. Reads only the first event, because opening the session would read all of them.
     pub(crate) async fn agent_of_elsewhere(
         &self,
         settings: &Settings,
@@ -172,8 +172,8 @@ impl CommandTarget {
     }
 }
 
-/// Starts a copy of a server's session in the local database. The copy belongs to this person, whoever owns
-/// the original.
+/// Starts a copy of a server's session in the local database. The copy belongs to this person, even if
+/// somebody else owns the original.
 pub(crate) async fn begin_keeping(
     place: &CommandTarget,
     settings: &Settings,
@@ -189,7 +189,7 @@ pub(crate) async fn begin_keeping(
     match log.info(session).await {
         Err(LogError::NotFound(_)) => {
             let info = remote.info(session).await?;
-            // What it was forked from need not be here: the rows bring what it shares.
+            // The parent of a fork need not be here: the rows contain the shared part.
             let new = NewLog::new(
                 session.clone(),
                 OwnerId::new(OPERATOR),
@@ -215,7 +215,7 @@ pub(crate) fn keyring(settings: &Settings) -> Keyring {
     Keyring::at(&settings.data_dir)
 }
 
-/// The names of the people whom the person of this machine trusts. A list that cannot be read has none.
+/// Returns the names of the people whom the person of this machine trusts; none if the list cannot be read.
 fn names(keyring: &Keyring) -> BTreeMap<OwnerId, String> {
     let people = keyring.people().unwrap_or_default().into_iter();
     people

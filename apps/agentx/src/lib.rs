@@ -1,5 +1,5 @@
-//! The agentx program: it parses what is typed and renders what happens; everything else is behind the
-//! `Runtime` trait.
+//! The agentx program: it parses the command line and renders events; everything else is behind the `Runtime`
+//! trait.
 //!
 //! Nothing is started before the command line is understood: no async runtime, no TLS, no files.
 
@@ -24,7 +24,7 @@ use agentx_chat::{
 };
 use console::Console;
 
-/// Does what the command line of this process says.
+/// Runs the command line of this process.
 pub fn run() -> ExitCode {
     keep_environment_private();
     let mut console = Console::of_process();
@@ -37,9 +37,9 @@ pub fn run() -> ExitCode {
     }
 }
 
-/// Programs that are run for an agent do not get the keys that it runs on; nor may they read them from this
-/// process. On Linux a process that cannot be dumped shows its memory and its environment
-/// (`/proc/PID/environ`) to root alone.
+/// Programs that run for an agent do not get the keys that it uses, and cannot read them from this process.
+/// On Linux a process that cannot be dumped shows its memory and its environment (`/proc/PID/environ`) to
+/// root alone.
 fn keep_environment_private() {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     // It does not fail on a kernel of this century, and nothing else depends on it.

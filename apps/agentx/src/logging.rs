@@ -28,7 +28,7 @@ pub(crate) fn start(settings: &Settings, draws: bool) -> Result<(), ChatError> {
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_ansi(false)
-        // If nobody reads standard error any more, saying so there would end the program.
+        // If nobody reads standard error any more, an error about that would end the program.
         .log_internal_errors(false);
     match settings.log_file.clone().or(in_chat) {
         Some(path) => {
@@ -42,7 +42,7 @@ pub(crate) fn start(settings: &Settings, draws: bool) -> Result<(), ChatError> {
     Ok(())
 }
 
-/// Starts it for a server: what is worth a line goes to standard error where nothing else was asked for.
+/// Starts the log for a server: notable events go to standard error unless the settings say otherwise.
 pub(crate) fn start_server(loaded: &Loaded) -> Result<(), ChatError> {
     let rows = loaded.merged.rows();
     let is_default = |row: &SettingRow| row.key == "log" && row.origin == SettingOrigin::Default;

@@ -1,5 +1,5 @@
-//! A session that somebody continues with from another directory than its own: what files and configuration
-//! say there holds, and what is missing is said.
+//! A session that somebody continues from another directory than its own: the files and the configuration of
+//! its own directory apply, and AgentX reports what is missing there.
 
 use std::path::{Path, PathBuf};
 
@@ -22,9 +22,9 @@ use crate::told_notes;
 /// Maximum number of mistakes in agent and tool files to report when an agent starts.
 const MOST_MISTAKES: usize = 3;
 
-/// The place that the settings name. If the session that is meant works in another directory of this machine,
-/// settings and place become those of that directory, as if it had been named. Must be called inside an async
-/// runtime. What is wrong with the files of agents and tools there is said.
+/// Returns the place that the settings name. If the session works in another directory of this machine,
+/// settings and place become those of that directory, as with `--cwd`. Prints the mistakes in the agent and
+/// tool files there. Must be called inside an async runtime.
 pub(crate) async fn place_of(
     global: &Global,
     agent: &AgentArgs,
@@ -57,7 +57,7 @@ async fn find_place(
     target: &Target,
     console: &mut Console,
 ) -> Result<CommandTarget, ChatError> {
-    // An agent that a file describes may name a model of its own.
+    // An agent from a file may name its own model.
     if *target == Target::New && agent.agent.is_none() {
         default_model::settle(&mut loaded.settings, console).await?;
         default_model::check_configured(loaded)?;
@@ -68,7 +68,7 @@ async fn find_place(
         return Ok(place);
     }
     let here = SessionsHere::of(&loaded.settings);
-    // What is wrong with it is said where it is opened.
+    // The command that opens it reports what is wrong with it.
     let Ok(Some(id)) = session_opening::find(&place, &loaded.settings, target).await else {
         return Ok(place);
     };
@@ -104,7 +104,7 @@ async fn find_place(
     Ok(place)
 }
 
-/// What a person should know about tools that the session had and that are not there; said once, until it is other ones.
+/// Returns a note about tools that the session had and that are missing now; only once for the same tools.
 fn lacks(place: &CommandTarget, data_dir: &Path, id: &SessionId, agent: &AgentConfig) -> String {
     let here = place.runtime().tools();
     let lacking = tools_lacking(agent, &here);

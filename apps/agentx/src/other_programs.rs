@@ -1,4 +1,4 @@
-//! Tests that what the hints about other programs name exists in this one.
+//! Tests that the hints about other programs name only existing commands and flags.
 
 #[cfg(test)]
 mod tests {

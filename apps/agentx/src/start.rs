@@ -1,5 +1,4 @@
-//! From what was typed to settings: which flags stand for which key, and what is said about the
-//! configuration.
+//! Turns the command line into settings: maps flags to keys, and prints notes about the configuration.
 
 use std::path::PathBuf;
 
@@ -44,8 +43,8 @@ pub(crate) fn settings(global: &Global, agent: &AgentArgs) -> Result<Loaded, Cha
     settings_by(load, global, agent)
 }
 
-/// The settings for a command that looks at the folder or at what is stored: no mistake of the folder's own
-/// file keeps it from working, not even if the file is trusted.
+/// Returns the settings for a command that only reads the folder or stored data: no mistake in the folder's
+/// own file stops it, even if the file is trusted.
 pub(crate) fn settings_to_look(global: &Global) -> Result<Loaded, ChatError> {
     settings_by(load_whatever_workspace, global, &AgentArgs::default())
 }
@@ -80,8 +79,8 @@ pub(crate) fn settings_aloud(
     Ok(loaded)
 }
 
-/// Reads the settings for a command that runs an agent, and also says what of an untrusted folder is not
-/// loaded.
+/// Reads the settings for a command that runs an agent, and also lists the files of an untrusted folder that
+/// are not loaded.
 pub(crate) fn settings_of_run(
     global: &Global,
     agent: &AgentArgs,

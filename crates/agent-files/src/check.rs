@@ -67,7 +67,7 @@ impl<'a> Checker<'a> {
         self.findings.mistakes.push(mistake);
     }
 
-    /// Reads a value; `None` if it is wrong, and then it is known why.
+    /// Reads a value; `None` if it is wrong, and then the mistake is recorded.
     pub(crate) fn value(&mut self, key: &str, shape: Shape, node: &YamlNode) -> Option<Value> {
         if self.is_full() {
             return None;
@@ -123,7 +123,7 @@ impl<'a> Checker<'a> {
         let mut map = Map::new();
         for (name, value) in entries {
             match table.key(&name.name) {
-                // A key without a value is as if it were not there, unless it must be.
+                // A key without a value counts as missing, unless it is required.
                 Some(spec) if matches!(value.value, Yaml::Null) && !spec.required => {}
                 Some(spec) => {
                     if let Some(value) = self.value(&name.name, spec.shape, value) {

@@ -1,4 +1,4 @@
-//! Texts that agents begin with: which file a reference to one leads to.
+//! Context texts of agents: finds the file of each reference.
 
 use std::path::{Path, PathBuf};
 

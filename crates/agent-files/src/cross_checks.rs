@@ -7,7 +7,7 @@ use crate::key_tables::RefKind;
 use crate::loading::Loading;
 use crate::mistake::DefinitionMistake;
 
-/// Looks at one entry.
+/// Checks one entry.
 pub(crate) fn check(loading: &mut Loading<'_>, index: usize) {
     let Some(entry) = loading.entries.get(index) else {
         return;
@@ -35,7 +35,7 @@ pub(crate) fn check(loading: &mut Loading<'_>, index: usize) {
     }
 }
 
-/// Returns whether a tool of this name is written into a file of something else.
+/// Returns whether another file contains a tool of this name.
 fn is_inline(loading: &Loading<'_>, name: &str) -> bool {
     let mut entries = loading.entries.iter();
     entries.any(|entry| entry.read.findings.tools.iter().any(|tool| tool == name))

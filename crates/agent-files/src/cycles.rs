@@ -1,5 +1,5 @@
-//! Agents that make each other, tools that are steps of each other: a circle would never be set up to its
-//! end, and agents that lie too deep in each other are not set up either.
+//! Finds cycles of agents that create each other, and of tools that are steps of each other, because their
+//! setup would never end; and agents that are nested too deep.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -118,7 +118,7 @@ fn edges(loading: &Loading<'_>) -> Edges {
     edges
 }
 
-/// Depth first, without calling itself: a chain may be as long as there are files.
+/// Walks depth first without recursion, because a chain may be as long as there are files.
 fn walk(start: usize, edges: &Edges, done: &mut BTreeSet<usize>, found: &mut Vec<Vec<(usize, usize)>>) {
     if done.contains(&start) {
         return;
@@ -169,7 +169,7 @@ fn names(loading: &Loading<'_>, path: &[(usize, usize)]) -> Vec<String> {
     path.iter().map(name).collect()
 }
 
-/// Reports it at the reference where the path begins.
+/// Reports it at the reference with which the path begins.
 fn place(loading: &mut Loading<'_>, path: &[(usize, usize)], message: String) {
     let Some((first, link)) = path.first().copied() else {
         return;

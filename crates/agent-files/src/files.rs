@@ -158,7 +158,7 @@ impl Files for MemoryFiles {
         let below = self.0.keys().filter_map(|path| {
             let mut parts = path.strip_prefix(&folder).ok()?.components();
             let first = parts.next()?;
-            // A folder is what has something in it.
+            // A folder exists if it contains something.
             parts.next()?;
             Some(first.as_os_str().to_string_lossy().into_owned())
         });

@@ -1,7 +1,7 @@
-//! Files that look like a definition and are none: files in folders below `agents/` or `tools/` that are not
-//! searched and that nothing refers to; files with an ending similar to one that is read; folders that are
-//! named like files. They are no errors, because people may keep any files there, but one may be there by
-//! mistake.
+//! Files that look like a definition but are not read as one: files in folders below `agents/` or `tools/`
+//! that are not searched and that nothing refers to; files with an ending similar to one that is read;
+//! folders that are named like files. They are no errors, because people may keep any files there, but one
+//! may be there by mistake.
 
 use std::path::Path;
 
@@ -16,11 +16,11 @@ const DEEPEST: usize = 4;
 const MOST: usize = 100;
 
 impl Loading<'_> {
-    /// Collects those below a folder of a root, after all references were followed.
+    /// Collects such files below a folder of a root, after all references were followed.
     pub(crate) fn pass_over(&mut self, root: &Path, folder: &Path, kind: FileKind) {
         let mut open = vec![(folder.to_owned(), 0)];
         while let Some((folder, depth)) = open.pop() {
-            // An unreadable file is reported where it is referred to.
+            // An unreadable file is reported at the reference to it.
             if depth < DEEPEST {
                 let folders = self.files.folders(root, &folder).unwrap_or_default();
                 for name in folders.iter().filter(|name| !name.starts_with('.')) {

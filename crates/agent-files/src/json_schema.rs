@@ -13,7 +13,7 @@ pub(crate) const TYPES: &[&str] = &[
     "string", "number", "integer", "boolean", "array", "object", "null",
 ];
 
-/// Returns a JSON Schema: `true`, `false` or a mapping whose words hold what they may.
+/// Returns a JSON Schema: `true`, `false` or a mapping with valid keywords.
 pub(crate) fn read(checker: &mut Checker<'_>, key: &str, node: &YamlNode) -> Option<Value> {
     match &node.value {
         Yaml::Bool(bool) => Some((*bool).into()),
@@ -29,7 +29,7 @@ pub(crate) fn read(checker: &mut Checker<'_>, key: &str, node: &YamlNode) -> Opt
     }
 }
 
-/// Returns whether a word holds what it may. Words that are not known are free.
+/// Returns whether a keyword has a valid value. Unknown keywords may have any value.
 fn word(checker: &mut Checker<'_>, name: &str, node: &YamlNode) -> bool {
     let (fits, what) = match name {
         "type" => return types(checker, node),

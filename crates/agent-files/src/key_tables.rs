@@ -20,8 +20,8 @@ pub(crate) struct MappingShape {
     pub(crate) one_of: &'static [&'static str],
     /// If several tables are possible, this one is chosen when this key is present.
     pub(crate) marker: Option<&'static str>,
-    /// Whether keys that are not known are ignored: others may write such. One that looks like a known key
-    /// misspelt is refused anyway.
+    /// Whether unknown keys are ignored, because other programs may write them. A key that looks like a
+    /// misspelt known key is refused anyway.
     pub(crate) open: bool,
 }
 

@@ -15,9 +15,9 @@
 //! | `libs/NAME.luau`, `libs/NAME/init.luau` | scripts that others `require` |
 //! | `context/NAME.{md,txt}` | texts for the context; `$ref: KIND:NAME` is `context/KIND/NAME.md` |
 //!
-//! A reference is a name (`tool:get_weather`, or `get_weather` where only a tool is possible) or a path
-//! relative to its file, within the same root. Secrets are references (`${NAME}`) and are never read here. A
-//! file has at most 1 MiB, a script 256 KiB, a filter 16 KiB.
+//! A reference is a name (`tool:get_weather`, or `get_weather` if only a tool is possible) or a path relative
+//! to its file, within the same root. Secrets are references (`${NAME}`) and are never read here. A file has
+//! at most 1 MiB, a script 256 KiB, a filter 16 KiB.
 
 mod check;
 mod contexts;
@@ -44,7 +44,7 @@ mod scaffold;
 mod scalar;
 mod schema;
 mod source;
-// A table is read by its columns.
+// A table is easier to read in columns.
 #[rustfmt::skip]
 mod tables;
 mod cross_checks;

@@ -1,4 +1,4 @@
-//! All files of a workspace and of its person, together: names, references, shadows, circles.
+//! All files of a workspace and of the person together: names, references, shadowed definitions, cycles.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -143,8 +143,7 @@ impl Library {
         Loading::new(roots, files, options).finish()
     }
 
-    /// Everything that is wrong, by file and place. Empty means: all files are right, and so are all
-    /// references.
+    /// Returns all mistakes, by file and place. Empty if all files and references are valid.
     pub fn check(&self) -> &[DefinitionMistake] {
         &self.mistakes
     }

@@ -1,5 +1,5 @@
-//! Scripts that others `require`: those below `libs/` of each root, and whether what a script asks for is
-//! among them.
+//! Scripts that others `require`: those below `libs/` of each root. Reports required scripts that are
+//! missing.
 
 use std::path::{Path, PathBuf};
 
@@ -85,7 +85,7 @@ fn read_folder(loading: &mut Loading<'_>, index: usize, folder: &Path) {
     }
 }
 
-/// Checks what the libraries ask of each other.
+/// Checks the libraries that libraries require.
 pub(crate) fn check(loading: &mut Loading<'_>) {
     let mut mistakes = Vec::new();
     for (key, text) in &loading.library.scripts {

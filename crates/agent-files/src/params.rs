@@ -77,8 +77,8 @@ pub(crate) fn read(checker: &mut Checker<'_>, key: &str, node: &YamlNode) -> Opt
 }
 
 /// A complete schema has `type: object`, as text; in the short form `type` would be the name of a parameter,
-/// with a mapping. It has another type if something beside that makes sense in a schema alone: the `items` of
-/// an array, or a keyword with a value that describes no parameter, such as `enum: [a, b]` or `maxLength: 9`.
+/// with a mapping. It has another type if something beside it is possible only in a schema: the `items` of an
+/// array, or a keyword with a value that describes no parameter, such as `enum: [a, b]` or `maxLength: 9`.
 fn is_schema(entries: &[(YamlKey, YamlNode)]) -> bool {
     let has = |name: &str| entries.iter().any(|(key, _)| key.name == name);
     let kind = text_of(entries, "type");

@@ -102,7 +102,7 @@ fn of_tree(source: &FileSource, shape: Shape, tree: Result<YamlNode, YamlError>)
     }
 }
 
-/// Returns the definition of a value that was found right.
+/// Returns the definition of a valid value.
 pub(crate) fn definition<T: DeserializeOwned>(file: &Path, value: Value) -> Result<T, DefinitionMistake> {
     serde_json::from_value(value).map_err(|error| {
         let start = agentx_config::yaml::TextPosition { line: 1, column: 1 };

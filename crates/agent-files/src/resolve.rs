@@ -107,7 +107,7 @@ fn file(
         .file(root, path, kind)
         .and_then(|found| loading.entries.get(found));
     let Some((same, name)) = found.map(|found| (found.kind == kind, found.read.name.clone())) else {
-        // It is reported where the file is needed.
+        // The entry that needs the file reports it.
         let why = loading
             .library
             .mistakes
@@ -290,7 +290,7 @@ fn script_of_tool(loading: &mut Loading<'_>, root: usize, path: &Path, text: &st
     }
 }
 
-/// Returns whether a file is a script; if it is none, that is noted.
+/// Returns whether a file is a script; if not, records a mistake.
 pub(crate) fn check_file(loading: &mut Loading<'_>, root: usize, path: &Path, text: &str) -> bool {
     let name = path.display().to_string();
     let Some(mistake) = loading

@@ -102,7 +102,7 @@ fn reads_what_is_there(checker: &mut Checker<'_>, step: &Entries, before: &[Stri
         return;
     };
     let text = text_of(step, "input_jq");
-    // An invalid filter was already reported where the key was read.
+    // The reader of the key has already reported an invalid filter.
     let Ok(filter) = JqFilter::compile(&text) else {
         return;
     };
@@ -375,7 +375,7 @@ fn message(checker: &mut Checker<'_>, entries: &Entries) {
     }
 }
 
-/// Returns all ways to name a model, as one.
+/// Converts every way to name a model into one form.
 pub(crate) fn one_generator(mut value: Value) -> Option<Value> {
     let map = value.as_object_mut()?;
     let model = map.remove("model");

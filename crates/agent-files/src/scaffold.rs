@@ -43,7 +43,7 @@ pub fn scaffold(what: Scaffold, name: &str) -> Result<Vec<(PathBuf, String)>, Ve
         Scaffold::Http => (format!("tools/{name}.yaml"), http(name)),
     };
     let path = PathBuf::from(path);
-    // A name that does not fit shows as it would in the file itself.
+    // An invalid name is reported as in the file itself.
     match what {
         Scaffold::Agent | Scaffold::Router => parse_agent(&path, &text).map(drop)?,
         Scaffold::Tool | Scaffold::Script | Scaffold::Http => parse_tool(&path, &text).map(drop)?,

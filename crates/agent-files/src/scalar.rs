@@ -14,7 +14,7 @@ use crate::tables::MAX_SCRIPT_BYTES;
 /// The longest name.
 const MAX_NAME: usize = 64;
 
-/// Headers that hold secrets: what they hold is given by reference.
+/// Headers with secrets: their values are given by reference.
 pub(crate) fn of_header(name: &str, shape: Shape) -> Shape {
     let name = name.to_ascii_lowercase();
     let secret = [
@@ -142,7 +142,7 @@ fn size(text: &str) -> Option<u64> {
 
 fn text(checker: &mut Checker<'_>, key: &str, shape: Shape, node: &YamlNode) -> Option<Value> {
     let Yaml::Text(text) = &node.value else {
-        // A value that YAML took for something else is right when it is quoted. A secret is not repeated.
+        // A value that YAML read as another type is valid in quotes. A secret is not repeated.
         if let Shape::Secret = shape {
             let what = "expected a reference such as `${API_TOKEN}`";
             checker.wrong(
@@ -328,7 +328,7 @@ fn template(text: &str) -> Result<(), String> {
     variables(text).map(drop)
 }
 
-/// Returns a secret by reference. What was written down is not repeated.
+/// Checks a secret by reference. The message does not repeat a literal value.
 fn secret(text: &str) -> Result<(), String> {
     template(text).map_err(|_| "expected a reference such as `${API_TOKEN}`".to_owned())?;
     let words = text.split_once(' ').map_or(text, |(_, rest)| rest);
@@ -369,7 +369,7 @@ fn url(text: &str) -> Result<(), String> {
         .or_else(|| text.strip_prefix("http://"));
     let host = rest.map(|rest| rest.split(['/', '?', '#']).next().unwrap_or_default());
     match host {
-        // What holds a password is not repeated.
+        // A text with a password is not repeated.
         Some(host) if host.contains('@') => {
             Err("an address must not contain a user or a password; use `auth`".into())
         }

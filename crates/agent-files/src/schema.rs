@@ -233,7 +233,7 @@ fn params() -> Value {
         "enum": {"type": "array"},
     }}]});
     let of = |kind: Value| json!({"properties": {"type": kind}, "required": ["type"]});
-    // What is neither a type nor a mapping describes no parameter.
+    // A value that is neither a type nor a mapping does not describe a parameter.
     let mut other = of(kind);
     other["not"] = json!({"additionalProperties": {"type": ["string", "object"]}});
     let items = json!({"properties": {"items": {"type": "object"}}, "required": ["items"]});

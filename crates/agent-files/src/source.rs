@@ -6,7 +6,7 @@ use agentx_config::yaml::{self, TextPosition, YamlError, YamlNode};
 
 use crate::json;
 
-/// In which form a file is written.
+/// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FileFormat {
     Yaml,

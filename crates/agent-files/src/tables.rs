@@ -1,4 +1,4 @@
-//! The keys of every kind of file. They are named here alone.
+//! The keys of every kind of file. No other file names them.
 
 use crate::key_tables::{RefKind, Shape, MappingShape, may, must, table};
 

@@ -1,4 +1,5 @@
-//! The reason why a text was not read, and where it ceases to be text: an editor can repair it from there.
+//! The reason why a text was not read, and the position of the first byte that is not text, so that an editor
+//! can repair it.
 
 use std::fmt;
 

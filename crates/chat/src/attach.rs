@@ -1,4 +1,4 @@
-//! `@path` in what a person says: the file goes to the model with the words. A picture goes as one.
+//! `@path` in a person's message: the file goes to the model with the words, a picture as a picture.
 
 use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
@@ -16,7 +16,7 @@ pub(crate) mod files;
 mod image_file;
 mod missing;
 
-/// Maximum size of an attached text in bytes; of a longer file the model can read a part itself.
+/// Maximum size of an attached text in bytes. The model can read a part of a longer file itself.
 const LONGEST_TEXT: u64 = 256 * 1024;
 /// Maximum size of an attached picture in bytes.
 const LARGEST_PICTURE: u64 = 5 << 20;
@@ -32,7 +32,7 @@ pub struct MessageWithFiles {
     pub files: Vec<PathBuf>,
     /// Notes about names that are not files, one on each line.
     pub notes: Vec<String>,
-    /// The names among them that are written as a path, so that the person certainly meant a file.
+    /// Those of these names that are written as a path, so that the person certainly meant a file.
     pub missing: Vec<String>,
 }
 
@@ -41,8 +41,8 @@ pub struct MessageWithFiles {
 /// the home directory.
 ///
 /// # Errors
-/// Returns an error if a file that is there cannot go along, or a link leads to another one than its name
-/// says, in words for the person.
+/// Returns an error, in words for the person, if an existing file cannot be attached, or if a link leads to
+/// another file than its name says.
 pub fn attached(
     text: &str,
     workspace: &Path,
@@ -84,8 +84,8 @@ pub fn attached(
     })
 }
 
-/// The words of a prompt that name these files. What is relative starts at the directory of the shell, which
-/// a run that works `elsewhere` does not know.
+/// Returns the words of a prompt that name these files. A relative path starts at the directory of the shell,
+/// which a run that works `elsewhere` does not know.
 ///
 /// # Errors
 /// Returns an error if a file does not exist, or is not an image that models accept.
@@ -159,7 +159,7 @@ enum PathError {
 }
 
 impl PathError {
-    /// The reason in words, with a file written as `mark` and its path.
+    /// Describes the reason, with a file written as `mark` and its path.
     fn words(self, name: &str, mark: &str) -> String {
         match self {
             Self::Unreadable(error) => format!("{name}: {error}"),
@@ -173,8 +173,8 @@ impl PathError {
     }
 }
 
-/// Returns the real path of a file whose content goes to a model, by the rules of `@FILE`; a guarded file is refused
-/// whatever it is named by, and what is not a regular file too.
+/// Returns the real path of a file whose content goes to a model, by the rules of `@FILE`. Refuses a guarded
+/// file, whatever name leads to it, and anything that is not a regular file.
 ///
 /// # Errors
 /// Returns an error in words for the person.
@@ -216,7 +216,7 @@ fn real_path(name: &str, workspace: &Path, is_guarded: impl Fn(&Path) -> bool) -
     Ok(real)
 }
 
-/// The path without `.` and `..`, whatever lies there.
+/// Returns the path without `.` and `..`, without a look at the disk.
 fn without_dots(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
@@ -245,7 +245,7 @@ fn file(name: &str, path: &Path) -> Result<ContentPart, String> {
         .and_then(|mut file| file.read_to_end(&mut bytes))
         .map_err(|error| format!("{name}: {error}"))?;
     if is_picture {
-        // A request with something else in a picture's place is refused, and so is every later one of that
+        // Vendors refuse a request with anything else in a picture's place, and every later request of that
         // conversation.
         let picture = Picture::of(&bytes).map_err(|why| match why {
             PictureError::OtherKind => {

@@ -1,4 +1,4 @@
-//! `agentx cache why`: why a request was not read from the provider's cache, in words.
+//! `agentx cache why`: explains why a request was not read from the provider's cache.
 
 use agentx::config::Settings;
 use agentx::history::cache::{CacheCause, CacheReport, CachedPart, FirstDifference, cache_why};

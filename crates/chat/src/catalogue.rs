@@ -1,5 +1,5 @@
-//! Every error that there is, with an example of each. docs/ERRORS.md is made of it: `UPDATE_DOCS=1 cargo
-//! test -p agentx-chat catalogue` writes it anew.
+//! Every error, with an example. docs/ERRORS.md is made from this list:
+//! `UPDATE_DOCS=1 cargo test -p agentx-chat catalogue` writes it anew.
 
 mod examples;
 
@@ -176,7 +176,7 @@ fn name_there(error: &RuntimeError) -> &'static str {
             LogError::Newer { .. } => "newer",
             LogError::Full { .. } => "full",
             LogError::Locked { .. } => "locked",
-            // And what a later version adds, until it has words of its own here.
+            // Also the errors of later versions, until they are named here.
             _ => "store",
         },
         RuntimeError::Ambiguous { .. } => "ambiguous",

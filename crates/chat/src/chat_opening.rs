@@ -29,13 +29,13 @@ pub struct ChatRequest {
     pub target: Target,
     /// Whether it continues in a copy of that session.
     pub fork: bool,
-    /// The agent, over what the settings say.
+    /// The settings of the command line, which take precedence over the files.
     pub wanted: CommandLineOverrides,
     /// Whether every question is answered with yes.
     pub auto_approve: bool,
-    /// The first words; empty for none.
+    /// The first message; empty for none.
     pub prompt: String,
-    /// The input of the person, if something reads it already; a terminal has one reader.
+    /// The input of the person, if it is already being read; a terminal has one reader.
     pub inputs: Option<mpsc::Receiver<TerminalInput>>,
 }
 
@@ -47,11 +47,11 @@ pub struct EndedChat {
     exit: Result<Exit, ChatError>,
 }
 
-/// Opens a chat and holds it until the person leaves.
+/// Opens a chat and runs it until the person leaves.
 ///
 /// # Errors
-/// Returns an error if the session cannot be opened, or the terminal cannot be written to. How a chat ended
-/// that was open is in what is returned.
+/// Returns an error if the session cannot be opened, or the terminal cannot be written to. The outcome of a
+/// chat that was opened is in the result.
 pub async fn hold_chat(
     place: &Place,
     loaded: &Loaded,
@@ -102,7 +102,7 @@ pub async fn hold_chat(
         Some(session) => chat.resumed(session).await?,
         None => chat,
     };
-    // Whoever decides about calls of others is told which wait before they have said anything.
+    // A person who decides about other people's calls sees the waiting ones before they type anything.
     if let Some(server) = place.remote() {
         server.dial_now().await;
     }
@@ -124,7 +124,7 @@ pub async fn hold_chat(
 }
 
 impl EndedChat {
-    /// Says what becomes of the session and how to continue with it. Returns how the program ends.
+    /// Prints what happens to the session and how to continue it. Returns the exit of the program.
     ///
     /// # Errors
     /// Returns the error that ended the chat.
@@ -216,7 +216,7 @@ fn has_keys(console: &Console) -> bool {
     console.terminal.input && console.terminal.output && console.terminal.capable
 }
 
-/// Prints the first lines, in rows as wide as the terminal where that is known.
+/// Prints the first lines, wrapped to the width of the terminal if it is known.
 fn print_first(interface: &mut ChatInterface, text: &str, console: &mut Console) -> Result<(), ChatError> {
     match interface {
         ChatInterface::Editor { screen, .. } => {
@@ -228,7 +228,8 @@ fn print_first(interface: &mut ChatInterface, text: &str, console: &mut Console)
     }
 }
 
-/// An editor where the terminal can do that, else lines; and what was typed before.
+/// Makes a line editor if the terminal supports one, else an interface of lines; and returns the input that
+/// was typed before.
 fn make_interface(
     console: &mut Console,
     settings: &Settings,
@@ -240,7 +241,7 @@ fn make_interface(
     let (columns, rows) = crossterm::terminal::size().unwrap_or((80, 24));
     let theme = appearance::theme(&settings.chat, console.theme());
     let screen = Screen::new(columns.into(), rows.into(), theme);
-    // What was said before has rows that end as they do outside this mode.
+    // The earlier text has line ends for the terminal outside of raw mode.
     console.finish()?;
     let raw = Some(RawMode::enter()?);
     let history = LineHistory::load(&settings.data_dir);

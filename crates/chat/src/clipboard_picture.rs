@@ -1,4 +1,4 @@
-//! A picture from the clipboard of the desktop, for who has taken a screenshot. The libraries that read it
+//! A picture from the clipboard of the desktop, for people who take a screenshot. The libraries that read it
 //! are large and of no use on a server, so they are part of the program only with the feature `clipboard`.
 
 use std::path::{Path, PathBuf};

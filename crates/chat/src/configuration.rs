@@ -43,8 +43,8 @@ pub fn notes(loaded: &Loaded) -> String {
     text
 }
 
-/// Refuses settings whose rules would let calls through because they name a tool that does not exist. What
-/// else they name wrongly, in lines for the person. Rules of a server are the server's matter.
+/// Refuses settings whose rules would let calls through because they name a tool that does not exist. Returns
+/// warnings about other wrong names, in lines for the person. Rules of a server are checked by the server.
 pub fn check_tools(loaded: &Loaded) -> Result<String, ChatError> {
     if loaded.settings.connect.is_some() {
         return Ok(String::new());
@@ -56,8 +56,7 @@ pub fn check_tools(loaded: &Loaded) -> Result<String, ChatError> {
     Ok(warnings(&misnamed))
 }
 
-/// The warnings about names of tools that no tool has, in lines for the person, whether there are mistakes
-/// beside them or not.
+/// Returns warnings about unknown tool names, in lines for the person, even if there are mistakes as well.
 pub fn tool_warnings(loaded: &Loaded) -> String {
     match loaded.settings.connect {
         Some(_) => String::new(),
@@ -114,8 +113,8 @@ pub fn table_of(loaded: &Loaded, shown: SettingsShown, console: &Console) -> Str
     in_rows(&lines, console)
 }
 
-/// The table as it is, or on a terminal that has no room for it a row for each setting, and one below it
-/// where it was set.
+/// Returns the table unchanged, or, on a terminal too narrow for it, a row for each setting and a row below
+/// it that says where it was set.
 fn in_rows(lines: &[Vec<String>], console: &Console) -> String {
     let (whole, width) = (table(lines, usize::MAX), console.terminal.width);
     let fits = |text: &str| text.lines().all(|line| agentx_terminal::width(line) <= width);
@@ -160,7 +159,7 @@ fn is_told(loaded: &Loaded, row: &SettingRow) -> bool {
             .is_some_and(|known| known.is_connected())
 }
 
-/// Returns a note whether a key that is given by reference is there.
+/// Returns a note that says whether a key that is given by reference exists.
 fn key_note(loaded: &Loaded, row: &SettingRow) -> &'static str {
     let of_row = |provider: &&ProviderSettings| row.key == format!("providers.{}.api_key", provider.name);
     match loaded

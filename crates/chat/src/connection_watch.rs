@@ -1,4 +1,4 @@
-//! The connection to a server in words: said when it is lost, and when it is there again; and how long a run
+//! Watches the connection to a server: reports when it is lost and when it is back, and bounds how long a run
 //! waits for it.
 
 use std::time::Duration;
@@ -29,7 +29,7 @@ pub struct OutageTimer {
 }
 
 impl ConnectionWatch {
-    /// The connection of a place; here there is none, and nothing is ever said.
+    /// Watches the connection of a place. A place on this machine has none, so nothing is ever reported.
     pub fn new(place: &Place) -> Self {
         Self {
             states: place.remote().map(|remote| remote.connection()),
@@ -37,7 +37,7 @@ impl ConnectionWatch {
         }
     }
 
-    /// Returns whether it is lost and not there again, as was said last.
+    /// Returns whether the last report says that the connection is lost.
     pub(crate) fn is_lost(&self) -> bool {
         self.lost
     }

@@ -87,7 +87,8 @@ impl Console {
         (self.terminal.capable, self.terminal.color, self.terminal.words) = (false, false, true);
     }
 
-    /// Columns for what goes to standard output: no terminal narrows what another program reads.
+    /// Returns the columns for standard output: text that another program reads is not narrowed to a
+    /// terminal.
     pub fn out_width(&self) -> usize {
         if self.terminal.output {
             self.terminal.width
@@ -131,7 +132,7 @@ impl Console {
         self.out_exact(&printable(text))
     }
 
-    /// Writes what a painter of the terminal made of texts that it cleaned.
+    /// Writes the output of a terminal painter, which cleaned its texts.
     pub fn paint(&mut self, bytes: &str) -> Result<(), ChatError> {
         self.out_exact(bytes)
     }
@@ -169,7 +170,7 @@ impl Console {
         self.out_exact(&format!("{}\n", plain_json(&text)))
     }
 
-    /// Hands everything over to be written.
+    /// Flushes both streams.
     pub fn flush(&mut self) -> Result<(), ChatError> {
         self.out.flush().map_err(|error| self.gone(error))
     }
@@ -180,8 +181,8 @@ impl Console {
         written.map_err(|error| self.gone(error))
     }
 
-    /// Returns whether anybody may still read standard output: who waits for long before it is written to
-    /// learns of `| head -1` so.
+    /// Returns whether somebody may still read standard output. A command that waits long before it writes
+    /// notices `| head -1` in this way.
     #[cfg(unix)]
     pub fn is_read(&self) -> bool {
         use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -194,7 +195,7 @@ impl Console {
         !gone
     }
 
-    /// Returns `true`: nothing here says that nobody reads.
+    /// Returns `true`: this system cannot tell whether anybody reads.
     #[cfg(not(unix))]
     pub(crate) fn is_read(&self) -> bool {
         true
@@ -211,7 +212,7 @@ impl Console {
         }
     }
 
-    /// Prints what comes in pieces to standard error, as it comes.
+    /// Prints streamed text to standard error unchanged.
     pub fn say_exact(&mut self, text: &str) {
         let _ = self
             .err
@@ -234,7 +235,7 @@ impl Console {
         }
     }
 
-    /// Says what went wrong.
+    /// Prints an error.
     pub fn complain(&mut self, error: &ChatError) {
         self.say(&error.render_at(self.server.as_deref()));
     }

@@ -1,5 +1,5 @@
-//! The model of a new session where nobody names one, and a person names a server of their own
-//! (`OPENAI_BASE_URL`): what the server has.
+//! The model of a new session if nobody names one and a person names a server of their own
+//! (`OPENAI_BASE_URL`): the model of that server.
 
 use agentx::config::{Loaded, ProviderKey, ProviderSettings, SettingOrigin, Settings, Sourced};
 use agentx::node::model::{ModelListError, models_of_server};
@@ -16,8 +16,8 @@ use crate::run_failure::{OLLAMA, START_OLLAMA};
 /// Maximum number of names to print.
 const NAMES: usize = 8;
 
-/// Uses the model of one of the user's own servers: its only one where none is named, and the one that is
-/// named where only that server knows it. Says so where nobody named it.
+/// Uses a model of one of the user's own servers: its only one if none is named, or the named one if only
+/// that server knows it. Prints a note if nobody named it.
 ///
 /// # Errors
 /// Returns an error if the server rejects the API key, and if no model is named and the server has several or
@@ -58,8 +58,8 @@ impl OnlyModel {
     }
 }
 
-/// The only model of a server of the user, if no model is named and that server is asked; `None` if the
-/// settings say what is asked.
+/// Returns the only model of a server of the user, if no model is named and that server is the one to ask;
+/// `None` if the settings name the model.
 ///
 /// # Errors
 /// Returns an error for the same reasons as [`settle`].
@@ -132,7 +132,7 @@ pub async fn only_model(settings: &Settings) -> Result<Option<OnlyModel>, ChatEr
 /// Returns `PROVIDER/NAME` of a model that only a server of the user knows; `None` for any other name.
 ///
 /// # Errors
-/// Returns an error if no server has it, and one rejects the API key and so does not say what it has.
+/// Returns an error if no server has it and one rejects the API key, so that its models are unknown.
 pub(crate) async fn known_to_own_server(
     settings: &Settings,
     name: &str,
@@ -181,8 +181,8 @@ pub(crate) fn own_servers(settings: &Settings) -> impl Iterator<Item = &Provider
     })
 }
 
-/// Refuses to let the demo answer a command that is given to a model: its exit code and text would pass for
-/// those of one.
+/// Refuses to let the demo answer a command that is given to a model: its exit code and text could be taken
+/// for those of a model.
 ///
 /// # Errors
 /// Returns an error if no model is connected, and neither the demo nor a file of answers is named.
@@ -195,8 +195,8 @@ pub fn check_connected(settings: &Settings) -> Result<(), ChatError> {
     }
 }
 
-/// Refuses to answer with the demo where a person has configured a provider that cannot be asked: the answer
-/// would pass for that of a model.
+/// Refuses to answer with the demo if a person has configured a provider that cannot be asked: the answer
+/// could be taken for that of a model.
 ///
 /// # Errors
 /// Returns an error that names what is missing: a key, or the name of a model.
@@ -275,7 +275,7 @@ pub fn own_server(settings: &Settings) -> Option<ProviderSettings> {
     own_servers(settings).find(|own| own.name == first.name).cloned()
 }
 
-/// Stands for the model where none can be used. No provider has this name, so to ask it fails.
+/// Stands for the model if none can be used. No provider has this name, so a request to it fails.
 pub fn no_model() -> ModelSpec {
     ModelSpec {
         id: "none".into(),

@@ -1,4 +1,4 @@
-//! The built-in demo: a script that answers where no model is connected, and is in no catalog.
+//! The built-in demo: a script that answers if no model is connected. It is in no catalog.
 
 use agentx::config::{SCRIPTED_MODEL, Settings};
 use agentx::types::{Api, ModelSpec};

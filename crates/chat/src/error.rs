@@ -57,7 +57,7 @@ pub enum ChatError {
         code: String,
         message: String,
     },
-    /// A run failed before the model said or did anything, so there is nothing to go on with.
+    /// A run failed before the model said or did anything, so there is nothing to continue.
     Unanswered {
         exit: Exit,
         code: String,
@@ -73,11 +73,11 @@ pub enum ChatError {
         problems: Vec<String>,
         good_events: u64,
     },
-    /// A session that derives otherwise than it did live.
+    /// A replay of a session derived something else than the live session did.
     Diverged { session: String, first: u64, last: u64 },
     /// A file or a stream that cannot be read or written.
     File { path: String, what: String },
-    /// A directory that was named and cannot be worked in.
+    /// A named directory in which AgentX cannot work.
     Directory { path: String, what: String },
     /// The data directory cannot be created.
     DataDir { path: String, what: String },
@@ -351,7 +351,7 @@ impl From<io::Error> for ChatError {
     }
 }
 
-/// Commands about sessions: where a session is at a server, they have to name it.
+/// Commands about sessions. If the session is on a server, they have to name the server.
 const OF_SESSIONS: [&str; 11] = [
     "run", "chat", "resume", "watch", "fork", "rewind", "diff", "show", "sessions", "replay", "context",
 ];

@@ -45,7 +45,7 @@ impl SessionFileFormat {
     }
 }
 
-/// A session, written down.
+/// The text of an exported session.
 #[derive(Debug)]
 pub struct ExportedSession {
     /// The contents of the file.
@@ -54,7 +54,7 @@ pub struct ExportedSession {
     pub missing_blobs: Vec<String>,
 }
 
-/// Writes a session down in this format.
+/// Exports a session in this format.
 ///
 /// # Errors
 /// Returns an error if the session cannot be read.
@@ -82,11 +82,11 @@ pub async fn text(
     })
 }
 
-/// A session as a test: without what has the form of a secret, and not at all if a value of the environment or of
-/// the settings is in it that may be one.
+/// Exports a session as a test, without anything that has the form of a secret. Fails if the session contains
+/// a value of the environment or of the settings that may be a secret.
 ///
 /// # Errors
-/// Returns an error if the session cannot be read, or such a value is in it.
+/// Returns an error if the session cannot be read or contains such a value.
 pub async fn fixture_text(
     runtime: &dyn Runtime,
     id: &SessionId,
@@ -120,8 +120,8 @@ pub async fn fixture_text(
     Ok((text, made.left_out))
 }
 
-/// Writes a file atomically: what was there stays if the disk is full. A session may hold secrets, so the
-/// file is for its owner alone.
+/// Writes a file atomically: the old file stays if the disk is full. A session may contain secrets, so only
+/// the owner can read the file.
 ///
 /// # Errors
 /// Returns an error if the file exists and `force` is not set, or it cannot be written.

@@ -1,5 +1,4 @@
-//! Following a session from a front end: what the one follower delivers, while a server that cannot be
-//! reached is waited for.
+//! Follows a session from a front end with the one follower, and waits for a server that cannot be reached.
 
 use std::sync::Arc;
 
@@ -15,7 +14,7 @@ use crate::exit::Exit;
 /// The time before a server that cannot be reached is asked for a session's events again.
 const AGAIN: std::time::Duration = std::time::Duration::from_secs(1);
 
-/// A session that is followed wherever it is, and over every cut.
+/// Follows a session, here or on a server, across every cut.
 pub struct AnyFollower {
     following: Following<SubscriptionSource>,
     /// Asked for the reason if the events end with an error.
@@ -29,7 +28,7 @@ impl AnyFollower {
         Self::begin(events, Some(session), (after_seq, view)).await
     }
 
-    /// Looks at a session, beginning after `after_seq`.
+    /// Watches a session, beginning after `after_seq`.
     pub async fn watching(
         runtime: Arc<dyn Runtime>,
         session: SessionId,
@@ -55,7 +54,7 @@ impl AnyFollower {
         loop {
             match self.following.next().await {
                 Ok(delivery) => return Ok(delivery),
-                // A server comes back, or the person has enough of waiting.
+                // The server may come back, or the person may stop waiting.
                 Err(FollowError::Runtime(RuntimeError::Unreachable { .. })) => {
                     tokio::time::sleep(AGAIN).await;
                 }

@@ -3,7 +3,7 @@
 //!
 //! A front end works at a [`place::Place`], which has a `dyn Runtime` and knows whether it is a server's. The
 //! program that is built on this crate makes the runtime, reads the settings and parses its command line;
-//! what of that a session takes over is [`session_opening::CommandLineOverrides`].
+//! [`session_opening::CommandLineOverrides`] is the part of that which a session takes over.
 //!
 //! | module | what is in it |
 //! | --- | --- |

@@ -1,4 +1,4 @@
-//! Changes of a person's MCP servers: one more, one less, and one that is started to know its tools.
+//! Changes a person's MCP servers: adds one, removes one, and starts one to list its tools.
 
 use std::sync::Arc;
 
@@ -69,7 +69,7 @@ pub async fn add_and_try<'a>(
     }
     if let Err(failure) = connected {
         remove_mcp_server(request(), file, name)?;
-        // What is left of it is replaced when it is added again.
+        // Its remains are replaced when it is added again.
         let _ = added.forget();
         console.say(&format!(
             "error: MCP server {name}: {}; it was not added\nhint: --no-try adds it without starting it\n",
@@ -125,8 +125,7 @@ pub fn remove(
 /// Starts a server, and ends it again when its tools are listed.
 ///
 /// # Errors
-/// Returns an error if the output cannot be written. A server that cannot be started is a failure that is
-/// said.
+/// Returns an error if the output cannot be written. A server that cannot be started is printed as a failure.
 pub async fn try_once(
     environment: &McpEnvironment,
     accept: bool,

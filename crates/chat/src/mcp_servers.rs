@@ -1,5 +1,5 @@
-//! MCP servers as a person sees them: how they stand, their tools, what changed of them, and a new one as it
-//! is described on a command line.
+//! MCP servers for a person: their state, their tools and the changes of these, and a new server that a
+//! command line describes.
 
 use agentx::config::{McpServerSettings, McpTarget, McpValue, nearest};
 use agentx::mcp::{KnownServer, McpEnvironment, McpLogin, McpServerState, McpServers};
@@ -13,7 +13,7 @@ use crate::render::clean::visible;
 use crate::render::table::table;
 use crate::render::units;
 
-/// A server as somebody adds it. Values are only ever named.
+/// A server to add. It contains the names of variables, never their values.
 #[derive(Clone, Copy, Debug)]
 pub struct DescribedServer<'a> {
     /// The server's name.
@@ -147,7 +147,7 @@ fn tool_in_json(spec: &ToolSpec) -> Value {
     })
 }
 
-/// Shows a server: what it gets, its tools, and how it stands.
+/// Shows a server: its environment, its tools and its state.
 ///
 /// # Errors
 /// Returns an error if the output cannot be written.
@@ -230,7 +230,7 @@ fn state_in_words(environment: &McpEnvironment, known: &KnownServer) -> String {
     text + "\n"
 }
 
-/// The tools that are offered, what changed of them, and those that are left out.
+/// Describes the offered tools, their changes, and the tools that are left out.
 fn tools_in_words(environment: &McpEnvironment) -> String {
     let mut text = String::new();
     let known = environment.known();
@@ -256,7 +256,7 @@ fn tools_in_words(environment: &McpEnvironment) -> String {
     text
 }
 
-/// The server that the arguments describe. Values are only ever named.
+/// Returns the server that the arguments describe. They name variables and never contain values.
 ///
 /// # Errors
 /// Returns an error if it makes no sense.

@@ -60,7 +60,7 @@ pub async fn serve_stdio(
     let stop = CancellationToken::new();
     let place = Place::of_process(runtime.clone());
     let agent = session_opening::new_agent(&place, &settings, &CommandLineOverrides::default()).await;
-    // Most tools ask no model: they run where there is none, too.
+    // Most tools ask no model, so they run without one, too.
     let agent = agent.map_or_else(
         |_| settings.agent(no_model(), runtime.tools()),
         |agent| (*agent.config).clone(),
@@ -149,7 +149,7 @@ impl ServedParts for MachineParts {
             let Some(id) = address.strip_prefix(SESSIONS).map(SessionId::new) else {
                 return Ok(None);
             };
-            // Sessions of other folders, or of one that was here before, are not listed, and not read either.
+            // Sessions of other folders, or of a folder that was here before, can be neither listed nor read.
             match self.runtime.info(&id).await {
                 Ok(info) if self.sessions.has(&info) => {}
                 _ => return Ok(None),
@@ -250,7 +250,7 @@ fn agent_tool(name: &str, about: &str) -> ToolSpec {
     )
 }
 
-/// Says a prompt in a new session and waits for the end of its run. A client that cancels stops it.
+/// Sends a prompt to a new session and waits for the end of its run. A client that cancels stops the run.
 async fn answer(
     session: &Arc<dyn Session>,
     prompt: &str,

@@ -1,4 +1,5 @@
-//! All that is known of a model, and which layer says so, as a table or an object.
+//! Everything that AgentX knows about a model, and the layer that each value comes from, as a table or an
+//! object.
 
 use agentx::config::{Loaded, SettingOrigin, refreshed_models};
 use agentx::types::{InputMedium, ModelSpec, Prices};
@@ -12,7 +13,7 @@ use crate::render::clean::visible;
 use crate::render::table::table;
 use crate::render::units;
 
-/// Shows all that is known of a model.
+/// Shows everything that AgentX knows about a model.
 ///
 /// # Errors
 /// Returns an error if the model is unknown, or the output cannot be written.

@@ -11,9 +11,9 @@ use crate::render::clean::visible;
 use crate::render::table::table;
 use crate::render::units;
 
-/// Puts what servers of the user have in the place of the models that their vendor has, and has the model
-/// that is named in the list. If no model is named, the one that such a server has is the one that is asked.
-/// Returns a line for each server that does not say what it has.
+/// Replaces the models of a vendor by those of the user's own server, and adds the named model to the list.
+/// If no model is named and such a server has one model, that is the default. Returns a line for each server
+/// that does not list its models.
 pub async fn with_own_servers(settings: &mut Settings, models: &mut Vec<ModelInfo>) -> String {
     let own: Vec<ProviderSettings> = default_model::own_servers(settings).cloned().collect();
     let mut notes = String::new();
@@ -47,7 +47,7 @@ pub async fn with_own_servers(settings: &mut Settings, models: &mut Vec<ModelInf
             .as_ref()
             .is_some_and(|usual| known.contains(usual));
         if is_usual && !has_usual {
-            // Of several none is asked until one is named.
+            // If there are several, none is asked until one is named.
             let one = known
                 .first()
                 .filter(|_| known.len() == 1)
@@ -94,8 +94,7 @@ const WIDE: usize = 130;
 /// The column of other names.
 const ALIASES: usize = 5;
 
-/// The list; the model that is asked by default is marked with `*`.
-/// A `?` marks what nobody knows: a price, or a window that is assumed.
+/// Renders the list. `*` marks the default model. `?` marks an unknown price or an assumed window.
 pub fn render(models: &[ModelInfo], settings: &Settings, chosen: &str, width: usize) -> String {
     let heads = [
         "",
@@ -151,7 +150,8 @@ pub fn render(models: &[ModelInfo], settings: &Settings, chosen: &str, width: us
 const KEYS_NOTE: &str =
     "\nNEEDS is a variable to set; `providers.PROVIDER.api_key: ${MY_KEY}` names another\n";
 
-/// Returns the variable that is missing, without the other ways to give a key; all of a text that names none.
+/// Returns the missing variable, without the other ways to give a key; the whole text if it names no
+/// variable.
 pub(crate) fn variable_of(missing: &str) -> &str {
     let short = missing.strip_prefix("set ");
     short.map_or(missing, |short| short.split(',').next().unwrap_or(short))

@@ -1,17 +1,18 @@
-//! Files that a person names on a command line. A named pipe would be waited for until somebody writes into it.
+//! Files that a person names on a command line. Opening a named pipe would block until somebody writes into
+//! it.
 
 use std::fs::File;
 use std::io;
 use std::path::Path;
 
-/// Where a shell puts what it has opened for the program already: `<(COMMAND)`, `/dev/stdin`.
+/// The places of files that a shell has already opened for the program: `<(COMMAND)`, `/dev/stdin`.
 const OPEN_ALREADY: [&str; 3] = ["/dev/fd/", "/proc/self/fd/", "/dev/stdin"];
 
 /// Opens a file to read it.
 ///
 /// # Errors
-/// Returns an error if it cannot be opened, or is no regular file. What the shell itself has opened may be a
-/// pipe: somebody writes into that.
+/// Returns an error if it cannot be opened, or is no regular file. A file that the shell itself has opened
+/// may be a pipe: somebody writes into it.
 pub fn open_named(path: &Path) -> io::Result<File> {
     let is_open_already = OPEN_ALREADY
         .iter()

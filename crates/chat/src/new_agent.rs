@@ -42,7 +42,7 @@ impl NewAgent {
         }
     }
 
-    /// Changes it before anything was said to it.
+    /// Changes the agent before its first message.
     pub(crate) fn change(&mut self, change: ConfigChange) {
         match &change {
             ConfigChange::Model(model) => self.config.model = (**model).clone(),

@@ -1,4 +1,5 @@
-//! Words that people know from Claude Code, Codex, Gemini CLI, aider and the like, and what does the same here: an error names it.
+//! Words that people know from Claude Code, Codex, Gemini CLI, aider and similar programs, each with a hint
+//! that names the equivalent here. Errors show the hint.
 
 use crate::chat::slash::ForeignCommands as Table;
 

@@ -1,6 +1,6 @@
-//! A session whose model was asked at another server than the one where its provider is now: nothing of it is
-//! sent there before a person says so. The runtime refuses such requests; here a person learns of it before,
-//! and how to continue.
+//! A session whose provider has another address now than before: nothing of the session is sent there until a
+//! person agrees. The runtime refuses such requests; this module tells the person beforehand, and how to
+//! continue.
 
 use agentx::config::Settings;
 use agentx::llm::origin;
@@ -98,8 +98,8 @@ pub async fn check(place: &Place, settings: &Settings, session: &dyn Session) ->
     moved(settings, &model).map_or(Ok(()), |moved| Err(moved.error("--model")))
 }
 
-/// Records at which server a session of this machine is asked from here on, where it was asked at its
-/// provider's own address so far, or is older than such records. Returns what a person should know of it.
+/// Records the server that a session of this machine asks from now on, if the session used its provider's own
+/// address so far or is older than such records. Returns a note for the person.
 pub async fn record(place: &Place, settings: &Settings, session: &dyn Session) -> Option<String> {
     if place.remote().is_some() {
         return None;

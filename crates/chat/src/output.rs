@@ -1,8 +1,8 @@
 //! Writes to stdout and stderr on threads, because a write to a pipe that nobody reads blocks forever.
 //!
-//! Once signals are handled, one thread per stream writes what the other threads hand over. Nobody waits for
-//! a single chunk: a model's answer comes in thousands of them, and a thread switch for each took a quarter
-//! of a run's time. [`WAITING`] bounds the unwritten bytes. A failed write is reported by the next one, or by
+//! Once signals are handled, one thread per stream writes the output of all other threads. Nobody waits for a
+//! single chunk: a model's answer comes in thousands of them, and a thread switch for each took a quarter of
+//! a run's time. [`WAITING`] bounds the unwritten bytes. A failed write is reported by the next one, or by
 //! [`finish`]. Output to one stream waits for earlier output to the other, so that both appear in order on
 //! one terminal. Once the program was asked to stop, a wait lasts for [`PATIENCE`] at most and the rest is
 //! not written.
@@ -57,8 +57,8 @@ enum OutputStream {
     Err,
 }
 
-/// The stream under a descriptor of its own, because those of the standard library have a lock that a write
-/// keeps. If it was closed there is nothing to write to, which is for the standard library to swallow.
+/// Returns the stream with its own descriptor, because a write holds the lock of the standard library's
+/// streams. If the descriptor was closed, returns the standard library's stream, which ignores the error.
 fn own(stream: OutputStream) -> Box<dyn Write + Send> {
     #[cfg(unix)]
     {
@@ -114,8 +114,8 @@ impl Output {
         self.work.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Hands something over to the thread. If too much waits already, it waits for that, or until waiting is
-    /// over; then it is left unwritten.
+    /// Gives bytes to the thread. If too many bytes wait already, waits for room. If the wait is given up,
+    /// the bytes are not written.
     fn write(&self, bytes: &[u8]) -> io::Result<()> {
         let (mut work, has_room) = self.wait(|work| work.waiting.len() < WAITING || work.error.is_some());
         if let Some(error) = work.error.take() {
@@ -135,7 +135,8 @@ impl Output {
         work.error.take().map_or(Ok(()), Err)
     }
 
-    /// Waits for something to be so. `false` if the program was asked to stop and it was not so in time.
+    /// Waits for a condition. Returns `false` if the program was asked to stop and the condition did not come
+    /// true in time.
     fn wait(&self, is_so: impl Fn(&OutputWork) -> bool) -> (MutexGuard<'_, OutputWork>, bool) {
         let mut work = self.work();
         let mut until = None;
@@ -157,7 +158,7 @@ impl Output {
         (work, true)
     }
 
-    /// Writes what it is given, for as long as the process lives.
+    /// Writes the waiting bytes for as long as the process lives.
     fn serve(&self, mut stream: Box<dyn Write + Send>) {
         let mut bytes = Vec::new();
         loop {
@@ -203,7 +204,7 @@ impl StreamWriter {
         }
     }
 
-    /// Lets a thread write from here on. If there can be none, this one continues.
+    /// Lets a thread write from now on. If no thread can be started, this one continues.
     fn hand_over(&mut self) {
         let mut work = self.output.work();
         let Some(stream) = self.stream.take().filter(|_| !work.is_started) else {

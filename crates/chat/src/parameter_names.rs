@@ -1,5 +1,5 @@
-//! Names of a tool's parameters that a vendor refuses. The tool is then left out of what that vendor's models
-//! are offered, in each session anew: the author of a tool wants to know that earlier.
+//! Names of a tool's parameters that a vendor refuses. Each session then leaves the tool out of the offer to
+//! that vendor's models; the author of the tool should know earlier.
 
 use serde_json::Value;
 

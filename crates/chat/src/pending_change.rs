@@ -12,8 +12,8 @@ use crate::render::approval::edited_path;
 /// Maximum time that a question waits for its file.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The file that a call is about to change, as it is now: whoever has it says so, this program or a server.
-/// If nobody does, the question is put all the same, with what the call itself says.
+/// Returns the present state of the file that a call is about to change, from this program or from the server
+/// that has it. Without it, the question is asked with the call's own arguments alone.
 pub(crate) async fn file_now(
     runtime: &dyn Runtime,
     id: &SessionId,

@@ -59,7 +59,7 @@ impl Place {
         }
     }
 
-    /// Says the key of a server that is met for the first time.
+    /// Prints the key of a server that this client connects to for the first time.
     pub fn introduce(&self, console: &mut Console) {
         console.server = self.server.as_ref().map(|server| server.address.to_string());
         if let Some(server) = &self.server
@@ -107,12 +107,12 @@ impl Place {
         self.server.as_ref().map(|_| &self.names)
     }
 
-    /// Returns how this program's user calls people.
+    /// Returns the names that this program's user gave to people.
     pub fn person_names(&self) -> PersonNames {
         PersonNames::new(self.names.clone())
     }
 
-    /// Returns how this program's user calls the people of a session.
+    /// Returns the names that this program's user gave to the people of a session.
     pub fn names_in(&self, session: &SessionInfo) -> PersonNames {
         let mut names = self.person_names();
         names.read_by(self.runtime.owner(), &session.owner);
@@ -124,7 +124,8 @@ impl Place {
         self.me().is_some_and(|me| me.person.as_str() != OPERATOR)
     }
 
-    /// The agent that the server gives a new session; `None` here, if the settings say that.
+    /// Returns the agent that the server gives a new session; `None` on this machine, where the settings
+    /// describe the agent.
     pub async fn default_agent(&self) -> Result<Option<AgentConfig>, ChatError> {
         let Some(server) = &self.server else {
             return Ok(None);

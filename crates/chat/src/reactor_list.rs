@@ -1,4 +1,4 @@
-//! The list of reactors: who serves what sessions want done, here or at a server.
+//! The list of the reactors that serve the actions of sessions, here or on a server.
 
 use agentx::runtime::{ReactorInfo, ReactorState, Runtime, Selector, ServedInfo};
 

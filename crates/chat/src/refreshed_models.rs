@@ -20,7 +20,7 @@ use crate::render::units;
 
 /// The largest file that is read, in bytes.
 const MOST_BYTES: u64 = 16 << 20;
-/// Descriptions that make no sense: so many are shown.
+/// Maximum number of invalid descriptions to show.
 const SHOWN_INVALID: usize = 5;
 
 /// The difference that a list makes.
@@ -37,9 +37,9 @@ pub struct RefreshWish {
     pub from: String,
     /// Whether to show the differences only, and keep nothing.
     pub dry_run: bool,
-    /// Whether to forget the list that was kept before, in place of reading one.
+    /// Whether to delete the stored list instead of reading a new one.
     pub forget: bool,
-    /// Whether to say it as JSON.
+    /// Whether to print JSON.
     pub json: bool,
 }
 
@@ -58,7 +58,7 @@ pub async fn refresh(loaded: &Loaded, args: &RefreshWish, console: &mut Console)
         console.out(&format!("{words}\n"))?;
         return Ok(Exit::Ok);
     }
-    // What was kept before may be unreadable; it is replaced.
+    // The old list may be unreadable; it is replaced.
     let before = refreshed_models(&loaded.trust_dir).ok().flatten();
     let known = catalog_of(before.as_ref());
     let text = text_of(&args.from, &loaded.settings.workspace).await?;

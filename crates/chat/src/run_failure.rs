@@ -62,7 +62,7 @@ pub(crate) fn hint_without_answer(exit: Exit, code: &str, message: &str) -> Opti
     }
 }
 
-/// The remedy where a server does not answer: Ollama is started by a command that is known.
+/// Returns the remedy if a server does not answer. Only the command that starts Ollama is known.
 fn of_server(exit: Exit, code: &str, message: &str) -> Option<&'static str> {
     if code == "connection_failed" && message.contains(OLLAMA) {
         return Some(START_OLLAMA);
@@ -92,7 +92,7 @@ pub(crate) fn hint_in_chat(exit: Exit, code: &str, message: &str) -> Option<Stri
     Some(hint)
 }
 
-/// Returns whether the same question would fail again.
+/// Returns whether the same request would fail again.
 fn asks_otherwise(code: &str) -> bool {
     matches!(code, "content_filter" | "other_server")
 }

@@ -16,7 +16,7 @@ pub(crate) fn runtime_kind(error: &RuntimeError) -> &'static str {
             LogError::Newer { .. } => "newer_format",
             LogError::Full { .. } => "disk_full",
             LogError::Locked { .. } => "storage_locked",
-            // And what a later version adds, until it has a kind of its own here.
+            // Also the errors of later versions, until they have a kind here.
             _ => "storage",
         },
         RuntimeError::Ambiguous { .. } => "session_ambiguous",

@@ -1,4 +1,4 @@
-//! What the script of a tool says while it is tried outside of any session.
+//! The output of a tool's script that runs outside of any session.
 
 use agentx::types::EnvironmentEvent;
 use serde_json::Value;
@@ -6,7 +6,8 @@ use serde_json::Value;
 use crate::console::Console;
 use crate::render::clean::{Cleaner, clean};
 
-/// What a script says while it runs, on standard error: what it emits as it is, what it logs on lines of its own.
+/// Prints the output of a running script to standard error: emitted text unchanged, log messages on separate
+/// lines.
 pub struct ScriptOutput<'a> {
     console: &'a mut Console,
     cleaner: Cleaner,

@@ -53,7 +53,7 @@ pub struct CommandLineOverrides {
 }
 
 impl CommandLineOverrides {
-    /// The limits alone: they hold in every session of the program that they were given to.
+    /// Returns the limits alone: they apply to every session of the program.
     pub(crate) fn only_limits(&self) -> Self {
         Self {
             max_iterations: self.max_iterations,
@@ -90,8 +90,8 @@ pub async fn find(
     }
 }
 
-/// The latest session of this folder. On a server that is one of the directory that its agents work in; where nothing was done
-/// there yet, the latest of all is meant.
+/// Returns the latest session of this folder. On a server, this is the latest session of the directory in
+/// which its agents work; if there is none, the latest of all.
 async fn latest(place: &Place, settings: &Settings) -> Result<SessionId, ChatError> {
     if place.remote().is_none() {
         let helps = |id: &SessionId| {
@@ -116,7 +116,7 @@ async fn latest(place: &Place, settings: &Settings) -> Result<SessionId, ChatErr
     Err(ChatError::NoSession { workspace })
 }
 
-/// The directory that is meant where nobody names one.
+/// Returns the directory if nobody names one.
 pub async fn workspace(place: &Place, settings: &Settings) -> Result<String, ChatError> {
     Ok(match place.default_agent().await? {
         Some(agent) => agent.workspace,
@@ -181,7 +181,7 @@ pub async fn changed_by_opening(place: &Place, session: &SessionId, last_seq: u6
     changes
 }
 
-/// Records where and when the session continues, if the model was told otherwise.
+/// Records the place and time at which the session continues, if the model knows others.
 async fn renew_environment_context(session: &dyn Session, settings: &Settings) -> Result<(), ChatError> {
     let config = session.state().await?.config;
     let told = config.instructions.iter();
@@ -197,7 +197,7 @@ async fn renew_environment_context(session: &dyn Session, settings: &Settings) -
     Ok(())
 }
 
-/// A session of before there was condensing is condensed as any other from here on.
+/// Lets a session that is older than condensing be condensed from now on.
 async fn from_here_on_condensed(session: &dyn Session, settings: &Settings) -> Result<(), ChatError> {
     let config = session.state().await?.config;
     if config.kind == AgentKind::React && config.condensing.is_none() {
@@ -218,11 +218,11 @@ pub async fn leave(place: &Place, session: &dyn Session) {
         }
         return session.close().await;
     }
-    // Who cannot say good-bye is found to be gone.
+    // If this fails, the server notices by itself that the client is gone.
     let _ = tokio::time::timeout(LEAVING, session.close()).await;
 }
 
-/// Returns whether a question of the model is open that waits for an answer, whoever is there: it stays asked.
+/// Returns whether a question of the model is open that stays open even if nobody is there.
 async fn keeps_question(session: &dyn Session) -> bool {
     let Ok(state) = session.state().await else {
         return false;
@@ -286,7 +286,8 @@ async fn of_file(
     Ok(NewAgent::of_file(config, named))
 }
 
-/// The approval mode that the command line names; that nobody is asked is not for members of a server to say.
+/// Returns the approval mode that the command line names. Members of a server cannot choose a mode in which
+/// nobody is asked.
 fn mode_named(place: &Place, settings: &Settings, agent: &CommandLineOverrides) -> Option<ApprovalMode> {
     let is_theirs = !place.is_of_another() || settings.approval != ApprovalMode::Auto;
     (agent.approval && is_theirs).then_some(settings.approval)
@@ -332,7 +333,7 @@ pub(crate) fn model(place: &Place, settings: &Settings, name: Option<&str>) -> R
     Ok(spec)
 }
 
-/// A server asks the models that it names itself; what this machine's configuration knows is nothing to it.
+/// A server knows only the models that it lists; the configuration of this machine does not matter to it.
 fn model_of_server(known: &[ModelInfo], name: &str, origin: SettingOrigin) -> Result<ModelSpec, ChatError> {
     let is_called =
         |info: &ModelInfo, name: &str| info.spec.id == name || info.aliases.iter().any(|alias| alias == name);

@@ -1,8 +1,8 @@
 //! The sessions of the folder that is here now. A session names its directory by path, and another folder may
-//! have been at that path before: what was said there is about other files, and is not for this folder.
+//! have been at that path before: its sessions are about other files.
 //!
-//! Everything that takes a session without its id from this directory asks here: the latest to continue or to
-//! explain, and those that are served to other programs.
+//! Every command that selects a session of this directory without an id uses this module: to continue or
+//! explain the latest one, or to serve sessions to other programs.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ use crate::render::clean::visible;
 #[derive(Clone, Debug)]
 pub struct SessionsHere {
     workspace: PathBuf,
-    /// `None` where no other folder was here before.
+    /// `None` if no other folder was here before.
     since: Option<Timestamp>,
 }
 
@@ -35,7 +35,7 @@ impl SessionsHere {
         self.is_at_its_path(session) && !self.is_of_before(session)
     }
 
-    /// Says that a session is of the folder that was here before; `None` if it is not.
+    /// Returns a note that a session belongs to the folder that was here before; `None` if it does not.
     pub fn belongs_to_another(&self, session: &SessionInfo) -> Option<String> {
         let is_another = self.is_at_its_path(session) && self.is_of_before(session);
         is_another.then(|| {
@@ -82,7 +82,7 @@ impl SessionsHere {
         *session.workspace == *self.workspace.to_string_lossy()
     }
 
-    /// A session that was continued here belongs here.
+    /// A session that was continued in this folder belongs to it.
     fn is_of_before(&self, session: &SessionInfo) -> bool {
         self.since.is_some_and(|since| session.updated_at < since)
     }

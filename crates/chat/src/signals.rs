@@ -1,8 +1,8 @@
 //! Signals to stop: the first asks, the second ends the program.
 //!
-//! A thread of its own hears them, because the one that does the work may wait for an output that nobody
-//! reads. It tells whoever listens of the first. If another one comes before that was acted upon, it kills
-//! what commands run and ends the process itself.
+//! A separate thread receives them, because the working thread may wait for an output that nobody reads. It
+//! reports the first signal to all listeners. If another signal comes before the program has acted on the
+//! first, the thread kills running commands and ends the process itself.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -25,7 +25,7 @@ static THREAD: OnceLock<broadcast::Sender<Exit>> = OnceLock::new();
 /// Waits for Ctrl-C and for a request to terminate.
 pub struct Signals {
     heard: broadcast::Receiver<Exit>,
-    /// A signal that came and still has to be acted upon.
+    /// A received signal on which the program has not acted yet.
     kept: Option<Exit>,
 }
 
@@ -117,12 +117,11 @@ async fn hear(mut system: System, listeners: &broadcast::Sender<Exit>) {
         if exit == Exit::Quit {
             end(exit);
         }
-        // With nobody there who listens, as where it just ends, it is the program's own end that is waited
-        // for.
+        // If nobody listens, because the program is about to end, wait for that end.
         let _ = listeners.send(exit);
         if before > 0 {
             agentx::tools::kill_all_commands();
-            // Who listens leaves with its own last words, if it can.
+            // Give the listeners time to end the program themselves.
             let _ = tokio::time::timeout(LAST_WORDS, system.next()).await;
             end(exit);
         }
@@ -134,8 +133,8 @@ pub fn is_ended_with() -> Option<Exit> {
     ENDED.get().copied()
 }
 
-/// Ends the process, the commands that it runs first. No session hears of their end: nothing continues, and
-/// what came of the calls is not known.
+/// Kills the running commands and ends the process. No session records their end: the outcome of the calls is
+/// unknown.
 fn end(exit: Exit) -> ! {
     let exit = *ENDED.get_or_init(|| exit);
     agentx::runtime::halt_sessions();
@@ -155,8 +154,7 @@ struct System {
 
 #[cfg(unix)]
 impl System {
-    /// Begins to listen. What whoever started the program wants to be ignored, as `nohup` does, stays
-    /// ignored.
+    /// Begins to listen. Signals that the parent process set to be ignored, as `nohup` does, stay ignored.
     fn listen() -> std::io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
         let ignored = ignored();

@@ -96,7 +96,7 @@ impl Spectator {
         self.cast.is_of_another(envelope)
     }
 
-    /// Takes note of an agent that came before anything is shown.
+    /// Records an agent that was created before anything is shown.
     pub fn meet(&mut self, envelope: &Envelope<RuntimeEvent>) {
         self.cast.meet(envelope);
     }
@@ -143,7 +143,7 @@ impl Spectator {
         Ok(())
     }
 
-    /// Says in the last row how things stand, if there is a screen.
+    /// Sets the status row, if there is a screen.
     pub fn set_status(&mut self, status: &str) {
         if let SpectatorStage::Screen { screen, .. } = &mut self.stage {
             screen.set_status(status.to_owned());

@@ -1,4 +1,4 @@
-//! `agentx usage`: what was spent, added up.
+//! `agentx usage`: adds up the cost.
 
 use agentx::runtime::{Runtime, Since, UsageBy, UsageQuery, UsageRow};
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ pub struct SpendingQuestion {
     pub since: Option<Since>,
 }
 
-/// Tells what was spent.
+/// Prints the cost.
 ///
 /// # Errors
 /// Returns an error if the sessions cannot be read, or the output fails.

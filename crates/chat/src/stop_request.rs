@@ -1,12 +1,12 @@
-//! Whether the program was asked to stop by a signal that it has not acted upon yet. Whoever writes to a
-//! stream looks here, so that a reader who reads no more does not hold up the end of the program;
-//! [`crate::signals`] alone changes it.
+//! Whether the program was asked to stop by a signal on which it has not acted yet. Writers to a stream check
+//! this, so that a reader who no longer reads does not delay the end of the program. Only [`crate::signals`]
+//! changes it.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// Signals that were not acted upon, or that end the program.
 static PENDING: AtomicU32 = AtomicU32::new(0);
-/// Whether signals come to the program; until then they do what the system lets them do.
+/// Whether the program handles signals; until then they have the default effect of the system.
 static HEARD: AtomicBool = AtomicBool::new(false);
 
 /// Returns whether the program was asked to stop, and has not yet done so.
@@ -14,7 +14,7 @@ pub(crate) fn is_pending() -> bool {
     PENDING.load(Ordering::Acquire) > 0
 }
 
-/// Returns whether signals no longer end the program where it stands.
+/// Returns whether the program handles signals, so that they no longer end it at once.
 pub(crate) fn are_signals_heard() -> bool {
     HEARD.load(Ordering::Acquire)
 }

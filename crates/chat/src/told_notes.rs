@@ -1,8 +1,8 @@
 //! Remembers the notes that a person has seen about a session, so that they do not see them each time they
 //! continue it.
 //!
-//! It is a small file beside the log, of the latest sessions alone. Where it cannot be read or written things
-//! are said once more: that harms nobody.
+//! It is a small file beside the log, for the latest sessions only. If it cannot be read or written, notes
+//! are shown once more, which does no harm.
 
 use std::fs;
 use std::path::Path;
@@ -14,8 +14,8 @@ const FILE: &str = "told";
 /// Sessions that are remembered.
 const MOST: usize = 500;
 
-/// Takes note that this is said of the session now; an empty `what` that there is nothing to say any more.
-/// Returns whether it is news.
+/// Records the note `what` about the session; an empty `what` means that there is no note any more. Returns
+/// whether it is new.
 pub fn is_news(data_dir: &Path, session: &SessionId, what: &str) -> bool {
     let file = data_dir.join(FILE);
     let before = fs::read_to_string(&file).unwrap_or_default();

@@ -24,7 +24,7 @@ pub struct ModelOffer<'a> {
     pub aliases: &'a [String],
 }
 
-/// A model that nobody knows.
+/// The error for an unknown model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown model {name:?}")]
 pub struct UnknownModel {
@@ -35,7 +35,7 @@ pub struct UnknownModel {
 }
 
 impl Settings {
-    /// The model that was named, else the one of the first provider that is connected, else the offline demo.
+    /// Returns the named model, else the model of the first connected provider, else the offline demo.
     pub fn model_or_default(&self) -> Sourced<String> {
         if let Some(model) = &self.model {
             return model.clone();
@@ -48,8 +48,8 @@ impl Settings {
         )
     }
 
-    /// The model of this name: one of the configuration's own, else an id, an alias or `provider/id` of what
-    /// the runtime offers, else what the catalog makes of it (`provider/anything` of a known provider).
+    /// Returns the model of this name: one of the configuration, else an id, an alias or `provider/id` among
+    /// `offers`, else one that the catalog derives (`provider/anything` of a known provider).
     ///
     /// # Errors
     /// Returns an error if there is none; with the nearest names.
@@ -84,8 +84,7 @@ impl Settings {
         })
     }
 
-    /// Returns the address of the server at which a model is asked; `None` for the offline demo and where its
-    /// provider is not known.
+    /// Returns the address of the model's server; `None` for the offline demo and for an unknown provider.
     pub fn address_of(&self, model: &ModelSpec) -> Option<&str> {
         let mut providers = self.providers.iter();
         let provider = providers.find(|provider| provider.name == model.provider)?;
@@ -98,8 +97,8 @@ impl Settings {
         format!("{} of {}{}", model.id, model.provider, at.unwrap_or_default())
     }
 
-    /// The rules for agents that have these tools: those that are configured, and those that keep a folder as
-    /// it is which is only to be read.
+    /// Returns the rules for agents that have these tools: the configured ones, and those of a read-only
+    /// folder.
     pub fn rules_for(&self, tools: &[ToolSpec]) -> Vec<Rule> {
         let holds = |rule: &&Rule| rule.effect != RuleEffect::Allow || self.applies_here(rule);
         let mut rules: Vec<Rule> = self.rules.iter().filter(holds).cloned().collect();
@@ -109,8 +108,8 @@ impl Settings {
         rules
     }
 
-    /// Returns whether a rule that allows was meant for this project: one that was kept in a folder says
-    /// nothing about a repository, or another folder with settings of its own, that came to lie in it.
+    /// Returns whether a rule that allows was meant for this project. A rule that was kept in a folder does
+    /// not apply to a repository, or another folder with its own settings, inside that folder.
     fn applies_here(&self, rule: &Rule) -> bool {
         let Some(place) = &rule.workspace else {
             return true;
@@ -125,8 +124,8 @@ impl Settings {
         !nearer.any(is_project)
     }
 
-    /// The resolved agent: this model, those of `tools` that are on offer, instructions as they are on disk
-    /// now.
+    /// Returns the resolved agent: this model, the offered ones of `tools`, and the instructions from the
+    /// disk.
     pub fn agent(&self, model: ModelSpec, tools: Vec<ToolSpec>) -> AgentConfig {
         let tools: Vec<ToolSpec> = tools
             .into_iter()
@@ -170,7 +169,8 @@ fn only_reading(tools: &[ToolSpec]) -> impl Iterator<Item = Rule> {
     })
 }
 
-/// The rule for searches: who configured a search engine wants it asked. Rules that deny or ask still count.
+/// The rule that allows searches: a person who configured a search engine wants to use it. Rules that deny or
+/// ask still count.
 fn allowed_search() -> Rule {
     Rule {
         effect: RuleEffect::Allow,

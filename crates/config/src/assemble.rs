@@ -1,4 +1,4 @@
-//! From merged layers to [`Settings`]: the last checks are those that need more than one key.
+//! Assembles [`Settings`] from merged layers, and checks rules that need more than one key.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -284,7 +284,7 @@ impl<'a> Getter<'a> {
     }
 }
 
-/// When tools of servers are searched; `none` is a value that is there and no number.
+/// Returns when tools of servers are searched. `none` is a set value that is not a number.
 fn tool_search(get: &Getter<'_>) -> Option<ToolSearch> {
     let percent = get.count("tools.search_at")?.min(100);
     let at_percent = u8::try_from(percent).unwrap_or(100);

@@ -22,7 +22,7 @@ const KEYS: [(&str, u64, u64); 4] = [
     ("condense.keep", 0, MOST_TAIL),
 ];
 
-/// Settings whose value makes no sense are mistakes.
+/// Reports settings with a value out of range as mistakes.
 pub(crate) fn check_keys(get: &Getter<'_>, mistakes: &mut Vec<ConfigMistake>) {
     for (key, least, most) in KEYS {
         let Some(set) = get.merged.sourced(key) else {
@@ -37,7 +37,7 @@ pub(crate) fn check_keys(get: &Getter<'_>, mistakes: &mut Vec<ConfigMistake>) {
     }
 }
 
-/// Whether the settings of a model call make sense.
+/// Checks the settings of a model call.
 ///
 /// # Errors
 /// Returns the invalid value and its range.
@@ -63,7 +63,7 @@ pub fn check_params(params: &ModelParams) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether it makes sense how a conversation is condensed.
+/// Checks the settings of condensing.
 ///
 /// # Errors
 /// Returns the invalid value and its range.

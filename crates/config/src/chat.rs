@@ -16,7 +16,7 @@ const LONG: Duration = Duration::from_secs(20);
 pub struct ChatSettings {
     /// The template of the status row; it uses only [`crate::STATUS_NAMES`].
     pub status: String,
-    /// A command line that says it instead.
+    /// A command line whose output replaces the row.
     pub status_command: Option<String>,
     /// The minimum time between two runs of that command.
     pub status_every: Duration,
@@ -24,7 +24,7 @@ pub struct ChatSettings {
     pub thinking: ThinkingDisplay,
     /// The background that colours are chosen for.
     pub theme: ThemeChoice,
-    /// Whether the words of a link lead there themselves.
+    /// Whether links are clickable.
     pub links: Links,
     /// Whether the title of the terminal shows the name and the state of the session.
     pub title: bool,
@@ -34,7 +34,7 @@ pub struct ChatSettings {
     pub notify_after: Duration,
     /// The key bindings of the line editor.
     pub keys: EditKeys,
-    /// Whether it only appends whole lines and says in words what happens.
+    /// Whether the chat only appends whole lines and describes events in words.
     pub screen_reader: bool,
 }
 
@@ -92,7 +92,7 @@ pub enum ThemeChoice {
     None,
 }
 
-/// Whether the words of a link lead there themselves.
+/// Whether links are clickable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Links {
     /// In terminals that are known to support it.
@@ -118,7 +118,7 @@ pub enum Notice {
     None,
 }
 
-/// Whether a template names only what there is. `{{` and `}}` are the signs themselves.
+/// Checks that a template uses only known names. `{{` and `}}` stand for the signs themselves.
 pub(crate) fn template(names: &[&str], words: &str) -> Result<(), ValueError> {
     let mut rest = words;
     while let Some(at) = rest.find(['{', '}']) {

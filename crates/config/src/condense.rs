@@ -12,7 +12,7 @@ pub(crate) fn condensing(
     mistakes: &mut Vec<ConfigMistake>,
 ) -> Condensing {
     let usual = Condensing::default();
-    // `none` is a value that is there and no number.
+    // `none` is a set value that is not a number.
     let percent = get.count("condense.at").unwrap_or(0).min(100);
     let model = get.merged.sourced("condense.model").and_then(|named| {
         let name = named.value.to_string();

@@ -1,5 +1,4 @@
-//! Adding a rule to the user's file without touching what the person wrote: their comments, order and spacing
-//! stay.
+//! Adds a rule to the user's file and keeps the person's comments, order and spacing.
 
 use std::path::Path;
 
@@ -13,12 +12,12 @@ use crate::value::Value;
 use crate::yaml::{Yaml, YamlKey, YamlNode, parse};
 use crate::{ConfigError, KeyPath, folder_id};
 
-/// Adds an approval rule to a file of configuration, which is made where it does not exist. A rule that is
-/// there already is not added again; returns whether the file changed. One that allows something in a
-/// directory holds only for the folder that lies there now.
+/// Adds an approval rule to a configuration file, and creates the file if it does not exist. Does not add an
+/// existing rule again; returns whether the file changed. A rule that allows something in a directory applies
+/// only to the folder that is there now.
 ///
 /// # Errors
-/// Returns an error if the file cannot be read or written, or has no place where a rule can be put safely.
+/// Returns an error if the file cannot be read or written, or has no safe place for a rule.
 pub fn add_rule(file: &Path, rule: &Rule) -> Result<bool, ConfigError> {
     let file = &real(file);
     let turn = FileTurn::wait(file)?;
@@ -143,7 +142,7 @@ fn insert_first(text: &str, rule: &str, key: &YamlKey, list: &YamlNode) -> Optio
     }
 }
 
-/// The first of the lines of comments right above a line: they are about it. Not above `top`.
+/// Returns the first of the comment lines directly above a line, which belong to it, but nothing above `top`.
 fn above_comments(text: &str, top: usize, line: usize) -> usize {
     let lines: Vec<&str> = text.lines().take(line).collect();
     let above = lines.get(top..).unwrap_or_default().iter().rev();

@@ -7,8 +7,8 @@ use crate::{ConfigMistake, MistakeLocation, nearest};
 
 /// The prefix of our variables.
 const PREFIX: &str = "AGENTX_";
-/// Ours too, and no setting: where the user's file is; trust in the folder of this start; the mark of a
-/// tool's call; what tests and measurements set.
+/// Our variables that are not settings: the path of the user's file; trust in the current folder; the mark of
+/// a tool's call; variables of tests and benchmarks.
 const OTHERS: [&str; 5] = [
     "AGENTX_CONFIG",
     crate::folder::VARIABLE,
@@ -61,7 +61,7 @@ pub fn check_environment<'a>(set: impl IntoIterator<Item = (&'a str, &'a str)>) 
     found.into_iter().map(mistake).collect()
 }
 
-/// Returns whether a name looks like one of our settings and is none.
+/// Returns whether a name looks like one of our variables but is unknown.
 fn is_stray(name: &str) -> bool {
     let is_for_tests = name.contains("_TEST_") || name.contains("_BENCH_");
     name.starts_with(PREFIX)

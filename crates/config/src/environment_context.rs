@@ -1,5 +1,5 @@
-//! Facts about where and when an agent works. They are recorded with the instructions of a session, so that
-//! the model need not ask for them.
+//! Facts about the place and time of an agent's work. They are recorded with the instructions of a session,
+//! so that the model need not find them out.
 //!
 //! Nothing here runs a program: Git would run what the repository's settings name. Environment variables and
 //! remotes are left out, because they may hold secrets.
@@ -17,10 +17,11 @@ use crate::{FolderTrust, Settings};
 const MAX_BYTES: usize = 240;
 
 impl Settings {
-    /// The facts about an agent that works in `workspace` from now on; `None` if the person wants none told.
+    /// Returns the facts about an agent that works in `workspace` from now on; `None` if the person turned
+    /// them off.
     ///
-    /// The model is told the state of Git of a folder that may instruct the model: the name of a branch is a
-    /// claim of the folder.
+    /// The state of Git is included only if the folder may instruct the model, because the name of a branch
+    /// is the folder's text.
     pub fn environment_context(&self, workspace: &Path) -> Option<Instructions> {
         if !self.environment_context {
             return None;
@@ -47,8 +48,8 @@ impl Settings {
     }
 }
 
-/// Returns whether a session that recorded `before` should record `now`: a line of it is different, as on
-/// another day or another branch.
+/// Returns whether a session that recorded `before` should record `now`: a line of it has changed, such as
+/// the day or the branch.
 pub fn environment_has_moved(before: &Instructions, now: &Instructions) -> bool {
     !before.text.lines().eq(now.text.lines())
 }
@@ -68,7 +69,7 @@ fn written(workspace: &Path, state: Option<Option<WorkingTreeState>>, date: &str
     )
 }
 
-/// The state of a repository; `None` if nothing is known of it.
+/// Describes the state of a repository; `None` if nothing is known about it.
 fn in_words(state: &WorkingTreeState) -> Option<String> {
     let head = match &state.head {
         Some(GitHead::Branch(branch)) => Some(format!("branch {}", short(branch))),
@@ -84,7 +85,7 @@ fn in_words(state: &WorkingTreeState) -> Option<String> {
     }
 }
 
-/// The operating system, by the name that a distribution gives itself where there is one.
+/// Returns the operating system, by the name of the distribution if there is one.
 fn system() -> String {
     let release = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
     let name = release.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="));
@@ -115,7 +116,7 @@ fn shell_on(path: &OsStr) -> &'static str {
     }
 }
 
-/// A name on one line, cut off where it is too long to be reported.
+/// Returns a name on one line, cut if it is too long.
 fn short(name: &str) -> String {
     let short = &name[..name.floor_char_boundary(MAX_BYTES)];
     let end = if short.len() < name.len() { "…" } else { "" };

@@ -34,7 +34,7 @@ impl FileTurn {
             std::fs::create_dir_all(folder).map_err(|error| ConfigError::file(folder, error))?;
         }
         for _ in 0..ATTEMPTS {
-            // A link may have been planted; never create a file where it leads.
+            // A link may have been planted; never create a file at its target.
             if path.is_symlink() {
                 return Err(failed(std::io::Error::other("it is a symbolic link; remove it")));
             }

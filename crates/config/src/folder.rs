@@ -5,8 +5,8 @@
 //! file again; it also keeps the accepted text, to show the difference.
 //!
 //! `trusted.json` (see [`trust()`](crate::trust())) is the store of older programs, for the settings file
-//! alone. A decision in it still counts as long as `folders.json` has none about the folder, and `config
-//! distrust` removes both.
+//! alone. A decision in it still counts as long as `folders.json` has none about the folder, and
+//! `config trust --revoke` removes both.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -178,8 +178,8 @@ impl Folder {
     }
 }
 
-/// Records how far a person trusts the folder `root`, and which files as they are now; what was recorded
-/// before is forgotten.
+/// Records how far a person trusts the folder `root`, and its accepted files as they are now. Replaces the
+/// earlier record.
 ///
 /// # Errors
 /// Returns an error if the data directory cannot be written, or the folder's path is not UTF-8.
@@ -251,7 +251,7 @@ pub fn trusted_below(data_dir: &Path, root: &Path) -> Vec<PathBuf> {
 
 const NO_TEXT: &str = "its path is not UTF-8, so the decision about it cannot be saved";
 
-/// Two folders whose names are not UTF-8 could look the same, so none of them is ever known.
+/// Two folders whose names are not UTF-8 could look the same, so such a folder has no key.
 fn key_of(root: &Path) -> Result<String, ConfigError> {
     let text = root.to_str().map(str::to_owned);
     text.ok_or_else(|| ConfigError::file(root, NO_TEXT))
@@ -266,7 +266,7 @@ fn read(data_dir: &Path) -> Result<BTreeMap<String, Folder>, ConfigError> {
     }
 }
 
-/// Reads what was said, changes it, and writes it where it became something else, with nobody in between.
+/// Reads the decisions, changes them, and writes them if they are different, under one lock.
 fn change<T>(
     data_dir: &Path,
     work: impl FnOnce(&mut BTreeMap<String, Folder>, &FileTurn) -> Result<T, ConfigError>,

@@ -14,9 +14,9 @@ use crate::trust::digest;
 /// Letters of a hash that are kept.
 const LETTERS: usize = 16;
 
-/// The folder that lies at a path now, with its place in the repository that it is part of and the directory
-/// of that, which a `.git` file of a worktree or a submodule names; `None` if nothing can be said. Devices
-/// are left out: their numbers change between two starts of a machine.
+/// Returns the identity of the folder at a path: itself, its place in its repository, and the repository's
+/// directory, which the `.git` file of a worktree or a submodule names; `None` if the system does not give
+/// it. Devices are left out, because their numbers change when a machine restarts.
 pub fn folder_id(folder: &Path) -> Option<FolderId> {
     let own = mark(&std::fs::metadata(folder).ok()?)?;
     let top = top_of(folder);
@@ -32,15 +32,15 @@ pub fn folder_id(folder: &Path) -> Option<FolderId> {
     }
 }
 
-/// The same, and whether its repository makes it.
+/// Returns the same with the state of its repository.
 pub fn folder_now(folder: &Path) -> Option<FolderNow> {
     let id = folder_id(folder)?;
     let is_checked_out = is_checked_out(folder);
     Some(FolderNow { id, is_checked_out })
 }
 
-/// Returns whether the folder that was written down is the one that lies at a path now. The index of its
-/// repository, which may be large, is read only if another folder lies at its place.
+/// Returns whether the recorded folder is the one at a path now. Reads the index of its repository, which may
+/// be large, only if another folder is at its place.
 pub(crate) fn is_folder_at(known: &FolderId, folder: &Path) -> bool {
     folder_id(folder)
         .is_some_and(|now| known.matches(Some(&now)) || (known.is_remade_as(&now) && is_checked_out(folder)))
@@ -76,7 +76,7 @@ fn short(text: &str) -> String {
     hash
 }
 
-/// The inode and the time at which it was made. Without that time the inode counts alone.
+/// Returns the inode and the creation time; the inode alone if there is no creation time.
 fn mark(of: &Metadata) -> Option<String> {
     let born = of.created().ok();
     let born = born.and_then(|at| at.duration_since(UNIX_EPOCH).ok());

@@ -1,5 +1,5 @@
-//! Files that instruct the model: the person's own, those of the project, and those of folders in which the
-//! agent comes to work.
+//! Files that instruct the model: the person's own, those of the project, and those of subfolders in which
+//! the agent works.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -30,8 +30,8 @@ impl Settings {
             .collect()
     }
 
-    /// The `AGENTS.md` beside the user's configuration file, which holds in every folder. One that lies in
-    /// the workspace is the folder's.
+    /// Returns the `AGENTS.md` beside the user's configuration file, which applies in every folder. A file
+    /// inside the workspace belongs to the folder instead.
     pub fn user_instructions(&self) -> Option<Instructions> {
         let path = self.user_file.parent()?.join(FILES[0]);
         let real = std::fs::canonicalize(&path).ok()?;
@@ -43,8 +43,8 @@ impl Settings {
 
     /// AGENTS.md, else CLAUDE.md, of the project root and of every directory from there to the working
     /// directory, in this order, whether they count or not: absolute paths and texts. A file that is too
-    /// large is not read, nor is a link that leads out of its directory or to anything but instructions: what
-    /// it leads to, such as a `.env`, would be sent to the model.
+    /// large is not read. Nor is a link that leads out of its directory or to anything but instructions,
+    /// because its target, such as a `.env`, would be sent to the model.
     pub fn instruction_files(&self) -> Vec<(PathBuf, String)> {
         let mut directories: Vec<&Path> = self
             .workspace
@@ -57,9 +57,9 @@ impl Settings {
     }
 
     /// The instructions of the folders between the working directory and `file`, a real path, from the
-    /// outermost one on, as far as the person lets the folder instruct the model. Those of the working
-    /// directory itself the agent has already. A directory with a `.git` or `.agentx` of its own is another
-    /// project, which the person did not trust: it and what is below it give none.
+    /// outermost one on, as far as the person lets the folder instruct the model. The agent already has those
+    /// of the working directory itself. A directory with a `.git` or `.agentx` of its own is another project,
+    /// which the person did not trust: it and what is below it give none.
     pub fn instructions_towards(&self, file: &Path) -> Vec<Instructions> {
         let Some(folder) = file.parent().filter(|folder| folder.starts_with(&self.workspace)) else {
             return Vec::new();
@@ -107,7 +107,7 @@ impl Settings {
     }
 }
 
-/// The text of a plain file that is not too large and says something.
+/// Returns the text of a regular file that is neither too large nor blank.
 fn text_of(file: &Path) -> Option<String> {
     let found = std::fs::metadata(file).ok()?;
     if !found.is_file() || found.len() > MAX_BYTES {

@@ -12,11 +12,12 @@ use crate::read::SettingsLayer;
 use crate::value::Value;
 use crate::{FolderTrust, IgnoredSetting, Settings};
 
-/// The program's files in a data directory that is the workspace or has it in it: the rest there is not ours.
+/// The program's files in a data directory that is, or contains, the workspace: other files there are not
+/// ours.
 const OF_DATA: &[&str] = &["*.db*", "*.json", "*.log", "identity*", "told*", "accepted/**"];
 
 impl Settings {
-    /// The files that calls are kept from by default.
+    /// Returns the files that calls may not open by default.
     pub fn guard(&self) -> Arc<Guard> {
         let home = etcetera::home_dir().ok();
         let mut own = Vec::new();
@@ -55,8 +56,8 @@ impl Settings {
 }
 
 impl Settings {
-    /// The folder of the user's own configuration, whose agents, tools and instructions need no trust; the
-    /// file alone where another place was named for it or the work is in that folder.
+    /// Returns the folder of the user's own configuration, whose agents, tools and instructions need no
+    /// trust; or only the file, if `AGENTX_CONFIG` names it or the workspace is that folder.
     fn configuration(&self) -> &Path {
         let folder = self.user_file.parent().filter(|folder| {
             folder.file_name().is_some_and(|name| name == "agentx") && !self.workspace.starts_with(folder)
@@ -79,7 +80,8 @@ pub(crate) fn secrets() -> Guard {
     secret_files(&ways.unwrap_or_else(|| vec!["~".to_owned()]))
 }
 
-/// The ways in which a call may write a path: as it is, with links resolved, and from the home directory.
+/// Returns the forms in which a call may name a path: unchanged, with links resolved, and from the home
+/// directory.
 fn ways_to_write(path: &Path, home: Option<&Path>) -> Vec<String> {
     let mut ways = vec![path.to_owned()];
     ways.extend(std::fs::canonicalize(path));
@@ -94,8 +96,8 @@ fn ways_to_write(path: &Path, home: Option<&Path>) -> Vec<String> {
     ways
 }
 
-/// Takes the rules out of a folder's layer that open secrets: that is the person's word, also in a folder
-/// that is trusted.
+/// Removes the rules that open secrets from a folder's layer: only the person may allow that, even in a
+/// trusted folder.
 pub(crate) fn without_opening_rules(
     mut layer: SettingsLayer,
     guard: &Guard,

@@ -37,9 +37,9 @@ pub struct LoadRequest<'a> {
 /// note: no folder keeps a person from working.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WorkspaceErrors {
-    /// It is an error: settings that the person wants to hold are not left out.
+    /// It is an error, because accepted settings must not be left out.
     Stop,
-    /// It is a note, and nothing of the file holds.
+    /// It is a note, and no setting of the file counts.
     Note,
 }
 
@@ -85,8 +85,9 @@ pub struct FileStatus {
 }
 
 impl Loaded {
-    /// The rules of the person's file that allow something in this folder alone, the last one first: each can
-    /// be taken out without moving the next one. Those of a project within the folder are that project's.
+    /// Returns the rules of the person's file that allow something in this folder alone, the last one first,
+    /// so that each can be removed without moving the next one. Rules of a project within the folder belong
+    /// to that project.
     pub fn allowed_here(&self) -> Vec<&WrittenRule> {
         let root = &self.places.workspace_root;
         let is_here = |rule: &&WrittenRule| {
@@ -107,8 +108,9 @@ impl Loaded {
 /// Reads all layers.
 ///
 /// # Errors
-/// Returns all mistakes of all layers at once, or an error for the first unreadable file. Mistakes in the file
-/// of a workspace are none if the person did not accept the file as it is: [`Loaded::workspace_mistakes`].
+/// Returns all mistakes of all layers at once, or an error for the first unreadable file. Mistakes in the
+/// file of a workspace are not errors if the person did not accept the file as it is: see
+/// [`Loaded::workspace_mistakes`].
 pub fn load(request: LoadRequest<'_>) -> Result<Loaded, ConfigError> {
     load_with(request, FoundFiles::default(), WorkspaceErrors::Stop)
 }
@@ -122,7 +124,7 @@ pub fn load_whatever_workspace(request: LoadRequest<'_>) -> Result<Loaded, Confi
     load_with(request, FoundFiles::default(), WorkspaceErrors::Note)
 }
 
-/// Reads all layers as if a file had another text than it has. The mistakes of that file are errors.
+/// Reads all layers as if a file had this text. The mistakes of that file are errors.
 pub(crate) fn load_as_if(request: LoadRequest<'_>, file: &Path, text: &str) -> Result<Loaded, ConfigError> {
     let found = FoundFiles {
         instead: Some((file.to_owned(), text.as_bytes().to_vec())),
@@ -210,8 +212,8 @@ fn load_with(
     })
 }
 
-/// Adds the servers of the project to those of the person, whose names are theirs. Returns what the project's
-/// do.
+/// Adds the servers of the project to those of the person, whose names take precedence. Returns the effects
+/// of the project's servers.
 fn add_project_servers(settings: &mut Settings, project: ProjectServers) -> Vec<String> {
     let is_new = |server: &McpServerSettings| settings.mcp.iter().all(|own| own.name != server.name);
     let of_project: Vec<McpServerSettings> = project.servers.into_iter().filter(is_new).collect();
@@ -274,7 +276,7 @@ pub(crate) struct ReadFile {
 }
 
 impl FoundFiles {
-    /// The file of the workspace, and what is wrong with it where that is not an error.
+    /// Returns the file of the workspace, and its mistakes if they are not errors.
     fn workspace(
         &mut self,
         places: &ConfigPaths,
@@ -282,7 +284,7 @@ impl FoundFiles {
         folder: &Folder,
         errors: WorkspaceErrors,
     ) -> Result<(Option<ReadFile>, Vec<ConfigMistake>), ConfigError> {
-        // In a home directory that is a workspace both may be the same file: then it is the user's.
+        // If the home directory is the workspace, both may be the same file: then it is the user's.
         if same_file(&places.user_file, &places.workspace_file) {
             return Ok((None, Vec::new()));
         }
@@ -291,7 +293,7 @@ impl FoundFiles {
         let is_accepted = match &file {
             Ok(Some(file)) => workspace::is_accepted(&file.bytes, trust_dir, folder, places),
             Ok(None) => false,
-            // Nobody has seen what cannot be read; only the environment accepts whatever is there.
+            // Nobody has seen an unreadable file; only the environment variable accepts it.
             Err(_) => folder.trusted_by_env,
         };
         if is_accepted && errors == WorkspaceErrors::Stop {
@@ -302,7 +304,7 @@ impl FoundFiles {
             broken.push(whole_file(&places.workspace_file, error.to_string()));
             None
         });
-        // An accepted file holds whole or not at all.
+        // An accepted file counts as a whole or not at all.
         let file = file.filter(|_| broken.is_empty() || !is_accepted);
         Ok((file, broken))
     }
@@ -318,7 +320,7 @@ impl FoundFiles {
         let bytes = match bytes {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound && !required => return Ok(None),
-            // A directory or a file where a directory should be is no file of ours either.
+            // A directory, or a file in the place of a directory, counts as a missing file.
             Err(error) if error.kind() == std::io::ErrorKind::NotADirectory && !required => return Ok(None),
             Err(error) => return Err(ConfigError::file(path, error)),
         };
@@ -352,8 +354,8 @@ fn whole_file(path: &Path, what: String) -> ConfigMistake {
     }
 }
 
-/// A pipe that comes along with a workspace would be waited for without an end. (One's own may be a pipe:
-/// `<(…)`.)
+/// Refuses anything but a regular file: a pipe in a workspace would block forever. (The person's own file may
+/// be a pipe: `<(…)`.)
 fn regular(path: &Path) -> std::io::Result<()> {
     let kind = std::fs::metadata(path)?;
     if kind.is_file() || kind.is_dir() {

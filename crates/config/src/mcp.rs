@@ -94,7 +94,8 @@ pub struct McpValue {
 }
 
 impl McpServerSettings {
-    /// A program that starts in a directory, with no variables of its own and nothing believed of it.
+    /// Creates a program that starts in a directory, with no variables of its own and without trust in its
+    /// annotations.
     pub fn program<A: Into<String>>(
         name: impl Into<String>,
         command: impl Into<String>,
@@ -112,7 +113,7 @@ impl McpServerSettings {
         Self::new(name.into(), target)
     }
 
-    /// A server at an address, with no headers of its own and nothing believed of it.
+    /// Creates a server at an address, with no headers of its own and without trust in its annotations.
     pub fn address(name: impl Into<String>, url: impl Into<String>) -> Self {
         let target = McpTarget::Address {
             url: url.into(),
@@ -145,9 +146,9 @@ impl McpServerSettings {
         }
     }
 
-    /// Returns what tells this server from others: the command line or address as it is written and, for a
-    /// folder's server, the hash of its entry. What is known of its tools, and rules that keep a tool, hold
-    /// only for the same identity.
+    /// Returns the identity of this server: the command line or address as it is written and, for a folder's
+    /// server, the hash of its entry. The cached tools, and rules that keep a tool, apply only to the same
+    /// identity.
     pub fn identity(&self) -> String {
         match self.entry_hash.as_str() {
             "" => self.shown.clone(),
@@ -182,7 +183,7 @@ pub(crate) fn command_line<'a>(command: &'a str, arguments: impl IntoIterator<It
     words.map(quoted).collect::<Vec<_>>().join(" ")
 }
 
-/// A word of a command line, in quotes where a shell would need them.
+/// Returns a word of a command line, in quotes if a shell would need them.
 pub(crate) fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:@%+,".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {

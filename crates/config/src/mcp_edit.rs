@@ -12,7 +12,7 @@ use crate::{ConfigError, ConfigMistake, MistakeLocation};
 /// The command that adds a server, as mistakes name it.
 const ADD: &str = "mcp add";
 
-/// Adds a server to a file. What it gets is written as references to variables, never as values.
+/// Adds a server to a file. Its variables and headers are written as references, never as values.
 ///
 /// # Errors
 /// Returns an error if there is a server of this name, or the file cannot be changed without touching the

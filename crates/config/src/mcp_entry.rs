@@ -27,9 +27,9 @@ pub(crate) fn effect(server: &McpServerSettings) -> String {
     )
 }
 
-/// Returns what an entry sets besides the command line or the address, as it is written.
+/// Returns the other settings of an entry besides the command line or the address, as they are written.
 ///
-/// A value that its name says to be secret is only counted: it may be one of the project's own.
+/// A value whose name looks like a secret's is only counted: it may be a secret of the project.
 pub(crate) fn details(fields: &Map<String, Value>) -> Vec<String> {
     let directory = fields.get("cwd").and_then(Value::as_str);
     let mut details: Vec<String> = directory

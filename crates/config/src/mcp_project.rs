@@ -1,7 +1,7 @@
 //! `.mcp.json`: the servers of a project, in the form that several programs read.
 //!
-//! A server of it runs programs or sends something away, so the file counts only as a person saw it: in a
-//! folder that they trust, with these very bytes. What it says of itself never widens anything. Variables of
+//! Its servers run programs or send data away, so the file counts only in a folder that the person trusts,
+//! with exactly the bytes that they saw. The claims of the file never give it more permissions. Variables of
 //! the environment reach a server only by name (`${NAME}`, `${NAME:-default}`), and keys that the program
 //! pays with never do. The form is that of Claude Code (<https://code.claude.com/docs/en/mcp>).
 
@@ -41,7 +41,7 @@ pub(crate) struct ProjectServers {
 }
 
 impl ProjectServers {
-    /// Returns what a person should know of the file in a folder that they trust.
+    /// Returns warnings about the file in a trusted folder.
     pub(crate) fn warnings(&self, folder: &Folder) -> Vec<ConfigMistake> {
         if folder.trust != FolderTrust::Trusted {
             return Vec::new();
@@ -54,7 +54,7 @@ impl ProjectServers {
 pub(crate) struct ProjectContext<'a> {
     pub(crate) places: &'a ConfigPaths,
     pub(crate) folder: &'a Folder,
-    /// The keys that the program pays with: no server of a folder gets one.
+    /// The API keys that the program uses: no server of a folder gets one.
     pub(crate) keys: &'a [ProviderKey],
     pub(crate) lookup: &'a dyn Fn(&str) -> Option<String>,
 }
@@ -97,7 +97,7 @@ impl ProjectContext<'_> {
     /// Adds the files of the folder that the server's command line names, and their hash to the server's.
     ///
     /// # Errors
-    /// Returns why the server is left out: one of the files is new, has changed or is too large.
+    /// Returns the reason to leave the server out: one of the files is new, has changed or is too large.
     fn with_its_files(
         &self,
         mut server: McpServerSettings,
@@ -143,7 +143,7 @@ impl ProjectContext<'_> {
         let mut found: Vec<(PathBuf, Vec<u8>)> = Vec::new();
         for word in words.iter().filter(|word| !word.is_empty()) {
             let path = directory.join(word);
-            // A file outside the folder is not the folder's to change, and guarded ones are not shown.
+            // The folder cannot change a file outside of it, and guarded files are not shown.
             let Ok(read) = named(&path, &guarded_files::secrets(), self.places) else {
                 continue;
             };
@@ -319,7 +319,7 @@ impl ProjectContext<'_> {
             .collect()
     }
 
-    /// Refuses a key that the program pays with, by its variable or by what that holds.
+    /// Refuses an API key that the program uses, by the name or the value of its variable.
     fn may_have(&self, variable: &str) -> Result<(), String> {
         let value = (self.lookup)(variable);
         let is_key = self.keys.iter().any(|key| {

@@ -1,5 +1,4 @@
-//! The catalog as the configuration makes it: providers and models that are added or changed, and where their
-//! keys are.
+//! Applies the configuration to the catalog: adds and changes providers and models, and finds their keys.
 
 use std::collections::BTreeMap;
 
@@ -15,8 +14,8 @@ use crate::settings::{HeaderSetting, ProviderKey, ProviderSettings};
 use crate::value::{KeyReference, Value};
 use crate::{ConfigMistake, Secret, SettingOrigin, Sourced, nearest};
 
-/// The built-in catalog with what the configuration adds and changes. What makes no sense is left out and
-/// said.
+/// Returns the built-in catalog with the changes of the configuration. Invalid entries are left out and
+/// reported.
 pub(crate) fn catalog(builtin: Catalog, get: &Getter<'_>, mistakes: &mut Vec<ConfigMistake>) -> Catalog {
     let mut catalog = builtin;
     for name in get.merged.names_below("providers") {
@@ -65,8 +64,8 @@ fn with_provider(
         })
 }
 
-/// The protocol of a provider, if a person set it: it holds at another address too, where OpenAI's own models
-/// would else be asked by Chat Completions.
+/// Returns the protocol of a provider, if a person set it. It also applies at another address; without it,
+/// OpenAI's models there are called by Chat Completions.
 fn given_api(name: &str, get: &Getter<'_>) -> CatalogConfig {
     let path = KeyPath::dotted("providers").child(name).child("api");
     let is_given = get.merged.origin(&path) != Some(&SettingOrigin::Default);
@@ -198,7 +197,7 @@ fn wire(
     Some(wire)
 }
 
-/// Dollars a million tokens; what is not given stays as it is.
+/// Reads prices in dollars per million tokens; missing ones stay unchanged.
 fn prices(path: &KeyPath, get: &Getter<'_>, present: Prices) -> Option<PricesConfig> {
     let given = |key: &str| get.money(&path.child(key)).map(|nano| nano.0 as f64 / 1e3);
     let all = ["input", "output", "cache_read", "cache_write"].map(given);
@@ -211,7 +210,7 @@ fn prices(path: &KeyPath, get: &Getter<'_>, present: Prices) -> Option<PricesCon
             output: output.unwrap_or_else(|| kept(present.output)),
             cache_read: cache(cache_read, present.cache_read),
             cache_write: cache(cache_write, present.cache_write),
-            // A price that a person names holds for calls of every length.
+            // A person's price applies to calls of every length.
             long: None,
         }
     })

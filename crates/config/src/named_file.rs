@@ -1,5 +1,4 @@
-//! A file that a folder brings beside its settings, with the bytes that were read: a person accepts it as it
-//! is.
+//! A file that the settings of a folder name, with the bytes that were read: a person accepts exactly these.
 
 use std::path::{Path, PathBuf};
 
@@ -22,7 +21,7 @@ impl NamedFile {
         self.path == Path::new(FILE)
     }
 
-    /// Returns whether the file below `root` still holds what was read of it.
+    /// Returns whether the file below `root` still has the same bytes.
     pub fn is_as_it_was(&self, root: &Path) -> bool {
         let path = root.join(&self.path);
         let is_as_long = std::fs::metadata(&path)

@@ -47,7 +47,7 @@ impl fmt::Display for SettingOrigin {
     }
 }
 
-/// A value and where it comes from.
+/// A value with its origin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sourced<T> {
     /// The value.

@@ -73,7 +73,7 @@ impl ConfigPaths {
         })
     }
 
-    /// A path as someone wrote it: `~/` is the home directory, what is relative starts at `base`.
+    /// Resolves a path as a person wrote it: `~/` is the home directory, a relative path starts at `base`.
     pub(crate) fn resolve(base: &Path, written: &str) -> PathBuf {
         match (written.strip_prefix("~/"), etcetera::home_dir()) {
             (Some(rest), Ok(home)) => home.join(rest),

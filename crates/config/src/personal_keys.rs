@@ -1,7 +1,7 @@
 //! The keys that only a person's own settings may set, and the reason that a refusal gives.
 //!
 //! Trust in a folder does not cover them: they decide which programs and servers get a person's keys, where
-//! data is kept, and what a server gives to others.
+//! data is kept, and which rights a server gives to others.
 
 use crate::keys::{KeyPath, WorkspaceMay};
 

@@ -371,7 +371,7 @@ pub fn scalar(kind: ValueKind, value: &Yaml) -> Result<Value, (String, Option<St
         }
         (ValueKind::Duration, Yaml::Int(seconds)) if *seconds >= 0 => wrong(Some(format!("{seconds}s"))),
         (ValueKind::Text, Yaml::Int(number)) => wrong(Some(format!("\"{number}\""))),
-        // YAML reads a bare `off` as false if it is not told otherwise; the word is what is meant here.
+        // YAML reads a bare `off` as false; here it means the word.
         (ValueKind::Choice(words), Yaml::Bool(false)) if words.contains(&"off") => {
             Ok(Value::Text("off".into()))
         }

@@ -66,7 +66,8 @@ pub fn refreshed_models(data_dir: &Path) -> Result<Option<RefreshedModels>, Conf
     read.map(Some).map_err(|error| failed(error.into()))
 }
 
-/// Returns whether the file does not exist. A data directory that is a file is reported where it is opened.
+/// Returns whether the file does not exist. A data directory that is a file is reported by the code that
+/// opens it.
 fn is_missing(error: &std::io::Error) -> bool {
     use std::io::ErrorKind::{NotADirectory, NotFound};
     matches!(error.kind(), NotFound | NotADirectory)

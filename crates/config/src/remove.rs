@@ -1,5 +1,4 @@
-//! Taking a rule out of a file without touching the rest of what the person wrote: comments, order and
-//! spacing stay.
+//! Removes a rule from a file and keeps the rest of it: comments, order and spacing.
 
 use std::path::Path;
 
@@ -15,8 +14,8 @@ use crate::{ConfigError, SettingOrigin, SourceLocation, Sourced};
 /// link below it is followed.
 ///
 /// # Errors
-/// Returns an error if the file cannot be read or written, has another rule there by now, or is written in a
-/// way that the rule cannot be taken out of safely; and where a link of the folder leads to it.
+/// Returns an error if the file cannot be read or written, now has another rule there, is written in a way
+/// from which the rule cannot be removed safely, or is reached through a link of the folder.
 pub fn remove_rule(place: &SourceLocation, rule: &Rule, root: Option<&Path>) -> Result<(), ConfigError> {
     let named: &Path = &place.file;
     if let Some(root) = root {
@@ -74,8 +73,8 @@ fn items_of(text: &str) -> Option<Vec<YamlNode>> {
     }
 }
 
-/// Texts that may be the file without the item, the likeliest first. Which of them is right is seen by
-/// reading them.
+/// Returns texts that may be the file without the item, the most likely first. The caller parses them to find
+/// the right one.
 fn candidates(text: &str, items: &[YamlNode], index: usize) -> Vec<String> {
     let (Some(item), next) = (items.get(index), items.get(index + 1)) else {
         return Vec::new();
@@ -85,7 +84,7 @@ fn candidates(text: &str, items: &[YamlNode], index: usize) -> Vec<String> {
     let line_start = text[..start].rfind('\n').map_or(0, |at| at + 1);
     let is_block = text[line_start..start].trim() == "-";
     if is_block {
-        // Its own lines: at least to where its last value begins, at most to the next rule.
+        // Its own lines: at least up to the start of its last value, at most up to the next rule.
         let first_end = line_end(text, line_of(last_line(item)));
         let last_end = next.map_or(text.len(), |next| {
             let start = offset(text, next);

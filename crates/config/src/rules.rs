@@ -1,5 +1,5 @@
-//! Approval rules as they are written in a file: each has its own place, and each mistake in one is shown. A
-//! rule may carry examples, which are held against it each time that it is read.
+//! Reads approval rules from a file: each has its own place, and every mistake is reported. A rule may have
+//! examples, which are checked each time that the rule is read.
 
 use agentx_agent::approval::covers;
 use agentx_types::{Access, FolderId, Rule, RuleEffect, ToolSpec};
@@ -31,14 +31,14 @@ pub struct WrittenRule {
     pub value: Rule,
     /// The place of its definition.
     pub origin: SettingOrigin,
-    /// The folder that lay at the rule's `workspace` when an answer kept it; `None` if a person wrote it.
+    /// The folder at the rule's `workspace` when an answer kept the rule; `None` if a person wrote the rule.
     pub folder: Option<FolderId>,
 }
 
 impl WrittenRule {
-    /// Returns whether it was kept for a folder that lies no more where it lay. Of such rules only those
-    /// count that make things stricter. A `.git` may have come since where the records of trust in
-    /// `trust_dir` say so: only they know whether it is still the one that came.
+    /// Returns whether it was kept for a folder that is no longer at its path. Of such rules, only those
+    /// count that make things stricter. The folder may have got a `.git` since, if the records of trust in
+    /// `trust_dir` say so: only they know whether it is still the same `.git`.
     pub fn is_of_another_folder(&self, trust_dir: &Path) -> bool {
         let (Some(folder), Some(place)) = (&self.folder, &self.value.workspace) else {
             return false;
@@ -126,7 +126,7 @@ impl SettingsReader<'_> {
         Some((rule, folder))
     }
 
-    /// The examples, each with whether it is meant to fit.
+    /// Returns the examples, each with whether it should match.
     fn examples<'n>(&mut self, node: &'n YamlNode) -> Vec<(bool, &'n YamlNode)> {
         let Yaml::Map(lists) = &node.value else {
             let what = format!(
@@ -160,7 +160,7 @@ impl SettingsReader<'_> {
         examples
     }
 
-    /// Holds an example against its rule.
+    /// Checks an example against its rule.
     fn hold(&mut self, rule: &Rule, wanted: bool, example: &YamlNode) {
         let Some((fits, shown)) = fits(rule, example) else {
             let what = format!(
@@ -196,7 +196,7 @@ impl SettingsReader<'_> {
         }
     }
 
-    /// The directory in which a rule holds: no pattern.
+    /// Reads the directory in which a rule applies, which is not a pattern.
     fn workspace(&mut self, node: &YamlNode) -> Option<String> {
         let path = self.pattern("rules.workspace", node)?;
         if !path.starts_with('/') {
@@ -225,8 +225,8 @@ impl SettingsReader<'_> {
 /// The workspace that paths of examples are relative to.
 const WORKSPACE: &str = "/workspace";
 
-/// Returns whether an example fits a rule, and the example in words; `None` if it is none. Text is a path for
-/// a rule that has only a path, else a command line; a mapping is the arguments of a call.
+/// Returns whether an example matches a rule, and its description; `None` if it is not an example. Text is a
+/// path for a rule that has only a path, else a command line; a mapping is the arguments of a call.
 fn fits(rule: &Rule, example: &YamlNode) -> Option<(bool, String)> {
     let (input, shown, names) = match &example.value {
         Yaml::Text(path) if rule.argument.is_none() && rule.path.is_some() => {

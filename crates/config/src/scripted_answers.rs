@@ -1,6 +1,6 @@
 //! Answers that the scripted environment gives before its own: a file of them makes an agent or a flow run
-//! the same way every time, without a model and without a key. It is a list; the first entry that fits is
-//! what is said.
+//! the same way every time, without a model and without a key. It is a list; the first matching entry is the
+//! answer.
 
 use std::path::Path;
 

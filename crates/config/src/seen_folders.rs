@@ -1,5 +1,5 @@
-//! Since when the folder that lies at a path has been there, as far as AgentX saw: a session of before
-//! belongs to the folder that lay there then. The log of a session does not say which folder it was.
+//! Records since when a folder has been at its path, as far as AgentX noticed: an older session belongs to
+//! the folder that was there before. The log of a session does not say which folder it was.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,19 +17,19 @@ const STORE: &str = "seen.json";
 /// The most paths that are kept; those whose folder was noticed first are forgotten first.
 const MOST: usize = 1_000;
 
-/// The folder that lay at a path when AgentX last looked.
+/// The folder at a path when AgentX last checked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct SeenFolder {
     id: FolderId,
     /// The time at which the folder was noticed.
     at: Timestamp,
-    /// Whether another one lay there before.
+    /// Whether another folder was there before.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     came_later: bool,
 }
 
-/// Looks which folder lies at a path, and takes note of it. Since when it has been there, if another one was
-/// there before; `None` if none was, or nothing can be said.
+/// Checks which folder is at a path, and records it. Returns since when it has been there, if another one was
+/// there before; `None` if none was, or if this is unknown.
 pub fn lying_since(data_dir: &Path, path: &Path) -> Option<Timestamp> {
     let (key, id) = (path.to_str()?, folder_id(path)?);
     let known = read(data_dir).ok()?.remove(key);

@@ -37,8 +37,8 @@ pub struct SetResult {
 /// necessary.
 ///
 /// # Errors
-/// Returns an error if the key does not exist, it takes something else, the configuration would have mistakes
-/// then, or the key cannot be inserted without changing other parts of the file.
+/// Returns an error if the key does not exist, it takes another kind of value, the configuration would have
+/// mistakes, or the key cannot be inserted without changing other parts of the file.
 pub fn set(request: LoadRequest<'_>, file: &Path, key: &str, value: &str) -> Result<SetResult, ConfigError> {
     let path = path_of(key, SET)?;
     let literal = literal_of(&path, key, value)?;
@@ -80,7 +80,7 @@ pub(crate) fn set_all(
             what: format!("`{path}` cannot be set here without changing other parts of the file"),
             text: format!("{}\n", lines(&path.0, literal, 0).trim_end()),
         };
-        // What is wrong with a file that cannot be read is said with its place below.
+        // The load below reports the mistakes of an unreadable file with their places.
         let Ok(root) = parse(&changed) else { break };
         let path = written_path(&root, path);
         changed = place(&changed, &root, &path, literal)
@@ -189,8 +189,7 @@ pub(crate) fn path_of(dotted: &str, command: &str) -> Result<KeyPath, ConfigErro
     }]))
 }
 
-/// The value as it is written in the file: as it was typed where YAML reads that as what is meant, else in
-/// quotes.
+/// Returns the value for the file: as it was typed if YAML reads it as meant, else in quotes.
 fn literal_of(path: &KeyPath, key: &str, value: &str) -> Result<String, ConfigError> {
     let Some(spec) = path.spec() else {
         return Err(mistake(key, "there is no such key".into(), None));
@@ -324,7 +323,7 @@ fn below(
     Some(insert_line(&text, end + 1, &lines(names, literal, indent)))
 }
 
-/// Another value for a key that is there.
+/// Replaces the value of an existing key.
 fn over(text: &str, key: &YamlKey, node: &YamlNode, literal: &str) -> Option<String> {
     let at = index_of(key.at.line)?;
     let start: usize = text.split_inclusive('\n').take(at).map(str::len).sum();

@@ -32,7 +32,7 @@ pub struct Settings {
     pub condensing: Condensing,
     /// When the model searches tools of MCP servers instead of getting all of them.
     pub tool_search: Option<ToolSearch>,
-    /// Whether the model may ask the person questions, and what becomes of one where nobody is there.
+    /// Whether the model may ask the person questions, and what happens to a question if nobody is there.
     pub ask_user: Option<AskUser>,
     /// The decision about a call that no rule covers.
     pub approval: ApprovalMode,
@@ -152,11 +152,11 @@ pub struct ProviderSettings {
     pub base_url: String,
     /// Whether it can only be asked with a key.
     pub needs_key: bool,
-    /// The model to ask where none is named.
+    /// The model to ask if none is named.
     pub default_model: Option<String>,
-    /// Whether a person (and not the program) said where it is.
+    /// Whether a person (and not the program) set the address.
     pub base_url_given: bool,
-    /// Whether the workspace's own settings say where it is.
+    /// Whether the workspace's own settings set the address.
     pub of_folder: bool,
     /// The API key.
     pub key: ProviderKey,
@@ -169,7 +169,7 @@ pub struct ProviderSettings {
 pub struct HeaderSetting {
     /// The header's name.
     pub name: String,
-    /// The header's value. The header is sent if it has a value. It is sent where there is a value.
+    /// The header's value. The header is sent only if it has one.
     pub value: ProviderKey,
 }
 
@@ -226,14 +226,15 @@ impl ProviderSettings {
         }
     }
 
-    /// Returns whether someone connected it: it has a key, or it is a server that a person named.
+    /// Returns whether the provider is connected: it has a key, or it is a server that a person named.
     pub fn is_connected(&self) -> bool {
         self.key().is_some() || (self.base_url_given && self.missing_variable().is_none())
     }
 }
 
 impl Settings {
-    /// The variables that hold what this program pays with: no file of a folder gets them, whoever trusts it.
+    /// Returns the variables with the API keys of this program: no file of a folder gets them, even if it is
+    /// trusted.
     pub fn key_variables(&self) -> BTreeSet<&str> {
         let variables = self.keys.iter().filter_map(|key| match key {
             ProviderKey::Env { name, .. } => Some(name.as_str()),
@@ -242,8 +243,8 @@ impl Settings {
         variables.collect()
     }
 
-    /// Returns whether what a variable holds is a key that this program pays with, or has one within it,
-    /// whatever the variable is called.
+    /// Returns whether the value of a variable is, or contains, an API key of this program, whatever the name
+    /// of the variable.
     pub fn holds_key(&self, value: &str) -> bool {
         let mut keys = self.keys.iter().filter_map(ProviderKey::value);
         keys.any(|key| key.is_in(value))

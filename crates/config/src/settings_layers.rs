@@ -1,5 +1,5 @@
-//! Assembles settings out of layers, with the layer of a workspace in their middle: a workspace whose values make
-//! no sense is left out, so that it keeps nobody from working.
+//! Assembles settings from layers, with the layer of a workspace in the middle. A workspace with invalid
+//! values is left out, so that it does not keep anybody from working.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::layers::MergedSettings;
 use crate::read::SettingsLayer;
 use crate::{ConfigMistake, ConfigPaths, Settings};
 
-/// The layers around that of a workspace, and what settings are assembled with.
+/// The layers around that of a workspace, and the context for assembling settings.
 pub(crate) struct SettingsLayers<'a> {
     /// Defaults and the person's file.
     pub(crate) below: &'a MergedSettings,
@@ -22,7 +22,7 @@ pub(crate) struct SettingsLayers<'a> {
     pub(crate) lookup: &'a dyn Fn(&str) -> Option<String>,
 }
 
-/// Settings as layers make them, and what is wrong with them.
+/// Assembled settings and their mistakes.
 pub(crate) struct AssembledSettings {
     pub(crate) merged: MergedSettings,
     pub(crate) settings: Settings,
@@ -47,9 +47,10 @@ impl SettingsLayers<'_> {
         }
     }
 
-    /// Returns the settings with this layer of a workspace, or without it if its values make no sense: then the
-    /// layer is emptied, and `of_workspace` gets what is wrong. What is wrong without it too is the person's. The
-    /// layer stays if the person accepted it as it is (`is_accepted`): then its mistakes are theirs.
+    /// Returns the settings with this layer of a workspace, or without it if its values are invalid: then the
+    /// layer is emptied, and `of_workspace` gets its mistakes. Mistakes that remain without the layer are the
+    /// person's. The layer stays if the person accepted it as it is (`is_accepted`): then its mistakes are
+    /// theirs.
     pub(crate) fn with_sound(
         &self,
         workspace: &mut SettingsLayer,

@@ -1,6 +1,6 @@
 //! The nearest right word to a wrong one.
 
-/// The candidates that are near enough to `word` to be what was meant, the nearest first, at most `limit`.
+/// Returns the candidates that `word` may be a misspelling of, the nearest first, at most `limit`.
 ///
 /// ```
 /// assert_eq!(agentx_config::nearest("modle", ["model", "mode", "rules"], 1), ["model"]);
@@ -26,8 +26,8 @@ fn score(word: &str, candidate: &str) -> Option<usize> {
     let longest = word.chars().count().max(candidate.chars().count());
     let distance = edit_distance(word, candidate);
     if distance <= 1.max(longest / 3) {
-        // Of two that are as near, the one of the same length is meant: letters are swapped more often than
-        // lost.
+        // Of two equally near candidates, the one of the same length is more likely: letters are swapped more
+        // often than lost.
         return Some(4 * distance + word.len().abs_diff(candidate.len()).min(3));
     }
     let part =

@@ -1,12 +1,12 @@
-//! Files that are written in a folder which may be a stranger's: a link that came with it would lead what is
-//! written to a file of the user.
+//! Protects writes into a folder that may come from a stranger: a link in it could redirect the write to a
+//! file of the user.
 
 use std::path::Path;
 
 use crate::ConfigError;
 
-/// Refuses to write `file`, which lies below `root`, where a part of the way to it below `root` is a link, or
-/// it is one itself. What lies elsewhere is the person's own, and may be reached through links.
+/// Refuses to write `file`, which is below `root`, if it or a folder on the way to it below `root` is a link.
+/// Other files belong to the person and may be reached through links.
 ///
 /// # Errors
 /// Returns a [`ConfigError`] that names the link.

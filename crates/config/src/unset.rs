@@ -42,7 +42,7 @@ pub(crate) fn unset_at(
             what: format!("`{path}` cannot be removed here without changing other parts of the file"),
             text: format!("remove `{path}`"),
         })?,
-        // What is wrong with it is said with its place below.
+        // The load below reports its mistakes with their places.
         Err(_) => text.clone(),
     };
     let loaded = load_as_if(request, file, &changed)?;
@@ -65,7 +65,7 @@ fn without(text: &str, root: &YamlNode, path: &KeyPath) -> Option<String> {
         Yaml::Null => return Some(text.to_owned()),
         _ => return None,
     };
-    // The highest level that holds nothing but the way to the key.
+    // The highest level that contains nothing but this key.
     let mut highest: Option<(&YamlKey, usize)> = None;
     for (depth, name) in path.0.iter().enumerate() {
         let Some((key, node)) = map.iter().find(|(key, _)| key.name == *name) else {

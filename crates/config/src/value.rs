@@ -164,7 +164,7 @@ pub(crate) fn from_words(kind: ValueKind, words: &str) -> Result<Value, ValueErr
         ValueKind::Names(_) => Ok(Value::Names(names(words))),
         ValueKind::Key => Ok(Value::Key(key(words))),
         ValueKind::KeyVariable if is_variable(words) => Ok(Value::Key(KeyReference::Env(words.to_owned()))),
-        // What was written here may be the key itself: it is not repeated.
+        // The text may be the key itself, so it is not repeated.
         ValueKind::KeyVariable => Err((format!("expected {}", kind.expects()), None)),
         ValueKind::OrNone(_) if words == "none" => Ok(Value::Nothing),
         ValueKind::OrNone(inner) => from_words(*inner, words).map_err(|(_, near)| (wrong().0, near)),

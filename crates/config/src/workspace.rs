@@ -1,9 +1,9 @@
 //! The settings of a workspace that count, and their effects.
 //!
 //! A workspace that is not trusted only makes things stricter ([`trust::restrict`]). A trusted one may set
-//! the rest, with three exceptions: it never decides where a key of the person's is sent, it changes nothing
-//! of a provider or a model that the person or the program defines, and a file that it names counts only if
-//! it lies in the workspace and was trusted with it.
+//! the rest, with three exceptions: it never decides where a key of the person is sent, it does not change a
+//! provider or a model that the person or the program defines, and a file that it names counts only if it
+//! lies in the workspace and was trusted with it.
 
 use std::path::{Path, PathBuf};
 
@@ -147,7 +147,7 @@ fn without_what_is_the_persons(
             continue;
         }
         let levels: Vec<&str> = path.0.iter().map(String::as_str).collect();
-        // The names of an alias list that are new count beside those that are refused.
+        // New names of an alias list count even if others are refused.
         let mut keeps_rest = false;
         let why = match (levels.as_slice(), &mut sourced.value) {
             (["providers", name, key, ..], _)
@@ -188,7 +188,7 @@ fn id_of((path, sourced): &(KeyPath, crate::Sourced<Value>)) -> Option<(String, 
     }
 }
 
-/// Returns whether this is a key that the person's own layers name, by its variable or by what that holds.
+/// Returns whether this is a key that the person's own layers name, by the name or the value of its variable.
 fn is_persons(reference: &KeyReference, own: &PersonalSettings<'_>) -> bool {
     let KeyReference::Env(variable) = reference else {
         return false;
@@ -244,8 +244,8 @@ fn with_its_files(
     (kept, files, ignored)
 }
 
-/// The one file that a setting names. One that is not there, or is too large, is a mistake that is reported
-/// where it is read.
+/// Reads the one file that a setting names. A missing or too large file is reported later, when it is read
+/// for use.
 pub(crate) fn named(
     path: &Path,
     guard: &Guard,
@@ -267,9 +267,9 @@ pub(crate) fn named(
     Ok(bytes.map(|bytes| (below.to_owned(), bytes)).into_iter().collect())
 }
 
-/// The files of the workspace that a command line names: its program, and what else of it is a file. Only a
-/// line counts whose program is plain to see and one of these files, so that it is another line for a person
-/// when it changes.
+/// Returns the files of the workspace that a command line names: its program, and other words that are files.
+/// A line counts only if its program is named plainly and is one of these files, so that a person is asked
+/// again when it changes.
 fn programs(
     line: &str,
     guard: &Guard,

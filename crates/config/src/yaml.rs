@@ -18,7 +18,7 @@ pub struct TextPosition {
     pub column: u64,
 }
 
-/// A value and where it begins.
+/// A value and its start.
 #[derive(Clone, Debug)]
 pub struct YamlNode {
     /// The position of the start.
@@ -95,7 +95,7 @@ impl Yaml {
         }
     }
 
-    /// The same, but a number is itself: who wrote it sees which one is meant.
+    /// Returns the same, but a number as itself, so that its author recognizes it.
     pub fn found(&self) -> String {
         match self {
             Self::Int(int) => int.to_string(),

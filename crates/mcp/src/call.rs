@@ -22,13 +22,13 @@ use crate::server_requests::ServerRequests;
 pub(crate) enum RemoteCallEnd {
     /// The server answered.
     Answered(Box<CallToolResult>),
-    /// The server refused it, or wants what AgentX does not give.
+    /// The server refused it, or requires something that AgentX does not support.
     Refused(String),
     /// The request never reached the server.
     NotSent(ServiceError),
     /// The connection ended before the answer.
     Lost(ServiceError),
-    /// It said too much meanwhile.
+    /// The server sent too many messages meanwhile.
     Flooded,
     /// There was no answer in time.
     TimedOut,
@@ -37,7 +37,8 @@ pub(crate) enum RemoteCallEnd {
 }
 
 impl RemoteCallEnd {
-    /// Returns whether the connection is of no use any more: a server that does not answer hangs, and one that floods goes on.
+    /// Returns whether the connection is no longer usable: a server that did not answer hangs, and one that
+    /// floods does not stop.
     pub(crate) fn is_lost(&self) -> bool {
         matches!(self, Self::Lost(_) | Self::Flooded | Self::TimedOut)
     }
@@ -53,7 +54,7 @@ pub(crate) struct RemoteCall<'a> {
     pub(crate) limit: Duration,
 }
 
-/// The end of one request: that of the call, or what the server wants to know before it answers.
+/// The end of one request: that of the call, or the server's questions before it answers.
 enum RoundEnd {
     Call(RemoteCallEnd),
     Needs(InputRequiredResult),
@@ -66,7 +67,8 @@ impl From<RemoteCallEnd> for RoundEnd {
 }
 
 impl RemoteCall<'_> {
-    /// Makes it. What the server says meanwhile becomes output of the call, and what it asks for is answered or refused.
+    /// Makes the call. Messages of the server become output of the call, and its requests are answered or
+    /// refused.
     pub(crate) async fn run(
         &self,
         tool: &str,
@@ -146,7 +148,7 @@ impl RemoteCall<'_> {
             tokio::select! {
                 biased;
                 answer = &mut handle.rx => {
-                    // What it said before it answered comes before the answer.
+                    // Messages before the answer come before it.
                     while let Ok(line) = heard.lines.try_recv() {
                         self.say(&line, &mut room, context).await;
                     }
@@ -177,7 +179,7 @@ impl RemoteCall<'_> {
     }
 }
 
-/// Tells the server that nobody waits any more. A server that does not take that in is not waited for.
+/// Notifies the server that nobody waits any more, without waiting for a server that does not read.
 async fn cancel(handle: RequestHandle<RoleClient>) {
     const PATIENCE: Duration = Duration::from_millis(200);
     let told = handle.cancel(Some("the client stopped waiting".to_owned()));

@@ -66,7 +66,7 @@ impl Drop for ServerProcess {
 }
 
 impl McpConnection {
-    /// Starts a server, or asks it who it is. That may take as long as `limit`.
+    /// Starts a server, or connects to its address, within `limit`.
     pub(crate) async fn open(
         server: &McpServerSettings,
         usual: &ProgramEnvironment,
@@ -142,7 +142,7 @@ impl McpConnection {
         self.service.is_closed() || self.service.peer().is_transport_closed()
     }
 
-    /// A call begins: what the server says is counted from here.
+    /// Begins a call: messages of the server are counted from now on.
     pub(crate) fn call_begins(&self) {
         self.calls.call_begins();
         if let Some(process) = &self.process {
@@ -205,7 +205,7 @@ impl McpConnection {
 
     /// Ends the connection, and the program: politely, then for certain.
     pub(crate) async fn close(mut self) {
-        // What it still says is of no interest, so its end is all that counts.
+        // Its last messages do not matter, only its end.
         let _ = self.service.close_with_timeout(PATIENCE).await;
         if let Some(process) = &self.process
             && let Some(program) = process.program.lock().await.take()
@@ -215,7 +215,7 @@ impl McpConnection {
     }
 }
 
-/// The newest version first, by a question that needs no session; older ones by their handshake.
+/// Tries the newest version first, by a request without a session, then older ones by their handshake.
 fn lifecycle() -> ClientLifecycleMode {
     ClientLifecycleMode::Auto {
         preferred_versions: vec![ProtocolVersion::V_2026_07_28],

@@ -1,5 +1,5 @@
-//! A server as an environment: a reactor that offers its tools from what is known of it, and offers them
-//! again when that changes. The server itself is started by its first call.
+//! A server as an environment: a reactor that offers the server's cached tools, and offers them again when
+//! they change. The first call starts the server itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -52,7 +52,7 @@ impl McpEnvironment {
         }
     }
 
-    /// Offers only tools under the names of which `offers` says so.
+    /// Offers only tools whose names `offers` accepts.
     #[must_use]
     pub fn filtered(mut self, offers: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
         self.offers = Arc::new(offers);
@@ -64,17 +64,18 @@ impl McpEnvironment {
         &self.host.server
     }
 
-    /// Returns what is known of it.
+    /// Returns the cached description of the server.
     pub fn known(&self) -> KnownServer {
         self.host.known()
     }
 
-    /// Returns how it stands.
+    /// Returns the state of the server.
     pub async fn state(&self) -> McpServerState {
         self.host.state().await
     }
 
-    /// Returns how it stands as far as any process can see: whether it runs anywhere, and what is known of it.
+    /// Returns the state of the server for all processes: whether it runs in any of them, and its cached
+    /// description.
     pub fn state_for_all(&self) -> McpServerState {
         self.host.state_for_all()
     }
@@ -89,7 +90,7 @@ impl McpEnvironment {
         Ok(self.known())
     }
 
-    /// Accepts all of its tools as they are known now.
+    /// Accepts all of its tools as they are now.
     ///
     /// # Errors
     /// Returns an error if that cannot be kept.
@@ -151,7 +152,7 @@ impl McpEnvironment {
         offered.map(tool).collect()
     }
 
-    /// The tools that the person wants of it, each with what is offered, in a fixed order.
+    /// Returns the tools that the person wants, each with its offered form, in a fixed order.
     fn offered(&self) -> Vec<(ServerTool, ToolSpec)> {
         let (server, known) = (self.server(), self.known());
         let wanted = |tool: &&ServerTool| {
@@ -170,8 +171,8 @@ impl McpEnvironment {
         offered.collect()
     }
 
-    /// Offers what there is now in place of what was there. What is offered no more ends with the calls that
-    /// it has.
+    /// Replaces the offered tools by the current ones. A tool that is no longer offered ends after its
+    /// running calls.
     fn offer(&self, bus: &SystemBus, served: &mut ServedTools) {
         let offered = self.offered();
         let is_same =

@@ -1,4 +1,4 @@
-//! A form of a server: how it is shown to a person, and what they wrote as the values of its fields. Pure.
+//! A form of a server: shows it to a person, and reads their text as the values of its fields. Pure.
 //!
 //! A form has fields of plain kinds (text, number, yes or no, one or several of a list), as the protocol allows them. A person writes
 //! the value of a single field as it is, those of several as `NAME=VALUE, NAME=VALUE`, and anything as a JSON object.
@@ -50,7 +50,7 @@ impl<'a> Form<'a> {
         self.fields.iter().map(line).collect::<Vec<_>>().join("\n")
     }
 
-    /// How an answer is written, if it has more than one field.
+    /// Explains how to write an answer with several fields; `None` for one field.
     pub(crate) fn how_to_answer(&self) -> Option<String> {
         let names = self.fields.iter().map(|(name, _)| format!("{}=…", shown(name)));
         (self.fields.len() > 1).then(|| names.collect::<Vec<_>>().join(", "))
@@ -113,7 +113,7 @@ impl<'a> Form<'a> {
         }
     }
 
-    /// The parts `NAME=VALUE` of a text: a comma ends one only where the name of a field follows.
+    /// Splits a text into parts `NAME=VALUE`: a comma ends a part only if the name of a field follows.
     fn parts(&self, text: &str) -> Vec<String> {
         let mut parts = Vec::<String>::new();
         for piece in text.split([',', '\n']) {
@@ -137,7 +137,7 @@ impl<'a> Form<'a> {
     }
 }
 
-/// The values that a field takes; empty where it takes any.
+/// Returns the values that a field accepts; empty if it accepts any.
 fn choices(field: &Value) -> Vec<&str> {
     let of = if field["type"] == "array" {
         &field["items"]
@@ -159,7 +159,7 @@ fn choices(field: &Value) -> Vec<&str> {
         .collect()
 }
 
-/// What a field takes, in words.
+/// Describes the type of a field.
 fn kind(field: &Value) -> String {
     let choices = choices(field);
     let list = || {
@@ -179,7 +179,7 @@ fn kind(field: &Value) -> String {
     }
 }
 
-/// A written value as the kind that its field takes; a text where it cannot be that.
+/// Converts a text to the type of its field; keeps it as a text if that is impossible.
 fn value(field: &Value, text: &str) -> Value {
     let word = || Value::String(text.to_owned());
     match field["type"].as_str() {

@@ -1,4 +1,4 @@
-//! Keeps the secrets that a server is given out of everything that it says: a result, an error, a complaint.
+//! Removes the secrets that a server gets from everything that it returns: results, errors, output.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -7,7 +7,7 @@ use agentx_config::{McpServerSettings, Secret};
 /// A shorter value is an ordinary word: hiding it would hide other words.
 const SHORTEST: usize = 8;
 
-/// A shorter part of a value says little of it.
+/// A shorter part of a value reveals little.
 const SHORTEST_PART: usize = 4;
 
 /// The replacement for a secret.

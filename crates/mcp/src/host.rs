@@ -79,10 +79,10 @@ pub(crate) struct ServerHost {
     /// The login, if the server is at an address.
     login: Option<LoginAccess>,
     connection: Mutex<Option<Arc<McpConnection>>>,
-    /// Performs model calls; empty where the server is not attached to a runtime.
+    /// Performs model calls; empty if the server is not attached to a runtime.
     models: OnceLock<Arc<dyn Effector>>,
     known: StdMutex<KnownServer>,
-    /// Counts the changes of what is known.
+    /// Counts the changes of the cached description.
     changes: watch::Sender<u64>,
 }
 
@@ -108,13 +108,13 @@ impl ServerHost {
         self.lock().clone()
     }
 
-    /// The runtime to which it is attached answers its questions to a model, if it may put any.
+    /// Sets the effector of the runtime, which answers the server's requests to a model, if it may make any.
     pub(crate) fn attach_models(&self, models: Arc<dyn Effector>) {
-        // A server is attached to one runtime; whoever attached it first answers.
+        // A server is attached to one runtime: the first one answers.
         let _ = self.models.set(models);
     }
 
-    /// Tells when what is known of it changes.
+    /// Reports changes of the cached description.
     pub(crate) fn changes(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()
     }
@@ -135,7 +135,7 @@ impl ServerHost {
         McpServerState::of(&self.lock())
     }
 
-    /// The connection: the one that is there, else a new one, whose tools are listed.
+    /// Returns the open connection, else a new one, whose tools are listed.
     pub(crate) async fn connect(&self) -> Result<Arc<McpConnection>, McpFailure> {
         self.connect_in(None).await
     }
@@ -150,8 +150,8 @@ impl ServerHost {
         let opened = self.open(workspace).await;
         if let Err(failure) = &opened {
             let why = failure.to_string();
-            // That the server failed is what counts; a file that cannot be written is told where it is
-            // needed.
+            // The failure of the server matters more than a file that cannot be written, which is reported
+            // when it is needed.
             let _ = self.learn(|known| known.failure = Some(why));
         }
         let opened = opened?;
@@ -210,7 +210,7 @@ impl ServerHost {
         self.learn(|known| known.list(connection.identity.clone(), tools, left_out))
     }
 
-    /// Changes what is known, on the disk and here.
+    /// Changes the cached description, on the disk and in memory.
     fn learn(&self, change: impl FnOnce(&mut KnownServer)) -> Result<(), McpFailure> {
         let known = self.surroundings.known.change(&self.server, change)?;
         let mut current = self.lock();
@@ -230,7 +230,7 @@ impl ServerHost {
         })
     }
 
-    /// Forgets what is known of it.
+    /// Deletes the cached description.
     pub(crate) fn forget_known(&self) -> std::io::Result<bool> {
         self.surroundings.known.forget(&self.server)
     }
@@ -305,7 +305,8 @@ impl ServerHost {
         }
     }
 
-    /// Accepts a tool as it is: whoever let its call run has done so. The file is read only if that is news.
+    /// Accepts a tool as it is now, because a person or a rule let its call run. Reads the file only if the
+    /// tool was not accepted before.
     fn accept(&self, tool: &ServerTool) {
         if self.lock().accepts(tool) {
             return;
@@ -318,7 +319,7 @@ impl ServerHost {
         }
     }
 
-    /// The refusal of a tool that the server describes in another way than it was offered.
+    /// Refuses a tool whose description has changed since it was offered.
     fn not_as_offered(&self, tool: &ServerTool) -> Option<ToolOutcome> {
         let server = &self.server.name;
         let known = self.lock();
@@ -361,8 +362,7 @@ impl ServerHost {
         end
     }
 
-    /// Uses this connection no more: the next call begins another one. Calls that run on it end by
-    /// themselves.
+    /// Stops using this connection: the next call opens another one. Calls that run on it end by themselves.
     async fn forget(&self, connection: &Arc<McpConnection>) {
         let mut current = self.connection.lock().await;
         if current

@@ -49,7 +49,7 @@ pub struct KnownServer {
     /// The tools that are not offered.
     #[serde(default)]
     pub left_out: Vec<LeftOutTool>,
-    /// Each tool as it was accepted.
+    /// The accepted description of each tool.
     #[serde(default)]
     accepted: BTreeMap<String, ServerTool>,
     /// Why it could not be started the last time.
@@ -75,7 +75,7 @@ impl KnownServer {
         self.accepted.get(&tool.name) == Some(tool)
     }
 
-    /// Takes over what the server says now, within bounds. A tool that was never there counts as accepted.
+    /// Takes the server's current tools, within bounds. A new tool counts as accepted.
     pub(crate) fn list(
         &mut self,
         identity: ServerIdentity,
@@ -142,7 +142,7 @@ impl KnownServers {
         }
     }
 
-    /// Returns what is known of a server: nothing if its file is not there or cannot be read.
+    /// Returns the cached description of a server; an empty one if its file does not exist or cannot be read.
     pub fn of(&self, server: &McpServerSettings) -> KnownServer {
         let known = self.read(&self.file_of(server));
         let known = known.filter(|known| known.form == FORM && known.shown == server.shown);
@@ -153,7 +153,7 @@ impl KnownServers {
         })
     }
 
-    /// Changes what is known of a server. Returns it as it is then.
+    /// Changes the cached description of a server, and returns the result.
     ///
     /// # Errors
     /// Returns an error if it cannot be written.
@@ -195,12 +195,12 @@ impl KnownServers {
         self.file_of(server).with_extension("running")
     }
 
-    /// Forgets what is known of a server. Returns whether anything was.
+    /// Deletes the cached description of a server. Returns whether there was one.
     ///
     /// # Errors
     /// Returns an error if its file cannot be removed.
     pub fn forget(&self, server: &McpServerSettings) -> std::io::Result<bool> {
-        // It is there only if the server ever ran, and says nothing once nobody holds it.
+        // It exists only if the server ever ran, and means nothing once nobody holds it.
         let _ = std::fs::remove_file(self.mark_of(server));
         if let Some(login) = self.login_file(server) {
             login.remove()?;

@@ -1,12 +1,12 @@
 //! Servers of the [Model Context Protocol](https://modelcontextprotocol.io) as tools of AgentX.
 //!
 //! A server is an environment ([`McpEnvironment`]): a reactor that offers tools named `SERVER__TOOL` and
-//! serves their calls. Its tools are offered from what is known of it ([`KnownServers`]), so a server that no
-//! call needs is not started. The protocol is that of the crate `rmcp`; nothing of that crate is part of this
-//! one's interface.
+//! serves their calls. Its tools are offered from a cache ([`KnownServers`]), so a server that no call needs
+//! is not started. The protocol is that of the crate `rmcp`; nothing of that crate is part of this one's
+//! interface.
 //!
-//! A server is somebody else's program. What it says about itself is a claim: it can make things stricter,
-//! and freer only if the person believes it (`trust_annotations`). All that it says is bounded
+//! A server is somebody else's program. Its descriptions of itself are claims: they can make things stricter,
+//! and freer only if the person believes them (`trust_annotations`). All of its output is bounded
 //! (`src/limits.rs`), every wait has a limit, a call that was cut off is `unknown` and is not repeated, and a
 //! program ends with the process that started it.
 

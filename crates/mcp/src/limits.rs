@@ -14,7 +14,7 @@ const RESULT_BYTES: usize = 32 << 10;
 
 /// Maximum size of one message; a longer one ends the connection.
 pub(crate) const MESSAGE_BYTES: usize = 8 << 20;
-/// All that a program may say from the beginning of a call to that of the next, in bytes and in lines.
+/// Maximum output of a program from the beginning of a call to that of the next, in bytes and in lines.
 pub(crate) const BYTES_BETWEEN_CALLS: u64 = 64 << 20;
 pub(crate) const LINES_BETWEEN_CALLS: u64 = 50_000;
 /// Tools of a server; the rest is left out, by name.
@@ -40,12 +40,12 @@ pub(crate) const SAMPLE_BYTES: usize = 256 << 10;
 pub(crate) const SAMPLE_TOKENS: u64 = 8_192;
 /// Questions to a person or a model in one call; further ones are declined.
 pub(crate) const QUESTIONS: u64 = 20;
-/// How often one is put again because the answer does not fit.
+/// Maximum number of times to ask one question because the answer does not fit.
 pub(crate) const ANSWER_ATTEMPTS: usize = 3;
 /// The fields of a form, and its schema as JSON; a larger one is declined.
 pub(crate) const FORM_FIELDS: usize = 32;
 pub(crate) const FORM_BYTES: usize = 16 << 10;
-/// How often a server may ask for more in place of a result.
+/// Maximum number of times that a server may ask instead of returning a result.
 pub(crate) const ROUNDS: usize = 10;
 /// Pictures of a result.
 pub(crate) const PICTURES: usize = 16;
@@ -53,14 +53,14 @@ pub(crate) const PICTURES: usize = 16;
 pub(crate) const PICTURE_BYTES: usize = 3_750_000;
 /// Maximum number of bytes of standard error to keep for errors.
 pub(crate) const STDERR_BYTES: usize = 4 << 10;
-/// From the end of its input until a program is asked to end, and from there until it is killed.
+/// Time from the end of its input until a program is asked to end, and from there until it is killed.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(500);
 /// The time to reach a server at an address.
 pub(crate) const CONNECT: Duration = Duration::from_secs(10);
 /// All tools that a server lists, as JSON; further ones are left out. Every start of the program reads them.
 pub(crate) const LISTED_BYTES: usize = 2 << 20;
-/// All tools of a server that were ever accepted, as JSON; new ones beyond that are left out. What was accepted
-/// is not forgotten to make room: the server could then describe a tool anew as if nobody had seen it.
+/// All tools of a server that were ever accepted, as JSON; new ones beyond that are left out. Accepted tools
+/// are not deleted to make room: the server could then describe a tool again as if nobody had seen it.
 pub(crate) const ACCEPTED_BYTES: usize = 4 << 20;
 /// The file with what is known of a server; it is never larger.
 pub(crate) const FILE_BYTES: u64 = 16 << 20;

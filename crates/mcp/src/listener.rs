@@ -61,7 +61,7 @@ struct RunningCall {
 }
 
 impl RunningCalls {
-    /// Hears what the server says about a call, until what this returns is dropped.
+    /// Receives the server's messages about a call until the returned value is dropped.
     pub(crate) fn hear(&self, token: String, requests: Arc<ServerRequests>) -> HeardCall {
         let (sender, lines) = mpsc::channel(OUTPUT_QUEUE);
         let mut table = self.lock();
@@ -91,17 +91,19 @@ impl RunningCalls {
         calls
     }
 
-    /// What a server asks for concerns the call that began last; before version 2026-07-28 a request does not say which.
+    /// Returns the call that began last, to which the server's requests belong: before version 2026-07-28 a
+    /// request does not name its call.
     fn last(&self) -> Option<Arc<ServerRequests>> {
         self.lock().running.last().map(|call| call.requests.clone())
     }
 
-    /// A call begins: what the server says is counted from here.
+    /// Begins a call: messages of the server are counted from now on.
     pub(crate) fn call_begins(&self) {
         self.0.messages.store(0, Ordering::Relaxed);
     }
 
-    /// Waits until the server has said too much. A program's output is counted as it is read; this counts what comes over HTTP too.
+    /// Waits until the server has sent too many messages. A program's output is counted as it is read; this
+    /// also counts messages over HTTP.
     pub(crate) async fn flooded(&self) {
         self.0.flooded.cancelled().await;
     }
@@ -112,12 +114,12 @@ impl RunningCalls {
         }
     }
 
-    /// Returns whether the server said since the last question that it has other tools.
+    /// Returns whether the server has reported other tools since the last check.
     pub(crate) fn tools_changed(&self) -> bool {
         self.0.tools_changed.swap(false, Ordering::AcqRel)
     }
 
-    /// A line about one call. What finds no room is lost, as what scrolls by too fast.
+    /// Passes on a line about one call. If there is no room, the line is dropped.
     fn progress(&self, token: String, line: String) {
         self.count();
         let mut table = self.lock();
@@ -128,7 +130,7 @@ impl RunningCalls {
         }
     }
 
-    /// A line that says nothing about whose it is.
+    /// Passes on a line that does not name its call.
     fn log(&self, line: &str) {
         self.count();
         for running in &self.lock().running {

@@ -18,7 +18,7 @@ pub(crate) fn offered_names<'t>(
     let tools: BTreeSet<&str> = tools.into_iter().collect();
     let mut names = BTreeMap::new();
     let mut used = taken.clone();
-    // Those that fit as they are come first, so that no other tool can take their name.
+    // Valid names come first, so that no other tool can take them.
     let (plain, others): (Vec<&str>, Vec<&str>) = tools.into_iter().partition(|tool| {
         let name = joined(server, tool);
         name.len() <= LONGEST && fitted(tool) == *tool

@@ -1,5 +1,5 @@
-//! What a server answered, as the outcome of a call: bounded text, pictures, sounds and resources as parts of their own, and
-//! a note about whatever a model cannot be given.
+//! Turns the answer of a server into the outcome of a call: bounded text, pictures, sounds and resources as
+//! separate parts, and a note about content that a model cannot get.
 
 use std::sync::Arc;
 
@@ -161,8 +161,8 @@ impl Medium {
     }
 }
 
-/// Returns whether a part may have this type: a picture that models take, or anything that is none. What a model cannot read it is
-/// told of by its codec.
+/// Returns whether a part may have this type: a picture that models take, or anything that is none. The codec
+/// tells the model about parts that it cannot read.
 fn is_media_type(name: &str) -> bool {
     let is_word = |word: &str| {
         !word.is_empty()
@@ -175,7 +175,7 @@ fn is_media_type(name: &str) -> bool {
     is_type && (!name.starts_with("image/") || PICTURE_TYPES.contains(&name))
 }
 
-/// A text whose parts can be read: JSON on one line gets a line for each value.
+/// Makes the parts of a text readable: JSON on one line gets a line for each value.
 fn in_lines(text: String) -> String {
     let is_json = text.starts_with(['{', '[']) && !text.contains('\n');
     let value = is_json

@@ -1,5 +1,5 @@
-//! Shows other processes that a server runs: a file beside what is known of it, locked for as long as the connection lasts. The
-//! system takes the lock away when the process ends, also if it is killed.
+//! Shows other processes that a server runs: a file beside its cached description, locked while the
+//! connection lasts. The system releases the lock when the process ends, even if it is killed.
 
 use std::fs::{File, TryLockError};
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! A server asks our model (sampling): only where the person's settings say so, with the model of the agent that calls, as a step of
-//! the call whose bill counts for the run.
+//! Answers a server's request to our model (sampling): only if the person's settings allow it, with the model
+//! of the agent that calls, as a step of the call, whose cost counts for the run.
 #![expect(deprecated, reason = "servers of earlier versions still ask for samples")]
 
 use std::sync::Arc;

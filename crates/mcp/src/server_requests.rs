@@ -1,5 +1,5 @@
-//! What a server asks for while a call of it runs: an answer of a person, the workspace, an answer of our model. Whatever is not
-//! given is refused with the reason.
+//! The requests of a server while one of its calls runs: an answer of a person, the workspace, an answer of
+//! our model. A refusal contains the reason.
 #![expect(
     deprecated,
     reason = "servers of earlier versions still ask for roots and samples"
@@ -28,7 +28,7 @@ pub(crate) struct ServerRequests {
     server: String,
     context: ToolContext,
     hidden: HiddenValues,
-    /// Performs model calls, where the person lets the server have its questions answered.
+    /// Performs model calls, if the person allows the server to request them.
     models: Option<Arc<dyn Effector>>,
     /// Fires when the call has ended.
     ended: CancellationToken,
@@ -53,7 +53,7 @@ impl ServerRequests {
         }
     }
 
-    /// When what this returns is dropped the call has ended: nobody waits for an answer any more.
+    /// Ends the requests with the call, when the returned value is dropped.
     pub(crate) fn end_with_call(&self) -> DropGuard {
         self.ended.clone().drop_guard()
     }
@@ -111,7 +111,7 @@ impl ServerRequests {
         roots_of(&self.context.workspace)
     }
 
-    /// Puts a question to the person. Where nobody is asked it is declined at once.
+    /// Asks the person. If nobody can be asked, declines at once.
     pub(crate) async fn elicit(&self, params: ElicitRequestParams) -> ElicitResult {
         let declined = ElicitResult::new(ElicitationAction::Decline);
         let (message, url, schema) = match params {
@@ -159,7 +159,7 @@ impl ServerRequests {
         ElicitResult::new(ElicitationAction::Cancel)
     }
 
-    /// What the person wrote; `None` if they do not answer, or nobody is asked.
+    /// Returns the person's text; `None` if they do not answer, or nobody is asked.
     async fn ask(&self, question: &Value, schema: &Value) -> Option<String> {
         let step = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
         let journal = &self.context.journal;

@@ -1,4 +1,4 @@
-//! A tool as its server describes it, within limits: what the model will read, and what a person is shown
+//! A tool as its server describes it, within limits: the text for the model, and the difference for a person
 //! when it changes.
 
 use agentx_types::{is_invisible, without_invisible};
@@ -47,7 +47,7 @@ pub struct LeftOutTool {
 }
 
 impl ServerTool {
-    /// Takes over what a server says.
+    /// Reads the description of a server.
     ///
     /// # Errors
     /// Returns the name and the reason for a tool that is out of bounds.
@@ -93,7 +93,7 @@ impl ServerTool {
         })
     }
 
-    /// Returns the beginning of a hash of everything that describes the tool, and of where its server is.
+    /// Returns the beginning of a hash of everything that describes the tool, and of the server's identity.
     pub fn hash(&self, server: &str) -> String {
         let mut hash = blake3::hash(format!("{server}\n{}", self.text()).as_bytes())
             .to_hex()

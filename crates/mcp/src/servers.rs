@@ -11,7 +11,7 @@ use crate::host::McpLaunchContext;
 use crate::known_servers::KnownServers;
 use crate::limits::McpLimits;
 
-/// The folder in the data directory with what is known of servers.
+/// The folder in the data directory with the cached descriptions of servers.
 const FOLDER: &str = "mcp";
 
 /// All servers of the settings, none of them started.

@@ -1,6 +1,5 @@
-//! A server that is a program: it is started with its own variables, and what it says is counted before
-//! anything reads it, so that a program that floods, or prints anything but MCP messages, loses only its own
-//! connection.
+//! A server that is a program: it is started with its own variables, and its output is counted before it is
+//! parsed, so that a program that floods, or prints anything but MCP messages, loses only its own connection.
 
 use std::ffi::OsString;
 use std::io;
@@ -74,7 +73,7 @@ pub(crate) fn start(
     })
 }
 
-/// The environment of a server's program: that of all programs, and what the server gets besides.
+/// Returns the environment of a server's program: that of all programs, and the server's own variables.
 pub(crate) fn environment(usual: &ProgramEnvironment, own: &[McpValue]) -> Vec<(OsString, OsString)> {
     let named = |name: &OsString| own.iter().any(|value| name.to_str() == Some(&value.name));
     let usual = usual.variables().filter(|(name, _)| !named(name));
@@ -107,7 +106,7 @@ struct OutputNotes {
 }
 
 impl ProgramOutput {
-    /// A call begins: what the program says is counted from here.
+    /// Begins a call: output of the program is counted from now on.
     pub(crate) fn call_begins(&self) {
         let mut notes = self.lock();
         (notes.bytes, notes.lines) = (0, 0);
@@ -115,7 +114,7 @@ impl ProgramOutput {
 
     /// Waits briefly until the standard error of a program that has ended is read completely.
     pub(crate) async fn settle(&self) {
-        // What it started may still hold the pipe.
+        // A child process may still hold the pipe.
         let _ = tokio::time::timeout(PATIENCE, self.silent.cancelled()).await;
     }
 
@@ -158,7 +157,7 @@ impl ProgramOutput {
     }
 }
 
-/// The output of a program, which ends where it exceeds a limit.
+/// The output of a program, which ends when it exceeds a limit.
 pub(crate) struct CountedOutput<R> {
     inner: R,
     said: Arc<ProgramOutput>,
@@ -231,7 +230,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for CountedOutput<R> {
         let this = &mut *self;
         let counted = this.count(&buffer.filled()[before..]);
         if counted.is_err() {
-            // Who reads takes it that nothing was read where there is an error.
+            // After an error, the reader assumes that nothing was read.
             buffer.set_filled(before);
         }
         Poll::Ready(counted)

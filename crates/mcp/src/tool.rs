@@ -1,4 +1,4 @@
-//! A tool of a server as an agent gets it.
+//! A tool of a server in the form for agents.
 
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ impl Tool for McpTool {
     }
 }
 
-/// A tool as the model and the rules see it. `changed` is the difference to what was accepted.
+/// Returns a tool as the model and the rules see it. `changed` is the difference to the accepted description.
 ///
 /// The claims of a server count only if the person trusts its annotations. Without that, a call runs a
 /// program or leaves the machine, and is not repeated.
@@ -74,7 +74,7 @@ pub(crate) fn spec_of(
         access
     };
     let mut schema = tool.schema.clone();
-    // Vendors take nothing else; servers of earlier versions leave it out.
+    // Vendors accept nothing else; servers of earlier versions leave it out.
     if schema.get("type") != Some(&json!("object")) {
         schema.insert("type".into(), json!("object"));
     }

@@ -29,7 +29,7 @@ enum CleanerState {
     Control,
     /// In ESC ] … BEL or ESC \, and its like.
     Words,
-    /// In those, after ESC.
+    /// In such a string, after ESC.
     WordsEscape,
 }
 
@@ -104,7 +104,8 @@ fn after_escape(c: char) -> CleanerState {
     }
 }
 
-/// Marks that turn the direction of text around, so that it reads otherwise than it is.
+/// Returns whether a character reverses the direction of text, so that the text looks different from its
+/// content.
 fn is_invisible(c: char) -> bool {
     matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
@@ -139,8 +140,8 @@ pub fn clean_with_tabs(text: &str) -> String {
 }
 
 /// Text of many lines of which nothing drives a terminal but colours: other control characters, and marks
-/// that turn text around, are shown as signs. What is painted goes another way, so this is the last look at
-/// what names, descriptions and errors hold that somebody else wrote.
+/// that turn text around, are shown as signs. Painted text takes another way; this is the last check of
+/// names, descriptions and errors that somebody else wrote.
 pub fn printable(text: &str) -> Cow<'_, str> {
     let drives = |c: char| drives(c) && !matches!(c, '\n' | '\t');
     if !text.contains(drives) {

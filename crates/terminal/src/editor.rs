@@ -1,7 +1,7 @@
 //! The line editor: keys in, text and cursor out. It knows no screen and no terminal.
 //!
-//! It is our own because its line stays editable while an answer streams above it, woken by whatever comes
-//! first: an editor that owns the terminal until a line is done has to poll for that.
+//! We wrote our own because the line stays editable while an answer streams above it. An editor that owns the
+//! terminal until the line is complete would have to poll for that.
 
 mod keep;
 mod motion;
@@ -20,7 +20,7 @@ use search::HistorySearch;
 use undo::Undo;
 use vi::Vi;
 
-/// The longest text that is taken.
+/// Maximum length of a text in bytes.
 const LONGEST: usize = 1 << 20;
 
 /// The result of a key.
@@ -32,7 +32,7 @@ pub enum EditOutcome {
     Changed,
     /// The text is done.
     Submit(String),
-    /// Say it to the agent in the middle of its work; or what is queued, if nothing is written.
+    /// Send the text into the current run; or the last queued message, if the line is empty.
     Steer,
     /// Stop, or clear the line.
     Interrupt,
@@ -119,7 +119,7 @@ impl Editor {
         }
     }
 
-    /// Throws away what is written, as Ctrl-C does; it can be undone.
+    /// Discards the text, as Ctrl-C does; this can be undone.
     pub fn discard(&mut self) {
         self.change(false);
         self.set(String::new());
@@ -130,7 +130,7 @@ impl Editor {
         }
     }
 
-    /// Keeps a line that was given in the history.
+    /// Adds a line to the history.
     pub fn remember(&mut self, line: &str) {
         self.history.add(line);
     }
@@ -148,7 +148,7 @@ impl Editor {
         self.wanted.as_ref().map(HistorySearch::told)
     }
 
-    /// Puts `text` in the place of what stands from `from` to the cursor.
+    /// Replaces the text from `from` to the cursor by `text`.
     pub fn complete(&mut self, from: usize, text: &str) {
         if from <= self.cursor && self.text.is_char_boundary(from) {
             self.change(false);
@@ -177,7 +177,7 @@ impl Editor {
         self.plain_key(key)
     }
 
-    /// A key as it is without vi, or while vi inserts.
+    /// Handles a key without vi, or in vi's insert mode.
     fn plain_key(&mut self, key: KeyEvent) -> EditOutcome {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         let alt = key.modifiers.contains(KeyModifiers::ALT);
@@ -222,7 +222,7 @@ impl Editor {
             'f' => self.go(self.after()),
             'h' => self.delete(self.before(), self.cursor),
             'j' => self.type_in("\n"),
-            // At the end of a row, and at its beginning, it is the line end there that is cut.
+            // At the end or the beginning of a row, the line end there is cut.
             'k' if self.cursor == end => self.kill(end, (end + 1).min(self.text.len())),
             'k' => self.kill(self.cursor, end),
             'u' if self.cursor == start => self.kill(self.before(), start),
@@ -268,7 +268,7 @@ impl Editor {
         }
     }
 
-    /// A backslash at the end continues in a new line.
+    /// Handles Enter: after a backslash, starts a new line.
     fn enter(&mut self) -> EditOutcome {
         if self.cursor == self.text.len() && self.text.ends_with('\\') {
             self.change(false);
@@ -316,7 +316,7 @@ impl Editor {
         EditOutcome::Changed
     }
 
-    /// Cuts; what is cut at one place, one after the other, is put back as one.
+    /// Cuts a range. Consecutive cuts at one place are pasted as one.
     fn kill(&mut self, from: usize, to: usize) -> EditOutcome {
         if from >= to {
             return EditOutcome::Changed;
@@ -342,7 +342,7 @@ impl Editor {
         self.insert(&cut)
     }
 
-    /// Undoes the last change, or does it again.
+    /// Undoes the last change, or redoes it.
     fn take_back(&mut self, again: bool) -> EditOutcome {
         let found = if again {
             self.undo.forth(&self.text, self.cursor)

@@ -1,5 +1,5 @@
-//! Colours for code, a line at a time as it streams. What languages look like is loaded when the first code
-//! comes, because most programs never show any.
+//! Colours code, a line at a time, while it streams. The grammars are loaded when the first code arrives,
+//! because most programs never show any.
 
 use std::fmt;
 use std::sync::OnceLock;

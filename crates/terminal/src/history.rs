@@ -11,7 +11,7 @@ pub const LONGEST: usize = 4_096;
 const LONG_ONES: usize = 8;
 const FILE: &str = "history";
 
-/// Lines, the oldest first, and where the person is among them.
+/// Lines, the oldest first, and the person's position among them.
 #[derive(Debug, Default)]
 pub struct LineHistory {
     lines: Vec<String>,
@@ -75,7 +75,7 @@ impl LineHistory {
         });
     }
 
-    /// The line before; the first step keeps what is being written.
+    /// Returns the line before; the first step keeps the current text.
     pub(crate) fn older(&mut self, draft: &str) -> Option<String> {
         let at = match self.at {
             None => {
@@ -89,7 +89,7 @@ impl LineHistory {
         self.lines.get(at).cloned()
     }
 
-    /// The line after; after the last one comes what was being written.
+    /// Returns the line after; after the last one, the text that was being written.
     pub(crate) fn newer(&mut self) -> Option<String> {
         let at = self.at? + 1;
         if at < self.lines.len() {
@@ -100,8 +100,8 @@ impl LineHistory {
         Some(std::mem::take(&mut self.draft))
     }
 
-    /// The latest line that holds this text, whatever its case unless capitals are looked for; with `older`,
-    /// the latest before the one that was found.
+    /// Returns the latest line that contains this text; case matters only if the text has capitals. With
+    /// `older`, the latest line before the one found last.
     pub(crate) fn find(&mut self, wanted: &str, older: bool) -> Option<String> {
         if wanted.is_empty() {
             return None;
@@ -119,13 +119,13 @@ impl LineHistory {
         self.lines.get(at).cloned()
     }
 
-    /// Back to the line that is being written.
+    /// Returns to the line that is being written.
     pub(crate) fn leave(&mut self) {
         self.at = None;
     }
 }
 
-/// Leaves each line where it stands last.
+/// Removes duplicates, keeping the last occurrence of each line.
 fn drop_doubles(lines: &mut Vec<String>) {
     let mut seen = std::collections::HashSet::new();
     let mut once: Vec<String> = Vec::with_capacity(lines.len());

@@ -2,8 +2,8 @@
 //! Markdown, a painter that turns frames into few bytes and never touches rows that have scrolled away, a
 //! line editor, and a filter that keeps foreign text from driving the terminal.
 //!
-//! Reading keys and writing bytes is the program's. Everything here is a pure function of what it is given,
-//! except for [`LineHistory`], which keeps the lines that were typed in a file.
+//! The program reads keys and writes bytes. Everything here is a pure function of its input, except for
+//! [`LineHistory`], which stores typed lines in a file.
 //!
 //! ```
 //! use agentx_terminal::{Markdown, Painter, Theme};

@@ -1,5 +1,5 @@
-//! Frames to bytes. Rows that are done flow up and away and are never touched again; below them a few rows
-//! live. Of these only what changed is written, so a word that streams costs little more than its letters.
+//! Turns frames into bytes. Finished rows scroll away and are never written again; below them are a few live
+//! rows. Only the changed parts of these are written, so a streaming word costs little more than its letters.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -21,12 +21,12 @@ pub enum LongRows {
     Cut,
 }
 
-/// Knows what the terminal shows, and writes the way from there to the next frame.
+/// Knows what the terminal shows, and writes the difference to the next frame.
 #[derive(Clone, Debug)]
 pub struct Painter {
     columns: usize,
     rows: usize,
-    /// The rows that live; at least one.
+    /// The live rows; at least one.
     shown: Vec<Row>,
     /// The row of the cursor among them.
     at: usize,
@@ -36,7 +36,7 @@ pub struct Painter {
 }
 
 impl Painter {
-    /// For a terminal of this size, whose cursor stands at the beginning of an empty row.
+    /// Creates a painter for a terminal of this size, with the cursor at the beginning of an empty row.
     pub fn new(columns: usize, rows: usize) -> Self {
         Self {
             columns: columns.max(4),
@@ -58,8 +58,8 @@ impl Painter {
         self.rows - 1
     }
 
-    /// The bytes that show the next frame: `done` above, for good, and `live` below it, with the cursor in a
-    /// row and column of it, or at its end. Of more rows than fit the last are shown.
+    /// Returns the bytes of the next frame: the finished rows `done`, and below them `live`, with the cursor
+    /// in a row and column of it, or at its end. If there are more rows than fit, the last ones are shown.
     pub fn frame(&mut self, done: &[Row], live: &[Row], cursor: Option<(usize, usize)>) -> String {
         let hidden = live.len().saturating_sub(self.most());
         let live = &live[hidden..];
@@ -76,14 +76,14 @@ impl Painter {
         self.at -= moved;
         let bytes = std::mem::take(&mut self.bytes);
         if painted > 2 && bytes.len() > 80 {
-            // The terminal shows it at once, or knows nothing of it and does no harm.
+            // The terminal shows the frame at once, or ignores the sequence.
             return format!("\u{1b}[?2026h{bytes}\u{1b}[?2026l");
         }
         bytes
     }
 
-    /// The terminal has another size now. What lives is taken away and painted again with the next frame;
-    /// what is above it is not touched, which is why it has to be known what became of rows that were too
+    /// Handles a new size of the terminal. The live rows are cleared and painted again with the next frame.
+    /// The rows above them are not touched, so `long` has to say what the terminal did with rows that are too
     /// long.
     pub fn resize(&mut self, columns: usize, rows: usize, long: LongRows) -> String {
         let (columns, rows) = (columns.max(4), rows.max(3));
@@ -146,7 +146,7 @@ impl Painter {
         let ends = self.shown.iter().rev().zip(rows.iter().rev());
         let staying = ends.take_while(|(old, new)| *old == new.as_ref()).count();
         let width: usize = self.shown[before - staying..].iter().map(Row::width).sum();
-        // All of it has to be on the screen, to be reached.
+        // All rows have to be on the screen, so that the cursor can reach them.
         if width < WORTH_MOVING || rows.len() > self.rows {
             return;
         }
@@ -171,7 +171,7 @@ impl Painter {
         }
     }
 
-    /// Writes what is new in all rows, and returns how many had something new.
+    /// Writes the changes of all rows, and returns the number of changed rows.
     fn paint_all(&mut self, rows: &[Cow<'_, Row>]) -> usize {
         let (mut painted, mut is_new) = (0, false);
         for (i, row) in rows.iter().enumerate() {
@@ -208,7 +208,7 @@ impl Painter {
         self.placed = Some(row.width()).filter(|width| *width < self.columns);
     }
 
-    /// Writes what is new in a row; whether there was anything.
+    /// Writes the changes of a row; returns whether there were any.
     fn paint(&mut self, i: usize, row: &Row) -> bool {
         if i >= self.shown.len() {
             self.go_to(self.shown.len() - 1);
@@ -284,13 +284,14 @@ impl Painter {
         }
     }
 
-    /// Puts the cursor into the rows that live, which begin at row `first`.
+    /// Puts the cursor into the live rows, which begin at row `first`.
     fn place(&mut self, first: usize, cursor: Option<(usize, usize)>) {
         let last = self.shown.len() - 1;
         let (row, column) = cursor.unwrap_or_else(|| (last - first, self.shown[last].width()));
         let (row, column) = ((first + row).min(last), column.min(self.columns - 1));
         self.go_to(row);
-        // Behind a sign that takes other columns elsewhere the cursor gets by writing what is before it.
+        // Behind a sign whose width differs between terminals, the text before the cursor is written again to
+        // place the cursor.
         let unsure = self.shown[row].sure().filter(|sure| sure.1 < column);
         if let Some((bytes, sure)) = unsure.filter(|_| self.placed != Some(column)) {
             self.column(sure);

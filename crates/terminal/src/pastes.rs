@@ -1,9 +1,9 @@
-//! Long pastes: in the line they stand by their size, and what is sent is their text.
+//! Long pastes: the line shows their size, and their text is sent.
 
 /// Maximum number of lines and bytes of a paste that is shown unchanged.
 const SHOWN_LINES: usize = 8;
 const SHOWN_BYTES: usize = 800;
-/// A text that was written otherwise, or said before, is shown up to here.
+/// Maximum number of lines and bytes to show of a text that was not pasted or was sent before.
 const WRITTEN_LINES: usize = 100;
 const WRITTEN_BYTES: usize = 8_000;
 /// Maximum number of sent pastes to keep: a sent text may return to be edited.
@@ -61,7 +61,7 @@ impl Pastes {
                 .filter_map(|paste| Some((rest.find(&paste.sign)?, paste)));
             found.min_by_key(|(at, _)| *at)
         };
-        // What a text has in it is not looked at again.
+        // Signs inside a pasted text are not expanded.
         while let Some((at, paste)) = next(rest) {
             whole.push_str(&rest[..at]);
             whole.push_str(&paste.text);
@@ -71,7 +71,7 @@ impl Pastes {
         whole
     }
 
-    /// From where to where the sign stands that a place of a text is inside of.
+    /// Returns the range of the sign that contains this place of a text.
     fn sign_around(&self, text: &str, at: usize) -> Option<(usize, usize)> {
         let signs = self.kept.iter().flat_map(|paste| text.match_indices(&paste.sign));
         let mut signs = signs.map(|(from, sign)| (from, from + sign.len()));
@@ -92,14 +92,14 @@ impl Pastes {
         (self.landed(text, to, from), self.landed(text, from, to))
     }
 
-    /// The line goes to the agent: its texts need not be kept much longer.
+    /// Notes that the line was sent: its texts need not be kept much longer.
     pub(crate) fn sent(&mut self, line: &str) {
         for paste in &mut self.kept {
             paste.sent |= line.contains(&paste.sign);
         }
     }
 
-    /// A text with the pastes in it by their size.
+    /// Returns a text that shows its pastes by their size.
     pub(crate) fn folded(&self, text: &str) -> String {
         let pastes = self.kept.iter();
         pastes.fold(text.to_owned(), |text, paste| {

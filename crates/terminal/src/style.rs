@@ -109,7 +109,7 @@ impl Style {
         }
     }
 
-    /// Returns whether it can be seen where nothing stands.
+    /// Returns whether the style is visible on blanks.
     pub(crate) fn shows_on_blanks(self) -> bool {
         self.underline || self.strike
     }
@@ -164,7 +164,7 @@ pub struct Theme {
     pub code: Style,
     /// The words of a link.
     pub link: Style,
-    /// If a link leads, bullets, rules, borders.
+    /// The target of a link, bullets, rules, borders.
     pub faint: Style,
     /// Quotations.
     pub quote: Style,
@@ -190,17 +190,16 @@ pub struct Theme {
     pub removed: Style,
     /// Whether anything may be coloured at all.
     pub color: bool,
-    /// Whether what has no look of its own keeps its marks: `**so**`.
+    /// Whether text without its own look keeps its marks: `**so**`.
     pub marks: bool,
     /// Whether the background is a light one.
     pub light: bool,
-    /// Whether the terminal can follow a link that its words carry; else the address follows them.
+    /// Whether the terminal supports clickable links; else the address follows the text.
     pub links: bool,
 }
 
 impl Theme {
-    /// Plain text that keeps its marks, since nothing else tells what is gone from what is meant: for
-    /// `NO_COLOR`.
+    /// Plain text that keeps its marks, for `NO_COLOR`: otherwise struck-out text would look like any other.
     pub fn marked() -> Self {
         Self {
             marks: true,
@@ -208,7 +207,7 @@ impl Theme {
         }
     }
 
-    /// Plain text: for a pipe, a dumb terminal, and where words are read in passing.
+    /// Plain text: for a pipe, a dumb terminal, and text that is read aloud.
     pub fn plain() -> Self {
         let none = Style::default();
         Self {

@@ -16,7 +16,7 @@ pub fn width(text: &str) -> usize {
     text.graphemes(true).map(grapheme_width).sum()
 }
 
-/// Returns whether each byte is a letter of one column: most of what is said, and known without a table.
+/// Returns whether each byte is a letter of one column: true of most text, and known without a table.
 pub(crate) fn is_plain(text: &str) -> bool {
     text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
 }
@@ -26,9 +26,9 @@ pub(crate) fn grapheme_width(grapheme: &str) -> usize {
     grapheme.width().min(2)
 }
 
-/// Returns whether every terminal gives a sign the same columns. Those that are put together of several (a
-/// hand with a colour, a family, a flag, a heart that is a picture) are one sign here and two or three there,
-/// and take as many columns.
+/// Returns whether every terminal gives a sign the same columns. Composed signs (a hand with a colour, a
+/// family, a flag, a heart as an emoji) are one sign in some terminals and two or three in others, and their
+/// width differs accordingly.
 pub(crate) fn is_sure(grapheme: &str) -> bool {
     let flag = |c: char| ('\u{1f1e6}'..='\u{1f1ff}').contains(&c);
     apart(grapheme) == grapheme_width(grapheme) && !grapheme.contains(flag)
@@ -46,7 +46,7 @@ pub struct Span {
     pub text: String,
     /// The colours and weight.
     pub style: Style,
-    /// If it leads, on a terminal that can follow a link.
+    /// The target of the link, on a terminal that supports links.
     pub link: Option<Arc<str>>,
 }
 
@@ -88,7 +88,7 @@ impl Row {
         push(&mut self.spans, text, style, None);
     }
 
-    /// Adds text that looks like `like`, and leads where it leads.
+    /// Adds text with the style and the link of `like`.
     pub fn push_like(&mut self, text: &str, like: &Span) {
         push(&mut self.spans, text, like.style, like.link.as_ref());
     }
@@ -123,8 +123,8 @@ impl Row {
         None
     }
 
-    /// Returns whether `next` may be written behind this row on a terminal of so many columns, so that the
-    /// terminal breaks the line: the row is full there for certain.
+    /// Returns whether `next` may be written behind this row on a terminal of this width, so that the
+    /// terminal breaks the line: only if this row certainly fills the width.
     pub(crate) fn wraps_into(&self, next: &Self, columns: usize) -> bool {
         self.wraps && self.sure().is_none() && self.width() + next.first_width() > columns
     }
@@ -198,8 +198,8 @@ pub struct Line {
     pub first: Row,
     /// The prefix of the other rows.
     pub rest: Row,
-    /// Broken where the row is full and not between words: for code. The terminal breaks it if nothing stands
-    /// before its other rows.
+    /// Whether the line is broken at the end of each full row and not between words: for code. The terminal
+    /// itself breaks it if its other rows have no prefix.
     pub verbatim: bool,
 }
 
@@ -244,7 +244,7 @@ impl Line {
         push(&mut self.spans, text, style, None);
     }
 
-    /// Adds text that leads somewhere.
+    /// Adds text with a link.
     pub fn push_link(&mut self, text: &str, style: Style, link: &Arc<str>) {
         push(&mut self.spans, text, style, Some(link));
     }

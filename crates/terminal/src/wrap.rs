@@ -50,8 +50,8 @@ struct LinePart<'a> {
     begins: bool,
 }
 
-/// A text in parts, each with whether it stands alone: if all of it is plain, whole words; else what a person
-/// sees as one character.
+/// Splits a text into parts, each with whether it stands alone: whole words if all of the text is plain; else
+/// single graphemes.
 fn parts(text: &str, verbatim: bool) -> Vec<(&str, bool)> {
     if !is_plain(text) {
         let alone = |part: &str| verbatim || part == " " || grapheme_width(part) > 1;
@@ -87,10 +87,10 @@ impl WrappedRows<'_> {
         let blank = word.first().is_some_and(|part| part.text == " ") && !self.line.verbatim;
         if self.width + wide > self.columns {
             if blank {
-                // A blank at the end of a row is not seen, and none begins the next.
+                // A blank at the end of a row is invisible, and no row begins with a blank.
                 return;
             }
-            // Behind nothing but blanks a word stays that would not fit into a row of its own either.
+            // After blanks alone, a word stays on the row if it would not fit into its own row either.
             let fits_alone = self.line.rest.width() + wide <= self.columns;
             if self.begun && (fits_alone || !self.row.text().trim().is_empty()) {
                 self.next_row();
@@ -116,7 +116,7 @@ impl WrappedRows<'_> {
     }
 
     /// Returns the maximum width of a text, in columns, on any terminal: a row that is too long would take
-    /// two. Where there are few columns a sign is believed to be put together.
+    /// two. In a narrow terminal, composed signs count as one.
     fn room(&self, text: &str) -> usize {
         let most = |sign: &str| grapheme_width(sign).max(apart(sign).min(self.columns / 4));
         if is_plain(text) {

@@ -1,4 +1,4 @@
-//! The search engines: what each is asked, and how its answer is read. No I/O happens here.
+//! The search engines: the request and the answer of each. No I/O happens here.
 
 use serde_json::{Value, json};
 
@@ -65,7 +65,7 @@ impl SearchEngine {
         }
     }
 
-    /// Returns whether the engine answers nobody without a key.
+    /// Returns whether the engine requires a key.
     pub fn needs_key(self) -> bool {
         self != Self::Searxng
     }

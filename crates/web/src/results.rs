@@ -33,7 +33,7 @@ pub struct SearchResults {
 }
 
 impl SearchResults {
-    /// Returns the text that a model reads: what the web says is marked as such, because anybody may have
+    /// Returns the text that a model reads: text from the web is marked as such, because anybody may have
     /// written it.
     pub(crate) fn text(&self) -> String {
         if self.results.is_empty() && self.answer.is_none() {

@@ -1,4 +1,4 @@
-//! The tool `web_search`: asks the engine within limits of time and size, and says what went wrong.
+//! The tool `web_search`: asks the engine within limits of time and size, and reports errors.
 
 use std::fmt;
 use std::time::Duration;

@@ -121,7 +121,7 @@ pub(crate) async fn check(
     let Some(loaded) = place.library() else {
         return Ok(Exit::Ok);
     };
-    // To look for mistakes in files one need not trust them.
+    // A check for mistakes does not need trust in the files.
     let described = file_tools(loaded);
     let mut own = place.runtime().tools();
     own.retain(|tool| !described.contains_key(&tool.name));
@@ -192,8 +192,8 @@ async fn notes(place: &CommandTarget, library: &Library, console: &mut Console) 
         }
     }
     let wrong: BTreeSet<&Path> = place.mistakes().iter().map(|one| one.file.as_path()).collect();
-    // What one machine has another may lack: a model, a variable. Of what mistakes keep from being used they
-    // say why.
+    // A machine may lack a model or a variable that another has. Files with mistakes are reported as
+    // mistakes.
     let whole = |name: &str| library.files_of(name).is_disjoint(&wrong);
     for (name, loaded) in library.agents().iter().filter(|(name, _)| whole(name)) {
         if let Err(RuntimeError::BadAgent { what, .. }) =
@@ -253,7 +253,7 @@ fn new(settings: &Settings, args: &NewAgentArgs, console: &mut Console) -> Resul
     write(settings, kind, &args.name, args.user, console)
 }
 
-/// Writes a file to begin with, and what editors need to know of such files.
+/// Writes a starter file, and the files that editors need.
 pub(crate) fn write(
     settings: &Settings,
     kind: Scaffold,
@@ -305,7 +305,7 @@ pub(crate) fn write(
     write_types(&types, console)
 }
 
-/// Writes what editors need to know of scripts, over what an earlier version wrote, and over nothing else.
+/// Writes the types of scripts for editors. Overwrites only a file of an earlier version.
 fn write_types(path: &Path, console: &mut Console) -> Result<Exit, ChatError> {
     let text = luau_tools::types();
     let sign = text.lines().next();

@@ -1,5 +1,4 @@
-//! `agentx approvals`: which rules there are, what they would decide, and what another one would have
-//! decided.
+//! `agentx approvals`: lists rules, tests a call against them, and tries a new rule on past calls.
 
 use agentx::config::{
     Loaded, SettingOrigin, WrittenRule, add_rule, nearest, parse_effect, parse_rule, show_rule,
@@ -124,8 +123,7 @@ pub(crate) fn holding_nowhere(loaded: &Loaded) -> String {
         .collect()
 }
 
-/// The number by which `remove` knows a rule: its place in the configuration, which a rule of a session has
-/// not.
+/// Returns the number of a rule for `remove`: its place in the configuration. A rule of a session has none.
 fn number_of(loaded: &Loaded, rule: &Rule) -> Option<usize> {
     configured_rule(loaded, rule).map(|(index, _)| index + 1)
 }

@@ -1,5 +1,4 @@
-//! `agentx chat`, `agentx resume` and `agentx` alone: a conversation in a terminal, or in lines where there
-//! is none.
+//! `agentx chat`, `agentx resume` and `agentx` alone: a conversation in a terminal, or in lines without one.
 
 use agentx::config::Settings;
 use tokio::sync::mpsc;

@@ -19,7 +19,7 @@ use crate::start;
 const MOST: usize = 50;
 const ABOUT: usize = 60;
 
-/// Prints a word a line, and after a tab what it is.
+/// Prints one word per line, followed by a tab and its description.
 pub(crate) fn run(what: CompleteArg, global: &Global, console: &mut Console) -> Result<Exit, ChatError> {
     let words = start::settings_to_look(global).and_then(|loaded| {
         block_on(async {
@@ -36,8 +36,7 @@ pub(crate) fn run(what: CompleteArg, global: &Global, console: &mut Console) -> 
     Ok(Exit::Ok)
 }
 
-/// Returns whether no shell takes a part of this word for anything but text: names come from files of
-/// folders, too.
+/// Returns whether every shell reads this word as plain text: names may come from files of a folder.
 fn is_safe(word: &str) -> bool {
     let is_plain = |c: char| c.is_alphanumeric() || "-_.:/@+".contains(c);
     !word.is_empty() && !word.starts_with('-') && word.chars().all(is_plain)

@@ -1,5 +1,5 @@
-//! `agentx completions`: what shells are told, made from the command line itself. Bash, zsh and fish ask
-//! `agentx complete` for ids of sessions, agents and models while one types.
+//! `agentx completions`: completion scripts for shells, made from the command line itself. Bash, zsh and fish
+//! call `agentx complete` for ids of sessions, agents and models while a person types.
 
 use clap::{Arg, Command, CommandFactory as _, ValueHint};
 use clap_complete::Shell;
@@ -34,7 +34,7 @@ fn shown() -> Command {
         .subcommands(subs)
 }
 
-/// A place on the command line where words stand that only the program knows.
+/// A place on the command line for words that only the program knows.
 struct CompletionSite {
     path: Vec<String>,
     flag: Option<String>,
@@ -126,7 +126,7 @@ fn paths_of<'a>(places: &'a [CompletionSite], kind: &'a str) -> impl Iterator<It
 
 const KINDS: [&str; 6] = ["sessions", "agents", "models", "tools", "settings", "commands"];
 
-/// Flags that take a value which the scripts of the parser know best: a format, a file, a number.
+/// Flags with values that the parser's own scripts complete best: a format, a file, a number.
 fn other_flags(known: &[String]) -> Vec<String> {
     fn of(command: &Command, found: &mut Vec<String>) {
         for arg in command

@@ -1,5 +1,4 @@
-//! `agentx config`: what is set, where it comes from, whether it is right, and whether a workspace is
-//! trusted.
+//! `agentx config`: shows, checks and changes settings, and the trust in a workspace.
 
 mod change;
 
@@ -23,7 +22,7 @@ use crate::render::clean::visible;
 use crate::render::table::table;
 use crate::start;
 
-/// What holds for a trusted folder from now on.
+/// The note about later changes in a trusted folder.
 const LATER: &str = "changed settings, agents, tools and MCP servers need to be trusted again; changed instructions are followed, and a note names them";
 
 /// Runs one of the commands.
@@ -110,7 +109,7 @@ fn path(loaded: &Loaded, json: bool, console: &mut Console) -> Result<(), ChatEr
     console.out(&table(&rows, usize::MAX))
 }
 
-/// Returns whether everything in a file counts that trust in it covers.
+/// Returns whether every part of a file counts that trust covers.
 fn counts(loaded: &Loaded, file: &FileStatus) -> bool {
     file.layer != "workspace" || !loaded.ignored.iter().any(|ignored| ignored.waits_for_trust)
 }
@@ -124,7 +123,7 @@ fn check(loaded: &Loaded, console: &mut Console) -> Result<(), ChatError> {
     console.say(&missing_keys(loaded));
     console.say(&unsent_keys(loaded));
     console.say(&holding_nowhere(loaded));
-    // Last, so that a mistake hides nothing of the above.
+    // Last, so that a mistake does not hide the checks above.
     start::check_tools(loaded)?;
     let settings = &loaded.settings;
     let wanted = settings.model_or_default();
@@ -151,7 +150,7 @@ fn check(loaded: &Loaded, console: &mut Console) -> Result<(), ChatError> {
     console.out(&format!("the configuration is valid: {files}\n"))
 }
 
-/// Keys that the configuration names and that are not there, in lines for the person.
+/// Returns the keys that the configuration names and that are not set, in lines for the person.
 fn missing_keys(loaded: &Loaded) -> String {
     let configured = configured_providers(loaded).into_iter();
     let missing = configured.filter_map(|provider| Some((&provider.name, provider.missing_variable()?)));
@@ -162,7 +161,7 @@ fn missing_keys(loaded: &Loaded) -> String {
         .collect()
 }
 
-/// Keys that are given to providers which are sent none, in lines for the person.
+/// Returns the keys of providers to which AgentX sends no key, in lines for the person.
 fn unsent_keys(loaded: &Loaded) -> String {
     let rows = loaded.merged.rows();
     let set = |key: String| {
@@ -223,7 +222,7 @@ fn trust_workspace(global: &Global, args: TrustArgs, console: &mut Console) -> R
         _ => (FolderTrust::Trusted, brings.accepted()),
     };
     if trust == FolderTrust::Trusted && loaded.places.workspace_file.exists() {
-        // Whoever trusts a file with mistakes would have to trust it again when they are mended.
+        // A person who trusts a file with mistakes would have to trust it again after they are fixed.
         workspace_bytes(&loaded.places)?;
     }
     trust_folder(&loaded.trust_dir, root, trust, &accepted)?;

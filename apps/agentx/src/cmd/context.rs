@@ -20,8 +20,7 @@ pub(crate) async fn run(
     let view = match runtime.context(&id, args.at).await {
         Ok(view) => view,
         Err(error) => {
-            // The last request says how far one may go back at all; a session without one has nothing to
-            // show.
+            // Check the last request first: a session without any has nothing to show.
             let last = runtime.context(&id, None).await.map(|view| view.seq);
             let hint = match last {
                 Ok(seq) => {

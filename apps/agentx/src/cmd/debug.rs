@@ -1,4 +1,4 @@
-//! `agentx debug`: looking inside. Decoding a response body shows what the log would hold of it.
+//! `agentx debug`: decodes a response body into the events that the log would contain.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -46,8 +46,8 @@ fn read(file: &Path) -> Result<Vec<u8>, ChatError> {
     Ok(bytes)
 }
 
-/// Prints the events, a line each, and the message that they make; of a broken stream, its result, if an
-/// answer began.
+/// Prints the events, a line each, and the message that they make. For a broken stream, prints the partial
+/// message, if one began.
 fn decode(api: Api, bytes: &[u8], console: &mut Console) -> Result<Exit, ChatError> {
     let mut events = Vec::new();
     let decoded = events_of(api, bytes, &mut events);

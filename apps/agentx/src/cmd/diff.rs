@@ -1,4 +1,4 @@
-//! `agentx diff`: two branches of a session beside each other.
+//! `agentx diff`: compares two branches of a session.
 
 use agentx::history::branches_of;
 

@@ -1,4 +1,4 @@
-//! `agentx doctor`: looks for what is wrong, and says what to do about it.
+//! `agentx doctor`: looks for problems, and says how to fix them.
 
 use serde_json::json;
 
@@ -10,13 +10,13 @@ use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::start;
 
-/// Looks at everything.
+/// Runs all checks.
 pub(crate) fn run(args: &DoctorArgs, global: &Global, console: &mut Console) -> Result<Exit, ChatError> {
     let loaded = start::settings(global, &AgentArgs::default());
     let mut checks = vec![of_configuration(loaded.as_ref())];
     match &loaded.or_else(|_| start::settings_to_look(global)) {
         Ok(loaded) => checks.extend(block_on(async { Ok(of_settings(loaded, args.offline).await) })?),
-        // Without settings the data is where it would be without any file.
+        // Without settings, check the default data directory.
         Err(_) => {
             if let Ok(places) = start::places(global) {
                 checks.extend(of_data(&places.data_dir));

@@ -1,4 +1,4 @@
-//! `agentx help`: a command explained, or one of the tables that are made from the code.
+//! `agentx help`: explains a command, or prints one of the tables that are made from the code.
 
 use agentx::config::{KEYS, VARIABLES, WorkspaceMay};
 use clap::CommandFactory as _;
@@ -10,15 +10,14 @@ use crate::exit::{self, Exit};
 use crate::render::table::table;
 use crate::render::wrapped_text::wrap_lines;
 
-/// Explains what was asked for.
+/// Explains a topic.
 pub(crate) fn run(topic: &[String], console: &mut Console) -> Result<Exit, ChatError> {
     let text = match topic {
         [word] if word == "exit-codes" => format!("Exit codes:\n\n{}", exit::table()),
         [word] if word == "settings" => settings(if console.terminal.output {
             console.terminal.width
         } else {
-            // Another program reads it.
-            // A table of all would have lines that nobody reads.
+            // Another program reads it: the rows of a table would be too long.
             PIPED
         }),
         words => command(words)?,
@@ -109,7 +108,7 @@ pub(crate) fn find<'a>(
     Ok(command)
 }
 
-/// An example, and the variables that have no key of their own in the table.
+/// An example, and the variables that have no key in the table.
 const EXAMPLE: &str = "Example:\n\n\
     \u{20} model: local/my-model\n\
     \u{20} providers:\n\
@@ -164,7 +163,7 @@ fn settings(width: usize) -> String {
     )
 }
 
-/// Each key with what it takes, and below it what it means, if a table has no room.
+/// Renders each key with its type, and its meaning in the rows below, if there is no room for a table.
 fn in_rows(rows: &[Vec<String>], width: usize) -> String {
     let mut text = String::new();
     for row in rows.iter().skip(1) {

@@ -1,4 +1,5 @@
-//! `agentx identity`: who one is to servers, and who has access to a server of this data directory.
+//! `agentx identity`: the person's identity for servers, and the people who have access to a server of this
+//! data directory.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -203,7 +204,7 @@ const OF_OPERATORS: &str = "\
 warning: an operator has the same rights as you on servers of this directory: access to all of your sessions, and commands that they allow run on this machine
 ";
 
-/// Says which rules of the person let calls of members run without a question.
+/// Lists the rules that let calls of members run without a question.
 fn allowed_by_rules(settings: &Settings, role: Option<TrustArg>, console: &mut Console) {
     let allow = |rule: &&Rule| rule.effect == RuleEffect::Allow && rule.workspace.is_none();
     let rules: Vec<String> = settings.rules.iter().filter(allow).map(describe).collect();

@@ -1,4 +1,4 @@
-//! `agentx man`: what `man` is told, made from the command line itself.
+//! `agentx man`: manual pages, made from the command line itself.
 
 use agentx::config::VARIABLES;
 use clap::{Arg, Command, CommandFactory as _};

@@ -17,7 +17,7 @@ use crate::start::{self, lookup};
 pub(crate) fn run(command: McpCommand, global: &Global, console: &mut Console) -> Result<Exit, ChatError> {
     only_here("mcp", global)?;
     if let McpCommand::Serve = command {
-        // It runs tools, so the folder's settings hold or it does not start.
+        // It runs tools, so it does not start if the folder's settings have mistakes.
         start::settings(global, &AgentArgs::default())?;
         return with_runtime(global, console, async |place, loaded, console| {
             let here = || ChatError::usage("`agentx mcp serve` works on this machine only", "omit --connect");

@@ -1,4 +1,4 @@
-//! `agentx mirror`: a session of a server as it happens, to look at; and to keep, if that is wanted.
+//! `agentx mirror`: shows a session of a server live, and with `--keep` also copies it.
 
 use agentx::config::Settings;
 use agentx::remote::{MirrorTask, ServerEndpoint};
@@ -19,7 +19,7 @@ use crate::signals::Signals;
 use crate::spectator::{Spectator, SpectatorStage};
 use crate::start;
 
-/// Follows the session until the person has seen enough.
+/// Follows the session until the person stops it.
 pub(crate) fn run(global: &Global, args: &MirrorArgs, console: &mut Console) -> Result<Exit, ChatError> {
     if global.connect.is_some() {
         return Err(ChatError::usage(
@@ -123,7 +123,7 @@ async fn follow(
             broken = broken(keeping) => return Err(broken),
             exit = signals.next() => {
                 spectator.end(console)?;
-                // To be told that it is enough is how a mirror ends.
+                // Ctrl-C is the normal end of a mirror.
                 return Ok(if exit == Exit::Interrupted { Exit::Ok } else { exit });
             }
         }
@@ -144,7 +144,7 @@ async fn take(
     spectator.delivery(delivery, console).await
 }
 
-/// Waits until a copy cannot be kept any longer; for ever, where none is.
+/// Waits until a copy cannot be kept any longer; forever if none is kept.
 async fn broken(keeping: &mut Option<MirrorTask>) -> ChatError {
     let Some(at_work) = keeping else {
         return std::future::pending().await;

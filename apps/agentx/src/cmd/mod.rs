@@ -1,4 +1,4 @@
-//! The commands, a file each, and the way from a parsed command line to one of them.
+//! The commands, one per file, and the dispatch of a parsed command line.
 
 pub(crate) mod agents;
 pub(crate) mod approvals;
@@ -47,7 +47,7 @@ use crate::reactor_list::list_reactors;
 use crate::session_opening::Target;
 use crate::{attach, cache_why, show, spending, start};
 
-/// Runs what was asked for and says how it ended.
+/// Runs the command, and prints its error if it failed.
 pub(crate) fn main(cli: Cli, console: &mut Console) -> Exit {
     let ended = dispatch(cli, console).and_then(|exit| match console.finish() {
         Ok(()) | Err(ChatError::ClosedOutput) => Ok(exit),
@@ -231,8 +231,8 @@ pub(crate) fn with_runtime(
 /// The time to wait at the end for threads that cannot be stopped: they may write to a file.
 const THREADS: Duration = Duration::from_secs(2);
 
-/// Runs a future on this thread; what it spawned is dropped with it. A thread that the system holds, as in a
-/// read that never ends, does not hold the end of the program.
+/// Runs a future on this thread; what it spawned is dropped with it. A thread that is stuck in a system call,
+/// such as a read that never ends, does not delay the end of the program.
 pub(crate) fn block_on<T>(future: impl Future<Output = Result<T, ChatError>>) -> Result<T, ChatError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| ChatError::File {

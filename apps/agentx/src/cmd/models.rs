@@ -1,5 +1,5 @@
-//! `agentx models`: the models that can be asked and what is missing for the others, all that is known of
-//! one, and newer figures from a list.
+//! `agentx models`: lists the available models and what the others lack, shows one model, and reads newer
+//! figures from a list.
 
 use agentx::config::Loaded;
 

@@ -1,5 +1,4 @@
-//! The passphrase of a key, as the terminal is asked for it: hidden from the first moment on, and up to three
-//! times.
+//! Asks on the terminal for the passphrase of a key: hidden from the first moment on, and up to three times.
 
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Read, Write};
@@ -19,7 +18,7 @@ pub(crate) fn read_encrypted(file: &[u8], prompt: &str) -> Result<SecretKey, Str
         let what = "the key has a passphrase; run this command on a terminal, where AgentX can ask for it";
         return Err(what.to_owned());
     }
-    // What is typed while a passphrase is tried is hidden, too.
+    // Input that is typed while a passphrase is tried is hidden, too.
     let hidden = HiddenInput::begin().map_err(|error| error.to_string())?;
     let mut wrong = KeyError::WrongPassphrase;
     for _ in 0..TRIES {
@@ -37,11 +36,11 @@ pub(crate) fn read_encrypted(file: &[u8], prompt: &str) -> Result<SecretKey, Str
     Err(format!("{wrong}; it was wrong {TRIES} times"))
 }
 
-/// A terminal that shows nothing of what is typed, until this is dropped.
+/// Hides typed text on the terminal until this is dropped.
 struct HiddenInput;
 
 impl HiddenInput {
-    /// Hides what is typed from now on, before anything is asked: people begin to type when they see the
+    /// Hides typed text from now on, before the question is printed: people begin to type when they see the
     /// question.
     fn begin() -> io::Result<Self> {
         crossterm::terminal::enable_raw_mode().map(|()| Self)
@@ -68,7 +67,7 @@ impl HiddenInput {
 
 impl Drop for HiddenInput {
     fn drop(&mut self) {
-        // A terminal that is gone needs nothing back.
+        // If the terminal is gone, there is nothing to restore.
         let _ = crossterm::terminal::disable_raw_mode();
     }
 }

@@ -1,4 +1,5 @@
-//! `agentx replay`: derives everything of a session again without any model and compares it to what was live.
+//! `agentx replay`: derives everything of a session again without a model and compares the result with the
+//! live session.
 
 use agentx::runtime::Runtime;
 

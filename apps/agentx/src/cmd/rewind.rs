@@ -1,4 +1,4 @@
-//! `agentx rewind`: back to before an input, conversation or files or both, outside of a chat.
+//! `agentx rewind`: goes back to before an input outside of a chat: the conversation, the files, or both.
 
 use std::io::BufRead as _;
 
@@ -22,7 +22,7 @@ struct RewindScope {
     files: bool,
 }
 
-/// Does what was asked for.
+/// Runs the command.
 pub(crate) async fn run(
     place: &CommandTarget,
     args: &RewindArgs,

@@ -1,5 +1,5 @@
-//! `agentx run`: one prompt, one answer. Standard output is data, standard error is how it goes, the exit
-//! code is how it ended.
+//! `agentx run`: one prompt, one answer. Standard output carries the data, standard error the progress, the
+//! exit code the outcome.
 
 mod opening;
 mod prompt;
@@ -42,8 +42,8 @@ pub(crate) fn run(global: &Global, args: &mut RunArgs, console: &mut Console) ->
     Ok(result.exit())
 }
 
-/// `--resume "go on"` means the latest session and a prompt: what is no id and would leave the run without a
-/// prompt is the prompt.
+/// `--resume "go on"` means the latest session and a prompt: a value that is not an id becomes the prompt if
+/// the run would have none.
 fn untangle(args: &mut RunArgs, no_input: bool) {
     let Some(value) = &mut args.session.resume else {
         return;

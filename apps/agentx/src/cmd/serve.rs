@@ -1,5 +1,5 @@
-//! `agentx serve`: the sessions of this data directory for other terminals, machines and people, until it is
-//! asked to end.
+//! `agentx serve`: serves the sessions of this data directory to other terminals, machines and people until
+//! it is asked to stop.
 
 use std::num::NonZero;
 use std::path::PathBuf;
@@ -75,12 +75,12 @@ fn changed_settings(global: &Global, loaded: &Loaded) -> Reload {
     })
 }
 
-/// The first signal asks it to end, the second does not wait for that.
+/// Runs the server until a signal: the first asks it to stop, the second ends it at once.
 async fn until_told(server: Server, mut signals: Signals, console: &mut Console) -> Result<Exit, ChatError> {
     let (stop, stopped) = oneshot::channel::<()>();
     let mut stop = Some(stop);
     let mut running = std::pin::pin!(server.run(async {
-        // That nobody can stop it any more ends it too.
+        // It also ends if nobody can stop it any more.
         let _ = stopped.await;
     }));
     loop {
@@ -100,7 +100,7 @@ async fn until_told(server: Server, mut signals: Signals, console: &mut Console)
             exit = signals.next() => match stop.take() {
                 Some(stop) => {
                     console.say("stopping; press Ctrl-C again to stop at once\n");
-                    // It has ended already where nobody listens.
+                    // If nobody listens, it has already ended.
                     let _ = stop.send(());
                 }
                 None => return Ok(exit),

@@ -1,4 +1,4 @@
-//! `agentx sessions`: what there is, what was said, whether it is complete.
+//! `agentx sessions`: lists, searches, checks, exports and deletes sessions.
 
 mod export;
 mod share;
@@ -78,7 +78,8 @@ pub(crate) async fn run(
     Ok(Exit::Ok)
 }
 
-/// The sessions of a list: on a server those of members too, for who decides about their calls.
+/// Returns the sessions to list. On a server, a person who decides about members' calls also sees members'
+/// sessions.
 async fn listed(
     place: &CommandTarget,
     workspace: Option<String>,
@@ -115,7 +116,7 @@ fn operator_only_error(error: RuntimeError) -> RuntimeError {
     }
 }
 
-/// In how many sessions of this machine those are looked for in which a call waits.
+/// Maximum number of sessions of this machine to search for waiting calls.
 const ALL: usize = 100_000;
 async fn search(
     runtime: &dyn Runtime,

@@ -7,7 +7,7 @@ use agentx::tools::is_in_a_call;
 use crate::args::{ApprovalsCommand, Command, ConfigCommand, IdentityCommand, McpCommand};
 use crate::error::ChatError;
 
-/// Refuses it where a command of a tool started this process.
+/// Refuses a command if a tool's command started this process.
 pub(super) fn refuse(command: Option<&Command>) -> Result<(), ChatError> {
     let Some(does) = restricted_command(command).filter(|_| is_in_a_call()) else {
         return Ok(());

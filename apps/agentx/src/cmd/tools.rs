@@ -1,4 +1,4 @@
-//! `agentx tools`: what an agent can do here, and tools that files describe.
+//! `agentx tools`: the tools of an agent, and tools from files.
 
 use std::collections::BTreeSet;
 
@@ -60,7 +60,7 @@ pub(crate) fn run(command: ToolsCommand, global: &Global, console: &mut Console)
                 let agent =
                     session_opening::new_agent(place, &loaded.settings, &CommandLineOverrides::default())
                         .await;
-                // Most tools ask no model: they run where there is none, too.
+                // Most tools ask no model, so they run without one, too.
                 let (agent, no_model) = match agent {
                     Ok(agent) => (*agent.config, None),
                     Err(error) => (loaded.settings.agent(no_model(), tools.clone()), Some(error)),
@@ -143,7 +143,7 @@ fn find_here<'a>(
     })
 }
 
-/// The same agent, as `run --yes` has it: calls that no rule covers are allowed.
+/// Returns the agent as with `run --yes`: calls that no rule covers are allowed.
 fn asks_nobody(agent: AgentConfig) -> AgentConfig {
     AgentConfig {
         approval: ApprovalMode::Auto,

@@ -16,7 +16,7 @@ use crate::render::wrapped_text::wrap_lines;
 pub(crate) fn answer(error: &clap::Error, console: &mut Console) -> Exit {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         let text = error.render().to_string();
-        // If a terminal is narrower than what is written there by hand, it is broken between words.
+        // On a narrow terminal, the handwritten parts are wrapped between words.
         let text = if console.terminal.output {
             wrap_lines(&text, console.terminal.width)
         } else {
@@ -26,11 +26,11 @@ pub(crate) fn answer(error: &clap::Error, console: &mut Console) -> Exit {
         return Exit::Ok;
     }
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        // What there is to choose from says what is missing.
+        // The list of commands shows what is missing.
         console.say(&error.render().to_string());
         return Exit::Usage;
     }
-    // What is not text is not a word that is searched for either.
+    // An argument that is not text cannot be a known word.
     let typed: Vec<String> = std::env::args_os()
         .map(|word| word.to_string_lossy().into_owned())
         .collect();
@@ -107,8 +107,8 @@ fn as_usage(error: &clap::Error, typed: &[String]) -> ChatError {
     ChatError::usage(message.join("\n"), hints.join("; "))
 }
 
-/// The flag of the command that was typed that is called nearly as one that it does not have: a swap of
-/// letters is one step, which the parser's own measure does not see.
+/// Returns the nearest existing flag of the typed command to an unknown one. Unlike the parser's own measure,
+/// it counts a swap of two letters as one step.
 fn near_flag(error: &clap::Error, typed: &[String]) -> Option<String> {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) else {
         return None;
@@ -139,7 +139,7 @@ fn of_another_program(error: &clap::Error, typed: &[String]) -> Option<String> {
         _ => return None,
     };
     let above = command_in(typed);
-    // What a command says about a flag of its own counts more than what another program would do.
+    // A hint of the command itself takes precedence over a hint about another program.
     let is_at_chat = matches!(above.as_deref(), None | Some("chat" | "run" | "resume"));
     if let Some(instead) = instead_of_word(word).filter(|_| is_at_chat) {
         return Some(instead.to_owned());
@@ -164,7 +164,7 @@ fn lacks_session(error: &clap::Error, text: &str) -> bool {
     takes_id && (lacks_id || names_last)
 }
 
-/// Returns whether a command is called nearly so.
+/// Returns whether a command has nearly this name.
 fn has_near(word: &str) -> bool {
     let command = Cli::command();
     let names = command.get_subcommands().map(|sub| sub.get_name());

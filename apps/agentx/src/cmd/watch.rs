@@ -1,5 +1,4 @@
-//! `agentx watch`: a session that somebody else drives, as it happens, to look at. Nothing is ever written to
-//! it.
+//! `agentx watch`: shows a session that somebody else drives, live. It never writes to the session.
 
 use agentx::config::ThinkingDisplay;
 use agentx::runtime::{Delivery, SessionInfo, SessionQuery, View};
@@ -47,7 +46,7 @@ pub(crate) async fn run(
         Some(MirrorStart::After(seq)) => (None, follow(seq).await?, None),
         Some(MirrorStart::Live) => (None, follow(info.last_seq).await?, None),
         None if has_events => (None, follow(0).await?, None),
-        // Of a long session only the end is shown, as where one continues with it.
+        // Show only the end of a long session, as when a person continues it.
         None => tokio::select! {
             past = PastTurns::read(follow, info.last_seq) => {
                 let (past, events, came) = past?;
@@ -81,7 +80,7 @@ pub(crate) async fn run(
     end.map(|_| Exit::Ok)
 }
 
-/// The session that is meant: without a name the latest that somebody drives.
+/// Returns the session: without an id, the latest that somebody drives.
 async fn find(place: &CommandTarget, id: Option<&str>) -> Result<SessionInfo, ChatError> {
     let runtime = place.runtime();
     if let Some(id) = id {
@@ -100,7 +99,7 @@ async fn find(place: &CommandTarget, id: Option<&str>) -> Result<SessionInfo, Ch
         .ok_or(ChatError::NobodyDrives)
 }
 
-/// A screen where the terminal has one, and the keys that are typed there.
+/// Returns a screen if the terminal supports one, and the keys that are typed there.
 fn stage(
     has_events: bool,
     console: &Console,
@@ -191,7 +190,7 @@ impl Watch<'_> {
         self.spectator.print(console)
     }
 
-    /// Looks who drives. Of a server that says nothing: it writes all of its sessions.
+    /// Checks who drives. On a server this says nothing, because the server itself writes all sessions.
     async fn look(&mut self, console: &mut Console) -> Result<Option<String>, ChatError> {
         if self.place.remote().is_some() {
             if self.driver.is_none() {
@@ -208,7 +207,7 @@ impl Watch<'_> {
                     self.comes(&new.clone(), console)?;
                 }
             }
-            // What it said last has come by the time of the second look.
+            // By the second check, the last events of the driver have arrived.
             (None, Some(old)) => {
                 self.absent += 1;
                 if self.absent > 1 {
@@ -245,7 +244,7 @@ impl Watch<'_> {
         self.spectator.set_status(&status);
     }
 
-    /// Returns whether that was enough.
+    /// Returns whether the person wants to stop watching.
     fn input(&mut self, input: TerminalInput, console: &mut Console) -> Result<bool, ChatError> {
         match input {
             TerminalInput::End => return Ok(true),

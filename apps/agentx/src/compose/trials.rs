@@ -1,5 +1,5 @@
-//! Tools that a person tries outside of any session (`agentx tools run`), and what of them outlived its
-//! program.
+//! Tools that a person runs outside of any session (`agentx tools run`), and processes that outlived such a
+//! run.
 
 use agentx::config::Settings;
 use agentx::runtime::{Runtime as _, ToolOutcome};
@@ -22,8 +22,8 @@ pub(crate) struct TriedTool<'a> {
 }
 
 impl CommandTarget {
-    /// Runs a tool of this machine outside of any session. What it says meanwhile goes to `hears`. A signal
-    /// stops it, with all that it has started.
+    /// Runs a tool of this machine outside of any session, and passes its output to `hears`. A signal stops
+    /// the tool and all processes that it started.
     pub(crate) async fn try_tool(
         &self,
         TriedTool { settings, name }: TriedTool<'_>,
@@ -64,7 +64,7 @@ impl CommandTarget {
         }
     }
 
-    /// Ends what an earlier `tools run` left running because it was killed; says what that was.
+    /// Ends the commands that a killed `tools run` left running, and returns a note about them.
     pub(crate) async fn end_tried(&self) -> Option<String> {
         let node = self.node.as_ref()?;
         ended_commands_notice(&node.runtime.end_tried().await)

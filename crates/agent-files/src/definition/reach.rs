@@ -6,8 +6,8 @@ use agentx_types::Access;
 use super::{Capabilities, Composite, ContextLayer, GeneratorTool, ToolBody, ToolDefinition, ToolUse};
 
 impl ToolDefinition {
-    /// Returns what using it touches: what the file says, else what its kind can do. For a folder's file, the
-    /// stricter of both counts. It is unknown for a `built-in`.
+    /// Returns the access of a call: the access in the file, else that of the tool's kind. For a folder's
+    /// file, the stricter of both counts. Unknown for a `built-in`.
     pub fn access(&self) -> Option<Access> {
         let reach = self.reach();
         match self.access {
@@ -23,14 +23,14 @@ impl ToolDefinition {
         match &self.body {
             ToolBody::BuiltIn => None,
             ToolBody::Http(_) => Some(Access::Network),
-            // The prompts go to another server than those of the session, which the person chose.
+            // The prompts go to another server than that of the session, which the person chose.
             ToolBody::Generator(_) | ToolBody::TextProcessor(_) | ToolBody::Luau(_)
                 if !self.known.models_at.is_empty() =>
             {
                 Some(Access::Network)
             }
             ToolBody::Generator(generator) if generator.reads_variables() => Some(Access::Network),
-            // The arguments go to the server that is asked anyway.
+            // The arguments go only to the server of the session.
             ToolBody::Generator(_) | ToolBody::TextProcessor(_) => Some(Access::Internal),
             ToolBody::Luau(luau) if !luau.capabilities.http.is_empty() => Some(Access::Network),
             // A script without grants only computes.
@@ -54,8 +54,8 @@ impl ToolDefinition {
         names
     }
 
-    /// Returns where it can send data, as its file names it: hosts and addresses, including those of tools
-    /// that are written inside it.
+    /// Returns the hosts and addresses to which it can send data, as its file names them, including those of
+    /// its inline tools.
     pub fn hosts(&self) -> Vec<&str> {
         let mut hosts = match &self.body {
             ToolBody::Http(http) => vec![http.endpoint.as_str()],

@@ -1,4 +1,4 @@
-//! The state of an agent, as GenX writes it down: read to bring conversations over.
+//! The state of an agent in the format of GenX, to import conversations.
 
 use serde::{Deserialize, Serialize};
 

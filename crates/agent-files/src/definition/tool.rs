@@ -46,10 +46,10 @@ pub struct KnownOfFile {
     /// The beginning of a hash of all that describes the tool: its file, its script, what that may require,
     /// and the tools that it calls.
     pub hash: Option<String>,
-    /// Whether it takes the name of a tool that the person has from elsewhere.
+    /// Whether it has the name of another tool of the person.
     pub replaces: bool,
-    /// Addresses of models that it asks and that are not where the session's own model is, or that the folder
-    /// itself configures; `*` if the address of a model is unknown.
+    /// Addresses of the models that it asks, if they differ from the address of the session's own model or
+    /// the folder itself configures them; `*` if the address of a model is unknown.
     pub models_at: Vec<String>,
 }
 
@@ -171,7 +171,7 @@ pub struct ToolLimits {
     /// Time from start to end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wall_time: Option<Millis>,
-    /// Bytes that it may give back and emit.
+    /// Bytes that it may return and emit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<u64>,
     /// Effects.

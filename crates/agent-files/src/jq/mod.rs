@@ -1,6 +1,6 @@
 //! jq for the files of agents and tools: compiled when a file is checked, run when a tool is. The language
-//! comes from jaq; what reaches outside of it (environment, clock, process, modules) is taken out, and what
-//! runs is bounded: in steps, in time, in the depth of calls, in the number and the size of its outputs.
+//! comes from jaq; functions that reach outside of it (environment, clock, process, modules) are removed, and
+//! each run is bounded in steps, time, depth of calls, and number and size of outputs.
 
 mod guard;
 mod input_paths;
@@ -114,7 +114,7 @@ impl JqFilter {
     /// ```
     ///
     /// # Errors
-    /// Returns an error if it is not jq, uses what is not there, or is too large.
+    /// Returns an error if it is not jq, uses an unknown function, or is too large.
     pub fn compile(text: &str) -> Result<Self, JqError> {
         let tokens = within_bounds(text)?;
         let program = if tokens > PLAIN_TOKENS {
@@ -164,7 +164,7 @@ impl JqFilter {
     }
 }
 
-/// Counts words and signs, and refuses what a parser that calls itself cannot be given.
+/// Counts tokens, and refuses a filter that is too deep for a recursive parser.
 fn within_bounds(text: &str) -> Result<usize, JqError> {
     if text.len() > MAX_FILTER_BYTES {
         return Err(JqError::at(

@@ -1,5 +1,5 @@
-//! A compiled filter, and one run of it on a thread of its own: there a runaway filter has a stack that is
-//! known, and the caller can continue without it.
+//! A compiled filter, and one run of it on its own thread: there a runaway filter has a known stack, and the
+//! caller can continue without it.
 
 use std::sync::mpsc;
 use std::sync::{Arc, OnceLock};
@@ -124,7 +124,7 @@ fn arity(what: &jaq_core::compile::Undefined) -> String {
 fn parse(text: &str) -> Result<Term<&str>, JqError> {
     let tokens = Lexer::new(text).lex().map_err(|errors| {
         let (expected, rest) = errors.into_iter().next().unzip();
-        // An unclosed bracket is reported where it was opened.
+        // An unclosed bracket is reported at its opening.
         let place = match expected {
             Some(Expect::Delim(open)) => Some(open),
             _ => rest,
@@ -162,7 +162,7 @@ fn inside(whole: &str, part: &str) -> Option<usize> {
     (offset <= whole.len()).then_some(offset)
 }
 
-/// Runs it on a thread of its own and waits for its word, a little longer than it may take.
+/// Runs it on its own thread and waits for the result, a little longer than its time limit.
 pub(super) fn run(program: Arc<Program>, input: Value, limits: JqLimits) -> Result<Vec<Value>, JqError> {
     let (sender, receiver) = mpsc::sync_channel(1);
     let work = move || {

@@ -1,5 +1,5 @@
-//! The files that may be meant, by the beginning of a path or by a part of a name. A directory may be huge or
-//! on a disk that hardly answers, so every search has bounds and ends with what it has found.
+//! Finds files by the beginning of a path or by a part of a name. A directory may be huge or on a disk that
+//! hardly answers, so every search has bounds and ends with what it has found.
 
 use std::collections::VecDeque;
 use std::path::Path;

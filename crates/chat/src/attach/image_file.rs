@@ -1,5 +1,5 @@
-//! A file that is named as an image, with `--image`: what is none is refused with its kind, before anything
-//! is sent.
+//! A file that is named as an image, with `--image`: a file of another kind is refused before anything is
+//! sent, and the error names its kind.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -43,7 +43,7 @@ pub(super) fn check(file: &Path) -> Result<(), ChatError> {
                 PICTURE_ENDINGS.join(", ")
             ),
         )),
-        // What is too large or broken is refused with the prompt, as `@FILE` is.
+        // An image that is too large or broken is refused with the prompt, as `@FILE` is.
         Ok(_) | Err(PictureError::Broken) => Ok(()),
     }
 }

@@ -33,7 +33,7 @@ pub(super) fn note(name: &str, workspace: &Path) -> Option<String> {
     }
 }
 
-/// Returns whether it is written like a path: `./a`, `src/a` where `src` is there, `a.rs`.
+/// Returns whether it is written like a path: `./a`, `src/a` if `src` exists, `a.rs`.
 pub(super) fn is_path(name: &str, workspace: &Path) -> bool {
     let (directory, last) = name.rsplit_once('/').unwrap_or(("", name));
     let ending = last.rsplit_once('.').filter(|(stem, _)| !stem.is_empty());
@@ -48,8 +48,7 @@ pub(super) fn is_path(name: &str, workspace: &Path) -> bool {
         || (!top.is_empty() && workspace.join(top).is_dir())
 }
 
-/// A file whose name is nearly that one, beside where it would be, or one of that name elsewhere in the
-/// workspace.
+/// Returns a file with a similar name in the same directory, or one of that name elsewhere in the workspace.
 fn similar(name: &str, workspace: &Path) -> Option<String> {
     let written = &name[..name.rfind('/').map_or(0, |at| at + 1)];
     let last = &name[written.len()..];

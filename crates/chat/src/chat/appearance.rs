@@ -5,7 +5,7 @@ use agentx_terminal::Theme;
 
 use crate::console::Console;
 
-/// Takes over what the person wants of how it looks, before anything is shown.
+/// Applies the looks that the person wants, before anything is shown.
 pub fn settle(chat: &ChatSettings, console: &mut Console) {
     if chat.screen_reader {
         console.use_words();
@@ -32,12 +32,13 @@ pub fn theme(chat: &ChatSettings, guess: Theme) -> Theme {
     theme.with_links(follows)
 }
 
-/// Returns whether it is known of a terminal that it follows links that words carry (OSC 8).
+/// Returns whether the terminal is known to support clickable links (OSC 8).
 fn follows_links(lookup: &dyn Fn(&str) -> Option<String>) -> bool {
     let is = |name: &str, words: &[&str]| lookup(name).is_some_and(|value| words.contains(&value.as_str()));
     let is_set = |name: &str| lookup(name).is_some_and(|value| !value.is_empty());
     let new_vte = lookup("VTE_VERSION").and_then(|version| version.parse::<u32>().ok());
-    // What is between the program and the terminal decides: a screen that cannot do it shows the words alone.
+    // A program between this one and the terminal decides: tmux and screen may show the text without the
+    // link.
     if is_set("TMUX") || is_set("STY") {
         return false;
     }

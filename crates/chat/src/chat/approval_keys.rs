@@ -1,4 +1,5 @@
-//! The line while a question is open: whose it is, and the keys that answer without it.
+//! The input line while a question is open: whether it is for the question, and the keys that answer without
+//! it.
 
 use agentx::runtime::{ApprovalInput, RuntimeError, still_asked};
 use agentx::types::{ApprovalDecision, ApprovalMode, ApprovalRequested, ToolCallId};
@@ -28,8 +29,8 @@ impl Chat<'_> {
         .await
     }
 
-    /// Prints the question that is open, if it was not open before. Who may not answer sees it all the same.
-    /// With `--yes` it is answered in the person's place.
+    /// Prints the open question if it was not open before. People who may not answer see it, too. With
+    /// `--yes` the chat answers it in the person's place.
     pub(super) async fn ask_if_new(&mut self, before: Option<&ToolCallId>) {
         self.say_yes().await;
         let may_answer = self.question().is_some();
@@ -68,8 +69,8 @@ impl Chat<'_> {
         }
     }
 
-    /// Answers with yes where `--yes` wants it and the session still asks nobody by itself: `/approve-mode`
-    /// ends that.
+    /// Answers with yes if `--yes` was given and the approval mode of the session is still that of `--yes`:
+    /// `/approve-mode` ends it.
     async fn say_yes(&mut self) {
         if !self.approvals.auto_approve || self.status.activity.approval() != ApprovalMode::Auto {
             return;
@@ -77,7 +78,7 @@ impl Chat<'_> {
         let Some(session) = self.connection.session() else {
             return;
         };
-        // A question for words is for the person, who is there.
+        // A question that asks for words is for the person, who is present.
         let is_about_call = |asked: &&ApprovalRequested| asked.question.is_none() && asked.form.is_none();
         while let Some(question) = self.status.question().filter(is_about_call) {
             let yes = ApprovalInput::new(question.tool_call_id.clone(), ApprovalDecision::Once);
@@ -91,7 +92,7 @@ impl Chat<'_> {
         }
     }
 
-    /// The answers that count: on a server it says so for each person, elsewhere all do.
+    /// Returns the answers that count: a server lists them for each person, elsewhere all answers count.
     async fn answers_to(&self, question: &ApprovalRequested) -> Answers {
         if question.form.is_some() {
             return Answers::default().to(question);
@@ -123,12 +124,12 @@ impl Chat<'_> {
         approval::whole_change(question, &file, self.display.style())
     }
 
-    /// Returns whether what is written now is the answer to a question.
+    /// Returns whether the text in the line is the answer to a question.
     pub(super) fn asks_in_line(&self) -> bool {
         self.question().is_some() && !self.approvals.attention.waits()
     }
 
-    /// A question has come: it takes the line, or waits until who writes there pauses.
+    /// Handles a new question: it takes the line, or waits until the person who writes there pauses.
     pub(super) fn ask_in_line(&mut self) {
         self.composer.drop_answer();
         let keys = self.display.has_editor();
@@ -173,7 +174,7 @@ impl Chat<'_> {
             && (self.composer.editor.text().is_empty() || !self.composer.editor.is_vi())
     }
 
-    /// Answers so; a key that comes before the question can have been read does not.
+    /// Answers with this key, unless it comes before the person can have read the question.
     pub(super) async fn decide_at_once(&mut self, key: &KeyEvent) -> Result<ChatFlow, ChatError> {
         let Some(decision) = question_timing::decision(key) else {
             return Ok(ChatFlow::Continue);

@@ -1,4 +1,4 @@
-//! The files that go along with what is said in a chat.
+//! The files that are attached to the messages of a chat.
 
 use std::path::Path;
 
@@ -23,7 +23,7 @@ impl Chat<'_> {
         if !content.iter().any(|part| matches!(part, ContentPart::Image(_))) {
             return Ok(content);
         }
-        // If that cannot be asked, the session says what is wrong.
+        // If the configuration cannot be read, the session reports the reason.
         let Ok(config) = self.agent_config().await else {
             return Ok(content);
         };

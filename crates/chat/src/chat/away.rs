@@ -1,5 +1,5 @@
-//! A chat whose server is away: commands that need nothing of it are answered at once, and the others say so
-//! instead of waiting.
+//! A chat whose server is away: commands that do not need the server are answered at once, and the others say
+//! that it is away instead of waiting.
 //!
 //! Messages wait for the server, in the order in which they were typed. While one is waited for, what is
 //! typed goes into the line as always, so that a command behind it is answered, too.
@@ -22,7 +22,7 @@ use agentx_terminal::EditOutcome;
 const AWAY: &str = "the server is away; try again when it is connected again";
 
 impl Chat<'_> {
-    /// The answer to a command while the server is away: that of a command that needs nothing of it, else
+    /// Answers a command while the server is away: runs a command that does not need the server, else says
     /// that it is away.
     pub(super) fn answer_while_away(&mut self, command: &Slash) -> Result<String, ChatError> {
         Ok(match command {

@@ -58,7 +58,7 @@ impl Chat<'_> {
             match session_opening::leave_if_failed(self.place, opened.as_ref(), joined).await {
                 Ok(joined) => joined,
                 Err(error) => {
-                    // The chat continues in the session that it was in; who is there is known again with the
+                    // The chat continues in its session; the participants are known again with the
                     // connection.
                     let _ = self.connection.company.join(&parent).await;
                     return Err(error);
@@ -90,13 +90,13 @@ impl Chat<'_> {
         ))
     }
 
-    /// Joins those who are in a session, and follows it from its end.
+    /// Joins the participants of a session, and follows it from its end.
     pub(super) async fn join_at_end(
         &mut self,
         session: &Arc<dyn Session>,
     ) -> Result<(SessionState, AnyFollower), ChatError> {
-        // A server opens a copy when somebody joins it, and ends the run there in whose middle it was cut:
-        // only then is it known how the copy stands.
+        // A server opens a copy when somebody joins it, and ends a run that the copy cut in the middle. The
+        // state of the copy is known only after that.
         self.connection.company.join(session.id()).await?;
         let state = session.state().await?;
         let events = AnyFollower::new(session.clone(), state.last_seq, View::Runtime).await?;

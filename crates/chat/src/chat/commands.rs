@@ -43,7 +43,7 @@ fn assumed(model: &str) -> String {
 const LISTED_SESSIONS: usize = 10;
 
 impl Chat<'_> {
-    /// Does what a command says; what goes wrong is shown, and the chat continues.
+    /// Runs a command. Shows an error, if there is one, and the chat continues.
     pub(super) async fn command(&mut self, command: Slash) {
         let text = if self.connection.company.is_cut_off() {
             self.answer_while_away(&command)
@@ -100,8 +100,8 @@ impl Chat<'_> {
         }
     }
 
-    /// Returns whether the session was asked at another server than its model's provider is at now. Then the
-    /// words are in the line again, and why is said.
+    /// Returns whether the model's provider has another address now than in the session. Then puts the words
+    /// back into the line and prints the reason.
     pub(super) async fn is_kept_from_other_server(&mut self, text: &str) -> bool {
         let model = match self.connection.state().await {
             Ok(Some(state)) if self.place.remote().is_none() => state.config.model,
@@ -141,8 +141,8 @@ impl Chat<'_> {
         })
     }
 
-    /// The models that are known, also those of servers of the user, and a line for each server that does not
-    /// say what it has.
+    /// Returns the known models, including those of the user's own servers, and a line for each server that
+    /// does not list its models.
     pub(super) async fn known_models_of_place(
         &mut self,
         current: &ModelSpec,
@@ -198,8 +198,7 @@ impl Chat<'_> {
         })
     }
 
-    /// Returns what a person should know where the conversation has pictures, and the model that is asked now
-    /// takes none.
+    /// Returns a note if the conversation has pictures and the current model accepts none.
     async fn note_of_pictures(&self) -> Result<Option<String>, ChatError> {
         let Some(state) = self.connection.state().await? else {
             return Ok(None);
@@ -229,7 +228,7 @@ impl Chat<'_> {
             });
         };
         self.change(ConfigChange::Approval(mode)).await?;
-        // Who names a mode wants that one: `--yes` is more than `auto`.
+        // A person who names a mode wants exactly that one: `--yes` does more than `auto`.
         self.approvals.auto_approve = false;
         let said = format!("from now on {}", mode_sentence(mode));
         Ok(if self.is_read_only() {
@@ -343,8 +342,8 @@ impl Chat<'_> {
         self.connection.company.wish(wish).await
     }
 
-    /// Ends a command in the background, or all of them. The end of an agent's command is reported when the
-    /// session says so.
+    /// Ends a command in the background, or all of them. The end of an agent's command is reported by an
+    /// event of the session.
     async fn stop_job(&mut self, wanted: &str) -> Result<String, ChatError> {
         let names = match wanted {
             "all" => self.programs.jobs.names(),

@@ -1,5 +1,5 @@
-//! Long conversations: condensing them, taking a summary out again, and having what was said stay. What comes
-//! of it is told by the session's events, so each of these says only what cannot be done.
+//! Long conversations: condenses them, removes a summary, and pins messages. The session's events report the
+//! results, so these functions report only failures.
 
 use std::sync::Arc;
 

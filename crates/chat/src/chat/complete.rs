@@ -1,5 +1,5 @@
-//! Completion with Tab: commands and their words, models, sessions, and files where a path is written or `@`
-//! begins one.
+//! Completion with Tab: commands and their arguments, models, sessions, and files after the beginning of a
+//! path or after `@`.
 
 use std::path::Path;
 use std::time::Duration;
@@ -56,7 +56,7 @@ impl Completion {
         Some(shared.to_owned())
     }
 
-    /// The ways that there are: few about which something is said in a row each, others beside each other.
+    /// Lists the options: a few that have descriptions in a row each, others side by side.
     fn hint(&self, known: &NameDescriptions, width: usize) -> String {
         let about = |option: &String| {
             let found = known
@@ -101,8 +101,7 @@ impl Completion {
 type NameDescriptions = Vec<(String, String)>;
 
 impl Chat<'_> {
-    /// Completes what stands before the cursor as far as there is one way, and shows the ways where there are
-    /// several.
+    /// Completes the text before the cursor as far as all options agree, and lists them if there are several.
     pub(super) async fn complete(&mut self) {
         let before = self.composer.editor.text()[..self.composer.editor.cursor()].to_owned();
         let known = self.names_after(&before).await;

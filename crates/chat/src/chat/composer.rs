@@ -48,7 +48,8 @@ impl Composer {
         }
     }
 
-    /// An answer to a question that is settled is none to the next one, and nothing to say to the agent.
+    /// Drops the answer to a settled question: it is not an answer to the next one, and not a message to the
+    /// agent.
     pub(super) fn drop_answer(&mut self) {
         if self.editor.is_stashed() && approval::parse(self.editor.text()).is_some() {
             self.editor.clear();
@@ -72,8 +73,7 @@ impl Composer {
         }
     }
 
-    /// Returns whether a person does not want to wait any longer. Esc may have to end something in the line
-    /// first.
+    /// Returns whether the person wants to stop waiting. Esc may have to end something in the line first.
     pub(super) fn is_stop(&self, input: &TerminalInput) -> bool {
         let types = self.editor.is_vi() && !self.editor.is_commanded() && !self.editor.text().is_empty();
         match input {
@@ -85,7 +85,7 @@ impl Composer {
         }
     }
 
-    /// Says where what was taken back is, if that cannot be seen.
+    /// Says where the returned text is, if the screen does not show it.
     pub(super) fn location_notice(&self) -> String {
         let hidden = self.editor.is_stashed();
         let words = if hidden {

@@ -81,7 +81,7 @@ impl ChatConnection {
         }
     }
 
-    /// Returns whether the agent is a router, which matches what is said also while one of its agents speaks.
+    /// Returns whether the agent is a router, which matches messages even while one of its agents speaks.
     pub(super) fn is_router(&self) -> bool {
         self.kind == AgentKind::Match
     }

@@ -78,7 +78,7 @@ impl<'a> Display<'a> {
         }
     }
 
-    /// Begins another session below what was shown: nothing of the one before is remembered.
+    /// Begins another session below the old output, and forgets everything about the session before.
     pub(super) fn begin_session(&mut self, settings: &Settings) {
         let (mut transcript, cast) = voices(self.console, &self.face, settings.chat.thinking);
         self.title.forget(&settings.workspace);
@@ -112,7 +112,7 @@ impl<'a> Display<'a> {
         matches!(self.face, ChatInterface::Editor { .. })
     }
 
-    /// Writes a hint where the next words are written, if there is a line editor.
+    /// Shows a hint in the empty input line, if there is a line editor.
     pub(super) fn set_hint(&mut self, hint: &str) {
         if let ChatInterface::Editor { screen, .. } = &mut self.face {
             screen.set_hint(hint.to_owned());
@@ -126,8 +126,8 @@ impl<'a> Display<'a> {
         self.transcript.print_notice(&text);
     }
 
-    /// Returns whether the session is listened to. While its words stream, they are taken a frame at a time:
-    /// to wake up for each costs more than to show it.
+    /// Returns whether the chat waits for events of the session. While words stream, it takes them a frame at
+    /// a time: a wake-up for each would cost more than showing it.
     pub(super) fn listens(&self) -> bool {
         matches!(self.face, ChatInterface::Lines { .. }) || !self.pace.rests(Instant::now())
     }
@@ -181,7 +181,7 @@ impl<'a> Display<'a> {
         String::new()
     }
 
-    /// The list of what is to be done, as far as this chat has seen it.
+    /// The to-do list, as far as this chat has seen it.
     pub(super) fn todo_list(&self) -> String {
         let lines = self.transcript.todo_lines();
         if lines.is_empty() {
@@ -222,7 +222,7 @@ impl<'a> Display<'a> {
         Ok(ChatFlow::Continue)
     }
 
-    /// Says what to type instead of a line that is meant for the chat itself, and sends nothing.
+    /// Prints what to type instead of a line that was meant for the chat itself, and sends nothing.
     pub(super) fn not_sent_for_this(&mut self, instead: &str) -> ChatFlow {
         self.transcript.print_notice(&format!("not sent: {instead}"));
         ChatFlow::Continue
@@ -268,7 +268,7 @@ impl<'a> Display<'a> {
         self.transcript.aside(&said);
     }
 
-    /// Says that the model reads messages again that were not answered.
+    /// Prints how many unanswered messages the model reads again.
     pub(super) fn tell_of_unanswered(&mut self, count: usize) {
         let are = if count == 1 { "is" } else { "are" };
         let messages = counted(count, "unanswered message");

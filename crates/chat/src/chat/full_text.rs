@@ -154,7 +154,7 @@ fn lines_of(text: &str) -> Vec<String> {
 }
 
 impl Chat<'_> {
-    /// Does what a key wishes.
+    /// Runs the command of a key.
     pub(super) async fn wished(&mut self, wish: ReadingCommand) {
         let told = match wish {
             ReadingCommand::Thinking => Ok(self.display.turn_thinking()),

@@ -5,8 +5,8 @@ use agentx_terminal::{Line, Row};
 /// Maximum number of columns of a hanging indent. A line that begins farther in is a picture.
 const MOST_HANGING: usize = 12;
 
-/// A line whose further rows begin where its first one does: behind its blanks, and behind the bar of an
-/// output or the sign of what is listed.
+/// Returns a line whose further rows are indented like its first one: behind its blanks, and behind the bar
+/// of an output or the sign of a list.
 pub(super) fn hanging(line: &str) -> Line {
     let mut text = Line::from_ansi(line);
     let plain: String = text.spans.iter().map(|span| span.text.as_str()).collect();

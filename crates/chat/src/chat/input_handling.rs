@@ -25,8 +25,8 @@ const TOO_LATE: &str = "  ignored: the question was no longer open";
 const CLEAR: &str = "Ctrl-L clears the screen; /clear begins a new session";
 
 impl Chat<'_> {
-    /// Takes an input, and those that are there already: what was pasted or typed fast is one change of the
-    /// screen.
+    /// Takes an input together with those that wait already, so that pasted or quickly typed text causes one
+    /// change of the screen.
     pub(super) async fn inputs(&mut self, first: TerminalInput) -> Result<ChatFlow, ChatError> {
         self.display.pace.hurry();
         let mut next = Some(first);
@@ -80,7 +80,7 @@ impl Chat<'_> {
         self.edited(edited).await
     }
 
-    /// A key that is none of the chat's own goes to the line.
+    /// Handles a key; a key without a meaning for the chat goes to the line.
     pub(super) async fn key(&mut self, key: KeyEvent) -> EditOutcome {
         if let Some(outcome) = self.menu_key(&key) {
             return outcome;
@@ -99,7 +99,7 @@ impl Chat<'_> {
         EditOutcome::Nothing
     }
 
-    /// Does what follows from what happened to the line.
+    /// Acts on the result of a key in the line.
     async fn edited(&mut self, edited: EditOutcome) -> Result<ChatFlow, ChatError> {
         match edited {
             EditOutcome::Nothing | EditOutcome::Changed => Ok(ChatFlow::Continue),
@@ -229,7 +229,7 @@ impl Chat<'_> {
                 .transcript
                 .note(&style.dim(&format!("{note}: {}", visible(text))));
         }
-        // It is on the screen before anything is waited for.
+        // Show it before waiting for anything.
         self.paint()?;
         let input = UserInput::new(content);
         let sent = match self.session().await {
@@ -252,7 +252,7 @@ impl Chat<'_> {
         Ok(ChatFlow::Continue)
     }
 
-    /// Says something that is heard while an agent speaks.
+    /// Sends a message that the agent gets while it speaks.
     async fn say_at_once(
         &mut self,
         text: &str,
@@ -278,7 +278,7 @@ impl Chat<'_> {
     /// Shows an error and continues.
     pub(super) fn complain(&mut self, error: &ChatError) {
         let text = match error {
-            // What can be done about it is done here.
+            // The chat handles this error itself.
             ChatError::Runtime(RuntimeError::Denied(why)) => {
                 format!(
                     "error: {}\nhint: {}",
@@ -339,7 +339,7 @@ impl Chat<'_> {
                     .aside(&self.display.style().warn(TOO_LATE));
             }
             Err(error) => {
-                // It does not count: the question stands.
+                // The answer does not count: the question stays open.
                 match &error {
                     ChatError::Runtime(RuntimeError::Denied(why)) => self.display.answer_denied(why),
                     error => self.complain(error),

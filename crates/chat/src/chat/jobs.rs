@@ -1,5 +1,5 @@
-//! Commands in the background, as a chat tells of them: in its status row, when one ends, and before it
-//! leaves, because they end with the program. The agent's are known from events, and those that the person's
+//! Commands in the background. The chat reports them in its status row, when one ends, and before it leaves,
+//! because they end with the program. It knows the agent's commands from events, and those that the person's
 //! own commands left running from their process group.
 
 use agentx::tools::LeftInGroup;
@@ -58,7 +58,7 @@ impl JobList {
         self.running.iter().any(|job| job.left.is_some())
     }
 
-    /// Forgets those of the user that have ended; says which.
+    /// Forgets the jobs of the user that have ended, and returns their names.
     pub(crate) fn own_that_ended(&mut self) -> Vec<String> {
         let is_over = |job: &mut ShownJob| job.left.as_ref().is_some_and(|left| !left.still_runs());
         self.running
@@ -74,7 +74,7 @@ impl JobList {
         self.running.len() < before
     }
 
-    /// Takes an event that happened at this time; returns what is to be said about it.
+    /// Takes an event that happened at this time; returns a notice about it.
     pub fn event(&mut self, event: &RuntimeEvent, at: Timestamp) -> Option<String> {
         match event {
             RuntimeEvent::ToolExecuting(call) => {
@@ -196,7 +196,7 @@ impl JobList {
         }
     }
 
-    /// The warning, once, before a `command` that ends jobs of which the person may not know. Those of a
+    /// Returns a warning, once, before a `command` that ends jobs of which the person may not know. Jobs of a
     /// server continue there.
     pub(crate) fn warning(&mut self, command: &str, is_here: bool) -> Option<String> {
         let ends: Vec<&ShownJob> = self.that_end(is_here).collect();
@@ -230,8 +230,7 @@ impl JobList {
         ))
     }
 
-    /// The person continues with something else than the `command` that they were warned about: before that,
-    /// they are warned again.
+    /// Warns again before the `command`, because the person did something else after the first warning.
     pub(crate) fn warn_again(&mut self, command: Option<&str>) {
         self.warned.take_if(|warned| command != Some(warned));
     }

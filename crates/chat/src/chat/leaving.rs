@@ -1,4 +1,4 @@
-//! Stopping what runs, leaving, and what is said on coming back.
+//! Stops running work, leaves the chat, and greets a person who comes back.
 
 use std::sync::Arc;
 
@@ -16,11 +16,11 @@ use crate::render::conversation;
 const ENDED: &str = "The answer had already ended. Ctrl-C again leaves AgentX.";
 /// The notice for an interrupt that stops something.
 const STOPPING: &str = "stopped; Ctrl-C again leaves AgentX.";
-/// The notice for a wish to leave while something runs.
+/// The notice if the person wants to leave while something runs.
 const RUNS: &str = "something is still running; press Ctrl-D again to stop it and leave";
-/// The notice for a wish to leave while a question is open.
+/// The notice if the person wants to leave while a question is open.
 const ASKED: &str = "a question is open; press Ctrl-D again to leave without running the call";
-/// The notice for an interrupt where nothing runs.
+/// The notice for an interrupt while nothing runs.
 const AGAIN: &str = "Ctrl-C again leaves AgentX.";
 
 /// Returns whether the line is a word that leaves the chat, such as `exit`, rather than a message.
@@ -55,8 +55,7 @@ impl Chat<'_> {
         }
     }
 
-    /// A person wants to leave. If that ends commands in the background, they are named first, as a shell
-    /// does it.
+    /// Leaves the chat. If that ends commands in the background, names them first, as a shell does.
     pub(super) fn leave(&mut self) -> ChatFlow {
         let (is_here, is_asked) = (
             self.place.remote().is_none(),
@@ -94,7 +93,7 @@ impl Chat<'_> {
         let flow = self.stop().await?;
         if stops && flow == ChatFlow::Continue && self.connection.lost.is_none() {
             let _ = self.approvals.attention.leaves(Instant::now());
-            // What came back into the line is discarded first.
+            // Discard the returned text in the line first.
             if self.composer.editor.text().is_empty() {
                 self.hint(STOPPING);
             }
@@ -116,8 +115,8 @@ impl Chat<'_> {
         self.leave()
     }
 
-    /// Stops what runs; leaves when nothing does and the person asks twice, or when they ask again while it
-    /// stops.
+    /// Stops running work. Leaves if nothing runs and the person asks twice, or if they ask again while a run
+    /// is stopping.
     pub(super) async fn stop(&mut self) -> Result<ChatFlow, ChatError> {
         let is_stopping = self.status.is_busy() && self.status.stopping;
         if is_stopping {
@@ -144,8 +143,8 @@ impl Chat<'_> {
         Ok(ChatFlow::Continue)
     }
 
-    /// Leaves on the second press of the key: what it was meant to stop may have ended before it was pressed.
-    /// Without a terminal there is no second one.
+    /// Leaves on the second press of the key: the run that the first press was meant to stop may have ended
+    /// before. Without a terminal there is no second press.
     fn leave_if_meant(&mut self) -> ChatFlow {
         let now = Instant::now();
         let has_just_ended = self.approvals.attention.meant_to_stop(now);
@@ -162,8 +161,8 @@ impl Chat<'_> {
         ChatFlow::Continue
     }
 
-    /// Says on leaving what becomes of the calls that nobody has answered. Where nothing can be saved any
-    /// more they stay asked.
+    /// Prints, on leaving, what happens to the calls that nobody has answered. If nothing can be saved any
+    /// more, their questions stay open.
     pub(super) fn say_what_was_not_answered(&mut self) {
         if self.status.is_busy() && self.connection.lost.is_none() && self.status.question().is_none() {
             let note = format!("· {} stopped", self.status.activity.what_runs());

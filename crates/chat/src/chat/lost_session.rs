@@ -1,5 +1,6 @@
-//! A session that is closed because the disk is full, or because another program locks the database: the chat
-//! stays, what was typed stays in the line, and the next line that is sent opens the session again.
+//! A session that is closed because the disk is full, or because another program locks the database. The chat
+//! stays open, the typed text stays in the line, and the next line that the person sends opens the session
+//! again.
 
 use agentx::runtime::{LogError, OpenRequest, RuntimeError};
 use agentx::types::ContentPart;
@@ -34,8 +35,7 @@ impl StateAtLoss {
 }
 
 impl Chat<'_> {
-    /// Takes an error of what the person wished. Where nothing can be written any more the session is lost
-    /// with it.
+    /// Handles the error of a command. If nothing can be written any more, the session is lost.
     ///
     /// # Errors
     /// Returns an error for the same reasons as [`Chat::lose`].
@@ -47,7 +47,7 @@ impl Chat<'_> {
         Ok(())
     }
 
-    /// Takes an error of the session. If the disk is full or the database locked it says so once, and the
+    /// Handles an error of the session. If the disk is full or the database locked, says so once, and the
     /// chat continues without a session.
     ///
     /// # Errors
@@ -73,9 +73,9 @@ impl Chat<'_> {
         Ok(())
     }
 
-    /// A line could not be sent. If it can be sent later as it is (the disk is full, the database locked, the
-    /// server away or without room for more) it is in the input again, with what went along; why is said
-    /// once.
+    /// Handles a line that could not be sent. If it can be sent later (the disk is full, the database locked,
+    /// the server away or without room for more), puts it back into the input with its attachments, and
+    /// prints the reason once.
     ///
     /// # Errors
     /// Returns an error for the same reasons as [`Chat::lose`].
@@ -101,7 +101,7 @@ impl Chat<'_> {
     /// Opens the session again if it was closed.
     ///
     /// # Errors
-    /// Returns an error if it cannot be opened; then it is as closed as before.
+    /// Returns an error if it cannot be opened; then it stays closed.
     pub(super) async fn find_again(&mut self) -> Result<(), ChatError> {
         let lost = match &self.connection.site {
             ConversationSite::Open { session, .. } => session.clone(),

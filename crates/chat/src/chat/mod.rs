@@ -1,6 +1,6 @@
-//! The chat: one loop that waits for the session, the person and the system, and does one thing at a time.
+//! The chat: one loop that waits for the session, the person and the system, and handles one event at a time.
 //!
-//! It wakes up only when one of them has something; what is ready together is written together.
+//! It wakes up only when one of them has an event; output that is ready together is written together.
 
 pub mod appearance;
 mod approval_cycle;
@@ -100,13 +100,13 @@ pub enum ChatInterface {
     },
     /// The chat prints lines.
     Lines {
-        /// Whether lines are taken while the agent works, as from a terminal; else each waits until it is
-        /// wanted.
+        /// Whether the chat takes lines while the agent works, as from a terminal; else each line waits until
+        /// the chat asks for one.
         eager: bool,
     },
 }
 
-/// A chat: its parts, and where it is held.
+/// A chat: its parts, and the place where it runs.
 pub struct Chat<'a> {
     place: &'a Place,
     settings: &'a Settings,
@@ -171,7 +171,7 @@ impl<'a> Chat<'a> {
         self.approvals.auto_approve = true;
     }
 
-    /// Says what the program was started with, for commands that need it again.
+    /// Sets the arguments of the program, for commands that need them again.
     pub fn set_start(&mut self, start: ChatStart<'a>) {
         self.start = start;
     }
@@ -186,7 +186,7 @@ impl<'a> Chat<'a> {
         Ok(self)
     }
 
-    /// Shows how a session stands and takes a seat in it.
+    /// Shows the state of a session and takes a seat in it.
     async fn enter(&mut self, session: &Arc<dyn Session>) -> Result<(), ChatError> {
         let state = session.state().await?;
         let (past, site, came) = past_of(session, state.last_seq).await?;
@@ -235,7 +235,7 @@ impl<'a> Chat<'a> {
         Ok(session)
     }
 
-    /// Talks until the person leaves.
+    /// Runs the chat until the person leaves.
     pub async fn talk(&mut self) -> Result<Exit, ChatError> {
         if self.display.transcript.has_said() {
             self.settle_background(false).await?;

@@ -1,6 +1,6 @@
-//! Ctrl-X Ctrl-E: writing in the person's own editor. The terminal is lent to it, with nobody else reading;
-//! what the agent does meanwhile is shown afterwards. Nothing that was written is lost, whatever becomes of
-//! the editor.
+//! Ctrl-X Ctrl-E: opens the line in the person's own editor. The chat lends the terminal to the editor and
+//! does not read from it; it shows the agent's work afterwards. The written text is never lost, whatever
+//! happens to the editor.
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ struct DraftFile {
 }
 
 impl DraftFile {
-    /// Writes the text where only this person can read it.
+    /// Writes the text to a file that only this person can read.
     fn new(text: &str) -> io::Result<Self> {
         let directory = std::env::temp_dir();
         let mut tries = 0_u32;
@@ -79,7 +79,7 @@ impl Drop for DraftFile {
     }
 }
 
-/// The person's editor, as they name it; `vi` where they name none.
+/// Returns the editor that the person names, or `vi`.
 pub fn wanted_editor(lookup: impl Fn(&str) -> Option<String>) -> String {
     let named = ["VISUAL", "EDITOR"].into_iter().filter_map(lookup);
     let mut named = named.filter(|name| !name.trim().is_empty());
@@ -129,7 +129,7 @@ impl Chat<'_> {
         let status = match visit {
             Visit::Over(status) => status,
             Visit::Leaves(exit) => {
-                // What was being written there is all that there is of it.
+                // The draft is the only copy of the changed text.
                 draft.keep = draft.read().is_ok_and(|text| text != before);
                 return Ok(ChatFlow::Leave(exit));
             }
@@ -160,7 +160,7 @@ impl Chat<'_> {
         }
     }
 
-    /// Takes what lives off the screen and gives the terminal away.
+    /// Clears the live rows from the screen and lends the terminal.
     pub(super) fn lend_terminal(&mut self) -> Result<Option<TerminalLoan>, ChatError> {
         self.paint()?;
         let ChatInterface::Editor {
@@ -183,8 +183,8 @@ impl Chat<'_> {
         Ok(())
     }
 
-    /// Waits for the program that has the terminal. What happens meanwhile is taken in, and shown when the
-    /// terminal is back.
+    /// Waits for the program that has the terminal. Takes events meanwhile, to show them when the terminal is
+    /// back.
     pub(super) async fn visit(&mut self, mut child: Child) -> Result<Visit, ChatError> {
         loop {
             tokio::select! {

@@ -157,7 +157,7 @@ impl Participants {
         }
     }
 
-    /// Returns the name of a person, unless it is the one who reads.
+    /// Returns the name of a person, unless it is the reader.
     fn other(&mut self, person: &OwnerId) -> Option<String> {
         let me = self.server.as_ref().map(|(_, me)| &me.person);
         if me == Some(person) {
@@ -208,7 +208,7 @@ impl Participants {
         lines
     }
 
-    /// Returns whether one may do what needs this role, as far as is known.
+    /// Returns whether this person has the permissions of a role, as far as is known.
     pub(crate) fn may(&self, role: SessionRole) -> bool {
         let known = self.presence.as_ref().and_then(|presence| presence.now().role);
         known.is_none_or(|mine| mine >= role)
@@ -317,7 +317,7 @@ impl Participants {
     }
 }
 
-/// There is nobody to have a wheel with.
+/// The error if there is nobody else, so that there is no wheel.
 fn nobody() -> ChatError {
     ChatError::usage(
         "you are alone with this session",
@@ -325,7 +325,7 @@ fn nobody() -> ChatError {
     )
 }
 
-/// Waits for a change among the people, but no shorter than until then: what changes meanwhile is one change.
+/// Waits for a change among the people, at least until `not_before`: all changes until then count as one.
 async fn changed(presence: &mut Option<Presence>, unseen: bool, not_before: Option<Instant>) {
     if let Some(not_before) = not_before {
         tokio::time::sleep_until(not_before).await;
@@ -364,7 +364,7 @@ async fn act_in_facts(facts: &mut Option<AnyFollower>, acts: &mut ActsOfOthers) 
                 }
             }
             Ok(Some(_)) => {}
-            // The chat itself says what became of the session.
+            // The chat itself reports the end of the session.
             Ok(None) | Err(_) => *facts = None,
         }
     }

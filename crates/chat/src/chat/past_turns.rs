@@ -74,7 +74,7 @@ impl PastTurns {
         conversation::ended_commands_notice(&resumed?.ended)
     }
 
-    /// Returns whether all that is shown is there: the last turns, and nothing of agents that came before.
+    /// Returns whether enough events are there: the last turns, and the creation of all agents in them.
     fn is_enough(&self) -> bool {
         let mut agents = self
             .events

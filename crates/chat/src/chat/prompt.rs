@@ -1,5 +1,5 @@
-//! The prompt where lines are read: it stands on a row of its own while the chat waits for one, and what
-//! comes meanwhile begins below it.
+//! The prompt of a chat that reads lines. It has its own row while the chat waits for a line, and other
+//! output begins below it.
 
 use super::{Chat, ChatInterface, PROMPT};
 
@@ -18,7 +18,7 @@ impl Prompt {
         self.stands = false;
     }
 
-    /// A text that is printed, with the prompt behind it where the chat waits.
+    /// Returns a text to print, with the prompt behind it if the chat waits for a line.
     fn around(&mut self, text: String, waits: bool) -> String {
         let mut all = String::with_capacity(text.len() + 4);
         if self.stands && !text.is_empty() {

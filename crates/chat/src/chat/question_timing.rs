@@ -1,10 +1,10 @@
-//! Whose the keys are when a question comes: nobody decides about a call by what they were typing for
-//! something else.
+//! Decides whether keys are meant for a question: text that was typed for another purpose never decides about
+//! a call.
 //!
 //! A line that is being written stays until its writer pauses; only then the question takes its place. And
 //! the keys that answer at once do so when the question has been on the screen for a moment, once for each
-//! press: a key that is held, or hit twice, does not answer the next question unseen. What time it is comes
-//! in.
+//! press: a key that is held, or hit twice, does not answer the next question unseen. The time is an
+//! argument.
 
 use agentx::types::ApprovalDecision;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
@@ -42,7 +42,7 @@ impl Attention {
         self.typed = Some(now);
     }
 
-    /// A question can be seen from now on; says whether it takes the line at once.
+    /// Notes that a question is visible from now on. Returns whether it takes the line at once.
     pub(super) fn asked(&mut self, now: Instant) -> bool {
         self.asked = Some(now);
         self.waits = self.typed.is_some_and(|typed| now < typed + MOMENT);
@@ -72,8 +72,7 @@ impl Attention {
         paused
     }
 
-    /// The line was sent: who wrote it has nothing more to say in it. Says whether a question that has waited
-    /// takes the next one.
+    /// Notes that the line was sent. Returns whether a waiting question takes the next line.
     pub(super) fn sent(&mut self) -> bool {
         self.typed = None;
         std::mem::take(&mut self.waits)
@@ -90,14 +89,14 @@ impl Attention {
         self.ended.take().is_some_and(|ended| now < ended + BELATED)
     }
 
-    /// The key that stops was pressed and nothing runs; says whether the chat is left, which takes two
+    /// Notes that the stop key was pressed while nothing runs. Returns whether the chat ends, which takes two
     /// presses.
     pub(super) fn leaves(&mut self, now: Instant) -> bool {
         let before = self.wants_to_leave.replace(now);
         before.is_some_and(|before| now < before + AGAIN)
     }
 
-    /// A key that answers at once was pressed; says whether it does.
+    /// Notes that a key that answers at once was pressed. Returns whether it counts.
     pub(super) fn pressed(&mut self, now: Instant) -> bool {
         let is_past = |since: Option<Instant>| since.is_none_or(|since| now >= since + MOMENT);
         let before = self.pressed.replace(now);

@@ -1,5 +1,5 @@
-//! The questions of going back: what was said, what to undo of it, and each file that somebody else changed
-//! too. Nothing happens before the last of them is answered.
+//! The questions of a rewind: to which message, what to undo, and each file that somebody else changed, too.
+//! Nothing changes before the last question is answered.
 
 use std::collections::BTreeSet;
 
@@ -28,7 +28,7 @@ pub(crate) enum RewindQuestion {
     File(Box<PendingRewind>),
 }
 
-/// A way back that is being decided.
+/// A rewind about which questions are open.
 #[derive(Debug)]
 pub(crate) struct PendingRewind {
     /// The session whose files are put back.
@@ -37,7 +37,7 @@ pub(crate) struct PendingRewind {
     to_seq: u64,
     /// The words of that input, to be edited; `None` if the conversation cannot go back.
     words: Option<String>,
-    /// Whether what was said is put into the line again.
+    /// Whether the message is put into the line again.
     fork_only: bool,
     plan: Option<RestorePlan>,
     conversation: bool,
@@ -198,7 +198,7 @@ impl Chat<'_> {
         };
         if plan.files.is_empty() {
             if restoring.unfinished {
-                // One that was cut off after its last file has ended from here on.
+                // A restore that was cut off after its last file counts as finished from now on.
                 self.put_back(&going, &plan).await?;
             }
             return Ok(text);
@@ -237,7 +237,7 @@ impl Chat<'_> {
         let answered = match asking {
             RewindQuestion::Which => match word.parse() {
                 Ok(number) => self.rewind(RewindTarget::To(number)).await,
-                // Something else is meant.
+                // The line is not an answer.
                 Err(_) => return None,
             },
             RewindQuestion::What(going) => self.chosen(going, word).await,
@@ -307,7 +307,7 @@ impl Chat<'_> {
         self.next_file(going).await
     }
 
-    /// Asks about the next file that somebody has to be asked about; if there is none, goes back.
+    /// Asks about the next doubtful file; if there is none, goes back.
     async fn next_file(&mut self, going: Box<PendingRewind>) -> Result<String, ChatError> {
         let Some(file) = going.doubted() else {
             return self.go_back(going).await;

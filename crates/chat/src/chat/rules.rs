@@ -22,7 +22,8 @@ impl Chat<'_> {
         pending_change::file_now(&*runtime, session.id(), Some(session.clone()), question).await
     }
 
-    /// The answer as it counts: of a call that is asked about each time no rule is kept, which is said.
+    /// Returns the answer that counts. If AgentX asks about such a call each time, no rule is kept, and a
+    /// note says so.
     pub(super) async fn as_it_counts(
         &mut self,
         question: &ApprovalRequested,
@@ -35,7 +36,7 @@ impl Chat<'_> {
         if !keeps {
             return answer;
         }
-        // If the agent cannot be asked for, that is said with the rule.
+        // If the configuration of the agent cannot be read, the note about the rule says so.
         let Ok(config) = self.agent_config().await else {
             return answer;
         };
@@ -48,9 +49,9 @@ impl Chat<'_> {
         answer
     }
 
-    /// The rule that an answer keeps: the one that was shown, or one with the pattern that the person wrote.
-    /// `None` if that one is not about the call, or the agent cannot be asked for; it is said, and nothing is
-    /// decided.
+    /// Returns the rule that an answer keeps: the one that was shown, or one with the pattern that the person
+    /// wrote. `None` if that pattern does not match the call, or the agent's configuration cannot be read;
+    /// then prints the reason, and nothing is decided.
     pub(super) async fn rule_of(
         &mut self,
         question: &ApprovalRequested,
@@ -89,7 +90,7 @@ impl Chat<'_> {
             }
         };
         let why = still_asked(&config, &rule, &question.name, &question.input);
-        // Of the rule that was shown it was said with the question.
+        // The question already said so about the rule that was shown.
         if let Some(why) = why.filter(|_| answer.pattern.is_some()) {
             let text = format!("  similar calls will still be asked about: {}", visible(&why));
             self.display.transcript.aside(&self.display.style().dim(&text));
@@ -152,7 +153,7 @@ impl Chat<'_> {
             return Err(no_rule(number, rules.len()));
         };
         let rule = rules.remove(index);
-        // What cannot be taken out of the file stays in the session too.
+        // A rule that cannot be removed from the file stays in the session, too.
         let file = match self.in_file(&rule) {
             Some(written) => Some(remove_from_file(&written.value, &written.origin)?),
             None => None,

@@ -1,7 +1,7 @@
-//! The screen of a chat: text that flows down and scrolls away for good, and below it what lives: the words
-//! that still stream, how things stand, and the line that is being written.
+//! The screen of a chat: text that scrolls away and never changes again, and below it the live rows: the text
+//! that still streams, the status row, and the input line.
 //!
-//! What has scrolled away is never touched again, and of what lives only what changed is written.
+//! Of the live rows, only the changed ones are written.
 
 use std::borrow::Cow;
 
@@ -69,7 +69,7 @@ impl Screen {
         }
     }
 
-    /// Adds what was said, each as what it is.
+    /// Adds pieces of text, each in its region.
     pub(crate) fn say(&mut self, pieces: &[TextPiece]) {
         for piece in pieces {
             match piece.region {
@@ -174,12 +174,12 @@ impl Screen {
             .collect();
     }
 
-    /// Says how things stand, in one row; nothing takes the row away.
+    /// Sets the text of the status row.
     pub(crate) fn set_status(&mut self, status: String) {
         self.status = self.readable(&status).into_owned();
     }
 
-    /// Shows what waits to be said, a row each, above the line.
+    /// Shows the queued messages above the line, a row each.
     pub(crate) fn set_queue(&mut self, queue: Vec<String>) {
         self.queue = queue.iter().map(|row| self.readable(row).into_owned()).collect();
     }
@@ -189,7 +189,7 @@ impl Screen {
         (self.painter.columns(), self.rows) == (columns, rows)
     }
 
-    /// Takes the bytes that take off the screen what lives, for as long as another program has the terminal.
+    /// Returns the bytes that clear the live rows from the screen while another program has the terminal.
     pub(crate) fn stand_aside(&mut self) -> String {
         if let Some(answer) = &mut self.answer {
             self.done.extend(answer.take_done());
@@ -203,7 +203,7 @@ impl Screen {
         std::mem::take(&mut self.bytes)
     }
 
-    /// Shows below the line what may be written, until it is taken away.
+    /// Shows a hint in the empty input line, until it is replaced.
     pub(crate) fn set_hint(&mut self, hint: String) {
         self.hint = hint;
     }
@@ -218,12 +218,12 @@ impl Screen {
         self.rows
     }
 
-    /// Hands bytes to the terminal that show nothing.
+    /// Adds bytes for the terminal that show nothing.
     pub(crate) fn tell(&mut self, bytes: &str) {
         self.bytes.push_str(bytes);
     }
 
-    /// Takes what was handed over so, and nothing that is shown.
+    /// Returns those bytes alone.
     pub(crate) fn take_told(&mut self) -> String {
         std::mem::take(&mut self.bytes)
     }
@@ -307,8 +307,7 @@ impl Screen {
         std::mem::take(&mut self.bytes)
     }
 
-    /// Takes the bytes that leave the terminal as it should be found: the words, and nothing that lived below
-    /// them.
+    /// Returns the bytes at the end: the text stays, and the live rows below it are cleared.
     pub(crate) fn leave(&mut self) -> String {
         self.end_answer();
         if !self.open.is_empty() {

@@ -1,5 +1,5 @@
-//! Waiting for a server without looking dead: what happens to the connection is shown meanwhile, what is
-//! typed is kept, and Ctrl-C stops the waiting.
+//! Waits for a server and keeps the chat responsive: shows changes of the connection, keeps typed input, and
+//! ends the wait on Ctrl-C.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -106,7 +106,7 @@ impl Inputs {
 }
 
 impl Chat<'_> {
-    /// Waits for what a session or its runtime answers.
+    /// Waits for the answer of a session or its runtime.
     ///
     /// # Errors
     /// Returns the error of the session or its runtime, and an error if the person does not want to wait any
@@ -128,8 +128,7 @@ impl Chat<'_> {
                     self.paint()?;
                 }
                 exit = self.signals.next() => {
-                    // What this machine answers is there in a moment, and then there is something to stop:
-                    // the agent.
+                    // An answer of this machine arrives in a moment, and then there is an agent to stop.
                     if !self.connection.company.is_possible()
                         && let Ok(done) = tokio::time::timeout(MOMENT, &mut work).await
                     {

@@ -87,7 +87,7 @@ impl Chat<'_> {
         self.shell(command).await
     }
 
-    /// Runs a command and shows what it says.
+    /// Runs a command and shows its output.
     async fn shell(&mut self, command: &str) -> Result<ChatFlow, ChatError> {
         let mark = self.command_mark().await;
         let mut child = match begin(command, self.settings, mark) {
@@ -103,7 +103,7 @@ impl Chat<'_> {
         let ended = self.while_it_runs(&mut child).await;
         let mut left = None;
         if matches!(ended, Ok(ShellEnd::By(_))) {
-            // What continues in the background is meant to.
+            // Processes in the background are meant to continue.
             group.0 = None;
             left = leader.and_then(LeftInGroup::of);
         }
@@ -114,7 +114,7 @@ impl Chat<'_> {
         };
         let mut waited = Vec::new();
         if matches!(ended, Ok(ShellEnd::Stopped)) {
-            // As when a run is stopped: what waits comes back to be looked at.
+            // As when a run is stopped: waiting messages come back to the person.
             waited = self.composer.inputs.take_lines();
             self.composer.bring_lines_back(&waited);
         }
@@ -165,8 +165,7 @@ impl Chat<'_> {
     }
 
     /// Records the result of a command, so that the agent reads it with the next message, even if the person
-    /// leaves the chat before. If no session can begin, or it cannot take it, it goes along with the next
-    /// words.
+    /// leaves the chat before. If the session cannot record it, the result is attached to the next message.
     async fn keep_for_agent(&mut self, command: &str, output: String, how: String) {
         let ran = CommandRan {
             command: command.to_owned(),
@@ -204,7 +203,7 @@ impl Chat<'_> {
         }
     }
 
-    /// Reads what it says until it ends; the chat continues meanwhile, and lines that are sent wait.
+    /// Reads the output of the command until it ends. The chat continues meanwhile, and sent lines wait.
     async fn while_it_runs(&mut self, child: &mut Child) -> Result<ShellEnd, ChatError> {
         let (mut out, mut status) = (child.stdout.take(), None);
         let (mut buffer, mut until) = (vec![0; 8 << 10], Instant::now() + LONGEST);
@@ -232,7 +231,7 @@ impl Chat<'_> {
                     self.deliveries(delivery?).await?;
                 }
                 () = self.display.pace.rested(), if !listens => continue,
-                // Behind all others: a flood always has more.
+                // Last, because a flood of output is always ready.
                 read = read(&mut out, &mut buffer), if out.is_some() => match read {
                     0 => out = None,
                     bytes => self.programs.running.iter_mut().for_each(|own| own.push(&buffer[..bytes])),
@@ -250,7 +249,7 @@ impl Chat<'_> {
         }
     }
 
-    /// Returns whether what is typed is looked at: on a terminal, as long as what waits has room.
+    /// Returns whether the chat reads typed input: on a terminal, as long as there is room for waiting lines.
     fn takes_keys(&self) -> bool {
         self.display.has_editor() && self.composer.inputs.has_room()
     }
@@ -298,8 +297,8 @@ impl Chat<'_> {
     }
 
     /// Takes a line that is sent while the command runs: an answer, a wish to leave and a command that only
-    /// shows something count at once, the rest waits. It is in the history already, so that it is not lost
-    /// where the program ends first.
+    /// shows something count at once, the rest waits. It is in the history already, so that it is not lost if
+    /// the program ends first.
     async fn sent_meanwhile(&mut self, line: String) -> Result<ChatFlow, ChatError> {
         if let Some(answer) = self.reply_of(&line).filter(|_| self.asks_in_line()) {
             self.line_was_sent();

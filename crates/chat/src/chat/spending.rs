@@ -1,4 +1,5 @@
-//! `/usage`: what this session has cost, by model and by cause; or all sessions, added up as is asked.
+//! `/usage`: the cost of this session, by model and by cause; or the cost of all sessions, grouped as
+//! requested.
 
 use agentx::runtime::{UsageBy, UsageQuery, UsageRow};
 
@@ -24,7 +25,7 @@ impl Chat<'_> {
         };
         let session = session.clone();
         let state = self.wait_for(async { session.state().await }).await?;
-        // An older server does not tell how the sum came about; the sum is right all the same.
+        // An older server does not report the parts of the sum; the sum is still right.
         let by_model = self.spent(UsageBy::Model, true).await.unwrap_or_default();
         let by_cause = self.spent(UsageBy::Cause, true).await.unwrap_or_default();
         let has_unpriced = by_model.iter().any(has_unpriced)

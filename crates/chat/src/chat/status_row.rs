@@ -1,6 +1,6 @@
-//! The row that says how a chat stands: a template, or the first line of what a command of the person's says.
-//! The command runs beside the chat, with a time limit, never more often than was said, and only when
-//! something has changed.
+//! The row with the state of a chat: a template, or the first line of output of the person's own command. The
+//! command runs beside the chat, with a time limit, at most once per configured interval, and only after a
+//! change.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -20,8 +20,7 @@ const LIMIT: Duration = Duration::from_secs(2);
 /// Maximum number of bytes of its output that are read.
 const MOST_BYTES: u64 = 4096;
 
-/// A template with what it names filled in. Between two parts of which one is empty there is one separator,
-/// not two.
+/// Fills in a template. If a part is empty, one of the two separators around it is left out.
 fn filled(template: &str, stand: &StatusSummary) -> String {
     let mut text = String::new();
     let mut rest = template;
@@ -56,8 +55,8 @@ pub(crate) struct StatusRow {
 struct StatusScript {
     line: String,
     environment: ProgramEnvironment,
-    /// The files of the folder that the line names, and where the folder is: it runs only while they are as a
-    /// person trusted them.
+    /// The folder and the files of it that the line names: the command runs only while they are as the person
+    /// trusted them.
     files: (PathBuf, Vec<NamedFile>),
     every: Duration,
     /// The latest output of the command.
@@ -108,8 +107,8 @@ impl StatusRow {
         }
     }
 
-    /// The row as it is now. If nobody is asked, or the folder is read-only, it says so, whatever it was made
-    /// to say.
+    /// Returns the current row. If calls are not simply asked about, or the folder is read-only, it begins
+    /// with a word that says so, unless the template shows the approval mode itself.
     pub(crate) fn text(&self, stand: &StatusSummary) -> String {
         let said = self.command.as_ref().and_then(|command| command.said.clone());
         let says_it = said.is_none() && self.template.contains("{approval}");
@@ -120,7 +119,7 @@ impl StatusRow {
         }
     }
 
-    /// Tells the command how things stand, as soon as it may be run again.
+    /// Gives the command a new summary, as soon as it may run again.
     pub(crate) fn tell(&mut self, stand: &StatusSummary) {
         if let Some(command) = &mut self.command {
             if command.told.as_ref() != Some(stand) {
@@ -223,7 +222,7 @@ async fn run(line: String, environment: ProgramEnvironment, input: String) -> Re
     let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
     let work = async {
         if let Some(mut stdin) = stdin {
-            // One that does not read what it is told is none the worse for it.
+            // A command need not read its standard input.
             let _ = stdin.write_all(input.as_bytes()).await;
         }
         let mut said = Vec::new();

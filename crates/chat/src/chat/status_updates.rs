@@ -22,8 +22,8 @@ const ALOUD: Duration = Duration::from_secs(30);
 const OWN_JOBS: Duration = Duration::from_secs(1);
 
 impl Chat<'_> {
-    /// Reads at the end of a run how much was spent and whether an input waits. An input that was dropped
-    /// with a stopped run begins no new one.
+    /// Reads, at the end of a run, the cost and whether an input waits. An input that was dropped with a
+    /// stopped run begins no new run.
     pub(super) async fn ask_how_it_stands(&mut self) -> Result<(), ChatError> {
         let Some(session) = self.connection.session() else {
             return Ok(());
@@ -35,14 +35,14 @@ impl Chat<'_> {
         let session = session.clone();
         let state = match self.wait_for(async { session.state().await }).await {
             Ok(state) => state,
-            // The server says it again when it is there again.
+            // The server repeats it when it is back.
             Err(ChatError::Runtime(RuntimeError::Unreachable { .. })) => return Ok(()),
             Err(error) => return Err(error),
         };
         let asked_nobody = self.status.activity.approval() == ApprovalMode::Auto;
         self.status.update(&state);
         if asked_nobody && self.status.activity.approval() != ApprovalMode::Auto {
-            // A server puts it back where it was ended, or if another one drives.
+            // A server restores the mode when the program that set it is gone, or when another one drives.
             let mode = mode_sentence(self.status.activity.approval());
             let line =
                 format!("· calls no longer run without asking: {mode}; `/approve-mode auto` sets that again");
@@ -75,7 +75,7 @@ impl Chat<'_> {
         }
     }
 
-    /// The row that says how things stand.
+    /// The text of the status row.
     pub(super) fn status_text(&mut self) -> String {
         self.tell_of_own_jobs();
         if let Some(own) = &self.programs.running {
@@ -148,8 +148,7 @@ impl Chat<'_> {
         }
     }
 
-    /// Calls for the person where a run took so long that they may be elsewhere, and has ended or asks
-    /// something.
+    /// Notifies the person if a run took so long that they may be elsewhere, and has ended or asks something.
     pub(super) fn call_if_long(&mut self, event: &RuntimeEvent, is_of_another: bool) {
         let what = match event {
             RuntimeEvent::RunFinished(run) if !is_of_another => match run.status {
@@ -193,9 +192,9 @@ impl Chat<'_> {
         }
     }
 
-    /// The terminal has said what its background is.
+    /// Handles the reply of the terminal about its background.
     pub(super) fn background(&mut self, is_light: bool) {
-        // It was asked for both, and answers in order: what has not come by now does not come.
+        // The terminal answers queries in order, so an earlier query without an answer by now gets none.
         (self.display.queries.background, self.display.queries.name) = (None, None);
         if let ChatInterface::Editor { screen, .. } = &mut self.display.face
             && screen.theme().color
@@ -242,7 +241,7 @@ impl Chat<'_> {
     }
 }
 
-/// The bytes that call for the person.
+/// The bytes of a notification.
 fn notice(kind: Notice, text: &str, in_tmux: bool) -> String {
     let sequence = match kind {
         Notice::None => return String::new(),

@@ -1,4 +1,4 @@
-//! Steering: what a person does with what waits, and with words that are to be heard in the middle of a run.
+//! Steering: changes the queue, and sends messages into the middle of a run.
 
 use agentx::runtime::{RuntimeError, UserInput};
 use agentx::types::{ContentPart, InputMode, MessageId};
@@ -14,7 +14,7 @@ use crate::session_status::queue::QueuedInput;
 const IDLE: &str = "nothing is running; send it as a normal message";
 
 impl Chat<'_> {
-    /// Returns whether a key takes back what was queued last: Alt-Up, and Up where nothing is written.
+    /// Returns whether a key takes the last queued message back: Alt-Up, or Up on an empty line.
     pub(super) fn takes_back(&self, key: &KeyEvent) -> bool {
         let plain = key.modifiers.is_empty()
             && self.composer.editor.text().is_empty()
@@ -27,7 +27,7 @@ impl Chat<'_> {
             && !self.composer.editor.is_stashed()
     }
 
-    /// Takes what was queued last back into the line.
+    /// Takes the last queued message back into the line.
     pub(super) async fn take_back_last(&mut self) {
         let last = self
             .status
@@ -42,7 +42,7 @@ impl Chat<'_> {
         }
     }
 
-    /// Takes inputs back into the line, before what is written there. One that is heard by now stays.
+    /// Takes inputs back into the line, before its text. An input that the agent has already received stays.
     async fn take_back(&mut self, ids: Vec<MessageId>) -> Result<(), ChatError> {
         let mut texts = Vec::new();
         let mut outcome = Ok(());
@@ -80,7 +80,8 @@ impl Chat<'_> {
         self.take_back(ids).await
     }
 
-    /// Sends what was held back since the session was closed: the first begins, the others follow.
+    /// Sends the messages that were held back since the session was closed: the first begins, the others
+    /// follow.
     pub(super) async fn send_held(&mut self) {
         let wanted = !matches!(self.display.face, ChatInterface::Lines { eager: false });
         let first = self
@@ -199,7 +200,7 @@ impl Chat<'_> {
         }
     }
 
-    /// Sends words that join the run. Returns what has to be said about it, if they did not.
+    /// Sends words that join the run. Returns a notice if they did not.
     async fn join(&mut self, text: &str) -> Result<Option<String>, ChatError> {
         let Some(session) = self.connection.session() else {
             return Ok(Some(IDLE.to_owned()));

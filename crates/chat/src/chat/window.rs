@@ -10,7 +10,7 @@ use crate::render::clean::{clean, visible};
 use crate::render::{units, window};
 
 impl Chat<'_> {
-    /// Says what fills the window; or prints the request that the model got last, as it was sent.
+    /// Describes the contents of the window, or prints the last request to the model as it was sent.
     pub(super) async fn window(&mut self, exact: bool) -> Result<String, ChatError> {
         let Some(session) = self.connection.session() else {
             return Ok("there are no messages yet".to_owned());
@@ -39,7 +39,7 @@ impl Chat<'_> {
         };
         let command = format!("agentx context {} ", visible(session.id().as_str()));
         for (number, condensed) in (1..).zip(&view.condensed) {
-            // One that a later summary stands for is not in the window any more.
+            // A summary that a later summary replaces is no longer in the window.
             let later = &view.condensed[number..];
             if !later.iter().any(|later| {
                 later.range.from_seq <= condensed.seq && condensed.range.to_seq <= later.range.to_seq
@@ -56,7 +56,7 @@ impl Chat<'_> {
     }
 }
 
-/// Breaks a text where a row is full, and not between words, where blanks would be lost: the rows together
+/// Breaks a text at the end of each full row and not between words, so that no blank is lost: the joined rows
 /// are the text.
 fn broken(text: &str, columns: usize) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / columns.max(1));

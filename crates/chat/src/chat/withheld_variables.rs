@@ -1,5 +1,5 @@
-//! Says once what commands do not get of the environment: variables that look like secrets are left out, and
-//! a command that needs one fails without naming the cause.
+//! Names, once, the variables that commands do not get: those that look like secrets are left out, and a
+//! command that needs one fails without naming the cause.
 
 use agentx::config::Settings;
 use agentx::node::program_environment;
@@ -113,9 +113,9 @@ fn names(command: &str, variable: &str) -> bool {
 }
 
 impl Chat<'_> {
-    /// Says what the agent's commands go without, if that may be why one failed, which of those in the
-    /// background have ended, and which a server ended that was killed before. A server's commands have the
-    /// server's environment.
+    /// Prints notices about the agent's commands: withheld variables if they may be the cause of a failure,
+    /// background commands that have ended, and commands that a restarted server ended. A server's commands
+    /// have the server's environment.
     pub(super) fn tell_of_commands(&mut self, envelope: &Envelope<RuntimeEvent>) {
         let is_here = self.place.remote().is_none();
         let left_out = self.programs.withheld.event(&envelope.event).filter(|_| is_here);

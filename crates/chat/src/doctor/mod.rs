@@ -1,5 +1,5 @@
-//! Looks for what is wrong with this machine, the configuration and what is stored, and says what to do about
-//! it. It changes nothing, and never shows a secret.
+//! Looks for problems of this machine, the configuration and the stored data, and says how to fix them. It
+//! changes nothing, and never shows a secret.
 
 mod machine;
 mod reach;
@@ -96,7 +96,7 @@ pub fn of_configuration(loaded: Result<&Loaded, &ChatError>) -> DoctorCheck {
     setup::configuration(loaded)
 }
 
-/// Looks at what the settings say: the model, the keys, the server that is asked, and what is stored.
+/// Checks the settings: the model, the keys, the server, and the stored data.
 pub async fn of_settings(loaded: &Loaded, offline: bool) -> Vec<DoctorCheck> {
     let (model, settings, provider) = setup::model(loaded, offline).await;
     let settings = &settings;
@@ -115,7 +115,7 @@ pub async fn of_settings(loaded: &Loaded, offline: bool) -> Vec<DoctorCheck> {
     checks
 }
 
-/// Looks at what is stored in this directory.
+/// Checks the stored data of this directory.
 pub fn of_data(data_dir: &Path) -> Vec<DoctorCheck> {
     stored::all(data_dir)
 }
@@ -141,7 +141,7 @@ pub fn render(checks: &[DoctorCheck], console: &Console) -> String {
     } else {
         usize::MAX
     };
-    // Beside the names, or below them where there is little room.
+    // Beside the names, or below them in a narrow terminal.
     let indent = if columns < NARROW { SIGN } else { INDENT };
     let width = columns.saturating_sub(indent);
     let mut text = String::new();

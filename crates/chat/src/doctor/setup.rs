@@ -1,4 +1,4 @@
-//! The configuration: whether it is right, which model would be asked, and whether its key is there.
+//! Checks the configuration, the model that would be asked, and its key.
 
 use agentx::config::{Loaded, ProviderKey, ProviderSettings, SettingOrigin, Settings, Sourced};
 
@@ -72,8 +72,8 @@ pub(super) fn configuration(loaded: Result<&Loaded, &ChatError>) -> DoctorCheck 
     }
 }
 
-/// The model that a new session would ask, found as `agentx run` finds it: the settings that name it, and who
-/// serves it; nobody for the offline demo. With `offline` no server is asked which models it has.
+/// Finds the model that a new session would ask, as `agentx run` does, and its provider; `None` for the
+/// offline demo. With `offline`, asks no server for its models.
 pub(super) async fn model(
     loaded: &Loaded,
     offline: bool,
@@ -124,7 +124,7 @@ pub(super) fn mcp_servers(settings: &Settings) -> DoctorCheck {
     }
 }
 
-/// The model that the settings name, or that is asked where they name none.
+/// Returns the model that the settings name, or the default model.
 fn named_model(settings: &Settings) -> (DoctorCheck, Option<ProviderSettings>) {
     let name = "model";
     let wanted = settings.model_or_default().value;

@@ -91,8 +91,7 @@ fn counts(file: &FolderFile, trust: FolderTrust) -> bool {
 
 /// Returns a note about changed files of a trusted folder that are not loaded, because they run code.
 fn changed(brings: &FolderContents) -> String {
-    // Settings whose files do not count are named one by one already; what Git runs is named where Git is
-    // asked about.
+    // Other notes name settings whose files do not count, and the programs that Git runs.
     let is_left_out = |file: &FolderFile| {
         matches!(
             file.role,

@@ -1,4 +1,4 @@
-//! The question at the first start in a folder, and where what was accepted has changed. It is asked before
+//! The question at the first start in a folder, and after an accepted file has changed. It is asked before
 //! anything of the folder is loaded, in plain lines, so that every terminal can do it.
 
 use std::io::BufRead as _;
@@ -27,8 +27,7 @@ pub enum FolderDecision {
     Leave,
 }
 
-/// Asks how far the folder is trusted, if nobody said so yet or if it has changed since, and a person is
-/// there.
+/// Asks a person how far to trust the folder, if nobody has decided yet or the folder has changed since.
 pub fn ask(loaded: &Loaded, console: &mut Console) -> Result<FolderDecision, ChatError> {
     let is_there = console.terminal.input && console.terminal.output;
     if !is_there || loaded.settings.connect.is_some() || loaded.settings.folder.trusted_by_env {
@@ -44,7 +43,7 @@ pub fn ask(loaded: &Loaded, console: &mut Console) -> Result<FolderDecision, Cha
     }
 }
 
-/// Instructions may change in a folder that is trusted; what runs may not.
+/// Instructions may change in a trusted folder; files that run code may not.
 fn has_changed(brings: &FolderContents) -> bool {
     brings
         .not_accepted()

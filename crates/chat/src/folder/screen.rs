@@ -16,7 +16,7 @@ use crate::render::units::counted;
 /// one that matters.
 const MOST_DIFF: usize = 1_000_000;
 
-/// Describes the folder, and what else a person should know about the place.
+/// Describes the folder and its place.
 pub fn folder_summary(loaded: &Loaded) -> String {
     let root = &loaded.places.workspace_root;
     let mut text = format!("  {}\n", visible(&root.to_string_lossy()));
@@ -98,7 +98,7 @@ pub fn contents_list(loaded: &Loaded, brings: &FolderContents, most_tools: usize
 
 /// Returns whether the settings do more than make things stricter.
 fn shows_settings(loaded: &Loaded) -> bool {
-    // Of a file that cannot be read nothing would hold.
+    // A file that cannot be read has no effect.
     loaded.workspace_mistakes.is_empty() && shows_more(loaded)
 }
 

@@ -86,7 +86,7 @@ fn together(tools: &[&ToolDefinition], brings: &FolderContents) -> String {
     says.join("; ")
 }
 
-/// A model with its provider and address; one that only the folder's own settings know is said to be of it.
+/// Describes a model with its provider and address, and says so if only the folder's own settings know it.
 pub(super) fn model(name: &str, brings: &FolderContents) -> String {
     match brings.models.get(name) {
         Some(known) => format!("the model {known}"),

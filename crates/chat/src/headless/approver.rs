@@ -22,7 +22,7 @@ use crate::render::approval_reply::ApprovalReply;
 pub enum Approver {
     /// Allows everything.
     Yes,
-    /// Refuses what the session would ask, because nobody can or wants to be asked.
+    /// Refuses calls about which the session would ask, because nobody can or wants to be asked.
     Refuse {
         /// The session would ask, but there is no terminal at which a person could answer.
         no_terminal: bool,
@@ -107,8 +107,7 @@ impl Approver {
         }
     }
 
-    /// Puts the question that is the next one, unless the person reads it already; with the change that it is
-    /// about.
+    /// Prints the next question with its change, unless the person already reads it.
     pub(crate) async fn put_next(&mut self, session: &Arc<dyn Session>, console: &mut Console) {
         if let Self::Person(questions) = self {
             questions.put_next(session, console).await;
@@ -144,7 +143,7 @@ impl Approver {
                 continue;
             };
             let parsed = match &line {
-                // What is kept here is kept as it was shown.
+                // Here a rule is kept exactly as it was shown.
                 Some(line) => approval::reply_to(&request, line).filter(|answer| answer.pattern.is_none()),
                 None => Some(ApprovalReply {
                     decision: ApprovalDecision::Deny,
@@ -170,7 +169,7 @@ impl Approver {
 }
 
 impl Questions {
-    /// A thread that reads a line whenever one is wanted, so that the terminal is left alone else.
+    /// Starts a thread that reads a line on request, so that nobody reads from the terminal at other times.
     fn start(runtime: Arc<dyn Runtime>) -> Self {
         let (wanted, mut wants) = mpsc::channel::<()>(8);
         let (sender, lines) = mpsc::channel(1);

@@ -86,8 +86,8 @@ impl RunOutcomeCollector {
         self.cut_off = self.finished;
     }
 
-    /// Continues with another run where this one ended: the spending and the refusals of both count, and the
-    /// answer of the other one is the answer. Returns the text of this one.
+    /// Continues with another run after this one: the cost and the refusals of both count, and the answer is
+    /// that of the other run. Returns the text of this one.
     pub(crate) fn continue_as(&mut self, run_id: RunId) -> String {
         let mut before = std::mem::replace(self, Self::new(run_id));
         self.refused = before.refused;
@@ -112,7 +112,7 @@ impl RunOutcomeCollector {
 
     /// Takes an event of this run.
     pub(crate) fn event(&mut self, event: &RuntimeEvent) {
-        // A run counts them; what a chat says of them is not said.
+        // A run only counts jobs; it does not print the notices of a chat.
         let _ = self.jobs.event(event, Timestamp::default());
         match event {
             RuntimeEvent::MessageStart(_) => self.partial.clear(),
@@ -152,8 +152,8 @@ impl RunOutcomeCollector {
         }
     }
 
-    /// A call failed in a run that has nobody to ask; whether for that reason, the reason says. A call that a
-    /// rule denies would have been refused anyway.
+    /// Notes that a call failed in a run that has nobody to ask. The reason says whether that is the cause. A
+    /// call that a rule denies would have been refused anyway.
     pub(crate) fn tool_failed(&mut self, failed: &ToolFailed) {
         if failed.status == ToolStatus::Denied && NOBODY.iter().any(|why| failed.error.contains(why)) {
             self.refused += 1;
@@ -189,7 +189,7 @@ impl RunOutcomeCollector {
                 let (calls, allow) = (self.refused, self.allow.clone().unwrap_or_default());
                 ChatError::NobodyAsked { calls, allow }
             }
-            // What continued behind it was stopped.
+            // A run that continued after it was stopped.
             (Some(RunStatus::Completed), Some(exit)) if self.cut_off => stopped(exit),
             (Some(RunStatus::Completed), _) => return self.lack(),
             (Some(RunStatus::TimedOut), _) => error(
@@ -278,7 +278,7 @@ fn quoted(text: &str) -> String {
     }
 }
 
-/// Leaves a session: at a server nothing ends with this program, and here the commands in the background do.
+/// Leaves a session. On a server nothing ends with this program; on this machine the background commands end.
 pub async fn leave(
     place: &Place,
     session: &dyn Session,
@@ -286,7 +286,7 @@ pub async fn leave(
     console: &mut Console,
 ) {
     match (result, place.address()) {
-        // Its run is stopped as it would be here. A server that does not answer finds that out by itself.
+        // Stop its run, as on this machine. A server that does not answer notices by itself.
         (Err(ChatError::ClosedOutput), Some(_)) => {
             let stopped = session.halt(Some("nobody reads its output any more".into()));
             let _ = tokio::time::timeout(STOPPING, stopped).await;
@@ -311,8 +311,9 @@ pub async fn leave(
 /// Maximum time that a server may take to stop the run.
 const STOPPING: std::time::Duration = std::time::Duration::from_secs(2);
 
-/// Says of a run that came to its end that its answer is a call that nobody has read, and that it has spent its limit of money; of any
-/// run, that the limit did not count all calls although the price of its model is known.
+/// Prints notes about a run: if it ended by itself, that its answer is a call written as text, or that it has
+/// reached its cost limit; for any run, that the limit did not count all calls although the price of the
+/// model is known.
 pub(super) fn notes(result: &RunResult, max_cost: Option<NanoUsd>, console: &mut Console) {
     if max_cost.is_some() && result.usage.is_unpriced() && !result.has_no_price {
         console.say("note: the prices of some calls are unknown, so max_cost did not count them\n");
@@ -328,7 +329,7 @@ pub(super) fn notes(result: &RunResult, max_cost: Option<NanoUsd>, console: &mut
     }
 }
 
-/// Prints the answer. One that broke off or was declined is none: it is said beside it.
+/// Prints the answer. An answer that broke off or was declined goes to standard error.
 pub(super) fn print(result: &RunResult, quiet: bool, console: &mut Console) -> Result<(), ChatError> {
     let is_unknown = result.stop_reason == Some(StopReason::Other) && result.error.is_none();
     if quiet && is_unknown && result.status == Some(RunStatus::Completed) {

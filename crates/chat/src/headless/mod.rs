@@ -1,6 +1,6 @@
 //! A single prompt and answer without a person at the terminal: sends the prompt in an open session and
-//! follows the events to the end of the run. What the agent says goes to standard output or, like all that
-//! tells how it goes, to standard error.
+//! follows the events to the end of the run. The agent's text goes to standard output or, like all progress,
+//! to standard error.
 
 mod approver;
 mod ending;
@@ -132,9 +132,9 @@ struct Headless {
     earlier: Option<RunId>,
     /// The agent whose run it is, once it has said something.
     agent: Option<AgentStateId>,
-    /// Whether what waits behind the run is waited for, too.
+    /// Whether the command also waits for the queue behind the run.
     is_onward: bool,
-    /// Whether a question of the model waits for somebody where nobody is here to answer it.
+    /// Whether a question of the model stays open if nobody is here to answer it.
     questions_wait: bool,
     /// Events up to here are not shown.
     shown_from: u64,
@@ -210,7 +210,7 @@ impl Headless {
                 }
                 why = away.gone() => return Err(why.into()),
                 exit = signals.next() => {
-                    // A server that is not there cannot be told to stop it.
+                    // A server that is away cannot be asked to stop the run.
                     if self.signal.replace(exit).is_some() || away.is_away() {
                         break;
                     }
@@ -292,7 +292,7 @@ impl Headless {
         if envelope.seq <= self.shown_from {
             self.cast.meet(envelope);
             self.transcript.knows(&envelope.event);
-            // One that is at work from before comes back behind the run as one does that this run makes.
+            // An agent that was already at work may continue behind the run, like one that this run creates.
             self.is_onward |= self.cast.is_at_work();
             return Ok(());
         }
@@ -321,11 +321,11 @@ impl Headless {
                 self.approver.settled(&settled.tool_call_id);
                 self.approver.put_next(&self.session, console).await;
             }
-            // What was stopped was the run before this one; this one is not wanted either.
+            // The run before this one was stopped; this one is not wanted either.
             RuntimeEvent::RunStarted(started) if started.run_id == self.run_id && self.signal.is_some() => {
                 self.stop().await?;
             }
-            // It may continue behind the run, and what it comes to begins another one.
+            // It may continue behind the run, and its result begins another run.
             RuntimeEvent::AgentStarted(started) => self.is_onward |= started.parent.is_some(),
             _ => {}
         }
@@ -351,7 +351,7 @@ impl Headless {
             self.run_id.clone_from(&started.run_id);
             let said = self.ending.continue_as(started.run_id.clone());
             if self.words == AnswerOutput::AtTheEnd && !said.is_empty() {
-                // Only the last answer is what the command comes to.
+                // Only the last answer is the result of the command.
                 self.transcript.aside(&clean(&said));
             }
         }
@@ -374,7 +374,7 @@ impl Headless {
         Ok(())
     }
 
-    /// Writes what was said since the last time.
+    /// Writes the text since the last time.
     fn print(&mut self, console: &mut Console) -> Result<(), ChatError> {
         for piece in self.transcript.take() {
             match piece.region {

@@ -1,5 +1,5 @@
-//! A run of somebody whose calls another person decides about, as those of a server's members: it waits for
-//! them, within a bound.
+//! A run whose calls another person decides about, as for a member of a server: it waits for the decisions,
+//! within a bound.
 
 use std::future::pending;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The object that ends every machine-readable output, in failure too.
+//! The object at the end of every machine-readable output, also after a failure.
 
 use agentx::runtime::SessionState;
 use agentx::types::{NanoUsd, RunId, RunStatus, SessionId, StopReason, Usage};
@@ -32,7 +32,7 @@ pub struct RunResult {
     pub model_calls: u32,
     /// The time from the start of the run to its end, in milliseconds.
     pub duration_ms: u64,
-    /// Whether every call was done that no rule denies, without a question.
+    /// Whether every call ran without a question, unless a rule denied it.
     pub asks_nobody: bool,
     /// The commands of the run that still run in the background at its end. They end with a program that runs
     /// the session itself, and continue at a server.
@@ -50,7 +50,7 @@ impl RunResult {
         }
     }
 
-    /// A run that came to no end in this session.
+    /// Returns the result of a run that did not end in this session.
     ///
     /// # Errors
     /// Returns an error if the reader of the output is gone, and so no result.
@@ -113,7 +113,7 @@ impl RunResult {
             "duration_ms": self.duration_ms,
             "exit_code": self.exit().code(),
         });
-        // Only of an answer that is not all that it would have been.
+        // Only for an incomplete answer.
         if let Some(why @ (StopReason::MaxTokens | StopReason::Refusal | StopReason::Other)) =
             self.stop_reason
         {

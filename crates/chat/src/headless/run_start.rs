@@ -1,4 +1,4 @@
-//! The start of a headless run: with a prompt, or with what is under way in the session already.
+//! The start of a headless run: with a prompt, or with the run that is already in progress.
 
 use std::sync::Arc;
 
@@ -15,15 +15,15 @@ use crate::render::conversation;
 use crate::run_failure::ANSWER_NEEDED;
 use crate::session_opening::{self, ASKS_NOBODY};
 
-/// After which event one has to read, and after which of those what is read is shown. What lies between says
-/// who takes part. `there` is the last event that was there before the session was opened: what was under way
-/// continues as soon as it is, and may have come to its end by now.
+/// Returns the event after which to read, and the event after which to show. The events between them say who
+/// takes part. `there` is the last event before the session was opened: a run in progress continues as soon
+/// as the session is open, and may have ended by now.
 pub(super) fn places(before: &SessionState, has_prompt: bool, there: u64) -> (u64, u64) {
     let begins = |run: &RunState| run.run_id.input().unwrap_or_default().saturating_sub(1);
     let shown_from = match &before.run {
         // A new session has begun with events that belong to this run's output too.
         None if has_prompt && before.context_tokens == 0 => 0,
-        // What is over already is shown from its beginning.
+        // A run that is already over is shown from its beginning.
         Some(run) if !has_prompt && run.status.is_final() => begins(run),
         _ => there.min(before.last_seq),
     };
@@ -31,8 +31,8 @@ pub(super) fn places(before: &SessionState, has_prompt: bool, there: u64) -> (u6
     (after.min(shown_from), shown_from)
 }
 
-/// Says the prompt; the run that it opens. Without one, the run of what was still queued when the session was
-/// closed, else the one that was there.
+/// Sends the prompt and returns its run. Without a prompt, returns the run of the messages that were still
+/// queued when the session was closed, else the last run.
 pub(super) async fn run(
     session: &Arc<dyn Session>,
     prompt: Option<UserInput>,
@@ -58,8 +58,8 @@ pub(super) async fn run(
     Ok(RunId::of_input(session.send(input).await?))
 }
 
-/// Takes the input of this run back where it still waits and nothing runs, so that whoever continues with the session does not
-/// send it. Whether it did.
+/// Takes the input of this run back if it still waits and nothing runs, so that the next person who continues
+/// the session does not send it. Returns whether it did.
 pub(super) async fn take_back(session: &Arc<dyn Session>, run_id: &RunId) -> Result<bool, ChatError> {
     let Some(input) = run_id.input() else {
         return Ok(false);
@@ -77,7 +77,8 @@ pub(super) async fn take_back(session: &Arc<dyn Session>, run_id: &RunId) -> Res
 /// The place where the words of an answer are printed, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AnswerOutput {
-    /// A person sees them, on standard error; so no attempt that breaks off is ever on standard output.
+    /// They are shown to a person on standard error, so that an attempt that breaks off is never on standard
+    /// output.
     Shown,
     /// The answer goes to standard output, each message when it has ended.
     Printed,
@@ -107,8 +108,8 @@ pub(super) fn notes(before: &SessionState, console: &mut Console) {
     notes.into_iter().flatten().for_each(|note| console.say(&note));
 }
 
-/// Describes what was there before the prompt: commands that a killed program had left running, and the end
-/// of the run that was under way, whose id is `earlier`.
+/// Describes the state before the prompt: commands that a killed program had left running, and the end of the
+/// run in progress, whose id is `earlier`.
 pub(super) fn of_before(event: &RuntimeEvent, earlier: Option<&RunId>) -> Option<String> {
     match event {
         RuntimeEvent::SessionResumed(resumed) => conversation::ended_commands_notice(&resumed.ended),

@@ -75,8 +75,8 @@ pub(super) fn fill(result: &mut RunResult) {
     }
 }
 
-/// Prints the value of the answer as one line of JSON, and nothing if there is none: what did not fit is not
-/// an output.
+/// Prints the value of the answer as one line of JSON, and nothing if there is none: an answer that does not
+/// fit is not an output.
 pub(super) fn print(result: &RunResult, console: &mut Console) -> Result<(), ChatError> {
     match &result.answer {
         Some(value) => console.out(&format!("{value}\n")),

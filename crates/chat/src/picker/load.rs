@@ -14,9 +14,9 @@ use super::preview::{Preview, preview};
 const FIRST: usize = 120;
 /// Sessions that are read at once after that.
 const PAGE: usize = 2_000;
-/// Places where words were said.
+/// Maximum number of search hits.
 const HITS: usize = 100;
-/// Answers that may wait; then whoever has the next one waits.
+/// Maximum number of waiting answers; then the next sender waits.
 const WAITING: usize = 16;
 
 /// A loaded part of the list.
@@ -68,7 +68,7 @@ impl Loader {
             let mut before = None;
             loop {
                 let found = page(&*runtime, workspace.clone(), before, PAGE).await;
-                // Of those that changed in the same instant some may be on the next page.
+                // Sessions that changed at the same instant may be on the next page.
                 let last = found.as_ref().ok().filter(|page| page.len() == PAGE);
                 let next = last.and_then(|page| page.last()).map(|info| info.updated_at);
                 let next = next.map(|at| Timestamp(at.0.saturating_add(1)));
@@ -86,7 +86,7 @@ impl Loader {
         });
     }
 
-    /// Asks what was said last in a session.
+    /// Requests the last messages of a session.
     pub(super) fn preview(&mut self, info: SessionInfo) {
         if std::mem::replace(&mut self.previewing, true) {
             return;
@@ -100,7 +100,7 @@ impl Loader {
         });
     }
 
-    /// Asks where words were said.
+    /// Searches for words.
     pub(super) fn search(&mut self, words: String) {
         if self.searching.is_some() {
             return;
@@ -108,7 +108,7 @@ impl Loader {
         self.searching = Some(words.clone());
         let (runtime, sender) = (self.runtime.clone(), self.sender.clone());
         self.tasks.spawn(async move {
-            // Words that cannot be searched for are found nowhere; the filter still holds.
+            // Words that cannot be searched for have no hits; the filter still applies.
             let hits = runtime.search(&words, HITS).await.unwrap_or_default();
             let _ = sender.send(Ok(LoadEvent::Hits(words, hits))).await;
         });

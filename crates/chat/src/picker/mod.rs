@@ -52,8 +52,8 @@ pub enum PickerScope {
     Everywhere,
 }
 
-/// Lets a person choose, with an editor's keys where `inputs` are keys, and by number where the terminal can
-/// do no more than print lines.
+/// Lets a person choose: with the keys of an editor if `inputs` are keys, and by number if the terminal can
+/// only print lines.
 ///
 /// # Errors
 /// Returns an error if there is no session, the list cannot be read, or the terminal is gone.

@@ -58,9 +58,10 @@ pub(super) enum PickerStep {
 /// The state of the picker.
 #[derive(Debug)]
 pub(super) struct PickerModel {
-    /// The directory that is meant where nobody names one.
+    /// The directory if nobody names one.
     pub(super) here: String,
-    /// Whether the list is on a server. The server writes all its sessions, so that mark would say nothing.
+    /// Whether the list is on a server. The server writes all its sessions, so the mark for that would be
+    /// useless.
     pub(super) on_server: bool,
     entries: Vec<PickerEntry>,
     known: HashSet<SessionId>,
@@ -128,7 +129,7 @@ impl PickerModel {
         }
     }
 
-    /// Takes in where the words of a filter were said.
+    /// Takes the search hits for the words of a filter.
     pub(super) fn found(&mut self, words: &str, hits: Vec<SearchHit>) {
         self.searched = words.to_owned();
         self.hits.clear();
@@ -282,7 +283,7 @@ impl PickerModel {
         self.at = (self.at + rows).min(self.shown.len().saturating_sub(1));
     }
 
-    /// Finds out what is shown; the chosen one stays chosen where it can.
+    /// Computes the shown sessions; the chosen one stays chosen if it is still shown.
     fn choose_again(&mut self) {
         let chosen = self.chosen().map(|info| info.session_id.clone());
         self.show_again(chosen);

@@ -1,6 +1,5 @@
-//! The last exchange of a session, from the end of its log: what was said to the agent, and what it answered.
-//! Only as much is read as that takes, so that the preview of a long session costs no more than that of a
-//! short one.
+//! The last exchange of a session, from the end of its log: the last message and the answer. It reads only as
+//! much as that needs, so the preview of a long session costs no more than that of a short one.
 
 use agentx::runtime::{Delivery, Runtime, SessionInfo, View};
 use agentx::types::{ContentPart, EnvironmentEvent};
@@ -24,7 +23,7 @@ pub(super) struct Preview {
     pub(super) tools: Vec<String>,
 }
 
-/// Reads the end of a session. What cannot be read is not shown.
+/// Reads the end of a session. Unreadable parts are not shown.
 pub(super) async fn preview(runtime: &dyn Runtime, info: &SessionInfo) -> Preview {
     for events in LOOK_BACK {
         let after = info.last_seq.saturating_sub(events);
@@ -62,7 +61,7 @@ impl Preview {
                     ..Self::default()
                 };
             }
-            // What was said before the tools is of less interest than what came of them.
+            // The text before the tool calls matters less than the text after them.
             EnvironmentEvent::StreamStart(_) => self.answer.clear(),
             EnvironmentEvent::TextChunk(chunk) if self.answer.len() < MOST => {
                 self.answer.push_str(&chunk.text);

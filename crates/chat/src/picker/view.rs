@@ -1,5 +1,5 @@
-//! The picker as rows of a terminal: the list, beside it where there is room what was said last, and what the
-//! keys do. Pure.
+//! The picker as rows of a terminal: the list, the last messages beside it if there is room, and the keys.
+//! Pure.
 
 use agentx::runtime::SessionInfo;
 use agentx::types::Timestamp;
@@ -45,7 +45,7 @@ const HELP: &[(&str, &str)] = &[
     ("⑂", "a fork of another session"),
 ];
 
-/// The rows, and where the cursor stands.
+/// Returns the rows and the place of the cursor.
 pub(super) fn rows(
     model: &PickerModel,
     preview: Option<&Preview>,
@@ -96,7 +96,7 @@ fn top(model: &PickerModel, frame: &PickerFrame) -> (Row, usize) {
     let shown = model.shown().len();
     let counts = format!("{shown} of {}{more} · {scope}", model.total());
     let mut row = Row::new("resume › ", frame.theme.heading);
-    // Of a long filter the end is seen.
+    // Show the end of a long filter.
     let room = frame
         .columns
         .saturating_sub(row.width() + width(&counts) + 3)

@@ -1,6 +1,6 @@
-//! Several agents on one screen. The one that people talk to speaks as if it were alone; what others say
-//! stands beside that, line by line, each under its name in a colour of its own. If all are to be
-//! distinguished, so does the first.
+//! Several agents on one screen. The text of the agent that people talk to has no name; each line of another
+//! agent begins with its name in its own colour. In the mode that separates all agents, the first one has a
+//! name, too.
 
 use std::collections::HashMap;
 
@@ -26,7 +26,7 @@ pub struct LiveAgents {
     width: usize,
     /// Whether the first one has its name before each line, too, and all of it is the answer.
     apart: bool,
-    /// Whether the words of a message are said when it has ended, and those of one that broke off, never.
+    /// Whether a message is printed only when it has ended, and never if it broke off.
     in_whole_messages: bool,
     /// The name of the first agent, if nobody saw it come.
     first: String,
@@ -63,13 +63,13 @@ impl LiveAgents {
         self
     }
 
-    /// Says the words of a message when it has ended, and those of one that broke off, never.
+    /// Prints a message only when it has ended, and never if it broke off.
     pub fn whole_messages(mut self, in_whole_messages: bool) -> Self {
         self.in_whole_messages = in_whole_messages;
         self
     }
 
-    /// The agent that people talk to is called so.
+    /// Sets the name of the agent that people talk to.
     pub fn with_first(mut self, name: &str) -> Self {
         name.clone_into(&mut self.first);
         self
@@ -108,7 +108,7 @@ impl LiveAgents {
         }
     }
 
-    /// Shows reasoning so from here on.
+    /// Sets how reasoning is shown from now on.
     pub(crate) fn set_thinking(&mut self, thinking: ThinkingDisplay) {
         self.thinking = Some(thinking);
         for member in self.members.values_mut() {
@@ -153,7 +153,7 @@ impl LiveAgents {
         }
     }
 
-    /// An agent comes; the call by which another one gave it work is shown before what it says.
+    /// Adds an agent. The call by which another agent gave it work is shown before its text.
     fn enter(
         &mut self,
         main: &mut TranscriptRenderer,
@@ -214,7 +214,7 @@ impl LiveAgents {
         lines
     }
 
-    /// Says what has no end of its line yet.
+    /// Prints the unfinished lines.
     pub fn end_lines(&mut self, main: &mut TranscriptRenderer) {
         for member in self.members.values_mut() {
             member.transcript.end_line();

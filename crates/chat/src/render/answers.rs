@@ -24,7 +24,7 @@ enum AskedFor {
     Choice(usize),
 }
 
-/// The answers to a question that count for who looks at it.
+/// The answers to a question that count for its reader.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answers {
     decisions: Vec<ApprovalDecision>,

@@ -22,7 +22,7 @@ const LONGEST_RULE: usize = 160;
 /// The hint at another answer, if a rule is kept.
 const OTHER_RULE: &str = "  (or write your own: `a PATTERN`)";
 
-/// A question that was open before, as it was put then.
+/// Returns the request of a question that was already open.
 pub fn open(asked: &PendingApproval) -> ApprovalRequested {
     ApprovalRequested {
         tool_call_id: asked.tool_call_id.clone(),
@@ -46,7 +46,7 @@ pub(crate) struct QuestionForm<'a> {
     pub(crate) shows_all: &'a str,
 }
 
-/// The question as a chat puts it: of a long change the beginning.
+/// Returns the question for a chat, with only the beginning of a long change.
 pub(crate) fn question_text(
     request: &ApprovalRequested,
     file: &FileInQuestion,
@@ -125,7 +125,7 @@ pub(crate) fn edited_path(request: &ApprovalRequested) -> Option<&str> {
 /// Returns whether the edit will fail because its text is not in the file now.
 fn is_doomed(request: &ApprovalRequested, before: Option<&str>) -> bool {
     let from = edited_path(request).and_then(|_| request.input.get("old_string")?.as_str());
-    // Line ends are as the file has them, whatever the model writes.
+    // Line ends follow the file, whatever the model writes.
     let plain = |text: &str| text.replace("\r\n", "\n");
     from.zip(before)
         .is_some_and(|(from, file)| !from.is_empty() && !plain(file).contains(&plain(from)))
@@ -186,7 +186,7 @@ fn question_lines(
         let because = format!("  because {}", visible(&request.reason));
         format!("{}\n", style.dim(&because))
     };
-    // What a tool that is not the program's own does is in the reason alone, so that stands first.
+    // For a tool that is not the program's own, only the reason says what it does, so the reason comes first.
     let (before, after) = match built_in(request) {
         Some(_) => (String::new(), reason),
         None => (reason, String::new()),
@@ -223,8 +223,8 @@ fn question_lines(
     text
 }
 
-/// Describes what the tool wants to do, in a sentence that says how serious it is: of the program's own tools
-/// by the arguments, of any other by what the rules know.
+/// Describes in a sentence what the tool wants to do and how serious it is. The program's own tools are
+/// described by their arguments, any other tool by the properties that the rules use.
 fn wish(request: &ApprovalRequested) -> String {
     let name = visible(&request.name);
     if request.form.is_some() {

@@ -1,5 +1,4 @@
-//! Messages of a session that lies in the past: whole, in order, as `sessions show` and a resumed chat print
-//! them.
+//! Messages of a past session: whole and in order, as `sessions show` and a resumed chat print them.
 
 use agentx::history::transcript::act_of_another;
 use agentx::types::{
@@ -178,8 +177,8 @@ pub(crate) struct SpokenWords {
 }
 
 impl SpokenWords {
-    /// The words of a message as a chat shows them. Of another person it tells what goes along, too: the
-    /// model reads all of it, and what looks like an attached file may be that person's words.
+    /// Returns the words of a message for a chat. A message of another person includes the attachments: the
+    /// model reads all of them, and text that looks like an attached file may be that person's words.
     pub(crate) fn of(message: &Message) -> Self {
         let by = SpokenBy::of(message);
         let mut text = own_text(message);
@@ -217,13 +216,13 @@ pub(crate) fn ran(ran: &CommandFinished, names: &PersonNames, style: Paint) -> S
     text + &style.dim(&format!("\n  └ {}", visible(&ran.how)))
 }
 
-/// Returns whether nobody said it: it tells the model of commands that have ended. A person sees that
-/// otherwise.
+/// Returns whether the message is a note to the model about commands that have ended. People see that in
+/// another way.
 pub(crate) fn is_note(message: &Message) -> bool {
     message.message_id.as_str().starts_with("msg_ended_")
 }
 
-/// Returns whether a text is none that the person typed.
+/// Returns whether a text was attached and not typed by the person.
 pub(crate) fn went_along(text: &str) -> bool {
     ALONG.iter().any(|begin| text.starts_with(begin))
 }

@@ -1,5 +1,4 @@
-//! From events and data to text: pure functions, so that every line on the screen has a test without a
-//! screen.
+//! Renders events and data as text. The functions are pure, so that every line has a test without a screen.
 
 pub mod agents;
 pub mod answers;

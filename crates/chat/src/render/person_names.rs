@@ -1,5 +1,6 @@
-//! The names of a session's people for one reader. Every screen asks here, so that a person has the same name
-//! everywhere: the name that the reader gave them, else their id. Two people are never called the same.
+//! The names of a session's people for one reader. Every screen uses this module, so that a person has the
+//! same name everywhere: the name that the reader gave them, else their id. Two people are never called the
+//! same.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -63,8 +64,8 @@ impl PersonNames {
         &self.given
     }
 
-    /// Returns the name of a person: the given one, with the id behind it if others have the same one; else
-    /// the id, as short as it names one person.
+    /// Returns the name of a person: the given name, followed by the id if others have the same name; else
+    /// the shortest beginning of the id that names one person.
     pub fn name(&self, person: &OwnerId) -> String {
         let Some(name) = self.given.get(person) else {
             return self.short_id(person);

@@ -1,4 +1,4 @@
-//! Going back, as people read it: what was said, what going back to before it would undo, and its result.
+//! Renders rewinds: the messages, what a rewind to before each would undo, and the result.
 
 use std::collections::BTreeSet;
 
@@ -194,7 +194,7 @@ fn now() -> Timestamp {
     units::now()
 }
 
-/// The diffs of a plan: what is there becomes what was.
+/// Renders the diffs of a plan, from the present files to the restored ones.
 pub fn diffs(plan: &RestorePlan, whole: bool, style: Paint, width: usize) -> String {
     let most = if whole { usize::MAX } else { SHORT };
     let mut text = String::new();
@@ -257,8 +257,7 @@ pub fn report(report: &RestoreReport, plan: &RestorePlan) -> String {
 const BEFORE_PATHS: &str = "\n\n<files_put_back>\nThe person put these files back to how they were earlier; read them again before you change them:\n";
 const AFTER_PATHS: &str = "\n</files_put_back>";
 
-/// An agent whose files were put back under it is notified with the next words: once, however often they were
-/// put back until then.
+/// Notifies an agent with the next message that its files were restored: once, even after several restores.
 pub(crate) fn tell_the_agent(along: &mut Vec<ContentPart>, report: &RestoreReport) {
     if report.restored.is_empty() {
         return;

@@ -20,8 +20,8 @@ pub(crate) const NO_TITLE: &str = "untitled";
 const FOLDER: usize = 6;
 
 /// The list as `me` reads it, with the names that `me` gave to people at the server, if the sessions are a
-/// server's. That a session is open is worth a word where another process has it, not on a server, which has
-/// them all; whose it is, where it is another one's.
+/// server's. A note marks a session that another process has open, but not on a server, which has all of them
+/// open; and a session of another owner.
 pub fn render_list(
     sessions: &[SessionInfo],
     me: &OwnerId,

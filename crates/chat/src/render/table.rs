@@ -8,7 +8,7 @@ use super::clean::one_line;
 
 /// A last column that would have less is not worth having.
 const LAST: usize = 12;
-/// The width from which columns that do not fit stay columns, as they do without a terminal: a program may
+/// From this width on, and without a terminal, columns stay columns even if they do not fit: a program may
 /// read them.
 const ROOMY: usize = 100;
 

@@ -1,5 +1,4 @@
-//! The model's list of what is to be done, as people follow it: whole when it is new, then what changed of
-//! it.
+//! The model's to-do list for people: whole when it is new, afterwards only its changes.
 
 use serde_json::Value;
 
@@ -71,7 +70,7 @@ pub(crate) struct TodoView {
 }
 
 impl TodoView {
-    /// Takes the list as it is now; returns the lines that tell of it: all where entries came or went, else
+    /// Takes the current list and returns the lines to print: all if entries were added or removed, else
     /// those that changed.
     pub(crate) fn take(&mut self, items: Vec<TodoEntry>, style: Paint) -> Vec<String> {
         let same = |(old, new): (&TodoEntry, &TodoEntry)| old.what == new.what;

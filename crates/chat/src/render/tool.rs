@@ -1,5 +1,5 @@
-//! A tool call on the screen: what is called with what, the first lines of its output as they come, the last
-//! ones at its end, and how it ended.
+//! A tool call on the screen: the tool and its arguments, the first lines of output as they arrive, the last
+//! lines at the end, and the outcome.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -218,8 +218,8 @@ pub(crate) struct EmittedView {
 }
 
 impl EmittedView {
-    /// Takes a piece; returns the lines that have ended. One that does not end is broken where it is too long
-    /// to be kept.
+    /// Takes a piece; returns the lines that have ended. An unfinished line is broken if it is too long to be
+    /// kept.
     pub(crate) fn push(&mut self, text: &str) -> Vec<String> {
         self.cleaner.push(text, &mut self.partial);
         let Some(end) = self.partial.rfind('\n') else {

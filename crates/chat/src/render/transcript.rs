@@ -68,7 +68,7 @@ pub struct TranscriptRenderer {
     /// The missing part of an answer that ended. It is reported when the run ends with that answer: a
     /// router's answer has no words, and its run continues.
     lacks: Option<&'static str>,
-    /// Whether it was told in this run that nothing was condensed.
+    /// Whether this run has already reported that nothing was condensed.
     not_condensed: bool,
     /// Whether the caller reports itself how the run failed.
     silent_end: bool,
@@ -122,7 +122,7 @@ impl TranscriptRenderer {
         self
     }
 
-    /// Tells calls when they have ended: who has this shows them while they run.
+    /// Prints calls only when they have ended: the owner of the screen shows them while they run.
     pub(crate) fn holding_calls(mut self) -> Self {
         self.holds_calls = true;
         self
@@ -146,8 +146,8 @@ impl TranscriptRenderer {
         self.put(TextRegion::Aside, format!("{text}{end}"));
     }
 
-    /// Says what a person wanted to be told, whatever goes on. On a screen an answer that streams continues
-    /// below it as what it is: a list stays a list.
+    /// Prints a requested text at once. On a screen, a streaming answer continues below it in its form: a
+    /// list stays a list.
     pub(crate) fn print_notice(&mut self, text: &str) {
         if self.holds_calls && self.answers {
             self.put(TextRegion::Passing, format!("{}\n", text.trim_end_matches('\n')))
@@ -156,7 +156,7 @@ impl TranscriptRenderer {
         }
     }
 
-    /// Says something that may wait for the end of the line that is open, so that no sentence is broken.
+    /// Prints a note, which waits for the end of the open line, so that no sentence is broken.
     pub(crate) fn note(&mut self, text: &str) {
         match self.open_line {
             _ if self.holds_calls && self.answers => self.print_notice(text),
@@ -201,7 +201,7 @@ impl TranscriptRenderer {
             RuntimeEvent::ToolExecuting(call) => self.executing(call),
             RuntimeEvent::ToolOutput(output) => self.tool_output(&output.tool_call_id, &output.text),
             RuntimeEvent::Chunk(chunk) => {
-                // Of the agent's own words the pieces came before.
+                // The pieces of the agent's own text arrived before.
                 if let Some(call) = &chunk.tool_call_id {
                     self.emitted(call, &chunk.text);
                 }
@@ -218,7 +218,7 @@ impl TranscriptRenderer {
             RuntimeEvent::RunFinished(end) => {
                 self.not_condensed = false;
                 match (self.lacks.take(), end.reason.as_deref()) {
-                    // Sessions of now say which word it was.
+                    // Current sessions record the word.
                     (Some(context::UNKNOWN_END), Some(reason)) if end.status == RunStatus::Completed => {
                         self.warn_of_answer(&visible(reason));
                     }
@@ -242,10 +242,10 @@ impl TranscriptRenderer {
         }
     }
 
-    /// An answer has ended. That it is not all that it would have been is said: nothing else tells it from
-    /// one that is complete.
+    /// Ends an answer. If it is incomplete, says so, because nothing else distinguishes it from a complete
+    /// one.
     fn message_end(&mut self, why: StopReason) {
-        // What broke off is told by the error that follows, or else by the answer that is begun again.
+        // The following error, or the repeated answer, reports an answer that broke off.
         self.answers &= why == StopReason::Broken;
         self.end_line();
         self.lacks = match why {

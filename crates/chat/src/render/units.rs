@@ -111,8 +111,7 @@ pub(crate) fn ago(then: Timestamp, now: Timestamp) -> String {
     }
 }
 
-/// The tokens that fit into one call; with a `?` where that is only assumed, as with prices that nobody
-/// knows.
+/// Returns the tokens that fit into one call, with a `?` if that is only assumed.
 pub(crate) fn window(tokens: u64, is_assumed: bool) -> String {
     let unknown = if is_assumed { "?" } else { "" };
     format!("{}{unknown}", count(tokens))

@@ -8,8 +8,8 @@ use super::units;
 /// The width of a terminal below which only the totals are shown: no parts, no bytes.
 const NARROW: usize = 56;
 
-/// A line about the whole, then a table: what there is of each kind, how many tokens it takes, and what is
-/// free; below it what is not sent any more.
+/// Renders a line about the whole window, a table with the tokens of each kind of part and the free space,
+/// and below it the messages that are no longer sent.
 pub fn render(fill: &WindowFill, model: &str, width: usize) -> String {
     let mut rows = rows(fill);
     if width < NARROW {
@@ -74,7 +74,7 @@ fn rows(fill: &WindowFill) -> Vec<Vec<String>> {
     rows
 }
 
-/// Estimates in the proportion of what the provider counted, so that they add up to it.
+/// Scales an estimate so that all estimates add up to the provider's count.
 fn scale_to_total(tokens: u64, in_use: u64, estimated: u64) -> u64 {
     tokens.saturating_mul(in_use) / estimated.max(1)
 }

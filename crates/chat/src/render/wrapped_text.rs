@@ -1,5 +1,4 @@
-//! Words on a terminal, those of the program and those of a session: broken between words where the terminal
-//! would break inside them, and behind the column in which they begin.
+//! Wraps text for a terminal between words, and indents further rows to the column in which the text begins.
 
 use agentx_terminal::{Line, Row, Style};
 
@@ -19,14 +18,14 @@ const HEADS: [&str; 8] = [
     "■ ",
 ];
 
-/// Wraps each line into the rows that it needs. What stands in backquotes stays together where it fits into a
-/// row: it is there to be copied.
+/// Wraps each line into the rows that it needs. Text in backquotes stays together if it fits into a row, so
+/// that it can be copied.
 pub fn wrap_lines(text: &str, width: usize) -> String {
     let mut fitted = String::with_capacity(text.len());
     for line in text.lines() {
         let (looks, line, reset) = without_looks(line);
         fitted.push_str(looks);
-        // Of a line with looks inside it is not known where it may be broken.
+        // A line with control sequences inside is not broken.
         if agentx_terminal::width(line) <= width || line.contains('\u{1b}') {
             fitted.push_str(line);
             fitted.push_str(reset);

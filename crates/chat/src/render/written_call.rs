@@ -1,5 +1,5 @@
-//! An answer that is a call in the words of a model: its server passes on as text what it should have read.
-//! Nothing runs then, and the answer looks as if the model did not know better.
+//! An answer in which a model wrote a call as text, because its server did not parse it. No tool runs then,
+//! and the answer looks like a mistake of the model.
 
 use serde_json::Value;
 

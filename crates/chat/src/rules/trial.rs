@@ -131,7 +131,8 @@ fn checked(tool: &ToolSpec, input: Value) -> Result<(&ToolSpec, Value), ChatErro
     }
 }
 
-/// Returns the reason why the tool itself would refuse the call: the target of its path on this machine.
+/// Returns the reason why the tool itself would refuse the call, because of the target of its path on this
+/// machine.
 fn refused_at_the_place(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Option<String> {
     let path = input.get(tool.path_argument.as_ref()?)?.as_str()?;
     let workspace = Path::new(&config.workspace);

@@ -6,7 +6,7 @@ use agentx::types::{Api, ModelSpec};
 
 use crate::error::ChatError;
 
-/// The model as the settings choose among what is offered.
+/// Converts a model to the form in which the settings choose among models.
 pub(super) fn offer(info: &ModelInfo) -> ModelOffer<'_> {
     ModelOffer {
         spec: &info.spec,

@@ -1,5 +1,5 @@
-//! `agentx show`: a session and what was said in it; around one place; or step by step, with the state and
-//! the context after each event.
+//! `agentx show`: the messages of a session, those around an event, or the session step by step, with the
+//! state and the context after each event.
 
 mod around_event;
 mod ended;
@@ -220,7 +220,7 @@ async fn interactive(mut stepper: Stepper, console: &mut Console) -> Result<Exit
     cleared.and(end)
 }
 
-/// Takes what was typed, and what was typed meanwhile: a key that is held down is painted once.
+/// Takes an input together with those that arrived meanwhile: a key that is held down is painted once.
 fn take(
     first: TerminalInput,
     inputs: &mut mpsc::Receiver<TerminalInput>,

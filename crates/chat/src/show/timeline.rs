@@ -1,6 +1,5 @@
-//! The events of a session, and how it stood after each. A fold that was made is kept here and there, so that
-//! going anywhere costs no more than the events since the last one that was kept, and going on by one costs
-//! that one.
+//! The events of a session, and its state after each. Some folds are kept, so that a jump costs no more than
+//! the events since the nearest kept fold, and a step forward costs one event.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -35,7 +34,7 @@ impl Timeline {
         }
     }
 
-    /// Reads the whole session, as it is now.
+    /// Reads the whole session.
     ///
     /// # Errors
     /// Returns an error if it cannot be read.

@@ -1,4 +1,5 @@
-//! A step as rows of a terminal: the events around it, where it is in the whole, and one of its panes. Pure.
+//! A step as rows of a terminal: the events around it, its position in the session, and one of its panes.
+//! Pure.
 
 use agentx::types::Vocabulary as _;
 use agentx_terminal::{Line, Row, Style, Theme, width};
@@ -31,7 +32,7 @@ const HELP: &[(&str, &str)] = &[
     ("q", "leaves"),
 ];
 
-/// The rows, and where the cursor stands.
+/// Returns the rows and the place of the cursor.
 pub(super) fn rows(
     stepper: &mut Stepper,
     columns: usize,
@@ -142,7 +143,7 @@ fn pane(stepper: &mut Stepper, columns: usize, room: usize, theme: &Theme) -> Ve
     let lines = panes::lines(stepper.pane, &fact, stepper.timeline.after(stepper.at), theme);
     let mut rows: Vec<Row> = lines.iter().flat_map(|line: &Line| line.rows(columns)).collect();
     let hidden = rows.len().saturating_sub(room);
-    // Of what the model would be given the end is what changed.
+    // The end of the context is the part that changed.
     if stepper.pane == Pane::Context {
         stepper.scrolled = stepper.scrolled.min(hidden);
         let first = hidden - stepper.scrolled;

@@ -1,4 +1,5 @@
-//! The terminal of a chat: raw while it is open, itself again whatever happens; and who reads from it.
+//! The terminal of a chat: raw mode while the chat is open, restored whatever happens; and the reader of its
+//! keys.
 
 pub(crate) mod reply_filter;
 pub(crate) mod title;
@@ -25,16 +26,16 @@ pub enum TerminalInput {
     Paste(String),
     /// The terminal has another size: columns and rows.
     Resize(usize, usize),
-    /// The terminal says what its background is.
+    /// The terminal reports its background.
     Background {
         /// Whether a light one.
         is_light: bool,
     },
-    /// The terminal says what it is.
+    /// The terminal gives its name.
     Named(String),
-    /// A whole line, where lines are read.
+    /// A whole line, if the chat reads lines.
     Line(String),
-    /// A line that was sent while something else had to end first: it answers nothing.
+    /// A line that was sent while something else had to end first; it never answers a question.
     Waited(String),
     /// The input has ended.
     End,
@@ -218,7 +219,7 @@ impl Drop for RawMode {
     }
 }
 
-/// Whether the terminal has forgotten what others wanted of its keys before.
+/// Whether the keyboard modes that other programs left behind were reset.
 static FORGOTTEN: Once = Once::new();
 
 fn enter() -> io::Result<()> {
@@ -249,15 +250,15 @@ fn leave() {
     let _ = crossterm::terminal::disable_raw_mode();
 }
 
-/// Makes the terminal itself again, from any thread, if a chat has it.
+/// Restores the terminal, from any thread, if a chat has it.
 pub(crate) fn restore() {
     if crossterm::terminal::is_raw_mode_enabled().unwrap_or(false) {
         leave();
     }
 }
 
-/// Returns whether it is known of a terminal that it tells Shift-Enter from Enter where it is asked to (the
-/// keyboard protocol of kitty). Asking it first would cost a start of the program, and some never answer.
+/// Returns whether the terminal is known to distinguish Shift-Enter from Enter on request (the keyboard
+/// protocol of kitty). Asking it first would cost a start of the program, and some never answer.
 fn tells_keys_apart(lookup: &dyn Fn(&str) -> Option<String>) -> bool {
     let is = |name: &str, words: &[&str]| lookup(name).is_some_and(|value| words.contains(&value.as_str()));
     let is_set = |name: &str| lookup(name).is_some_and(|value| !value.is_empty());
@@ -278,8 +279,8 @@ fn tells_keys_apart(lookup: &dyn Fn(&str) -> Option<String>) -> bool {
         || is_set("KITTY_WINDOW_ID")
 }
 
-/// Returns whether the terminal can say what it is, and that would tell more than the variables do. What is
-/// between the program and the terminal would answer for itself.
+/// Returns whether to ask the terminal for its name: it can answer, and the variables say less. A program
+/// between this one and the terminal would give its own name.
 pub(crate) fn may_be_asked() -> bool {
     asks_for_name(&|name| std::env::var(name).ok())
 }
@@ -303,7 +304,7 @@ pub(crate) fn long_rows() -> LongRows {
 
 fn cuts_rows(lookup: &dyn Fn(&str) -> Option<String>) -> bool {
     let is_set = |name: &str| lookup(name).is_some_and(|value| !value.is_empty());
-    // What is between the program and the terminal decides.
+    // A program between this one and the terminal decides.
     if is_set("TMUX") {
         return false;
     }

@@ -11,17 +11,17 @@ const CHOOSES_FORM: u32 = 398;
 /// There is one terminal.
 static XTERM: OnceLock<Option<u32>> = OnceLock::new();
 
-/// The terminal says what it is. It is one and the same terminal: what it says first holds.
+/// Records the name of the terminal. There is only one terminal, so its first answer counts.
 pub(super) fn is_named(name: &str) {
     let _ = XTERM.set(version(name));
 }
 
-/// Returns whether it is xterm, as far as it has said what it is.
+/// Returns whether it is xterm, if it has given its name.
 pub(super) fn is_known() -> Option<bool> {
     XTERM.get().map(Option::is_some)
 }
 
-/// The version of xterm itself, and of none that calls itself compatible.
+/// Returns the version of xterm itself, not of a terminal that calls itself compatible.
 fn version(name: &str) -> Option<u32> {
     let rest = name.strip_prefix("XTerm(")?;
     let digits = rest.split(|c: char| !c.is_ascii_digit()).next();

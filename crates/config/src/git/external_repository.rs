@@ -1,5 +1,5 @@
-//! Repositories whose history lies elsewhere: commands of Git would show what somebody else keeps there. A
-//! `.git` may be a link or a file, name the directory that it shares (`commondir`), borrow objects
+//! Repositories whose history is elsewhere: Git commands would show somebody else's data. A `.git` may be a
+//! link or a file, name the directory that it shares (`commondir`), borrow objects
 //! (`objects/info/alternates`), or hold links.
 
 use std::path::{Path, PathBuf};
@@ -15,8 +15,8 @@ const MAX_PLACES: usize = 50;
 const PARTS: &[&str] = &["HEAD", "index", "logs", "objects", "packed-refs", "refs"];
 
 impl GitPrograms {
-    /// Notes a repository that lies elsewhere and does not say that this is its working tree, as those of
-    /// Git's own worktrees and submodules do, and one that has its history from elsewhere.
+    /// Records a repository that is elsewhere, unless it names this folder as its working tree, as those of
+    /// Git's own worktrees and submodules do; and one that has its history elsewhere.
     pub(super) fn look_where(&mut self, top: &Path, git: &Path, common: &Path, place: &str) {
         let link = top.join(".git");
         let is_directory = link.symlink_metadata().is_ok_and(|found| found.is_dir());
@@ -61,7 +61,7 @@ fn names_it(git: &Path, link: &Path) -> bool {
     named.is_some_and(|path| is_same(&git.join(path_of(path.without_line_ends())), link))
 }
 
-/// Returns whether this is where the shared repository keeps what it knows of a worktree.
+/// Returns whether this is the directory in which the shared repository keeps the data of a worktree.
 fn is_one_of(git: &Path, common: &Path) -> bool {
     let git = std::fs::canonicalize(git).unwrap_or_else(|_| git.to_owned());
     is_same(git.parent().unwrap_or(&git), &common.join("worktrees"))

@@ -1,5 +1,5 @@
-//! The hooks of a repository. Git runs the files in its folder of hooks that have the name of one, and no
-//! others: what an editor or a merge left beside them is not asked about, unless a hook may run it.
+//! The hooks of a repository. In its folder of hooks, Git runs only files that have the name of a hook.
+//! AgentX does not ask about files that an editor or a merge left beside them, unless a hook may run them.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

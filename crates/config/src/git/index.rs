@@ -42,7 +42,7 @@ pub(super) fn repositories(index: &Path, hash: usize) -> Result<Vec<PathBuf>, St
     }
 }
 
-/// Returns whether there are files below a folder in the index; no where it cannot be read.
+/// Returns whether there are files below a folder in the index; `false` if the index cannot be read.
 pub(super) fn has_files_below(index: &Path, hash: usize, folder: &Path) -> bool {
     let Ok(Some(bytes)) = readable(index, MAX_BYTES) else {
         return false;

@@ -46,7 +46,7 @@ impl GitPrograms {
     pub(crate) fn of(workspace: &Path) -> Self {
         let mut found = Self::default();
         for top in workspace.ancestors().filter(|folder| has_git(folder)) {
-            // Git continues upwards where this is not a repository.
+            // Git continues upwards if this is not a repository.
             if found.look(top, "", 0) {
                 break;
             }

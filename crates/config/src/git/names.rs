@@ -100,7 +100,7 @@ const NAME_OF_REMOTE: &[&str] = &["pushdefault", "pushremote", "remote"];
 /// Last names whose value is what one signs in with.
 const SECRETS: &[&str] = &["extraheader", "pass", "password", "smtppass", "token"];
 
-/// Stands where a password or token is left out.
+/// Replaces a password or token that is left out.
 const LEFT_OUT: &str = "***";
 /// Letters of a hash that stand for what is left out.
 const LETTERS: usize = 16;
@@ -155,7 +155,7 @@ fn names_file(setting: &Setting) -> bool {
     setting.name == "commit.template" || last == "skiplist" || last.ends_with("file")
 }
 
-/// Returns whether this is where something lies, and not the name of a remote.
+/// Returns whether this is an address, and not the name of a remote.
 fn is_address(value: &str) -> bool {
     value.contains([':', '/'])
 }
@@ -166,13 +166,13 @@ fn uses_helper(address: &str) -> bool {
     scheme.is_some_and(|scheme| !scheme.is_empty() && scheme.chars().all(|c| c.is_ascii_alphanumeric()))
 }
 
-/// Returns whether a setting holds what one signs in with: `https://me:token@host/x`, `http.extraHeader`.
+/// Returns whether a setting contains credentials: `https://me:token@host/x`, `http.extraHeader`.
 pub(super) fn holds_password(setting: &Setting) -> bool {
     is_secret(setting) || without_passwords(setting).is_some()
 }
 
-/// The name and the value of a setting as they may be shown and kept. What one signs in with is a hash in the
-/// value, so that another one is another text, and left out of the name.
+/// Returns the name and the value of a setting for showing and storing. Credentials are replaced by a hash in
+/// the value, so that a change is noticed, and are left out of the name.
 pub(super) fn shown(setting: &Setting) -> (String, String) {
     let (name, value) =
         without_passwords(setting).unwrap_or_else(|| (setting.name.clone(), setting.value.clone()));

@@ -1,5 +1,5 @@
-//! Operations of Git that a repository says are under way. `git rebase --continue` runs the `exec` lines of a
-//! file in `.git`, and what comes with a folder may hold such a file: the files and the steps are those of
+//! Operations of Git that are in progress in a repository. `git rebase --continue` runs the `exec` lines of a
+//! file in `.git`, and a folder from elsewhere may contain such a file: the files and the steps are those of
 //! `sequencer.c`, `builtin/am.c` and `builtin/bisect.c` in Git.
 
 use std::path::Path;
@@ -15,9 +15,9 @@ const STEPS: &[&str] = &["rebase-merge/git-rebase-todo", "sequencer/todo"];
 const MAX_LINES: usize = 50;
 const MAX_CHARS: usize = 200;
 
-/// The commands that what is under way in the repository of the working tree `top` would run: names, and what
-/// stands behind them. An operation without such commands runs nothing that a folder could bring, so
-/// somebody's own rebase or merge asks nobody anything.
+/// Returns the commands that the operations in progress in the working tree `top` would run: names, and the
+/// commands. An operation without such commands runs nothing that a folder could bring, so somebody's own
+/// rebase or merge asks nobody anything.
 pub(super) fn of(top: &Path, git: &Path) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for file in STEPS {
@@ -56,7 +56,7 @@ fn command(line: &[u8]) -> Option<&[u8]> {
     rest.first()?.is_ascii_whitespace().then(|| rest.trim_ascii())
 }
 
-/// A command on one line, with a hash of it where that is not all of it.
+/// Returns a command on one line, with a hash if it is shortened.
 fn shown(command: &[u8]) -> String {
     let text = plain(&String::from_utf8_lossy(command));
     let cut: String = text.chars().take(MAX_CHARS).collect();

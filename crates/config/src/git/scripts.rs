@@ -1,6 +1,6 @@
 //! Files of the folder that a command in Git's settings names: `sh tools/clean.sh`. The command stays the
-//! same when such a file changes, so the file is a part of what is accepted. What that file runs in turn is
-//! not looked at.
+//! same when such a file changes, so the file is a part of what is accepted. Commands that the file itself
+//! runs are not checked.
 
 use std::path::Path;
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::{MAX_BYTES, readable};
 use crate::trust::digest;
 
-/// The name of what stands for settings that could not be read: Git may see in them what we do not.
+/// The name that stands for unreadable settings: Git may find something in them that we do not.
 pub(super) const UNREADABLE: &str = "settings that cannot be read";
 /// The maximum depth of included files; Git's own limit.
 const MAX_DEPTH: usize = 10;
@@ -42,7 +42,7 @@ pub(super) fn of_file(file: &Path) -> Vec<Setting> {
     found
 }
 
-/// Returns the length of a hash in this repository, in bytes. Git reads that before any other setting, from
+/// Returns the length of a hash in this repository, in bytes. Git reads this setting before any other, from
 /// the file of the repository alone: neither from those that it includes nor from that of a worktree
 /// (`read_repository_format` in its `setup.c`).
 pub(super) fn hash_length(config: &Path) -> usize {
@@ -69,7 +69,7 @@ fn add(file: &Path, depth: usize, found: &mut Vec<Setting>) {
         Err(why) => return found.push(unreadable(&why)),
     };
     for setting in parse(&bytes) {
-        // Whether a condition holds is not asked: it may tomorrow. What lies in a home directory is the
+        // Conditions count as true, because they may become true later. A file in a home directory is the
         // person's own.
         let included =
             (setting.is_include() && !setting.value.starts_with('~')).then(|| PathBuf::from(&setting.value));

@@ -35,8 +35,8 @@ pub(crate) enum GitHead {
     Detached,
 }
 
-/// The state of the working tree around `folder`; `None` if there is no `.git` there. Nothing is said of what
-/// cannot be read.
+/// The state of the working tree around `folder`; `None` if there is no `.git` there. Unreadable parts are
+/// left out.
 pub(crate) fn working_tree_state(folder: &Path) -> Option<WorkingTreeState> {
     let top = folder.ancestors().find(|folder| has_git(folder))?;
     let Ok(git) = directory(top) else {

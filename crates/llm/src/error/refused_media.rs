@@ -16,8 +16,8 @@
 //! picture is at fault: vLLM ("At most 1 image(s) may be provided in one request.",
 //! <https://github.com/vllm-project/vllm/issues/13397>), Groq ("Too many images provided. This model supports
 //! up to 5 images"), Azure ("Too many images in request. Max is 10.",
-//! <https://github.com/the-open-agent/openagent/issues/874>), Anthropic ("too many images and documents: 120
-//! + 0 > 100", "Too much media: 0 document pages + 107 images > 100",
+//! <https://github.com/the-open-agent/openagent/issues/874>), Anthropic ("too many images and
+//! documents: 120 + 0 > 100", "Too much media: 0 document pages + 107 images > 100",
 //! <https://github.com/anthropics/claude-code/issues/24541>), Meta ("request contains 52 images, exceeding
 //! the maximum of 50 allowed per request", <https://github.com/anomalyco/opencode/issues/47721>), Fireworks
 //! ("we currently limit the number of images per conversation to 60"), DeepInfra ("Too many images in

@@ -29,7 +29,7 @@ fn server_info() -> Value {
     json!({"name": "agentx", "title": "AgentX", "version": env!("CARGO_PKG_VERSION")})
 }
 
-/// The answer to `initialize`: the client's version where it is known, else the newest.
+/// The answer to `initialize`: the client's version if it is known, else the newest.
 pub(super) fn initialized(params: &Map<String, Value>) -> Value {
     let wanted = params.get("protocolVersion").and_then(Value::as_str);
     let known = WITH_HANDSHAKE.iter().find(|version| Some(**version) == wanted);
@@ -127,12 +127,12 @@ pub(super) fn progress(token: &Value, said: u64, line: &str) -> Value {
     json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
 }
 
-/// The answer to a request that went well.
+/// The answer to a successful request.
 pub(super) fn result(id: &Value, result: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "result": result})
 }
 
-/// The answer to a request that did not.
+/// The answer to a failed request.
 pub(super) fn error(id: &Value, code: i64, message: &str) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}})
 }

@@ -112,7 +112,7 @@ struct Client {
 }
 
 impl Client {
-    /// Takes a line; returns what is answered at once.
+    /// Takes a line; returns an immediate answer, if there is one.
     fn take(&mut self, line: Option<Vec<u8>>) -> Option<Value> {
         let Some(line) = line else {
             let why = format!("a message may have {MESSAGE_BYTES} bytes");
@@ -166,7 +166,7 @@ impl Client {
         answer
     }
 
-    /// Cancels what runs, and waits for it.
+    /// Cancels the running requests, and waits for them.
     async fn end(mut self) {
         self.cancels.values().for_each(CancellationToken::cancel);
         while self.running.join_next().await.is_some() {}

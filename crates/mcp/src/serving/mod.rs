@@ -1,7 +1,7 @@
 //! AgentX as an MCP server: what a program offers to others ([`ServedParts`]), behind the pipes of a process.
 //!
 //! One task reads the messages and writes the answers; each request runs in a task of its own, so that a long
-//! call holds up no other. When the input ends, what runs is stopped, and the server ends.
+//! call does not delay others. When the input ends, running requests are stopped, and the server ends.
 
 mod answers;
 mod connection;
@@ -55,7 +55,7 @@ pub struct ServedCall {
     pub arguments: Map<String, Value>,
     /// Ends the call when the client cancels it or goes away.
     pub cancel: CancellationToken,
-    /// Tells the client what happens meanwhile.
+    /// Sends progress to the client.
     pub progress: CallProgress,
 }
 
@@ -74,7 +74,7 @@ impl CallProgress {
         }
     }
 
-    /// Says a line.
+    /// Sends a line.
     pub fn say(&mut self, line: &str) {
         if let Some((token, messages)) = &self.heard {
             self.said += 1;

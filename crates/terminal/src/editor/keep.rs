@@ -1,4 +1,4 @@
-//! The line as a whole: taken, written anew, put aside for a question, given back.
+//! The line as a whole: takes it, replaces it, stashes it for a question, and restores it.
 
 use super::Editor;
 use crate::clean::clean_with_tabs;
@@ -14,7 +14,7 @@ impl Editor {
         self.pastes.folded(text)
     }
 
-    /// Takes what is written, whole. What came back with it is written next.
+    /// Takes the whole text. The next returned text, if there is one, becomes the line.
     pub fn take(&mut self) -> String {
         let whole = self.whole();
         self.pastes.sent(&self.text);
@@ -23,7 +23,7 @@ impl Editor {
         whole
     }
 
-    /// Writes this instead; what stood there can be had back.
+    /// Replaces the text; this can be undone.
     pub fn replace(&mut self, text: &str) {
         self.change(false);
         let text = clean_with_tabs(&text.replace("\r\n", "\n").replace('\r', "\n"));
@@ -36,23 +36,23 @@ impl Editor {
         self.stashed.is_some()
     }
 
-    /// Takes what was written elsewhere, where meanwhile a question may have come or gone: the text belongs
-    /// to where it was taken from.
+    /// Takes the text from the external editor. A question may have come or gone meanwhile, so the text goes
+    /// back to the place from which it was taken.
     pub fn set_edited(&mut self, text: &str, was_stashed: bool) {
         match (&mut self.stashed, was_stashed) {
             (Some(draft), false) => {
                 let text = self.pastes.refold(clean_with_tabs(text));
                 *draft = (text.clone(), text.len());
             }
-            // It was the answer to a question that is not asked any more.
+            // It was the answer to a question that is no longer open.
             (None, true) => {}
             (Some(_), true) | (None, false) => self.replace(text),
         }
     }
 
-    /// Brings back texts that were said: the first is in the line, or in what is put aside for a question.
-    /// The others, and what was written already, come into the line one by one, each when the one before is
-    /// sent or thrown away.
+    /// Brings back sent texts: the first goes into the line, or into the stashed line while a question is
+    /// open. The others, and then the text that was in the line, follow one by one, each when the one before
+    /// is sent or discarded.
     pub fn bring_back(&mut self, texts: &[String]) {
         let Some((first, others)) = texts.split_first() else {
             return;
@@ -84,23 +84,21 @@ impl Editor {
         self.later.iter().map(String::as_str)
     }
 
-    /// Keeps in the history what was written and not sent, in the order in which it was said: the next chat
-    /// has it.
+    /// Keeps unsent text in the history, in its order, for the next chat.
     pub fn keep_unsent(&mut self) {
         // While a question is open, the draft is stashed and the line holds an answer.
         let own = match &self.stashed {
             Some((draft, _)) => self.pastes.unfold(draft),
             None => self.whole(),
         };
-        // What comes into the line next was said after what is in it.
+        // The next text for the line was sent after the text that is in it.
         let later: Vec<String> = self.later.drain(..).collect();
         for text in std::iter::once(&own).chain(&later) {
             self.remember(text);
         }
     }
 
-    /// Puts what is written aside, so that it does not become the answer to a question; behind what is there
-    /// already.
+    /// Stashes the text, so that it does not become the answer to a question.
     pub fn stash(&mut self) {
         let text = std::mem::take(&mut self.text);
         let cursor = std::mem::take(&mut self.cursor);

@@ -3,7 +3,8 @@
 use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation as _};
 use unicode_width::UnicodeWidthStr as _;
 
-/// The place itself, or the next one between two graphemes: what is put before a mark can become one with it.
+/// Returns the place itself, or the next one between two graphemes: inserted text can combine with a mark
+/// after it.
 pub(super) fn snapped(text: &str, at: usize) -> usize {
     let mut at = at.min(text.len());
     while !text.is_char_boundary(at) {
@@ -115,7 +116,7 @@ fn kind_at(text: &str, at: usize, big: bool) -> Option<CharClass> {
     Some(kind(grapheme, big))
 }
 
-/// Continues from `at` while what stands there is of this kind.
+/// Moves forward from `at` over characters of this class.
 fn past(text: &str, mut at: usize, of: CharClass, big: bool) -> usize {
     while kind_at(text, at, big) == Some(of) {
         at = after(text, at);
@@ -123,7 +124,7 @@ fn past(text: &str, mut at: usize, of: CharClass, big: bool) -> usize {
     at
 }
 
-/// Goes back from `at` while what stands before is of this kind.
+/// Moves back from `at` over characters of this class.
 fn back_over(text: &str, mut at: usize, of: CharClass, big: bool) -> usize {
     while at > 0 && kind_at(text, before(text, at), big) == Some(of) {
         at = before(text, at);

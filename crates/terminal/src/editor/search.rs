@@ -1,4 +1,4 @@
-//! Looking for something that was typed before: Ctrl-R, and `/` among vi's commands.
+//! Searches earlier inputs: Ctrl-R, and `/` among vi's commands.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 

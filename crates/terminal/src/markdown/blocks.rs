@@ -61,12 +61,12 @@ pub(super) struct Blocks {
     after_blank: bool,
     /// The maximum width of a text that a line of signs below turns into a heading.
     title_width: usize,
-    /// The beginning of the open block was let go of.
+    /// Whether the beginning of the open block was released.
     continued: bool,
 }
 
 impl Blocks {
-    /// None yet, for so many columns.
+    /// Creates an empty text for this number of columns.
     pub(super) fn new(columns: usize) -> Self {
         let mut blocks = Self::default();
         blocks.set_columns(columns);
@@ -89,8 +89,7 @@ impl Blocks {
         self.settle();
     }
 
-    /// Finishes open blocks as soon as it is certain that the current line begins another block: nothing
-    /// vanishes meanwhile.
+    /// Finishes open blocks as soon as it is certain that the current line begins another block.
     fn settle(&mut self) {
         let is_open = self.kind.is_some() && !self.is_in_code() && self.fence.is_none();
         if is_open && !may_become_anything(&self.tail) && self.begins(&self.tail) {
@@ -120,7 +119,7 @@ impl Blocks {
         self.open.len() + self.tail.len()
     }
 
-    /// Forgets so many bytes at the beginning of what is not done; whether that was possible.
+    /// Drops this number of bytes at the beginning of the unfinished part; returns whether that was possible.
     pub(super) fn let_go(&mut self, bytes: usize) -> bool {
         if self.kind.is_some() && bytes < self.open.len() {
             self.open.drain(..bytes);
@@ -190,8 +189,8 @@ impl Blocks {
         }
     }
 
-    /// Returns whether a line of signs makes a heading of what is open. Not of a text that is longer: its
-    /// upper rows are done by then.
+    /// Returns whether a line of signs may turn the open text into a heading. A longer text cannot become
+    /// one, because its upper rows are already final.
     fn may_be_title(&self) -> bool {
         let text = self.open.trim_end();
         !self.continued && !text.contains('\n') && width(text) <= self.title_width
@@ -206,7 +205,7 @@ impl Blocks {
             return self.code(line);
         }
         if let Some(fence) = self.fence {
-            // Within an item all stays together until the fence is closed.
+            // Within an item, everything stays together until the fence is closed.
             if closes(line, fence) {
                 self.fence = None;
             }
@@ -286,8 +285,8 @@ impl Blocks {
     }
 }
 
-/// Signs alone may become anything, a number an item, and what looks like a fence is one only when its line
-/// has ended.
+/// Returns whether a line may still become any kind of block: signs alone may, a number may become an item,
+/// and a fence is one only when its line has ended.
 fn may_become_anything(line: &str) -> bool {
     let text = line.trim();
     let after_digits = text.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -321,7 +320,7 @@ fn is_underline(line: &str) -> bool {
 /// The number of an item has no more digits.
 const MOST_DIGITS: usize = 9;
 
-/// If the text of an item begins, if the line begins one.
+/// Returns the column at which the text of an item begins, if the line begins one.
 fn item_indent(line: &str) -> Option<usize> {
     let indent = indent_of(line);
     let text = &line[indent..];

@@ -1,5 +1,5 @@
-//! Fences of code: which lines open and close a block, and the code of a whole text to the letter, for who
-//! copies it.
+//! Fences of code: recognizes lines that open and close a block, and returns the exact code of a whole text,
+//! for copying.
 
 /// A fence of code that is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

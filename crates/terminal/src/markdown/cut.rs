@@ -7,9 +7,9 @@ use super::inline::closed;
 /// Maximum number of rows to check for one after which the text may be cut.
 pub(super) const TRIES: usize = 6;
 
-/// A place in the text that is the end of a row, after which it may be cut, and how many letters are said
-/// before it. Each of `ends` is so many letters at the end of a row; `said` tells how many a beginning of the
-/// text shows.
+/// Returns a place at the end of a row after which the text may be cut, and the number of letters before it.
+/// `ends` has the numbers of letters at the ends of rows; `said` returns the number of letters that a
+/// beginning of the text shows.
 pub(super) fn place(
     text: &str,
     kind: BlockKind,

@@ -1,7 +1,7 @@
-//! A sentence that is not complete: signs that are open are closed, so that what is emphasised looks so
-//! before its end has come, and nothing jumps when it does.
+//! An incomplete sentence: open signs are closed, so that emphasised text looks emphasised before its end
+//! arrives, and does not change then.
 
-/// The text with what it left open closed.
+/// Returns the text with its open signs closed.
 pub(super) fn closed(text: &str) -> String {
     let mut open: Vec<&str> = Vec::new();
     let mut rest = text;

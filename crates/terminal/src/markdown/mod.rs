@@ -1,5 +1,5 @@
-//! Markdown as it streams. What can no longer change is done, and is handed out once, as rows; the end of the
-//! text, which the next letter may turn into something else, lives and is rendered anew.
+//! Renders Markdown while it streams. The part that can no longer change is final, and is returned once, as
+//! rows. The end of the text, which the next letter may change, is live and is rendered again each time.
 
 mod blocks;
 mod code;
@@ -29,7 +29,7 @@ pub struct Markdown {
     frozen: usize,
     /// The number of letters at the end of each final row of the block, the last rows only.
     ends: Vec<usize>,
-    /// The beginning of the block that lives is done, and was let go of.
+    /// Whether the beginning of the live block is final and was released.
     continued: bool,
     /// The length of the block when its upper rows were last released.
     looked_at: usize,
@@ -55,7 +55,7 @@ impl Markdown {
         }
     }
 
-    /// The terminal has another width now: what comes is broken for it.
+    /// Sets the width for the following text.
     pub fn set_columns(&mut self, columns: usize) {
         self.columns = columns;
         self.blocks.set_columns(columns);
@@ -167,9 +167,9 @@ impl Markdown {
         lines.iter().flat_map(|line| line.rows(self.columns)).collect()
     }
 
-    /// Lets go of the upper rows of a paragraph that grows.
+    /// Releases the upper rows of a growing paragraph.
     fn freeze(&mut self) {
-        // What has grown by less than a row need not be looked at.
+        // A block that has grown by less than a row need not be checked.
         if self.blocks.live_len() < self.looked_at + self.columns {
             return;
         }
@@ -201,8 +201,8 @@ impl Markdown {
         self.let_go(&block);
     }
 
-    /// Lets go of the words that are done, if what follows them means the same without them: so that a long
-    /// paragraph costs no more than a short one.
+    /// Releases the final words if the rest means the same without them, so that a long paragraph costs no
+    /// more than a short one.
     fn let_go(&mut self, block: &MarkdownBlock) {
         let said = |text: &str| {
             let lines = render::block(text, &self.theme, self.columns);
@@ -229,8 +229,8 @@ fn letters(row: &Row) -> usize {
         .sum()
 }
 
-/// The rows after so many letters. Of a row that is done in part, after the terminal changed its width, the
-/// rest.
+/// Returns the rows after this number of letters. If a row is partly final, because the terminal changed its
+/// width, returns its rest.
 fn without(rows: Vec<Row>, mut letters_done: usize) -> Vec<Row> {
     let mut left = Vec::new();
     for row in rows {

@@ -13,7 +13,7 @@ use crate::text::{Line, Row};
 /// The prefix of a line of code.
 const CODE_MARGIN: &str = "  ";
 
-/// The longest address that words carry.
+/// Maximum length of the address of a link.
 const LONGEST_LINK: usize = 2_000;
 
 /// The lines of a block, for so many columns.
@@ -27,7 +27,7 @@ pub(super) fn block(text: &str, theme: &Theme, columns: usize) -> Vec<Line> {
     fold.done()
 }
 
-/// Words between single tildes are not struck through: who writes "~5 to ~10" means about so much.
+/// Words between single tildes are not struck through: "~5 to ~10" means "about".
 fn plain_tilde<'a>(event: Event<'a>, source: &str) -> Event<'a> {
     match event {
         Event::Start(Tag::Strikethrough) | Event::End(TagEnd::Strikethrough) if !source.starts_with("~~") => {
@@ -80,7 +80,7 @@ struct Fold<'a> {
     linked: String,
     code: Option<Highlighter>,
     table: Option<MarkdownTable>,
-    /// A paragraph before needs an empty row after it.
+    /// Whether the paragraph before needs an empty row after it.
     apart: bool,
 }
 
@@ -228,7 +228,7 @@ impl<'a> Fold<'a> {
         }
     }
 
-    /// Another look begins, or the last one ends; where looks cannot be distinguished its mark says so.
+    /// Begins another look, or ends the last one. If the theme keeps marks, adds the mark.
     fn turn(&mut self, mark: &str, begins: Option<Style>) {
         if begins.is_none() {
             self.styles.pop();
@@ -384,7 +384,7 @@ impl<'a> Fold<'a> {
     }
 }
 
-/// Returns whether an address may be handed to the terminal as it stands.
+/// Returns whether an address may be sent to the terminal unchanged.
 fn can_be_followed(url: &str) -> bool {
     let known = ["https://", "http://", "mailto:", "file://"];
     known.iter().any(|begin| url.starts_with(begin))

@@ -1,5 +1,4 @@
-//! Tables: as wide as they need to be, narrower where the terminal is, and as a list of records where even
-//! that does not fit.
+//! Tables: as wide as needed, narrower on a narrow terminal, and a list of records if even that does not fit.
 
 use pulldown_cmark::Alignment;
 

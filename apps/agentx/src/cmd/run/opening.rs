@@ -1,4 +1,4 @@
-//! Opening the session of a run, and how calls are decided in it while the run lasts.
+//! Opens the session of a run, and sets how calls are decided while the run lasts.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use crate::console::Console;
 use crate::error::ChatError;
 use crate::{demo, other_server, session_opening, start};
 
-/// `--yes` ends with the run: who continues with the session, and on a server anybody who drives it, is asked
-/// as without it. If that cannot be said, opening the session on this machine says it.
+/// Ends `--yes` with the run: a person who continues the session, and on a server anybody who drives it, is
+/// asked again. If this cannot be recorded now, the next opening of the session on this machine records it.
 pub(super) async fn asks_again(
     global: &Global,
     place: &CommandTarget,
@@ -62,8 +62,8 @@ pub(super) async fn say_notes(
     notes.into_iter().flatten().for_each(|note| console.say(&note));
 }
 
-/// Opens the session; without a person, one that would ask is told to refuse. Whether it would, and the last
-/// event before.
+/// Opens the session. If nobody can be asked, sets a session that would ask to refuse. Returns whether it
+/// would have asked, and the last event before.
 pub(super) async fn open(
     place: &CommandTarget,
     settings: &mut Settings,

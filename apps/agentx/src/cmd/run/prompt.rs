@@ -14,7 +14,7 @@ use crate::error::ChatError;
 use crate::render::units;
 
 const MAX_BYTES: u64 = 16 << 20;
-/// After this time without an end, a person is told what is waited for.
+/// After this time without the end of input, a note says what the program waits for.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Reads the prompt, with the files that its words name. Returns `None` if there is no prompt and the run
@@ -46,10 +46,10 @@ pub(crate) async fn read(
     Ok(Some(content))
 }
 
-/// The words that were typed, and the files that they name. In a script a file that is not there is an error:
-/// nobody sees the note. What comes on standard input names none: it is what another program says. Nor does a
-/// file go along that may hold secrets: a script may have put the words of others into the prompt, and nobody
-/// sees it sent.
+/// The words that were typed, and the files that they name. In a script, a missing file is an error, because
+/// nobody sees the note. Standard input cannot name files, because it is the output of another program. Files
+/// that may hold secrets are not attached: a script may have put other people's words into the prompt, and
+/// nobody sees the attachment.
 fn with_files(
     typed: &str,
     settings: &Settings,

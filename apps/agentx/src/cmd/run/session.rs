@@ -1,4 +1,4 @@
-//! From the command line to a run: the settings, the place, the session, and what holds in it while the run
+//! Turns a command line into a run: the settings, the place, the session, and its changes while the run
 //! lasts.
 
 use agentx::runtime::UserInput;
@@ -31,7 +31,7 @@ pub(crate) async fn run(
     let schema = args.schema.as_deref().map(read).transpose()?;
     logging::start(&loaded.settings, false)?;
     let target = args.session.target()?;
-    // A session that exists may have something under way: without a prompt, that is continued.
+    // An existing session may have a run in progress; without a prompt, that run is continued.
     let prompt = prompt::read(args, target != Target::New, &loaded.settings, console).await?;
     let prompt = headless::held_to(prompt.map(UserInput::new), schema)?;
     let place = place_of(global, &args.agent, &mut loaded, &target, console).await?;
@@ -56,7 +56,7 @@ pub(crate) async fn run(
     // does not.
     let told_now = target == Target::New || args.agent.approve.is_some();
     let asked_before = !has_person && deny_where_it_would_ask(&session, would_ask && told_now).await?;
-    // In the mode `auto` rules that ask are asked about, and nobody answers.
+    // In the mode `auto`, rules may still ask, and nobody can answer.
     let is_auto = session.state().await?.config.approval == ApprovalMode::Auto;
     let no_terminal = asked_before || (!has_person && is_auto);
     let approver = if decides_elsewhere {

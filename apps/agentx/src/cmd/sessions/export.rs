@@ -22,7 +22,7 @@ const AGAIN: &str =
 
 const READS: &str = "it reads the output of: agentx sessions export ID --format json -o FILE";
 
-/// Writes a session down.
+/// Exports a session.
 pub(crate) async fn export(
     runtime: &dyn Runtime,
     args: &ExportArgs,
@@ -52,7 +52,7 @@ pub(crate) async fn export(
     write(&id, &written.text, args, console)
 }
 
-/// Writes an export to where it is wanted.
+/// Writes an export to the requested file or to standard output.
 fn write(id: &SessionId, text: &str, args: &ExportArgs, console: &mut Console) -> Result<(), ChatError> {
     match &args.output {
         None => console.out_exact(text),
@@ -64,7 +64,7 @@ fn write(id: &SessionId, text: &str, args: &ExportArgs, console: &mut Console) -
     }
 }
 
-/// Takes a session in.
+/// Imports a session.
 pub(crate) async fn import(
     place: &CommandTarget,
     args: &ImportArgs,

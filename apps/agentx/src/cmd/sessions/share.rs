@@ -1,4 +1,4 @@
-//! `agentx sessions share`: who besides its owner may do what in a session.
+//! `agentx sessions share`: sets the roles of people other than the owner in a session.
 
 use agentx::config::Loaded;
 use agentx::identity::{PublicKey, owner_of};
@@ -90,7 +90,7 @@ fn somebody(place: &CommandTarget, loaded: &Loaded, words: &str) -> Result<Owner
     }
     let keyring = keyring(&loaded.settings);
     if let Ok(key) = words.parse::<PublicKey>() {
-        // Whom a server takes for its own operator, only the server knows.
+        // Only the server knows which person is its operator.
         let known = match place.remote() {
             None => keyring.person(&key).map(|known| known.owner),
             Some(_) => None,
@@ -128,7 +128,7 @@ fn name_of(loaded: &Loaded, person: &OwnerId) -> String {
     if person.as_str() == VISITORS {
         return ANYONE.to_owned();
     }
-    // A list that cannot be read has no names; what is shown is the id then.
+    // If the list cannot be read, show the id.
     let people = keyring(&loaded.settings).people().unwrap_or_default();
     let known = people
         .into_iter()

@@ -70,7 +70,7 @@ impl Chat<'_> {
         }
     }
 
-    /// Copies it; what was copied, in words.
+    /// Copies it, and describes what was copied.
     pub(in crate::chat) fn copy_part(&mut self, part: CopiedPart) -> Result<String, ChatError> {
         self.check_clipboard()?;
         let CopiedPart {

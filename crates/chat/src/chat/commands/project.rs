@@ -1,5 +1,5 @@
-//! `/init`, `/export`, `/config`, `/mcp` and `/doctor`: the project's instructions, the session as a file, the settings, the MCP
-//! servers, and what is wrong.
+//! `/init`, `/export`, `/config`, `/mcp` and `/doctor`: the project's instructions, the session as a file,
+//! the settings, the MCP servers, and problems.
 
 use std::path::{Path, PathBuf};
 

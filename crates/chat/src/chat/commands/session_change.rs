@@ -22,7 +22,7 @@ use crate::session_status::SessionStatus;
 /// The word after `/resume` that opens the list of the sessions of all directories. No id begins so.
 pub(in crate::chat) const EVERYWHERE: &str = "all";
 
-/// The notice where no terminal can show a list of sessions.
+/// The notice if no terminal can show a list of sessions.
 const NAME_ONE: &str = "which one? /resume ID; /sessions lists the latest";
 
 /// A command that leaves the session, as it is typed, by which a repeated one is distinguished from another.
@@ -191,12 +191,12 @@ impl Chat<'_> {
         past: &PastTurns,
     ) {
         self.switch_status(state);
-        // What was said last is on the screen before anything is asked.
+        // Show the last messages before any question.
         self.show_past(past).await;
         self.say_what_is_left(past);
     }
 
-    /// Takes another seat and closes the session before. Returns how to get back to it.
+    /// Takes another seat and closes the session before. Returns the command that goes back to it.
     async fn leave_for(&mut self, seat: ConversationSite, config: &AgentConfig) -> Option<String> {
         let queued = self.status.queue.iter().count();
         let is_at_rest = self.session_at_rest().is_some();

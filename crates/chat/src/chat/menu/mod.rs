@@ -112,7 +112,7 @@ impl Menu {
         *self = Self::default();
     }
 
-    /// Closes it for as long as this part is written.
+    /// Closes the list until another part of the line is typed.
     pub(super) fn close(&mut self, request: &MenuRequest) {
         (self.open, self.closed) = (None, Some((request.kind, request.from)));
     }
@@ -132,7 +132,7 @@ impl Menu {
         });
     }
 
-    /// Shows what has been found since; what the person has chosen by the arrows stays chosen.
+    /// Shows new results; an item that the person has chosen by the arrows stays chosen.
     pub(super) fn update(&mut self, before: &str, request: MenuRequest, items: Vec<MenuItem>) {
         let was_open = self
             .open
@@ -169,7 +169,7 @@ impl Menu {
             KeyCode::Esc => {
                 let request = open.request.clone();
                 self.close(&request);
-                // Of a command whose list was all that was wanted, nothing stays in the line.
+                // If the line has only a command without an argument, clear it together with the list.
                 if request.written.is_empty() && request.from > 1 && before.starts_with('/') {
                     return MenuStep::Complete(0, String::new());
                 }
@@ -246,8 +246,8 @@ impl OpenMenu {
 }
 
 impl MenuItem {
-    /// Returns whether it fits what is written: by its beginning, or by a part of it or of what is said about
-    /// it.
+    /// Returns whether the item matches the typed text: by its beginning, or by a part of its text or of
+    /// another name.
     pub(super) fn fits(&self, written: &str) -> bool {
         let written = written.to_lowercase();
         let has = |text: &String| text.to_lowercase().contains(&written);

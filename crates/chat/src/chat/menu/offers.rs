@@ -113,7 +113,7 @@ impl Chat<'_> {
         }
     }
 
-    /// The rows of the list, where it is for what stands in the line now.
+    /// Returns the rows of the list, if it belongs to the current text of the line.
     pub(in crate::chat) fn menu_rows(&self) -> Vec<String> {
         let ChatInterface::Editor { screen, .. } = &self.display.face else {
             return Vec::new();
@@ -173,8 +173,8 @@ impl Chat<'_> {
         self.composer.menu.show(&before, request, items);
     }
 
-    /// Writes a command with a blank behind it into the line and opens the list of what it takes. Whether
-    /// there is room for that.
+    /// Writes a command with a blank behind it into the line and opens the list of its arguments. Returns
+    /// whether there is room for that.
     pub(in crate::chat) async fn opens_menu(&mut self, command: &str) -> bool {
         let is_free = self.has_room_for_menu() && self.composer.editor.text().is_empty();
         if is_free {
@@ -188,7 +188,7 @@ impl Chat<'_> {
         is_free
     }
 
-    /// Reads what a list of this kind can have, once while the same part is written.
+    /// Reads the items of a list of this kind, once while the same part is typed.
     async fn know(&mut self, kind: MenuKind) {
         if self
             .composer

@@ -12,7 +12,7 @@ use crate::chat::own_editor::Visit;
 use crate::chat::{Chat, ChatFlow};
 use crate::error::ChatError;
 
-/// The error where the chat has no terminal to lend.
+/// The error if the chat has no terminal to lend.
 const NO_TERMINAL: &str =
     "not run: it needs a terminal, which a chat in plain lines cannot lend; use another window";
 /// The text that the agent reads in place of the output of such a command.

@@ -26,7 +26,7 @@ pub(crate) struct ShellCommand {
     since: Instant,
     first: Vec<String>,
     view: ToolOutputView,
-    /// A letter of which the end has not come.
+    /// A letter whose end has not arrived yet.
     torn: Vec<u8>,
     head: Vec<u8>,
     tail: VecDeque<u8>,
@@ -79,7 +79,7 @@ impl ShellCommand {
         last.map(row).collect()
     }
 
-    /// The row that says that it is waited for.
+    /// The row that says that the chat waits for the command.
     pub(crate) fn status(&self, now: Instant, width: usize, style: Paint) -> String {
         let time = Duration::from_secs(now.duration_since(self.since).as_secs().max(1));
         let time = units::duration(time.as_millis().try_into().unwrap_or(u64::MAX)).replace(".0s", "s");

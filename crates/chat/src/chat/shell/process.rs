@@ -28,12 +28,11 @@ pub(super) fn shell() -> String {
     }
 }
 
-/// Makes one stream of what goes right and what goes wrong, in a way that does not depend on the person's
-/// shell, and becomes that shell.
+/// Joins standard output and error into one stream, in a way that does not depend on the person's shell, and
+/// becomes that shell.
 const ONE_STREAM: &str = r#"exec 2>&1; exec "$1" -c "$2""#;
 
-/// Begins a command, with all that it starts in a group of its own. What it says and what goes wrong come by
-/// one way, in order.
+/// Begins a command in its own process group. Its output and errors come in one stream, in order.
 pub(super) fn begin(
     command: &str,
     settings: &Settings,

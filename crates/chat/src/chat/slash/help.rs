@@ -51,7 +51,7 @@ fn in_rows(text: &str, width: usize) -> String {
             continue;
         };
         let mut rows = wrapped_rows(does.trim(), width.saturating_sub(indent));
-        // A long command has a row of its own, as all have where there is little room.
+        // A long command has its own row, as all have in a narrow terminal.
         let beside = if indent == DOES && command.len() + 2 <= DOES {
             rows.next().unwrap_or_default()
         } else {

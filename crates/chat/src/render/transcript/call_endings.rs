@@ -22,8 +22,8 @@ const MODE_DENY: [&str; 2] = [
 ];
 
 impl TranscriptRenderer {
-    /// Says of calls that are refused that there is no terminal to ask on: that the session was told to
-    /// refuse is not what the person said.
+    /// Reports refused calls as refused because there is no terminal to ask on: the session was set to refuse
+    /// by the program, not by the person.
     pub fn without_person(mut self, is_alone: bool) -> Self {
         self.is_alone = is_alone;
         self

@@ -1,6 +1,6 @@
-//! Tool calls: what is called with what, what it says, and how it ended. If they run side by side on a screen
-//! that has room for them, each is shown in full when it has ended, and shown in a row while it runs; else as
-//! it comes.
+//! Tool calls: the tool and its arguments, the output, and the outcome. If calls run side by side on a screen
+//! that has room for them, each has one row while it runs and is shown in full when it has ended; else output
+//! is shown as it arrives.
 
 use std::borrow::Cow;
 
@@ -71,7 +71,7 @@ impl TranscriptRenderer {
         self.calls.entry(id.clone()).or_default().asked = true;
     }
 
-    /// A call that a tool wants to make was decided about: no further event follows for it.
+    /// Notes that a nested call was decided: no further event follows for it.
     pub(super) fn settled(&mut self, id: &ToolCallId) {
         self.calls.remove(id);
     }
@@ -108,7 +108,7 @@ impl TranscriptRenderer {
         call.what = what;
     }
 
-    /// Says what is called, before its end.
+    /// Prints the head of a call before its end.
     pub(super) fn head_now(&mut self, id: &ToolCallId) {
         if let Some(call) = self.calls.get_mut(id) {
             call.begun = true;
@@ -154,7 +154,7 @@ impl TranscriptRenderer {
         self.indented(&lines, &label);
     }
 
-    /// A script says something to whoever listens: each line, whole, as soon as it has ended.
+    /// Prints text that a script emits: each line as soon as it has ended.
     pub(super) fn emitted(&mut self, id: &ToolCallId, text: &str) {
         self.head_now(id);
         let call = self.calls.entry(id.clone()).or_insert_with(CallView::going_on);
@@ -193,7 +193,7 @@ impl TranscriptRenderer {
         let time = units::duration(failed.duration_ms);
         let details = outcome(failed.details.as_ref());
         if !details.is_empty() && failed.status == ToolStatus::Failed {
-            // What a program says is told already.
+            // The output of a program is already printed.
             let ended = format!("{sign} {time}");
             return self.tool_end(&failed.tool_call_id, &failed.name, &[], &ended, &details);
         }
@@ -201,7 +201,7 @@ impl TranscriptRenderer {
         let status = status_word(failed.status);
         let has_spoken = (self.calls.get(&failed.tool_call_id)).is_some_and(|call| !call.output.is_empty());
         let ended = match why(failed) {
-            // Of what it said that is the first line, which is told already.
+            // That is the first line of its output, which is already printed.
             _ if has_spoken => format!("{sign} {status} after {time}"),
             Some(error) => format!("{sign} {}", self.why_not(failed.status, &error)),
             None => format!("{sign} {status}"),
@@ -233,7 +233,7 @@ impl TranscriptRenderer {
         self.aside(&format!("{corner}{who}{ended}{details}"));
     }
 
-    /// Tells what was not told yet of what a call said, and forgets it; returns what stands before its lines.
+    /// Prints the rest of a call's output, and forgets the call; returns the prefix of its lines.
     fn tell_rest(&mut self, id: &ToolCallId) -> String {
         let Some(label) = self.calls.get(id).map(|call| self.label(call)) else {
             return String::new();
@@ -254,7 +254,7 @@ impl TranscriptRenderer {
         label
     }
 
-    /// Tells what is known of calls that have no outcome, and forgets them.
+    /// Prints the known output of calls without an outcome, and forgets them.
     pub(crate) fn end_calls(&mut self) {
         for id in self.in_order() {
             self.head(&id);
@@ -268,7 +268,7 @@ impl TranscriptRenderer {
         self.end_running("■ stopped", "stopped");
     }
 
-    /// Gives the calls that run an end that no event tells.
+    /// Ends the running calls without an event.
     fn end_running(&mut self, sign: &'static str, words: &'static str) {
         let end = self.style.warn(self.style.sign(sign, words));
         for id in self.in_order() {
@@ -350,7 +350,7 @@ impl TranscriptRenderer {
         let held = || call.held.last().map(|line| Cow::Borrowed(line.as_str()));
         let last = call.output.last().last().or_else(held);
         let last = last.map(|line| format!(" · {}", line.trim())).unwrap_or_default();
-        // Since when it runs is seen on a narrow screen too, and so is where it is.
+        // A narrow screen shows the running time and the place, too.
         let room = self.width.saturating_sub(call.name.width() + time.width() + 7);
         let what = cut(&call.what, room.saturating_sub(last.width().min(room / 3)));
         let last = cut(&last, room.saturating_sub(what.width()));
@@ -376,7 +376,7 @@ impl TranscriptRenderer {
         }
     }
 
-    /// The list of what is to be done, whole.
+    /// The whole to-do list.
     pub(crate) fn todo_lines(&self) -> Vec<String> {
         self.todos.all(self.style)
     }

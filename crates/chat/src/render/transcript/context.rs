@@ -10,10 +10,10 @@ use crate::render::units;
 impl TranscriptRenderer {
     pub(super) fn context_changed(&mut self, change: &ContextChange) {
         let line = match change {
-            // Whoever watches sees that it is waited for.
+            // The status row shows the wait.
             ContextChange::Condensing(_) => return,
             ContextChange::Condensed(range) => {
-                // What the model said of a window that is full has found its remedy.
+                // The error about a full window is remedied.
                 self.failure = None;
                 let tokens = units::count(range.summary_tokens);
                 let line = format!(
@@ -43,7 +43,7 @@ impl TranscriptRenderer {
                 message,
                 unpriced,
             } => {
-                // What the provider said is in this line.
+                // This line contains the provider's error.
                 self.failure = None;
                 let message = cut(&visible(message), LONGEST_REASON);
                 let until = asked_until(code);
@@ -88,7 +88,7 @@ pub(super) const DECLINED: &str = "the model declined to answer. Your message an
 /// The provider has a word for the end of the answer that AgentX does not know.
 pub(super) const UNKNOWN_END: &str = "the answer ended for an unknown reason and may be incomplete";
 
-/// A person wanted what cannot be: they are told each time.
+/// The code for a request of a person that cannot be fulfilled, which is reported each time.
 const NOTHING: &str = "nothing_to_condense";
 
 /// Maximum length of the reason why nothing was condensed. People read the reason; what a server adds to it
@@ -131,7 +131,7 @@ fn repaired(part: RequestPart) -> &'static str {
     }
 }
 
-/// A person can mend the tool, or leave it out for good: so they are told which one it is.
+/// Names the tools that were left out, so that the person can fix or disable them.
 fn tools_left_out(tools: &[String]) -> String {
     let names: Vec<String> = tools
         .iter()

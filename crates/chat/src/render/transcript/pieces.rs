@@ -14,7 +14,7 @@ impl TranscriptRenderer {
         std::mem::take(&mut self.pieces)
     }
 
-    /// Takes what another one has said and nobody has taken yet: it is said before what follows.
+    /// Takes the waiting text of another transcript, to print it before the text of this one.
     pub(crate) fn take_over(&mut self, other: &mut Self) {
         other.end_line();
         self.pieces.splice(0..0, other.take());
