@@ -113,9 +113,10 @@ pub fn log_out(environment: &McpEnvironment, console: &mut Console) -> Result<Ex
         path: format!("the login at {name}"),
         what: error.to_string(),
     })?;
-    console.say(&match removed {
-        true => format!("logged out of {name} on this machine\n"),
-        false => format!("there is no login at {name}\n"),
+    console.say(&if removed {
+        format!("logged out of {name} on this machine\n")
+    } else {
+        format!("there is no login at {name}\n")
     });
     Ok(Exit::Ok)
 }
