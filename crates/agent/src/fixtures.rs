@@ -27,6 +27,7 @@ pub fn config() -> AgentConfig {
             long: None,
         },
         server: None,
+        assumes_output: false,
     };
     AgentConfig {
         name: "fixture".into(),

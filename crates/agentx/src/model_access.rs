@@ -264,6 +264,7 @@ impl OwnProvider {
             prices: Prices::default(),
             input: None,
             server: None,
+            assumes_output: false,
         }
     }
 }

@@ -286,5 +286,6 @@ pub fn no_model() -> ModelSpec {
         input: None,
         prices: Prices::default(),
         server: None,
+        assumes_output: false,
     }
 }

@@ -30,6 +30,7 @@ use agentx_types::{Api, ModelSpec, Prices};
 use serde::{Deserialize, Serialize};
 
 use crate::anthropic;
+use crate::openai_chat::ReasoningEcho;
 use crate::request::WireOptions;
 pub use config::{CatalogConfig, LongPricesConfig, ModelConfig, PricesConfig, ProviderConfig};
 pub use error::CatalogError;
@@ -296,7 +297,8 @@ impl Catalog {
     }
 
     /// Returns the options of the model's wire protocol. A provider without options of its own (Azure, a
-    /// gateway) gets those that OpenAI or Anthropic has for the same model.
+    /// gateway) gets those that OpenAI or Anthropic has for the same model, and sends reasoning back to models
+    /// that are known to want it.
     pub fn wire_options(&self, model: &ModelSpec) -> WireOptions {
         let at = |provider: &str, id: &str| {
             let mut there = self.models.iter().filter(|entry| entry.spec.provider == provider);
@@ -311,12 +313,17 @@ impl Catalog {
         let id_at_home = model.id.rsplit('/').next().unwrap_or(&model.id);
         let is_openais = matches!(model.api, Api::OpenaiChat | Api::OpenaiResponses);
         let by_name = || unknown_models::wire(id_at_home).filter(|_| is_openais);
-        let mut wire = at(&model.provider, &model.id)
+        let own = at(&model.provider, &model.id);
+        let is_own = own.is_some();
+        let mut wire = own
             .or_else(|| by_name().filter(|_| model.provider == "openai"))
             .or_else(|| of_provider().filter(|wire| *wire != WireOptions::default()))
             .or_else(|| at(home, id_at_home))
             .or_else(by_name)
             .unwrap_or_default();
+        if !is_own && model.api == Api::OpenaiChat && wire.chat.reasoning_echo == ReasoningEcho::None {
+            wire.chat.reasoning_echo = unknown_models::reasoning_echo(id_at_home);
+        }
         // What a model takes, it takes behind any server; whether a server knows this field is for its
         // provider to say.
         let mut there = self
@@ -377,6 +384,7 @@ impl ProviderEntry {
             prices: Prices::default(),
             input: None,
             server: self.other_server(),
+            assumes_output: true,
         }
     }
 }

@@ -7,6 +7,7 @@
 )]
 
 use agentx_llm::catalog::CatalogConfig;
+use agentx_llm::openai_chat::ReasoningEcho;
 use agentx_llm::{AuthStyle, Catalog, CatalogError, WireOptions};
 use agentx_types::{Api, NanoUsd, Usage};
 
@@ -563,5 +564,48 @@ fn azure_gets_the_key_in_a_header_of_its_own() {
     assert_eq!(
         provider.request_url(Api::OpenaiResponses, "my-deployment", v1),
         "https://r.openai.azure.com/openai/v1/responses?api-version=preview"
+    );
+}
+
+#[test]
+fn models_that_want_their_reasoning_back_get_it_behind_any_server() {
+    let config: CatalogConfig = serde_json::from_value(serde_json::json!({
+        "providers": { "mine": { "base_url": "http://h/v1" } },
+    }))
+    .expect("a configuration");
+    let catalog = Catalog::builtin().extended(&config).expect("a catalog");
+    let echo = |name: &str| {
+        let model = catalog.resolve_at("mine", name).expect(name);
+        catalog.wire_options(&model).chat.reasoning_echo
+    };
+    for name in [
+        "deepseek-v4-pro",
+        "deepseek-v4-flash",
+        "deepseek-ai/DeepSeek-V4.1-Flash",
+        "deepseek-reasoner",
+        "deepseek-flash",
+        "moonshotai/Kimi-K2-Thinking",
+        "kimi-k2.7-code",
+        "accounts/fireworks/models/kimi-k2p5",
+        "kimi-k3",
+    ] {
+        assert_eq!(echo(name), ReasoningEcho::ReasoningContent, "{name}");
+    }
+    for name in [
+        "deepseek-r1-distill-qwen-32b",
+        "deepseek-v3",
+        "deepseek-coder-33b",
+        "deepseek-chat",
+        "kimi-k2-instruct",
+        "qwen3",
+    ] {
+        assert_eq!(echo(name), ReasoningEcho::None, "{name}");
+    }
+    let router = catalog
+        .resolve("openrouter/deepseek/deepseek-v4-pro")
+        .expect("a model");
+    assert_eq!(
+        catalog.wire_options(&router).chat.reasoning_echo,
+        ReasoningEcho::Reasoning
     );
 }

@@ -41,6 +41,7 @@ pub fn model(api: Api) -> ModelSpec {
             long: None,
         },
         server: None,
+        assumes_output: false,
     }
 }
 

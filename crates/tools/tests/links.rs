@@ -61,6 +61,7 @@ fn guarded(
             input: None,
             prices: Prices::default(),
             server: None,
+            assumes_output: false,
         },
         params: ModelParams::default(),
         system_prompt: "".into(),

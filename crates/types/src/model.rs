@@ -69,9 +69,27 @@ pub struct ModelSpec {
     /// is never connected to: a request is refused if the provider is at another address by then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
+    /// Whether `max_output_tokens` is only assumed, because nobody has said how long the model's answers may be. A
+    /// length that a person sets is then requested as it is.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub assumes_output: bool,
 }
 
 impl ModelSpec {
+    /// Returns the longest answer in tokens that a request may ask for: the wished length, limited by what is known
+    /// of the model and by half of its window. Without a wish it is the longest one.
+    ///
+    /// Servers refuse a request if the longest answer does not fit into the window beside the input, and
+    /// conversations are limited to the other half.
+    pub fn longest_answer(&self, wished: Option<u64>) -> u64 {
+        let known = match wished {
+            Some(_) if self.assumes_output => u64::MAX,
+            _ => self.max_output_tokens,
+        };
+        let most = known.min(self.context_window / 2).max(1);
+        wished.unwrap_or(most).clamp(1, most)
+    }
+
     /// Returns the name with that of the provider: `provider/id`.
     pub fn reference(&self) -> String {
         format!("{}/{}", self.provider, self.id)
@@ -322,6 +340,18 @@ pub enum RequestPart {
     StrictSchema,
     /// The schema of the answer in the API's own mode: it is an instruction in words.
     AnswerSchema,
+    /// `reasoning_content` in earlier answers: they are sent without it.
+    ReasoningContent,
+    /// The reasoning of earlier answers, which was not sent back: it is sent as `reasoning_content`.
+    MissingReasoning,
+    /// `reasoning`, which asks for reasoning at OpenAI's Responses.
+    Reasoning,
+    /// `include`, which asks for encrypted reasoning that can be sent back.
+    Include,
+    /// `store`, which asks the provider to keep nothing.
+    Store,
+    /// `strict` in the description of each tool.
+    ToolStrict,
     /// The provider does not say which.
     Unknown,
 }
@@ -376,7 +406,13 @@ impl RequestPart {
             | Self::EmptyText
             | Self::ThoughtSignature
             | Self::StrictSchema
-            | Self::AnswerSchema => true,
+            | Self::AnswerSchema
+            | Self::ReasoningContent
+            | Self::MissingReasoning
+            | Self::Reasoning
+            | Self::Include
+            | Self::Store
+            | Self::ToolStrict => true,
             Self::Thinking
             | Self::Extras
             | Self::Media

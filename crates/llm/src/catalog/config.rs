@@ -231,6 +231,7 @@ impl ModelConfig {
         set(&mut entry.snapshots, &self.snapshots);
         set(&mut entry.spec.context_window, &self.context_window);
         set(&mut entry.spec.max_output_tokens, &self.max_output_tokens);
+        entry.spec.assumes_output &= self.max_output_tokens.is_none();
         set(&mut entry.spec.prices, &self.prices.map(PricesConfig::prices));
         set_some(&mut entry.spec.input, &self.input);
         set(&mut entry.answer_schema, &self.answer_schema);

@@ -161,6 +161,7 @@ pub fn scripted_model() -> ModelInfo {
         prices: Prices::default(),
         input: None,
         server: None,
+        assumes_output: false,
     };
     ModelInfo {
         spec,

@@ -59,6 +59,7 @@ pub(super) fn config() -> AgentConfig {
             input: None,
             prices: Prices::default(),
             server: None,
+            assumes_output: false,
         },
         params: ModelParams::default(),
         system_prompt: Arc::from(""),

@@ -162,6 +162,7 @@ pub(crate) fn model() -> ModelSpec {
             }),
         },
         server: None,
+        assumes_output: false,
     }
 }
 
