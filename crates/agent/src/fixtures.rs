@@ -28,6 +28,7 @@ pub fn config() -> AgentConfig {
         },
         server: None,
         assumes_output: false,
+        name: None,
     };
     AgentConfig {
         name: "fixture".into(),

@@ -265,6 +265,7 @@ impl OwnProvider {
             input: None,
             server: None,
             assumes_output: false,
+            name: None,
         }
     }
 }

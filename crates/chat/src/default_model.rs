@@ -287,5 +287,6 @@ pub fn no_model() -> ModelSpec {
         prices: Prices::default(),
         server: None,
         assumes_output: false,
+        name: None,
     }
 }

@@ -272,7 +272,7 @@ async fn of_file(
     if is_here || agent.model {
         let model = model(place, settings, None)?;
         let is_named = agent.model;
-        named.model = is_named.then(|| format!("{}/{}", model.provider, model.id));
+        named.model = is_named.then(|| model.reference());
     }
     named.system_prompt.clone_from(&agent.system);
     named.limits = limits(settings, agent);

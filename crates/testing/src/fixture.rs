@@ -42,6 +42,7 @@ pub fn model(api: Api) -> ModelSpec {
         },
         server: None,
         assumes_output: false,
+        name: None,
     }
 }
 

@@ -62,6 +62,7 @@ fn guarded(
             prices: Prices::default(),
             server: None,
             assumes_output: false,
+            name: None,
         },
         params: ModelParams::default(),
         system_prompt: "".into(),

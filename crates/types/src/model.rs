@@ -73,6 +73,10 @@ pub struct ModelSpec {
     /// length that a person sets is then requested as it is.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub assumes_output: bool,
+    /// A person's own name for the model, if it differs from the id. Models of a provider with the same id are told
+    /// apart by it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
 }
 
 impl ModelSpec {
@@ -90,9 +94,20 @@ impl ModelSpec {
         wished.unwrap_or(most).clamp(1, most)
     }
 
-    /// Returns the name with that of the provider: `provider/id`.
+    /// Returns the name with that of the provider: `provider/id`, or `provider/name` if a person calls the model
+    /// otherwise.
     pub fn reference(&self) -> String {
-        format!("{}/{}", self.provider, self.id)
+        format!("{}/{}", self.provider, self.called())
+    }
+
+    /// Returns a person's own name for the model, else its id.
+    pub fn called(&self) -> &str {
+        self.name.as_deref().unwrap_or(&self.id)
+    }
+
+    /// Returns whether both are the same model of the configuration, whatever is known of it by now.
+    pub fn is_same(&self, other: &Self) -> bool {
+        (&self.provider, &self.id, &self.name) == (&other.provider, &other.id, &other.name)
     }
 
     /// Returns whether it is known to take nothing of this kind.

@@ -131,6 +131,7 @@ pub(crate) fn agent(settings: &Settings) -> AgentConfig {
         prices: Prices::default(),
         server: None,
         assumes_output: false,
+        name: None,
     };
     settings.agent(model, tools().specs().to_vec())
 }

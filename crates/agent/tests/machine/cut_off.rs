@@ -50,7 +50,12 @@ fn a_call_that_was_cut_off_is_told_as_such_with_the_length() {
 fn brackets_that_a_server_closed_are_a_cut_too() {
     let mut session = Session::started_with_rules(RULES_VERSION, |config| {
         for tool in std::sync::Arc::make_mut(&mut config.tools) {
-            tool.input_schema = json!({"type": "object", "required": ["path"]});
+            tool.input_schema = json!({
+                "type": "object",
+                "properties": {"path": {"type": "string"}},
+                "required": ["path"],
+            });
+            tool.checked = true;
         }
     });
     session.model(stream([call("c1", "look", json!({}))], StopReason::MaxTokens));

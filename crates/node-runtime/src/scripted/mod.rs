@@ -162,6 +162,7 @@ pub fn scripted_model() -> ModelInfo {
         input: None,
         server: None,
         assumes_output: false,
+        name: None,
     };
     ModelInfo {
         spec,

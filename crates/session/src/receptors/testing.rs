@@ -60,6 +60,7 @@ pub(super) fn config() -> AgentConfig {
             prices: Prices::default(),
             server: None,
             assumes_output: false,
+            name: None,
         },
         params: ModelParams::default(),
         system_prompt: Arc::from(""),

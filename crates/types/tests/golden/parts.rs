@@ -163,6 +163,7 @@ pub(crate) fn model() -> ModelSpec {
         },
         server: None,
         assumes_output: false,
+        name: None,
     }
 }
 
