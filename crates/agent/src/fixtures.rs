@@ -27,6 +27,8 @@ pub fn config() -> AgentConfig {
             long: None,
         },
         server: None,
+        assumes_output: false,
+        name: None,
     };
     AgentConfig {
         name: "fixture".into(),

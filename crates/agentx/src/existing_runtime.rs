@@ -35,7 +35,7 @@ pub(crate) async fn server(
     let models = Models::new(Catalog::builtin()).offered_by(&runtime);
     // The workspace, the rules and the limits are the server's.
     let usual = runtime.default_agent().await?;
-    let name = format!("{}/{}", usual.model.provider, usual.model.id);
+    let name = usual.model.reference();
     let base = Box::new(move |model| agentx_types::AgentConfig {
         model,
         ..usual.clone()

@@ -264,6 +264,8 @@ impl OwnProvider {
             prices: Prices::default(),
             input: None,
             server: None,
+            assumes_output: false,
+            name: None,
         }
     }
 }

@@ -286,5 +286,7 @@ pub fn no_model() -> ModelSpec {
         input: None,
         prices: Prices::default(),
         server: None,
+        assumes_output: false,
+        name: None,
     }
 }

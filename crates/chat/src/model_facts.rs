@@ -47,8 +47,8 @@ fn facts(loaded: &Loaded, spec: &ModelSpec) -> Vec<(&'static str, Value)> {
     let settings = &loaded.settings;
     let catalog = &settings.catalog;
     let entry = catalog.models().iter().find(|entry| {
-        entry.spec.provider == spec.provider
-            && (entry.spec.id == spec.id || entry.snapshots.contains(&spec.id))
+        entry.spec.is_same(spec)
+            || (entry.spec.provider == spec.provider && entry.snapshots.contains(&spec.id))
     });
     let provider = settings.provider(&spec.provider);
     let needs = provider.and_then(|provider| provider.missing_variable());
@@ -112,7 +112,7 @@ fn source(loaded: &Loaded, spec: &ModelSpec, is_listed: bool) -> String {
     if loaded
         .settings
         .catalog
-        .own(&spec.id)
+        .own(spec.called())
         .is_some_and(|own| own.provider == spec.provider)
     {
         layers.push("your configuration".to_owned());

@@ -30,7 +30,9 @@ pub async fn with_own_servers(settings: &mut Settings, models: &mut Vec<ModelInf
         };
         let is_there = |info: &ModelInfo| {
             let id = &info.spec.id;
-            info.spec.provider != *name || known.contains(id) || settings.catalog.own(id).is_some()
+            info.spec.provider != *name
+                || known.contains(id)
+                || settings.catalog.own(info.spec.called()).is_some()
         };
         models.retain(is_there);
         for id in &known {
@@ -70,6 +72,9 @@ fn add(settings: &Settings, models: &mut Vec<ModelInfo>, name: &str) {
     let Ok(spec) = settings.choose_model(name, &[]) else {
         return;
     };
+    if models.iter().any(|info| info.spec.is_same(&spec)) {
+        return;
+    }
     let missing = settings
         .provider(&spec.provider)
         .and_then(|provider| Some(format!("set {}", provider.missing_variable()?)));
@@ -82,11 +87,18 @@ fn add(settings: &Settings, models: &mut Vec<ModelInfo>, name: &str) {
 
 /// Returns whether a person means this model by the name.
 fn is_called(info: &ModelInfo, name: &str) -> bool {
-    let is_it = |name: &str| info.spec.id == name || info.aliases.iter().any(|alias| alias == name);
+    let is_it = |name: &str| info.spec.called() == name || info.aliases.iter().any(|alias| alias == name);
     let of_provider = name
         .split_once('/')
         .filter(|(provider, _)| *provider == info.spec.provider);
     is_it(name) || of_provider.is_some_and(|(_, id)| is_it(id))
+}
+
+/// Returns the name of the model that is asked if none is named, with that of its provider.
+pub fn usual(settings: &Settings) -> String {
+    let name = settings.model_or_default().value;
+    let known = settings.choose_model(&name, &[]);
+    known.map_or(name, |model| model.reference())
 }
 
 /// The width of a terminal below which some columns have no room.

@@ -224,9 +224,11 @@ pub async fn leave(place: &Place, session: &dyn Session) {
 
 /// Returns whether a question of the model is open that stays open even if nobody is there.
 async fn keeps_question(session: &dyn Session) -> bool {
-    let Ok(state) = session.state().await else {
-        return false;
-    };
+    session.state().await.is_ok_and(|state| keeps_a_question(&state))
+}
+
+/// Returns whether a question of the model is open in this session that waits for an answer, whoever is there.
+pub(crate) fn keeps_a_question(state: &agentx::runtime::SessionState) -> bool {
     let mut asked = state.pending_approvals.iter();
     state.config.ask_user == Some(AskUser::Wait) && asked.any(|asked| asked.question.is_some())
 }
@@ -272,7 +274,7 @@ async fn of_file(
     if is_here || agent.model {
         let model = model(place, settings, None)?;
         let is_named = agent.model;
-        named.model = is_named.then(|| format!("{}/{}", model.provider, model.id));
+        named.model = is_named.then(|| model.reference());
     }
     named.system_prompt.clone_from(&agent.system);
     named.limits = limits(settings, agent);

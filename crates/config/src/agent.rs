@@ -70,6 +70,7 @@ impl Settings {
         let offered = called()
             .find(is_named)
             .or_else(|| called().next())
+            .or_else(|| offers.iter().find(|o| of_provider(o) && o.spec.name.is_none()))
             .or_else(|| offers.iter().find(|o| of_provider(o)));
         if let Some(offer) = offered {
             return Ok(offer.spec.clone());

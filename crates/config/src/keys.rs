@@ -69,6 +69,7 @@ const YES_OR_NO: &[&str] = &["true", "false"];
 pub(crate) const EFFORTS: &[&str] = &["none", "minimal", "low", "medium", "high", "xhigh"];
 /// The request fields for the maximum length of an answer in OpenAI's protocol.
 pub(crate) const LENGTH_FIELDS: &[&str] = &["max_tokens", "max_completion_tokens"];
+const REASONING_FIELDS: &[&str] = &["reasoning_content", "reasoning", "none"];
 /// The ways to show reasoning.
 const THINKING: &[&str] = &["full", "folded", "hidden"];
 const THEMES: &[&str] = &["auto", "dark", "light", "none"];
@@ -157,6 +158,7 @@ pub const KEYS: &[KeySpec] = &[
     key("models.*.images", ValueKind::Choice(YES_OR_NO), SetIfTrusted, None, "whether the model accepts images"),
     key("models.*.reasoning_effort", ValueKind::Choice(EFFORTS), SetIfTrusted, None, "the reasoning effort to request, instead of the one derived from `params.thinking_tokens` (not of anthropic)"),
     key("models.*.length_field", ValueKind::Choice(LENGTH_FIELDS), SetIfTrusted, None, "the request field for the maximum length of an answer (openai-chat)"),
+    key("models.*.reasoning_field", ValueKind::Choice(REASONING_FIELDS), SetIfTrusted, None, "the field in which the model's reasoning is sent back to it; by its name by default (openai-chat)"),
     key("models.*.prices.input", ValueKind::Price, SetIfTrusted, None, "US dollars per million input tokens"),
     key("models.*.prices.output", ValueKind::Price, SetIfTrusted, None, "US dollars per million output tokens"),
     key("models.*.prices.cache_read", ValueKind::Price, SetIfTrusted, None, "US dollars per million tokens read from the cache"),

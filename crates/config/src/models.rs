@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use agentx_llm::catalog::{CatalogConfig, ModelConfig, PricesConfig, ProviderConfig};
-use agentx_llm::openai_chat::{Effort, MaxTokensField};
+use agentx_llm::openai_chat::{Effort, MaxTokensField, ReasoningEcho};
 use agentx_llm::{AuthStyle, Catalog, WireOptions};
 use agentx_types::{Api, InputMedium, ModelSpec, Prices};
 
@@ -188,12 +188,18 @@ fn wire(
         "max_completion_tokens" => MaxTokensField::MaxCompletionTokens,
         _ => MaxTokensField::MaxTokens,
     });
-    if effort.is_none() && field.is_none() {
+    let echo = get.text_at(&path("reasoning_field")).map(|word| match &*word {
+        "reasoning_content" => ReasoningEcho::ReasoningContent,
+        "reasoning" => ReasoningEcho::Reasoning,
+        _ => ReasoningEcho::None,
+    });
+    if effort.is_none() && field.is_none() && echo.is_none() {
         return None;
     }
     let mut wire = catalog.wire_options(spec);
     wire.chat.effort = effort.or(wire.chat.effort);
     wire.chat.max_tokens_field = field.unwrap_or(wire.chat.max_tokens_field);
+    wire.chat.reasoning_echo = echo.unwrap_or(wire.chat.reasoning_echo);
     Some(wire)
 }
 

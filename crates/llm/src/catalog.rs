@@ -30,6 +30,7 @@ use agentx_types::{Api, ModelSpec, Prices};
 use serde::{Deserialize, Serialize};
 
 use crate::anthropic;
+use crate::openai_chat::ReasoningEcho;
 use crate::request::WireOptions;
 pub use config::{CatalogConfig, LongPricesConfig, ModelConfig, PricesConfig, ProviderConfig};
 pub use error::CatalogError;
@@ -165,13 +166,26 @@ impl Catalog {
                     model.apply(&mut entry);
                     entry
                 }
-                None => model.complete(provider),
+                None => self.own_entry(model, provider),
             };
             let place = listed.unwrap_or(self.own).min(self.own);
             self.own = self.own.max(place + 1);
             self.models.insert(place, entry);
         }
         Ok(self.with_servers())
+    }
+
+    /// A model that is not listed yet. One with a name of its own begins as the listed one that has its id.
+    fn own_entry(&self, model: &ModelConfig, provider: &ProviderEntry) -> ModelEntry {
+        let is_same = |entry: &&ModelEntry| {
+            let spec = &entry.spec;
+            spec.name.is_none() && spec.id == model.id && spec.provider == model.provider
+        };
+        let listed = model.name.as_ref().and_then(|_| self.models.iter().find(is_same));
+        match listed {
+            Some(listed) => model.renamed(listed.clone()),
+            None => model.complete(provider),
+        }
     }
 
     /// This catalog with newer figures of models: windows, limits, prices and media of models that it has,
@@ -226,7 +240,7 @@ impl Catalog {
     /// Returns whether the id of this model is a name for it, as [`ModelEntry::is_called_by_id`]; so it is for a
     /// model that the catalog does not have.
     pub fn is_called_by_id(&self, model: &ModelSpec) -> bool {
-        let is_it = |entry: &&ModelEntry| entry.spec.provider == model.provider && entry.spec.id == model.id;
+        let is_it = |entry: &&ModelEntry| entry.spec.is_same(model);
         self.models
             .iter()
             .find(is_it)
@@ -287,16 +301,19 @@ impl Catalog {
     /// Returns [`CatalogError::UnknownProvider`] if the provider does not exist.
     pub fn resolve_at(&self, provider: &str, name: &str) -> Result<ModelSpec, CatalogError> {
         let provider = self.known_provider(provider)?;
-        let here = self
-            .models
-            .iter()
-            .filter(|entry| entry.spec.provider == provider.name);
-        let known = here.filter_map(|entry| entry.called(name)).next();
+        let here = || {
+            self.models
+                .iter()
+                .filter(|entry| entry.spec.provider == provider.name)
+        };
+        let named = here().find_map(|entry| entry.named(name));
+        let known = named.or_else(|| here().find_map(|entry| entry.called(name)));
         Ok(known.unwrap_or_else(|| provider.unknown_model(name)))
     }
 
-    /// Returns the options of the model's wire protocol. A provider without its own options (Azure, a
-    /// gateway) gets those that OpenAI or Anthropic has for the same model.
+    /// Returns the options of the model's wire protocol. A provider without options of its own (Azure, a
+    /// gateway) gets those that OpenAI or Anthropic has for the same model, and sends reasoning back to models
+    /// that are known to want it.
     pub fn wire_options(&self, model: &ModelSpec) -> WireOptions {
         let at = |provider: &str, id: &str| {
             let mut there = self.models.iter().filter(|entry| entry.spec.provider == provider);
@@ -311,14 +328,19 @@ impl Catalog {
         let id_at_home = model.id.rsplit('/').next().unwrap_or(&model.id);
         let is_openais = matches!(model.api, Api::OpenaiChat | Api::OpenaiResponses);
         let by_name = || unknown_models::wire(id_at_home).filter(|_| is_openais);
-        let mut wire = at(&model.provider, &model.id)
+        let own = self.entry_of(model).and_then(|entry| entry.wire.clone());
+        let is_own = own.is_some();
+        let mut wire = own
             .or_else(|| by_name().filter(|_| model.provider == "openai"))
             .or_else(|| of_provider().filter(|wire| *wire != WireOptions::default()))
             .or_else(|| at(home, id_at_home))
             .or_else(by_name)
             .unwrap_or_default();
-        // A model accepts the same behind any server; the provider's own options say whether a server knows
-        // this field.
+        if !is_own && model.api == Api::OpenaiChat && wire.chat.reasoning_echo == ReasoningEcho::None {
+            wire.chat.reasoning_echo = unknown_models::reasoning_echo(id_at_home);
+        }
+        // What a model takes, it takes behind any server; whether a server knows this field is for its
+        // provider to say.
         let mut there = self
             .models
             .iter()
@@ -326,6 +348,19 @@ impl Catalog {
         wire.answer_schema |= there.any(|entry| entry.answer_schema && entry.has_id(&model.id));
         wire.chat.prompt_cache_key = of_provider().is_some_and(|wire| wire.chat.prompt_cache_key);
         wire
+    }
+
+    /// The entry of a model: the one with its name, else the one with its id that has no other name.
+    fn entry_of(&self, model: &ModelSpec) -> Option<&ModelEntry> {
+        let here = || {
+            self.models
+                .iter()
+                .filter(|entry| entry.spec.provider == model.provider && entry.has_id(&model.id))
+        };
+        let named = here().find(|entry| entry.spec.name == model.name);
+        named
+            .or_else(|| here().find(|entry| entry.spec.name.is_none()))
+            .or_else(|| here().next())
     }
 
     fn known_provider(&self, name: &str) -> Result<&ProviderEntry, CatalogError> {
@@ -377,6 +412,8 @@ impl ProviderEntry {
             prices: Prices::default(),
             input: None,
             server: self.other_server(),
+            assumes_output: true,
+            name: None,
         }
     }
 }

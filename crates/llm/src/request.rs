@@ -36,13 +36,9 @@ pub trait BlobSource {
     }
 }
 
-/// Returns the maximum number of tokens of the answer: the requested number, limited by the model's maximum
-/// and by half of its window. Servers refuse a request if the maximum answer does not fit into the window
-/// beside the input, and conversations are limited to the other half.
+/// Returns the maximum number of tokens of the answer: see [`ModelSpec::longest_answer`].
 pub(crate) fn longest_answer(request: &ModelRequest) -> u64 {
-    let model = &request.model;
-    let most = model.max_output_tokens.min(model.context_window / 2).max(1);
-    request.params.max_output_tokens.unwrap_or(most).clamp(1, most)
+    request.model.longest_answer(request.params.max_output_tokens)
 }
 
 /// Joins texts. A single one, the usual case, is not copied.

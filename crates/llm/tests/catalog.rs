@@ -7,6 +7,7 @@
 )]
 
 use agentx_llm::catalog::CatalogConfig;
+use agentx_llm::openai_chat::ReasoningEcho;
 use agentx_llm::{AuthStyle, Catalog, CatalogError, WireOptions};
 use agentx_types::{Api, NanoUsd, Usage};
 
@@ -564,4 +565,90 @@ fn azure_gets_the_key_in_a_header_of_its_own() {
         provider.request_url(Api::OpenaiResponses, "my-deployment", v1),
         "https://r.openai.azure.com/openai/v1/responses?api-version=preview"
     );
+}
+
+#[test]
+fn models_that_want_their_reasoning_back_get_it_behind_any_server() {
+    let config: CatalogConfig = serde_json::from_value(serde_json::json!({
+        "providers": { "mine": { "base_url": "http://h/v1" } },
+    }))
+    .expect("a configuration");
+    let catalog = Catalog::builtin().extended(&config).expect("a catalog");
+    let echo = |name: &str| {
+        let model = catalog.resolve_at("mine", name).expect(name);
+        catalog.wire_options(&model).chat.reasoning_echo
+    };
+    for name in [
+        "deepseek-v4-pro",
+        "deepseek-v4-flash",
+        "deepseek-ai/DeepSeek-V4.1-Flash",
+        "deepseek-reasoner",
+        "deepseek-flash",
+        "moonshotai/Kimi-K2-Thinking",
+        "kimi-k2.7-code",
+        "accounts/fireworks/models/kimi-k2p5",
+        "kimi-k3",
+    ] {
+        assert_eq!(echo(name), ReasoningEcho::ReasoningContent, "{name}");
+    }
+    for name in [
+        "deepseek-r1-distill-qwen-32b",
+        "deepseek-v3",
+        "deepseek-coder-33b",
+        "deepseek-chat",
+        "kimi-k2-instruct",
+        "qwen3",
+    ] {
+        assert_eq!(echo(name), ReasoningEcho::None, "{name}");
+    }
+    let router = catalog
+        .resolve("openrouter/deepseek/deepseek-v4-pro")
+        .expect("a model");
+    assert_eq!(
+        catalog.wire_options(&router).chat.reasoning_echo,
+        ReasoningEcho::Reasoning
+    );
+}
+
+#[test]
+fn models_of_a_persons_own_with_the_same_id_are_told_apart_by_their_names() {
+    let config: CatalogConfig = serde_json::from_value(serde_json::json!({
+        "providers": { "mine": { "base_url": "http://h/v1" } },
+        "models": [
+            {"id": "gpt-6.2-sol", "provider": "openai", "name": "deep", "max_output_tokens": 9_000,
+             "wire": {"chat": {"effort": "high"}}},
+            {"id": "gpt-6.2-sol", "provider": "openai", "name": "quick", "wire": {"chat": {"effort": "low"}}},
+            {"id": "m", "provider": "mine", "name": "one", "context_window": 1_000},
+            {"id": "m", "provider": "mine", "name": "two", "context_window": 2_000},
+        ],
+    }))
+    .expect("a configuration");
+    let catalog = Catalog::builtin().extended(&config).expect("a catalog");
+    let effort = |name: &str| {
+        let model = catalog.resolve(name).expect(name);
+        assert_eq!(model.id, "gpt-6.2-sol");
+        let effort = catalog.wire_options(&model).chat.effort;
+        effort.map(|effort| effort.as_str())
+    };
+    assert_eq!(effort("deep"), Some("high"));
+    assert_eq!(effort("openai/deep"), Some("high"));
+    assert_eq!(effort("quick"), Some("low"));
+    assert_eq!(effort("gpt-6.2-sol"), None, "the built-in one stays");
+    assert_eq!(effort("openai/gpt-6.2-sol"), None);
+    let window = |name: &str| catalog.resolve(name).expect(name).context_window;
+    assert_eq!((window("one"), window("two")), (1_000, 2_000));
+    let known = catalog.resolve("gpt-6.2-sol").expect("known");
+    let deep = catalog.resolve("deep").expect("known");
+    assert_eq!(
+        (deep.context_window, deep.prices),
+        (known.context_window, known.prices)
+    );
+    assert_eq!(deep.max_output_tokens, 9_000);
+    assert_eq!(deep.reference(), "openai/deep");
+    assert!(!deep.is_same(&known));
+    let own: Vec<&str> = catalog.models()[..4]
+        .iter()
+        .map(|entry| entry.spec.called())
+        .collect();
+    assert_eq!(own, ["deep", "quick", "one", "two"]);
 }

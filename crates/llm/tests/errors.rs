@@ -623,7 +623,7 @@ fn a_key_that_is_refused_is_named_by_the_part_that_it_is_in() {
         ),
         (
             "'messages.1' : for 'role:assistant' the following must be satisfied[('messages.1' : property 'reasoning_content' is unsupported)]",
-            Part::Thinking,
+            Part::ReasoningContent,
         ),
         (
             "Error from provider: Extra inputs are not permitted, field: 'messages[8].reasoning', value: 'The temperature of'",
@@ -639,11 +639,11 @@ fn a_key_that_is_refused_is_named_by_the_part_that_it_is_in() {
         ),
         (
             "The `reasoning_content` in the thinking mode must be passed back to the API.",
-            Part::ToolCalls,
+            Part::MissingReasoning,
         ),
         (
             "thinking is enabled but reasoning_content is missing in assistant tool call message at index 2",
-            Part::ToolCalls,
+            Part::MissingReasoning,
         ),
         (
             "Unsupported parameter: 'reasoning_effort' is not supported with this model.",
@@ -1253,4 +1253,85 @@ fn a_model_that_is_streamed_to_verified_organizations_alone_is_not_asked_in_othe
         (C::Forbidden, false, None)
     );
     assert!(error.message.contains("Verify Organization"), "{error}");
+}
+
+#[test]
+fn settings_of_responses_are_found_by_name_in_the_forms_of_their_servers() {
+    use agentx_types::RequestPart as Part;
+    let refused = |body: serde_json::Value, status| error(status, &body.to_string()).refused;
+    for (name, part) in [
+        ("include", Part::Include),
+        ("store", Part::Store),
+        ("reasoning", Part::Reasoning),
+    ] {
+        let told = |message: String, param: Option<&str>| serde_json::json!({"error": {"type": "invalid_request_error", "message": message, "param": param}});
+        for (body, status) in [
+            (
+                told(
+                    format!("Unsupported parameter: '{name}' is not supported with this model."),
+                    Some(name),
+                ),
+                400,
+            ),
+            (told(format!("Unknown parameter: '{name}'."), None), 400),
+            (
+                told(format!("Unrecognized request argument supplied: {name}"), None),
+                400,
+            ),
+            (
+                serde_json::json!({"detail": format!("Unsupported parameter: {name}")}),
+                400,
+            ),
+            (
+                serde_json::json!({"detail": [{"type": "extra_forbidden", "loc": ["body", name], "msg": "Extra inputs are not permitted", "input": true}]}),
+                422,
+            ),
+            (told(format!("{name}: Extra inputs are not permitted"), None), 400),
+            (
+                told(
+                    format!(
+                        "Failed to deserialize the JSON body: unknown field `{name}` at line 1 column 99"
+                    ),
+                    None,
+                ),
+                400,
+            ),
+            (
+                serde_json::json!({"code": "Client specified an invalid argument", "error": format!("Argument not supported on this model: {name}")}),
+                400,
+            ),
+        ] {
+            assert_eq!(refused(body.clone(), status), Some(part), "{body}");
+        }
+    }
+    let message = |message: &str| refused(serde_json::json!({"error": {"message": message}}), 400);
+    for (said, part) in [
+        ("Unknown parameter: 'tools[0].strict'.", Part::ToolStrict),
+        (
+            "body.tools.0.strict: Extra inputs are not permitted",
+            Part::ToolStrict,
+        ),
+        (
+            "tools.3.function.strict: Extra inputs are not permitted",
+            Part::ToolStrict,
+        ),
+        (
+            "Unsupported parameter: 'reasoning.effort' is not supported with this model.",
+            Part::ReasoningEffort,
+        ),
+        (
+            "Unsupported parameter: 'reasoning.summary' is not supported with this model.",
+            Part::ReasoningSummary,
+        ),
+        (
+            "`messages[3].reasoning`: reasoning is not supported with this model",
+            Part::Thinking,
+        ),
+        (
+            "Invalid 'tools[3].name': string does not match pattern, which must not include spaces",
+            Part::Tools,
+        ),
+    ] {
+        assert_eq!(message(said), Some(part), "{said}");
+    }
 }

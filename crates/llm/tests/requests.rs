@@ -990,3 +990,31 @@ fn kimi_is_sent_a_blank_for_reasoning_beside_calls_of_another_model() {
     assert_eq!(body["messages"][2]["reasoning_content"], " ");
     assert!(body["messages"][4].get("reasoning_content").is_none());
 }
+
+#[test]
+fn reasoning_is_sent_back_where_its_lack_was_refused_and_left_out_where_its_field_was() {
+    let said = |model: &str, without: &[RequestPart]| {
+        let mut asked = request(
+            model,
+            vec![
+                user("look"),
+                message(Role::Assistant, vec![thinking("hm", None), call("c1")]),
+                result("c1", vec![ContentPart::text("a")], false),
+                message(Role::Assistant, vec![ContentPart::text("seen")]),
+                user("and on"),
+            ],
+        );
+        asked.without = without.to_vec();
+        let body = built(&asked);
+        [2, 4].map(|at| body["messages"][at]["reasoning_content"].clone())
+    };
+    let missing = [RequestPart::MissingReasoning];
+    assert_eq!(said("llamacpp/alias", &[]), [Value::Null, Value::Null]);
+    assert_eq!(said("llamacpp/alias", &missing), [json!("hm"), json!(" ")]);
+    let refused = [RequestPart::ReasoningContent];
+    assert_eq!(said("llamacpp/deepseek-v4-pro", &[]), [json!("hm"), json!("")]);
+    assert_eq!(
+        said("llamacpp/deepseek-v4-pro", &refused),
+        [Value::Null, Value::Null]
+    );
+}

@@ -51,16 +51,13 @@ impl Sample<'_> {
         }
         let mut paid = Usage::default();
         let answer = self.answer(request.clone(), &mut paid).await;
-        let cost = request.model.prices.cost(&paid);
+        let bill = EffectBill::of(&request.model, paid);
+        let cost = bill.cost;
         let (outcome, what) = match &answer {
             Ok(sampled) => (EffectOutcome::Done(sampled.text.clone().into()), "answered"),
             Err(why) => (EffectOutcome::Failed(failure(why)), "did not answer"),
         };
-        let bill = (answer.is_ok() || paid != Usage::default()).then(|| EffectBill {
-            model: model.clone(),
-            usage: paid,
-            cost,
-        });
+        let bill = (answer.is_ok() || paid != Usage::default()).then_some(bill);
         let bill = bill.map(StepMetadata::from).unwrap_or_default();
         journal.end(self.step, STEP, None, outcome, bill).await;
         let note = format!(

@@ -244,13 +244,7 @@ impl SummaryProgress {
 fn said(condense: &Condense, answered: SummaryResult) -> EnvironmentEvent {
     let SummaryResult { outcome, usage } = answered;
     let model = &condense.request.model;
-    let bill = (usage != Usage::default()).then(|| {
-        Box::new(EffectBill {
-            model: model.id.clone(),
-            usage,
-            cost: model.prices.cost(&usage),
-        })
-    });
+    let bill = (usage != Usage::default()).then(|| Box::new(EffectBill::of(model, usage)));
     let outcome = outcome.and_then(|summary| {
         let tokens = estimate_text(&summary).saturating_add(AROUND);
         if tokens < condense.tokens {

@@ -251,10 +251,10 @@ fn known_model(
     known: &[ModelInfo],
     wanted: &ModelSpec,
 ) -> Result<ModelSpec, RuntimeError> {
-    let same = |info: &&ModelInfo| info.spec.id == wanted.id && info.spec.provider == wanted.provider;
+    let same = |info: &&ModelInfo| info.spec.is_same(wanted);
     match known.iter().find(same) {
         Some(info) => Ok(info.spec.clone()),
-        None => choose(settings, known, &format!("{}/{}", wanted.provider, wanted.id)),
+        None => choose(settings, known, &wanted.reference()),
     }
 }
 

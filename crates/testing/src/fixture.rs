@@ -41,6 +41,8 @@ pub fn model(api: Api) -> ModelSpec {
             long: None,
         },
         server: None,
+        assumes_output: false,
+        name: None,
     }
 }
 

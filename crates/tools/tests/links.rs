@@ -61,6 +61,8 @@ fn guarded(
             input: None,
             prices: Prices::default(),
             server: None,
+            assumes_output: false,
+            name: None,
         },
         params: ModelParams::default(),
         system_prompt: "".into(),

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::vocabulary::payloads;
-use crate::{Medium, NanoUsd, ToolCallId, ToolSpec, Usage};
+use crate::{Api, Medium, ModelSpec, NanoUsd, ToolCallId, ToolSpec, Usage};
 
 /// The outcome of a step of a call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -41,6 +41,22 @@ pub struct EffectBill {
     pub usage: Usage,
     /// Money.
     pub cost: NanoUsd,
+}
+
+impl EffectBill {
+    /// Returns the bill for a model that was asked on behalf of an agent. Tokens without a known price are marked.
+    pub fn of(model: &ModelSpec, usage: Usage) -> Self {
+        let usage = if model.api == Api::Scripted {
+            usage
+        } else {
+            model.prices.marked(usage)
+        };
+        Self {
+            model: model.id.clone(),
+            usage,
+            cost: model.prices.cost(&usage),
+        }
+    }
 }
 
 payloads! {

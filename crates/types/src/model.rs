@@ -69,12 +69,45 @@ pub struct ModelSpec {
     /// is never connected to: a request is refused if the provider is at another address by then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
+    /// Whether `max_output_tokens` is only assumed, because nobody has said how long the model's answers may be. A
+    /// length that a person sets is then requested as it is.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub assumes_output: bool,
+    /// A person's own name for the model, if it differs from the id. Models of a provider with the same id are told
+    /// apart by it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
 }
 
 impl ModelSpec {
-    /// Returns the name with that of the provider: `provider/id`.
+    /// Returns the longest answer in tokens that a request may ask for: the wished length, limited by what is known
+    /// of the model and by half of its window. Without a wish it is the longest one.
+    ///
+    /// Servers refuse a request if the longest answer does not fit into the window beside the input, and
+    /// conversations are limited to the other half.
+    pub fn longest_answer(&self, wished: Option<u64>) -> u64 {
+        let known = match wished {
+            Some(_) if self.assumes_output => u64::MAX,
+            _ => self.max_output_tokens,
+        };
+        let most = known.min(self.context_window / 2).max(1);
+        wished.unwrap_or(most).clamp(1, most)
+    }
+
+    /// Returns the name with that of the provider: `provider/id`, or `provider/name` if a person calls the model
+    /// otherwise.
     pub fn reference(&self) -> String {
-        format!("{}/{}", self.provider, self.id)
+        format!("{}/{}", self.provider, self.called())
+    }
+
+    /// Returns a person's own name for the model, else its id.
+    pub fn called(&self) -> &str {
+        self.name.as_deref().unwrap_or(&self.id)
+    }
+
+    /// Returns whether both are the same model of the configuration, whatever is known of it by now.
+    pub fn is_same(&self, other: &Self) -> bool {
+        (&self.provider, &self.id, &self.name) == (&other.provider, &other.id, &other.name)
     }
 
     /// Returns whether it is known to take nothing of this kind.
@@ -323,7 +356,19 @@ pub enum RequestPart {
     StrictSchema,
     /// The schema of the answer in the API's own mode: it is sent as a written instruction.
     AnswerSchema,
-    /// The provider does not say which part.
+    /// `reasoning_content` in earlier answers: they are sent without it.
+    ReasoningContent,
+    /// The reasoning of earlier answers, which was not sent back: it is sent as `reasoning_content`.
+    MissingReasoning,
+    /// `reasoning`, which asks for reasoning at OpenAI's Responses.
+    Reasoning,
+    /// `include`, which asks for encrypted reasoning that can be sent back.
+    Include,
+    /// `store`, which asks the provider to keep nothing.
+    Store,
+    /// `strict` in the description of each tool.
+    ToolStrict,
+    /// The provider does not say which.
     Unknown,
 }
 
@@ -377,7 +422,13 @@ impl RequestPart {
             | Self::EmptyText
             | Self::ThoughtSignature
             | Self::StrictSchema
-            | Self::AnswerSchema => true,
+            | Self::AnswerSchema
+            | Self::ReasoningContent
+            | Self::MissingReasoning
+            | Self::Reasoning
+            | Self::Include
+            | Self::Store
+            | Self::ToolStrict => true,
             Self::Thinking
             | Self::Extras
             | Self::Media

@@ -341,5 +341,9 @@ pub const HOSTS_HAVE_ONE_FORM: u32 = 9;
 /// mode `deny`.
 pub const APPROVAL_IS_NAMED: u32 = 9;
 
+/// The model is told that its answer was cut off at its maximum length in the middle of a call, and the run fails after
+/// three such answers in a row. So it is told of an answer that does not fit its schema because it was cut off.
+pub const CUT_OFF_IS_SAID: u32 = 9;
+
 /// A refusal that names no window is followed by a shorter request for as long as the estimate can be raised.
 pub const GUESSES_CONTINUE: u32 = 9;

@@ -130,6 +130,8 @@ pub(crate) fn agent(settings: &Settings) -> AgentConfig {
         input: None,
         prices: Prices::default(),
         server: None,
+        assumes_output: false,
+        name: None,
     };
     settings.agent(model, tools().specs().to_vec())
 }

@@ -68,7 +68,9 @@ async fn candidates(what: CompleteArg, place: &CommandTarget) -> Result<Vec<(Str
         CompleteArg::Models => {
             let models = runtime.models();
             let asked = models.into_iter().filter(|model| model.missing.is_none());
-            asked.map(|model| (model.spec.id, model.spec.provider)).collect()
+            asked
+                .map(|model| (model.spec.called().to_owned(), model.spec.provider))
+                .collect()
         }
         CompleteArg::Tools => {
             let tools = runtime.tools();

@@ -11,7 +11,7 @@ use crate::console::Console;
 use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::model_facts;
-use crate::models::{render, with_own_servers};
+use crate::models::{render, usual, with_own_servers};
 use crate::refreshed_models::{RefreshWish, refresh};
 
 /// Does what was asked for; lists the models by default.
@@ -56,8 +56,8 @@ async fn list(
         return Ok(Exit::Ok);
     }
     let chosen = match place.default_agent().await? {
-        Some(agent) => agent.model.id,
-        None => settings.model_or_default().value,
+        Some(agent) => agent.model.reference(),
+        None => usual(&settings),
     };
     console.out(&render(&models, &settings, &chosen, console.out_width()))?;
     Ok(Exit::Ok)

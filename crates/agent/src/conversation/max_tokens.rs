@@ -29,10 +29,7 @@ impl Conversation {
             .as_ref()
             .is_none_or(|before| before.answer == self.repairs.answer);
         let helps = match most {
-            Some(most) => {
-                let longest = model.max_output_tokens.min(model.context_window / 2);
-                most > 0 && most < asked.map_or(longest, |asked| asked.min(longest))
-            }
+            Some(most) => most > 0 && most < model.longest_answer(asked),
             None => asked.is_some() && model.api != Api::Anthropic,
         };
         is_first && helps && config.rules_version >= since::LONGEST_ANSWER_IS_REPAIRED

@@ -184,8 +184,7 @@ impl Conversation {
 
     /// The instructions, the tools or the model have changed.
     pub(crate) fn fixed_changed(&mut self, before: &AgentConfig, config: &AgentConfig) {
-        let is_other =
-            (&before.model.id, &before.model.provider) != (&config.model.id, &config.model.provider);
+        let is_other = !before.model.is_same(&config.model);
         if is_other {
             self.another_model(&before.model, config);
         }

@@ -27,6 +27,15 @@ fn reasons(config: &AgentConfig) -> bool {
         && config.rules_version >= since::REASONING_IS_LEFT_OUT
 }
 
+/// Returns whether requests of this API may have the part.
+fn is_of_api(part: RequestPart, api: Api) -> bool {
+    match part {
+        RequestPart::ReasoningContent | RequestPart::MissingReasoning => api == Api::OpenaiChat,
+        RequestPart::Include | RequestPart::Store | RequestPart::ToolStrict => api == Api::OpenaiResponses,
+        _ => true,
+    }
+}
+
 /// Returns whether the model is asked by one of Gemini's APIs.
 fn is_gemini(config: &AgentConfig) -> bool {
     matches!(config.model.api, Api::Gemini | Api::GeminiInteractions)
@@ -116,6 +125,7 @@ impl Conversation {
             RequestPart::ThoughtSignature => &[RequestPart::ToolCalls],
             RequestPart::StrictSchema => &[RequestPart::AnswerSchema],
             RequestPart::AnswerSchema => &[],
+            RequestPart::MissingReasoning => &[RequestPart::ToolCalls],
             _ => &IN_TURN,
         };
         [refused].iter().chain(parts).copied().find(|part| match part {
@@ -293,6 +303,12 @@ impl Conversation {
                 };
                 config.rules_version >= since::SETTINGS_ARE_LEFT_OUT
                     && (self.has(self.repairs.blocks, is_block) || attached())
+            }
+            part if !is_of_api(part, config.model.api) => false,
+            RequestPart::ReasoningContent
+                if self.repairs.without.contains(&RequestPart::MissingReasoning) =>
+            {
+                false
             }
             RequestPart::EmptyText if config.model.api != Api::OpenaiChat || !self.has_calls_alone() => false,
             setting => {

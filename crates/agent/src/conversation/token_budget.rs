@@ -99,6 +99,14 @@ impl Conversation {
         params
     }
 
+    /// Returns the maximum length of the answer that the next request asks for, in tokens; `None` if the server is to
+    /// decide.
+    pub(crate) fn requested_length(&mut self, config: &AgentConfig) -> Option<u64> {
+        let wished = self.fitting(config).max_output_tokens;
+        let is_requested = wished.is_some() || config.model.api == Api::Anthropic;
+        is_requested.then(|| config.model.longest_answer(wished))
+    }
+
     /// Returns whether a request with a shorter answer may fit, after the last one did not. With `most` only
     /// if at least half of the wanted length is left.
     pub(super) fn fits_with_a_shorter_answer(&mut self, config: &AgentConfig, most: bool) -> bool {
@@ -118,8 +126,8 @@ impl Conversation {
         }
         let wished = self.limited(&config.params).max_output_tokens;
         let always = (model.api == Api::Anthropic).then_some(model.max_output_tokens);
-        let longest = wished.or(always)?;
-        Some(longest.min(model.max_output_tokens).min(model.context_window / 2))
+        wished.or(always)?;
+        Some(model.longest_answer(wished))
     }
 
     /// Tokens that the next request leaves of the window. Two percent of the input are reserved for errors of

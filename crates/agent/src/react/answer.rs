@@ -4,7 +4,7 @@
 //! | --- | --- | --- |
 //! | any reason, while the run is being stopped | any | the calls are answered as interrupted, and the stop continues |
 //! | `refusal` | yes | they are answered as refused, and the run fails (from version 2 of the rules on) |
-//! | any other | yes | they are processed, unless a limit is reached |
+//! | any other | yes | they are taken up, unless a limit is reached; of one that is cut off the model is told: [`super::cut_off`] |
 //! | `pause_turn` | no | the model is asked to continue, eight times in a row at most (from version 9 on) |
 //! | `context_window` | no | less is sent, or the run fails: [`super::overflow`] |
 //! | `refusal` | no | a fallback is asked, or the run fails with `content_filter` (from version 7 on) |
@@ -49,6 +49,7 @@ impl ReactAgent {
             usage,
         } = answer;
         let said_something = message.is_some();
+        let cut_off = self.cut_off_at(reason, usage);
         if reason != StopReason::ContextWindow {
             self.note_that_it_fits();
         }
@@ -85,8 +86,12 @@ impl ReactAgent {
         {
             self.decline(calls, step);
         } else if !calls.is_empty() {
-            self.take_up(calls, step);
+            self.take_calls(calls, cut_off.as_deref(), step);
         } else {
+            if let Some(run) = self.lifecycle.active() {
+                run.pending.cut_answers = 0;
+                run.pending.cut_off = cut_off;
+            }
             let word = word.filter(|_| self.config.rules_version >= since::UNKNOWN_ENDS_ARE_SAID);
             self.go_on_or_end(reason, word, said_something, usage, step);
         }
@@ -214,9 +219,15 @@ impl ReactAgent {
 
     /// Decides about each call, in the model's order.
     ///
-    /// All allowed ones run at once. If a limit is reached, none runs and all are answered, because a
-    /// provider refuses a conversation with a call that has no result.
-    fn take_up(&mut self, calls: Vec<RequestedCall>, step: &mut RunStep<'_>) {
+    /// All of them run at once, if they may. If a limit is reached none does and all are answered, because a
+    /// provider refuses a conversation with a call that has no result. The last call is not whole if the answer was
+    /// cut off in it, at the place `cut_off`.
+    pub(super) fn take_up(
+        &mut self,
+        mut calls: Vec<RequestedCall>,
+        cut_off: Option<&str>,
+        step: &mut RunStep<'_>,
+    ) {
         let limits = self.config.limits;
         let Some(run) = self.lifecycle.active() else {
             return;
@@ -231,8 +242,12 @@ impl ReactAgent {
             self.interrupt_background(&why, step);
             return;
         }
+        let cut = cut_off.and_then(|place| Some((calls.pop()?, place)));
         for call in calls {
             self.decide_call(call, step);
+        }
+        if let Some((call, place)) = cut {
+            self.answer_cut_call(call, place, step);
         }
         self.update_waiting_status(step);
     }
@@ -257,7 +272,7 @@ impl ReactAgent {
 
     /// Stops agents in the background with a run that a limit or a refusal ends. Before version 9 of the
     /// rules they continued.
-    fn interrupt_background(&mut self, why: &str, step: &mut RunStep<'_>) {
+    pub(super) fn interrupt_background(&mut self, why: &str, step: &mut RunStep<'_>) {
         if self.config.rules_version >= since::BACKGROUND_STOPS {
             self.interrupt_children(why, step);
         }
@@ -296,8 +311,14 @@ impl ReactAgent {
         }
     }
 
-    /// Answers each of these calls with the same text.
-    fn refuse(&mut self, calls: Vec<RequestedCall>, status: ToolStatus, text: &str, step: &mut RunStep<'_>) {
+    /// Answers each of these calls with the same words.
+    pub(super) fn refuse(
+        &mut self,
+        calls: Vec<RequestedCall>,
+        status: ToolStatus,
+        text: &str,
+        step: &mut RunStep<'_>,
+    ) {
         for call in calls {
             self.answer_new(call, status, text.to_owned(), step);
         }

@@ -19,6 +19,7 @@ use agentx_types::{
 };
 
 use super::ReactAgent;
+use super::cut_off::SETTING;
 use crate::limits;
 use crate::run_lifecycle::{PendingCheck, RunStep, StopCause};
 
@@ -101,7 +102,14 @@ impl ReactAgent {
         } else if checked.problems.is_empty() {
             return self.finish_run(RunStatus::Completed, reason, step);
         }
-        let problems = checked.problems.join("\n- ");
+        let cut_off = self
+            .lifecycle
+            .active()
+            .and_then(|run| run.pending.cut_off.clone());
+        let problems = match &cut_off {
+            Some(place) => format!("the answer was cut off {place}; {SETTING}"),
+            None => checked.problems.join("\n- "),
+        };
         if checked.attempt > repairs {
             let message = format!(
                 "no answer fits the schema, after {} of at most {} attempts:\n- {problems}",
@@ -119,10 +127,16 @@ impl ReactAgent {
         }
         // A round like that of a tool: the model is answered.
         run.iterations = run.iterations.saturating_add(1);
-        let text = format!(
-            "[The answer does not fit the JSON Schema that it has to fit:\n- {problems}\nAnswer again with one JSON value \
-             that fits, and nothing else.]"
-        );
+        let text = match cut_off {
+            Some(place) => format!(
+                "[The answer was cut off {place}, so it does not fit the JSON Schema that it has to fit. Answer again with \
+                 one JSON value that fits and is short enough, and nothing else.]"
+            ),
+            None => format!(
+                "[The answer does not fit the JSON Schema that it has to fit:\n- {problems}\nAnswer again with one JSON \
+                 value that fits, and nothing else.]"
+            ),
+        };
         let message = Message {
             message_id: MessageId::with_suffix(format_args!("answer_{}", step.seq)),
             role: Role::User,

@@ -194,13 +194,12 @@ impl ReactAgent {
     /// use is passed over.
     fn next_fallback(&self) -> Option<(usize, &ModelSpec)> {
         let from = self.fallback.as_ref().map_or(0, |used| used.index + 1);
-        let key = |model: &ModelSpec| (model.provider.clone(), model.id.clone());
         let own = self
             .fallback
             .as_ref()
             .map_or(&self.config.model, |used| &used.own);
         let mut left = self.config.fallbacks.iter().enumerate().skip(from);
-        left.find(|(_, model)| key(model) != key(own) && key(model) != key(&self.config.model))
+        left.find(|(_, model)| !model.is_same(own) && !model.is_same(&self.config.model))
     }
 
     /// Sets another model in the configuration, as if a person had chosen it; returns the one before.

@@ -6,6 +6,7 @@
 //! | --- | --- |
 //! | [`stream`], [`answer`] | the pieces of the model's answer, and the complete answer |
 //! | [`calls`], [`decisions`], [`nested_calls`], [`effects`] | tools, approvals, calls that tools make, and their steps |
+//! | [`cut_off`] | answers that end at their maximum length |
 //! | [`answer_schema`] | an answer that has to fit a schema |
 //! | [`children`] | agents that this one created |
 //! | [`condense`], [`overflow`], [`repair`] | summaries, conversations that do not fit, requests that are refused |
@@ -33,6 +34,7 @@ mod answer_schema;
 mod calls;
 mod children;
 mod condense;
+mod cut_off;
 mod decisions;
 mod delegation_tools;
 mod effects;

@@ -97,8 +97,7 @@ impl RunLifecycle {
     /// since.
     pub(crate) fn asks_other_than(&self, model: &ModelSpec) -> bool {
         let asked = self.run.as_ref().and_then(|run| run.pending.model.as_ref());
-        let key = |model: &ModelSpec| (model.id.clone(), model.provider.clone(), model.api);
-        asked.is_some_and(|asked| key(asked) != key(model))
+        asked.is_some_and(|asked| !asked.is_same(model) || asked.api != model.api)
     }
 
     /// Records the last time at which a program worked on the run; time after that does not count

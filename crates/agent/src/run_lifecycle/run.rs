@@ -111,6 +111,12 @@ pub struct PendingRun {
     /// back to 0.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub pauses: u32,
+    /// The number of answers in a row that were cut off in the middle of a call, the last one among them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cut_answers: u32,
+    /// Where the last answer without calls was cut off, in words; `None` if it ended by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut_off: Option<String>,
 }
 
 /// An answer that is being checked against its schema.

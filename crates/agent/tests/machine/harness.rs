@@ -198,10 +198,14 @@ impl Session {
             .into(),
             ActionBody::Report(Report::Error { code, message }) => error_event(code, message),
             ActionBody::Report(Report::Fallback(asked)) => asked.clone().into(),
-            // No answer is held against a schema here; one of a type that there is not cannot be used.
+            // No answer is held against a schema here, except that an array has to be JSON; a schema of a type that
+            // there is not cannot be used.
             ActionBody::CheckAnswer(check) => AnswerChecked {
                 attempt: check.attempt,
-                problems: Vec::new(),
+                problems: match serde_json::from_str::<Value>(&check.text) {
+                    Err(error) if check.answer_schema.schema["type"] == "array" => vec![error.to_string()],
+                    _ => Vec::new(),
+                },
                 invalid_schema: check.answer_schema.schema["type"] == "nonsense",
             }
             .into(),

@@ -13,6 +13,7 @@ mod condensing_histories;
 mod context;
 #[cfg(test)]
 mod cut;
+mod cut_off;
 #[cfg(test)]
 mod decisions;
 #[cfg(test)]

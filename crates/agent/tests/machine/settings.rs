@@ -269,3 +269,28 @@ fn what_is_attached_to_words_and_calls_is_left_out_once_it_is_refused() {
         session.check_replay();
     }
 }
+
+#[test]
+fn reasoning_that_a_server_wants_is_sent_from_then_on_and_calls_stay_calls() {
+    let mut session = with_version(RULES_VERSION);
+    session.refused(RequestPart::MissingReasoning);
+    assert_eq!(session.request().without, [RequestPart::MissingReasoning]);
+    session.answer("done");
+    session.say("and on");
+    assert_eq!(session.request().without, [RequestPart::MissingReasoning]);
+    // A server that has no such field is not told about it again and again.
+    for _ in 0..10 {
+        if session.asked().is_some() {
+            session.refused(RequestPart::ReasoningContent);
+        }
+    }
+    assert_eq!(session.ends_of_runs().len(), 2, "it ends");
+    session.check_replay();
+}
+
+#[test]
+fn settings_of_another_api_are_not_left_out() {
+    let mut session = with_version(RULES_VERSION);
+    session.refused(RequestPart::ToolStrict);
+    assert!(session.request().without.is_empty(), "Chat Completions has none");
+}

@@ -127,7 +127,7 @@ impl Chat<'_> {
 
     async fn list_models(&mut self) -> Result<String, ChatError> {
         let model = self.agent_config().await?.model;
-        let chosen = format!("{}/{}", model.provider, model.id);
+        let chosen = model.reference();
         let (all, notes) = self.known_models_of_place(&model).await?;
         let (usable, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|info| info.missing.is_none());
         let list = models::render(&usable, self.settings, &chosen, self.display.width());

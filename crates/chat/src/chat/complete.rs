@@ -158,7 +158,7 @@ impl Chat<'_> {
         models.sort_by_key(|model| model.missing.is_some());
         models
             .into_iter()
-            .map(|model| (model.spec.id, String::new()))
+            .map(|model| (model.spec.called().to_owned(), String::new()))
             .collect()
     }
 

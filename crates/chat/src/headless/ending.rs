@@ -54,6 +54,10 @@ pub(crate) struct RunOutcomeCollector {
     before: Option<RunResult>,
     /// The commands that were left in the background.
     jobs: JobList,
+    /// Why the run is left before its end: it waits for somebody.
+    left: Option<ChatError>,
+    /// The number of answers of the model, which a run that is left does not report.
+    answers: u32,
 }
 
 impl RunOutcomeCollector {
@@ -78,6 +82,8 @@ impl RunOutcomeCollector {
             cut_off: false,
             before: None,
             jobs: JobList::default(),
+            left: None,
+            answers: 0,
         }
     }
 
@@ -105,6 +111,16 @@ impl RunOutcomeCollector {
         self.finished = true;
     }
 
+    /// The run waits for somebody, and is left for that.
+    pub(crate) fn left(&mut self, why: ChatError) {
+        self.left = Some(why);
+    }
+
+    /// Returns whether the run was left before its end.
+    pub(crate) fn is_left(&self) -> bool {
+        self.left.is_some()
+    }
+
     /// Returns whether the run is over.
     pub(crate) fn is_over(&self) -> bool {
         self.finished
@@ -122,6 +138,7 @@ impl RunOutcomeCollector {
                 self.called.push((call.tool_call_id.clone(), allow));
             }
             RuntimeEvent::MessageStop(stop) => {
+                self.answers = self.answers.saturating_add(1);
                 self.result.stop_reason = Some(stop.stop_reason);
                 self.ended = self.result.stop_reason;
             }
@@ -171,7 +188,10 @@ impl RunOutcomeCollector {
         if self.result.text.is_empty() {
             self.result.text = std::mem::take(&mut self.partial);
         }
-        self.result.error = self.error(signal);
+        if self.left.is_some() {
+            self.result.model_calls = self.answers;
+        }
+        self.result.error = self.left.take().or_else(|| self.error(signal));
         self.result.jobs = self.jobs.commands();
         if let Some(before) = &self.before {
             self.result.usage += before.usage;

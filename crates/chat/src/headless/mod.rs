@@ -89,6 +89,9 @@ pub async fn with_session(
         _ => None,
     };
     let is_onward = prompt.is_none();
+    if prompt.is_some() && approver.is_unattended() && session_opening::keeps_a_question(&before) {
+        return Err(run_start::not_sent(session.id()));
+    }
     let run_id = run_start::run(session, prompt, &before).await?;
     let mut headless = Headless::new(session.clone(), run_id, manner, approver, console);
     (headless.is_onward, headless.shown_from) = (is_onward, shown_from);
@@ -188,7 +191,7 @@ impl Headless {
         (mut link, away, mut signals): (ConnectionWatch, &mut OutageTimer, Signals),
         console: &mut Console,
     ) -> Result<RunResult, ChatError> {
-        let mut over = false;
+        let mut over = self.ending.is_left();
         while !over {
             tokio::select! {
                 delivery = events.next() => {
@@ -197,14 +200,23 @@ impl Headless {
                     while let Some(delivery) = events.ready() {
                         self.delivery(&delivery, console).await?;
                     }
-                    over = self.ending.is_over() && !self.has_more().await? || self.is_taken_back().await?;
+                    over = self.ending.is_left()
+                        || self.ending.is_over() && !self.has_more().await?
+                        || self.is_taken_back().await?;
                 }
                 fact = next_fact(&mut facts) => self.fact(fact?, &mut facts, console)?,
-                answer = self.approver.answered(console) => {
-                    // The call may have been settled meanwhile; then there is nothing to decide.
-                    let _ = self.session.approve(answer?).await;
-                    self.approver.put_next(&self.session, console).await;
-                }
+                answer = self.approver.answered(console) => match answer {
+                    Ok(answer) => {
+                        // The call may have been settled meanwhile; then there is nothing to decide.
+                        let _ = self.session.approve(answer).await;
+                        self.approver.put_next(&self.session, console).await;
+                    }
+                    Err(why @ ChatError::Run { .. }) => {
+                        self.ending.left(why);
+                        over = true;
+                    }
+                    Err(why) => return Err(why),
+                },
                 news = link.news(), if !self.quiet => {
                     self.transcript.aside(&console.err_style().warn(&format!("· {news}")));
                 }
@@ -276,7 +288,8 @@ impl Headless {
         }
         if self.questions_wait && request.question.is_some() && self.approver.is_unattended() {
             self.print(console)?;
-            return Err(run_start::left_waiting(self.session.id()));
+            self.ending.left(run_start::left_waiting(self.session.id()));
+            return Ok(());
         }
         if let Some(answer) = self.approver.asked(request) {
             self.session.approve(answer).await?;

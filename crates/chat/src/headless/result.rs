@@ -71,7 +71,7 @@ impl RunResult {
 
     /// Fills in the cost of a run that did not report it: the difference of the session's sums.
     pub fn fill_cost(&mut self, before: &SessionState, after: &SessionState) {
-        if self.model_calls > 0 {
+        if self.model_calls > 0 && self.usage != Usage::default() {
             return;
         }
         let less = |after: u64, before: u64| after.saturating_sub(before);

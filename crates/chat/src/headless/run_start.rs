@@ -143,6 +143,17 @@ pub(super) fn asks_nobody(agent: &AgentConfig, manner: OutputOptions, console: &
     asks_nobody
 }
 
+/// The refusal of a prompt for a session whose model waits for an answer: it would wait behind the question.
+pub(super) fn not_sent(session: &SessionId) -> ChatError {
+    ChatError::Run {
+        exit: Exit::Denied,
+        code: ANSWER_NEEDED.into(),
+        message: format!(
+            "the model asked a question that waits for an answer, so your prompt was not sent; `agentx chat --resume {session}` shows the question"
+        ),
+    }
+}
+
 /// The end of a run whose model asks something that waits for an answer (`tools.ask_user: wait`): the session keeps
 /// the question.
 pub(super) fn left_waiting(session: &SessionId) -> ChatError {

@@ -105,11 +105,8 @@ fn answered(answer: AssembledAnswer, reason: StopReason, model: &str) -> Result<
 
 /// Returns the bill: for a failed answer, if anything was paid.
 pub(crate) fn bill<T>(request: &ModelRequest, answer: &Result<T, EffectError>, usage: Usage) -> StepMetadata {
-    let bill = (answer.is_ok() || usage != Usage::default()).then(|| EffectBill {
-        model: request.model.id.clone(),
-        usage,
-        cost: request.model.prices.cost(&usage),
-    });
+    let is_paid = answer.is_ok() || usage != Usage::default();
+    let bill = is_paid.then(|| EffectBill::of(&request.model, usage));
     bill.map(StepMetadata::from).unwrap_or_default()
 }
 

@@ -64,7 +64,8 @@ pub struct ModelConfig {
     pub id: String,
     /// The provider that serves it.
     pub provider: String,
-    /// A person's name for the model. Then its id is not a name for it if a built-in model has that name.
+    /// A person's name for the model, which is then a model beside the one with that id. Its id is no name for it
+    /// where another model has that name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Short names that people use for the model.
@@ -206,11 +207,25 @@ impl ProviderConfig {
 
 impl ModelConfig {
     pub(super) fn is(&self, spec: &ModelSpec) -> bool {
-        self.id == spec.id && self.provider == spec.provider
+        self.id == spec.id && self.provider == spec.provider && self.name == spec.name
+    }
+
+    /// A listed model under a name of a person's own, beside the listed one.
+    pub(super) fn renamed(&self, listed: ModelEntry) -> ModelEntry {
+        let mut entry = ModelEntry {
+            aliases: Vec::new(),
+            snapshots: Vec::new(),
+            is_called_by_id: false,
+            ..listed
+        };
+        entry.spec.name.clone_from(&self.name);
+        self.apply(&mut entry);
+        entry
     }
 
     pub(super) fn complete(&self, provider: &ProviderEntry) -> ModelEntry {
-        let spec = provider.unknown_model(&self.id);
+        let mut spec = provider.unknown_model(&self.id);
+        spec.name.clone_from(&self.name);
         let mut entry = ModelEntry {
             spec,
             aliases: Vec::new(),
@@ -225,12 +240,13 @@ impl ModelConfig {
 
     pub(super) fn apply(&self, entry: &mut ModelEntry) {
         set(&mut entry.aliases, &self.aliases);
-        if let Some(name) = &self.name {
-            entry.aliases.push(name.clone());
-        }
+        let name = self.name.iter().filter(|name| !entry.aliases.contains(name));
+        let name: Vec<String> = name.cloned().collect();
+        entry.aliases.extend(name);
         set(&mut entry.snapshots, &self.snapshots);
         set(&mut entry.spec.context_window, &self.context_window);
         set(&mut entry.spec.max_output_tokens, &self.max_output_tokens);
+        entry.spec.assumes_output &= self.max_output_tokens.is_none();
         set(&mut entry.spec.prices, &self.prices.map(PricesConfig::prices));
         set_some(&mut entry.spec.input, &self.input);
         set(&mut entry.answer_schema, &self.answer_schema);

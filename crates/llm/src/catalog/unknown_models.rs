@@ -3,7 +3,7 @@
 
 use agentx_types::{Api, ModelRequest};
 
-use crate::openai_chat::{ChatOptions, EffortWithTools, MaxTokensField, ThinkingParam};
+use crate::openai_chat::{ChatOptions, EffortWithTools, MaxTokensField, ReasoningEcho, ThinkingParam};
 use crate::request::WireOptions;
 
 /// Returns the wire options that the model's name implies; `None` if it is not a reasoning model of OpenAI.
@@ -30,6 +30,34 @@ pub(super) fn wire(id: &str) -> Option<WireOptions> {
         chat,
         ..WireOptions::default()
     })
+}
+
+/// Returns the form in which a model wants its reasoning back behind a server of a person's own, as its name
+/// says. Vendors of the models that want it (DeepSeek from version 4 on, Moonshot's that think) refuse requests
+/// without it, and so do servers that hand requests on to them
+/// (<https://github.com/RooCodeInc/Roo-Code/issues/12174>, <https://github.com/Factory-AI/factory/issues/1091>).
+pub(super) fn reasoning_echo(id: &str) -> ReasoningEcho {
+    let id = id.to_ascii_lowercase();
+    let version = |family: &str| {
+        let (_, rest) = id.split_once(family)?;
+        let digits = rest.trim_start_matches(['-', '_', 'v', 'k']);
+        let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+        digits[..end].parse::<u32>().ok().filter(|number| *number < 100)
+    };
+    // `deepseek-chat` and `deepseek-reasoner` were names of version 4 until they were retired
+    // (<https://github.com/AmintaCCCP/GithubStarsManager/pull/193>); one of them thinks.
+    let is_deepseek = version("deepseek").is_some_and(|version| version >= 4)
+        || id.contains("deepseek-reasoner")
+        || id.contains("deepseek-flash");
+    // Kimi K2 thinks from 2.5 on; its first models do so only under this name.
+    let is_kimi = id.contains("kimi-k2-thinking")
+        || ["kimi-k2.", "kimi-k2p"].iter().any(|name| id.contains(name))
+        || version("kimi").is_some_and(|version| version >= 3);
+    if is_deepseek || is_kimi {
+        ReasoningEcho::ReasoningContent
+    } else {
+        ReasoningEcho::None
+    }
 }
 
 /// Returns the message for a person if OpenAI's own server would refuse the request, because the model takes

@@ -13,12 +13,20 @@ use agentx_types::RequestPart;
 use super::refused_setting::UNKNOWN;
 
 /// Keys of reasoning in a message of Chat Completions.
-const REASONING: &[&str] = &[
-    "reasoning_content",
-    "reasoning_details",
-    "].reasoning",
-    "'reasoning'",
-];
+const REASONING: &[&str] = &["reasoning_details", "].reasoning"];
+
+/// The key of reasoning that some servers want with each answer, and others refuse.
+const REASONING_CONTENT: &str = "reasoning_content";
+
+/// Whether the message, in lower case, says that earlier answers lack their reasoning: DeepSeek's "The
+/// `reasoning_content` in the thinking mode must be passed back to the API."
+/// (<https://api-docs.deepseek.com/guides/thinking_mode>), Moonshot's "thinking is enabled but
+/// reasoning_content is missing in assistant tool call message at index 2".
+pub(super) fn wants_reasoning(message: &str) -> bool {
+    let forbids = ["must not", "should not", "cannot", "can't"];
+    let mut refuses = UNKNOWN.iter().chain(&forbids);
+    message.contains(REASONING_CONTENT) && !refuses.any(|words| message.contains(words))
+}
 
 /// The part that the key is in, if the message, in lower case, names one.
 pub(super) fn named(message: &str) -> Option<RequestPart> {
@@ -28,7 +36,12 @@ pub(super) fn named(message: &str) -> Option<RequestPart> {
     if !UNKNOWN.iter().any(|words| message.contains(words)) {
         return None;
     }
-    if REASONING.iter().any(|name| message.contains(name)) {
+    if message.contains(REASONING_CONTENT) {
+        return Some(RequestPart::ReasoningContent);
+    }
+    // Of a setting `reasoning` it is said without a message.
+    let in_message = message.contains("message") && message.contains("'reasoning'");
+    if in_message || REASONING.iter().any(|name| message.contains(name)) {
         return Some(RequestPart::Thinking);
     }
     let (place, _) = message.split_once(": extra inputs are not permitted")?;

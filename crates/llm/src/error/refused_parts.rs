@@ -22,9 +22,7 @@ use super::{
 ///   data you provided does not represent a valid image" (github.com/anthropics/claude-code/issues/3073,
 ///   github.com/vybestack/llxprt-code/pull/3075).
 /// - calls: "`tool_use` ids were found without `tool_result` blocks", "An assistant message with 'tool_calls'
-///   must be followed by tool messages", "messages.1.content.0.tool_use.name: String should match pattern",
-///   DeepSeek's "The `reasoning_content` in the thinking mode must be passed back to the API", which it says
-///   of answers with calls.
+///   must be followed by tool messages", "messages.1.content.0.tool_use.name: String should match pattern".
 /// - OpenAI's Responses: "Encrypted content is not supported with this model"
 ///   (github.com/pydantic/pydantic-ai/issues/3326); "The encrypted content gAAA…c90= could not be verified"
 ///   (github.com/openai/codex/issues/8119), "Item 'rs_…' of type 'reasoning' was provided without its
@@ -82,7 +80,6 @@ const NAMES: &[(RequestPart, &[&str])] = &[
             "function call",
             "role 'tool'",
             "role: tool",
-            "`reasoning_content` in the thinking mode",
         ],
     ),
 ];
@@ -207,6 +204,9 @@ pub(super) fn refused(code: ErrorCode, status: Option<u16>, said: &Extracted) ->
     if max_tokens::is_one(&message) {
         return Some(RequestPart::LongestAnswer);
     }
+    if refused_setting::is_strict_of_a_tool(&message, said.param.as_deref()) {
+        return Some(RequestPart::ToolStrict);
+    }
     if refused_schema::is_one(said, &message) {
         return Some(RequestPart::AnswerSchema);
     }
@@ -221,6 +221,9 @@ pub(super) fn refused(code: ErrorCode, status: Option<u16>, said: &Extracted) ->
     }
     if let Some(part) = unknown_tag(&message) {
         return Some(part);
+    }
+    if extra_keys::wants_reasoning(&message) {
+        return Some(RequestPart::MissingReasoning);
     }
     if let Some(part) = extra_keys::named(&message) {
         return Some(part);

@@ -42,6 +42,25 @@ const SETTINGS: &[(&str, RequestPart)] = &[
     ("works in thinking mode", RequestPart::ReasoningEffort),
 ];
 
+/// Settings of OpenAI's Responses whose names are words of English: they count only where a message marks them
+/// as names.
+const WORDS: &[(&str, RequestPart)] = &[
+    ("include", RequestPart::Include),
+    ("store", RequestPart::Store),
+    ("reasoning", RequestPart::Reasoning),
+];
+
+/// What stands before a name that is not quoted: "Unsupported parameter: store", "Unrecognized request argument
+/// supplied: include", xAI's "Argument not supported on this model: reasoning", and FastAPI's `body.include`.
+const BEFORE_NAMES: &[&str] = &[
+    "parameter: ",
+    "parameters: ",
+    "supplied: ",
+    "model: ",
+    "field: ",
+    "body.",
+];
+
 /// Words about a name that is not known or not accepted.
 pub(super) const UNKNOWN: &[&str] = &[
     "unsupported",
@@ -77,6 +96,9 @@ pub(super) fn named(message: &str, param: Option<&str>) -> Option<RequestPart> {
             .filter_map(|setting| Some((place(setting.0)?, setting)));
         places.min_by_key(|(at, _)| *at).map(|(_, setting)| setting)
     };
+    if let Some(part) = marked(message, param).filter(|_| has(UNKNOWN)) {
+        return Some(part);
+    }
     let (_, part) = by_field.or_else(by_words)?;
     // A limit that is too large is not a wrong name.
     let is_name = matches!(part, RequestPart::MaxTokens | RequestPart::MaxCompletionTokens);
@@ -84,8 +106,55 @@ pub(super) fn named(message: &str, param: Option<&str>) -> Option<RequestPart> {
     is_refused.then_some(*part)
 }
 
-/// Returns whether it is a whole word, without a letter before or after it: `temperature` in
-/// `get_temperature` is not.
+/// The setting with an English word for a name that the message marks as a name: by its field `param`, by quotes,
+/// or by what stands before or behind it.
+fn marked(message: &str, param: Option<&str>) -> Option<RequestPart> {
+    let is_it = |name: &str| {
+        let quoted = ["'", "\"", "`"]
+            .iter()
+            .any(|quote| message.contains(&format!("{quote}{name}{quote}")));
+        let behind = |before: &&str| {
+            let place = message.find(&format!("{before}{name}"));
+            place.is_some_and(|at| is_end(message, at + before.len() + name.len()))
+        };
+        let extra = message.starts_with(&format!("{name}: extra inputs"));
+        param == Some(name) || quoted || extra || BEFORE_NAMES.iter().any(|before| behind(&before))
+    };
+    // A model that refuses this refuses a summary of its reasoning, too.
+    if message.contains("encrypted content") {
+        return None;
+    }
+    WORDS.iter().find(|(name, _)| is_it(name)).map(|(_, part)| *part)
+}
+
+/// Returns whether no further part of a name is at this place: `reasoning.effort` is no `reasoning`.
+fn is_end(message: &str, at: usize) -> bool {
+    let mut rest = message[at..].chars();
+    match rest.next() {
+        Some('.') => !rest.next().is_some_and(char::is_alphanumeric),
+        Some(c) => !(c.is_alphanumeric() || matches!(c, '_' | '[')),
+        None => true,
+    }
+}
+
+/// Returns whether `strict` in the description of a tool is refused by name: "Unknown parameter:
+/// 'tools[0].strict'.", FastAPI's `body.tools.0.strict`.
+pub(super) fn is_strict_of_a_tool(message: &str, param: Option<&str>) -> bool {
+    let names = |text: &str| {
+        let mut places = text
+            .match_indices("tools")
+            .map(|(at, _)| &text[at + "tools".len()..]);
+        places.any(|rest| {
+            let end = rest
+                .find(|c: char| c.is_whitespace() || matches!(c, '\'' | '`' | '"'))
+                .unwrap_or(rest.len());
+            rest[..end].trim_end_matches(['.', ':', ',']).ends_with(".strict")
+        })
+    };
+    UNKNOWN.iter().any(|words| message.contains(words)) && (names(message) || param.is_some_and(names))
+}
+
+/// Returns whether no letter stands before or behind it: `temperature` is not part of `get_temperature`.
 fn is_whole(message: &str, at: usize, length: usize) -> bool {
     let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let before = message[..at].chars().next_back();

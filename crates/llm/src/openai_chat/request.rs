@@ -84,7 +84,7 @@ fn max_tokens_field(request: &ModelRequest, options: &ChatOptions) -> Option<&'s
 /// A person's own setting for this model counts first, then the vendor's restriction for requests with tools,
 /// then the wished amount.
 fn ask_for_reasoning(request: &ModelRequest, options: &ChatOptions, body: &mut BorrowedJson<'_>) {
-    if request.is_without(RequestPart::ReasoningEffort) {
+    if request.is_without(RequestPart::ReasoningEffort) || request.is_without(RequestPart::Reasoning) {
         return;
     }
     if let Some(effort) = options.effort {
@@ -261,12 +261,8 @@ fn assistant<'a>(
         return None;
     }
     let mut out = object! {"role": "assistant", "content": beside_calls(text, request)};
-    let echo = match options.reasoning_echo {
-        ReasoningEcho::None => None,
-        ReasoningEcho::ReasoningContent => Some("reasoning_content"),
-        ReasoningEcho::Reasoning => Some("reasoning"),
-    };
-    let missing = || placeholder(model, !calls.is_empty()).filter(|_| echo == Some("reasoning_content"));
+    let echo = reasoning_field(request, options);
+    let missing = || placeholder(request, !calls.is_empty()).filter(|_| echo == Some(REASONING_CONTENT));
     if let Some(key) = echo
         && let Some(reasoning) = reasoning(message, model).or_else(|| missing().map(Cow::Borrowed))
     {
@@ -301,8 +297,26 @@ pub(crate) fn is_claude(model: &str) -> bool {
     model.to_ascii_lowercase().contains("claude")
 }
 
+/// The field in which most servers send reasoning, and want it back.
+const REASONING_CONTENT: &str = "reasoning_content";
+
+/// Returns the field in which the reasoning of earlier answers is sent back; `None` if it is not. What a server
+/// has refused, or wanted, counts before the options.
+fn reasoning_field(request: &ModelRequest, options: &ChatOptions) -> Option<&'static str> {
+    if request.is_without(RequestPart::MissingReasoning) {
+        return Some(REASONING_CONTENT);
+    }
+    match options.reasoning_echo {
+        ReasoningEcho::None => None,
+        ReasoningEcho::ReasoningContent => {
+            (!request.is_without(RequestPart::ReasoningContent)).then_some(REASONING_CONTENT)
+        }
+        ReasoningEcho::Reasoning => Some("reasoning"),
+    }
+}
+
 /// Returns the placeholder for missing reasoning, or another model's, if the vendor refuses a request without
-/// it.
+/// it, or this server has refused one.
 ///
 /// DeepSeek reasons by default and then refuses any answer in a conversation without `reasoning_content`
 /// (<https://api-docs.deepseek.com/guides/thinking_mode>), also one of another model
@@ -310,9 +324,10 @@ pub(crate) fn is_claude(model: &str) -> bool {
 /// (<https://github.com/SillyTavern/SillyTavern/pull/5545>). Moonshot refuses an answer with calls without
 /// it, and takes an empty text for none, but not a blank
 /// (<https://github.com/theopenco/llmgateway/pull/2093>).
-fn placeholder(model: &str, has_calls: bool) -> Option<&'static str> {
-    let model = model.to_ascii_lowercase();
+fn placeholder(request: &ModelRequest, has_calls: bool) -> Option<&'static str> {
+    let model = request.model.id.to_ascii_lowercase();
     match () {
+        () if request.is_without(RequestPart::MissingReasoning) => Some(" "),
         () if model.contains("deepseek") => Some(""),
         () if model.contains("kimi") && has_calls => Some(" "),
         () => None,

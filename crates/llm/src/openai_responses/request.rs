@@ -31,12 +31,21 @@ pub fn build(request: &ModelRequest, options: &ChatOptions, blobs: &dyn BlobSour
     }
     body.set("input", input::items(request, blobs));
     if !request.tools.is_empty() {
-        body.set("tools", request.tools.iter().map(tool).collect::<Vec<_>>());
+        body.set(
+            "tools",
+            request
+                .tools
+                .iter()
+                .map(|spec| tool(spec, request))
+                .collect::<Vec<_>>(),
+        );
     }
     if let Some(answer) = &request.answer_schema {
         body.set("text", answer_schema::of_responses(request, answer));
     }
-    body.set("store", false);
+    if !request.is_without(RequestPart::Store) {
+        body.set("store", false);
+    }
     body.set("stream", true);
     if request.params.max_output_tokens.is_some() && !request.is_without(RequestPart::MaxTokens) {
         body.set("max_output_tokens", longest_answer(request).max(LEAST_ANSWER));
@@ -66,7 +75,7 @@ fn ask_for_reasoning(request: &ModelRequest, options: &ChatOptions, body: &mut B
     let is_read_again = !request.plain && !request.asks_for_summary();
     let summary =
         is_read_again && effort != Some("none") && !request.is_without(RequestPart::ReasoningSummary);
-    if is_read_again {
+    if is_read_again && !request.is_without(RequestPart::Include) {
         body.set("include", vec![BorrowedJson::from("reasoning.encrypted_content")]);
     }
     let mut reasoning = object! {};
@@ -76,18 +85,21 @@ fn ask_for_reasoning(request: &ModelRequest, options: &ChatOptions, body: &mut B
     if summary {
         reasoning.set("summary", "auto");
     }
-    if effort.is_some() || summary {
+    if (effort.is_some() || summary) && !request.is_without(RequestPart::Reasoning) {
         body.set("reasoning", reasoning);
     }
 }
 
 /// A tool as the API describes it. Without `strict: false`, the API makes every field of a schema required.
-fn tool(tool: &ToolSpec) -> BorrowedJson<'_> {
-    object! {
+fn tool<'a>(tool: &'a ToolSpec, request: &ModelRequest) -> BorrowedJson<'a> {
+    let mut out = object! {
         "type": "function",
         "name": tool_name(&tool.name, LONGEST_NAME),
         "description": &tool.description,
         "parameters": schema::parameters(&tool.input_schema),
-        "strict": false,
+    };
+    if !request.is_without(RequestPart::ToolStrict) {
+        out.set("strict", false);
     }
+    out
 }

@@ -161,6 +161,8 @@ pub fn scripted_model() -> ModelInfo {
         prices: Prices::default(),
         input: None,
         server: None,
+        assumes_output: false,
+        name: None,
     };
     ModelInfo {
         spec,

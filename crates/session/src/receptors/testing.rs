@@ -59,6 +59,8 @@ pub(super) fn config() -> AgentConfig {
             input: None,
             prices: Prices::default(),
             server: None,
+            assumes_output: false,
+            name: None,
         },
         params: ModelParams::default(),
         system_prompt: Arc::from(""),

@@ -162,6 +162,8 @@ pub(crate) fn model() -> ModelSpec {
             }),
         },
         server: None,
+        assumes_output: false,
+        name: None,
     }
 }
 

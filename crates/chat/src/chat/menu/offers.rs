@@ -238,17 +238,16 @@ impl Chat<'_> {
     async fn models_to_choose(&mut self) -> Result<Vec<MenuItem>, ChatError> {
         let current = self.agent_config().await?.model;
         let (mut all, _) = self.known_models_of_place(&current).await?;
-        let is_current =
-            |info: &ModelInfo| info.spec.id == current.id && info.spec.provider == current.provider;
+        let is_current = |info: &ModelInfo| info.spec.is_same(&current);
         all.sort_by_key(|info| (!is_current(info), info.missing.is_some()));
-        let ids: Vec<String> = all.iter().map(|info| info.spec.id.clone()).collect();
+        let ids: Vec<String> = all.iter().map(|info| info.spec.called().to_owned()).collect();
         let item = |info: &ModelInfo| {
-            let full = format!("{}/{}", info.spec.provider, info.spec.id);
-            let is_ambiguous = ids.iter().filter(|id| **id == info.spec.id).count() > 1;
+            let (full, called) = (info.spec.reference(), info.spec.called().to_owned());
+            let is_ambiguous = ids.iter().filter(|id| **id == called).count() > 1;
             let (text, other) = if is_ambiguous {
-                (full, info.spec.id.clone())
+                (full, called)
             } else {
-                (info.spec.id.clone(), full)
+                (called, full)
             };
             let mut aliases = info.aliases.clone();
             aliases.push(other);

@@ -126,6 +126,12 @@ fn repaired(part: RequestPart) -> &'static str {
         RequestPart::ThoughtSignature => "with unchecked signatures",
         RequestPart::StrictSchema => "with the schema of the answer, but not `strict`",
         RequestPart::AnswerSchema => "with the schema of the answer in words",
+        RequestPart::ReasoningContent => "without `reasoning_content`",
+        RequestPart::MissingReasoning => "with earlier reasoning as `reasoning_content`",
+        RequestPart::Reasoning => "without `reasoning`",
+        RequestPart::Include => "without `include`, so its reasoning is not kept",
+        RequestPart::Store => "without `store`",
+        RequestPart::ToolStrict => "without `strict` in tools",
         RequestPart::Roles => "with alternating user and assistant messages",
         RequestPart::Unknown => "as it was",
     }
