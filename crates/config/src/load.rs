@@ -151,7 +151,7 @@ fn load_with(
     let flags = read::flags(&flags, &mut found.mistakes);
     let user_layer = user.as_ref().map(|file| file.layer.clone()).unwrap_or_default();
     let defaults = read::defaults(&catalog);
-    let mut keys = [models::keys(&defaults, lookup), models::keys(&user_layer, lookup)].concat();
+    let mut keys = models::personal_keys(&catalog, [&defaults, &user_layer], lookup);
     let merged = MergedSettings::of([defaults, user_layer]);
     let own = MergedSettings::of([merged.clone().into_layer(), environment.clone(), flags.clone()]);
     let trust_dir = assemble::data_dir(&own, &places);

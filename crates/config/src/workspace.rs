@@ -14,6 +14,7 @@ use agentx_types::Guard;
 
 use crate::SCRIPTED_MODEL;
 use crate::assemble::{Getter, MAX_TEXT_BYTES, resolved};
+use crate::command_files::{CommandWords, PathTarget, pieces};
 use crate::keys::KeyPath;
 use crate::layers::MergedSettings;
 use crate::load::ReadFile;
@@ -288,6 +289,7 @@ fn programs(
         _ => return Err(PROGRAM),
     };
     let file = |word: &str| named(&places.cwd.join(word), guard, places);
+    let is_harmless = program.is_none();
     let runs_a_file = match program {
         Some(program) if program.starts_with('-') => false,
         Some(program) => !file(program)?.is_empty(),
@@ -296,9 +298,17 @@ fn programs(
     if !runs_a_file || !line.chars().all(is_plain) {
         return Err(PROGRAM);
     }
-    Ok(words
-        .into_iter()
-        .filter_map(|word| file(word).ok())
-        .flatten()
-        .collect())
+    let looked_at = CommandWords::in_directory(&places.cwd, places);
+    let mut found = Vec::new();
+    for word in words.into_iter().flat_map(pieces) {
+        match looked_at.look(&places.cwd.join(word)) {
+            PathTarget::File(path, bytes) => found.push((path, bytes)),
+            PathTarget::Elsewhere => {}
+            PathTarget::Directory(_) | PathTarget::TooLarge | PathTarget::Odd if is_harmless => {}
+            PathTarget::Guarded => return Err(GUARDED),
+            PathTarget::LinkOut(..) => return Err(OUTSIDE),
+            PathTarget::Directory(_) | PathTarget::TooLarge | PathTarget::Odd => return Err(PROGRAM),
+        }
+    }
+    Ok(found)
 }

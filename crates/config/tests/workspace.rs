@@ -2,6 +2,8 @@
 //! folder's to say.
 #![allow(clippy::unwrap_used, reason = "a test that cannot start fails")]
 
+#[path = "workspace/commands.rs"]
+mod commands;
 #[path = "workspace/hidden.rs"]
 mod hidden;
 
