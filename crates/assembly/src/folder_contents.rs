@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use agentx_agent_files::definition::{AgentDefinition, AgentUse, ContextLayer};
 use agentx_agent_files::{FileOrigin, Library, RefKind};
-use agentx_config::{FileAcceptance, Settings, WORKSPACE_FOLDER};
+use agentx_config::{FileAcceptance, Settings, WORKSPACE_FOLDER, leads_out};
 
 use crate::accepted_files::RecordedFiles;
 use crate::runtime::{load_library, workspace_folder};
@@ -187,7 +187,11 @@ pub fn folder_contents(settings: &Settings) -> FolderContents {
 fn config_of(settings: &Settings, below: &Path) -> Option<Vec<u8>> {
     let file = below.join("config.yaml");
     let found = std::fs::metadata(&file).ok()?;
-    let is_ours = settings.user_file != file && found.is_file() && found.len() <= MAX_CONFIG_BYTES;
+    let is_ours = settings.user_file != file
+        && !leads_out(&settings.workspace_root, &file)
+        && !settings.is_guarded(&std::fs::canonicalize(&file).ok()?)
+        && found.is_file()
+        && found.len() <= MAX_CONFIG_BYTES;
     is_ours.then(|| std::fs::read(&file).ok()).flatten()
 }
 

@@ -9,7 +9,7 @@ use agentx_agent_files::{
     DefinitionMistake, DiskFiles, FileOrigin, Files, Library, LibraryOptions, Root, ScriptCheck,
     ScriptFinding,
 };
-use agentx_config::{Settings, WORKSPACE_FOLDER, folder_now};
+use agentx_config::{Settings, WORKSPACE_FOLDER, folder_now, leads_out};
 use agentx_flows::{Schemas, ToolFactory, ToolFactoryParts};
 use agentx_luau_tools::Libraries;
 use agentx_node_runtime::{NodeParts, NodeRuntime};
@@ -56,8 +56,10 @@ pub(crate) fn load_library(settings: &Settings, tools: &[ToolSpec], files: &dyn 
     let (workspace, user) = (workspace_folder(settings), user_folder(settings));
     let root = |path, origin| Root { path, origin };
     let mut roots = vec![root(user.clone(), FileOrigin::User)];
-    // If the person's own folder is also the workspace's, it counts as theirs.
-    if std::fs::canonicalize(&workspace).ok() != std::fs::canonicalize(&user).ok() || !user.exists() {
+    // If the person's own folder is also the workspace's, it counts as theirs. Behind a link out of the folder
+    // are files that are not the folder's.
+    let is_own = std::fs::canonicalize(&workspace).ok() == std::fs::canonicalize(&user).ok() && user.exists();
+    if !is_own && !leads_out(&settings.workspace_root, &workspace) {
         roots.insert(0, root(workspace, FileOrigin::Workspace));
     }
     let tools: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();

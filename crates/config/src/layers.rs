@@ -184,8 +184,10 @@ fn rows_of(path: &KeyPath, sourced: &Sourced<Value>) -> Vec<SettingRow> {
     rules.iter().enumerate().map(row).collect()
 }
 
-fn price_in_dollars(value: &Value) -> String {
+/// A price as it is written: dollars per million tokens.
+pub(crate) fn price_in_dollars(value: &Value) -> String {
     match value {
+        Value::Money(nano) if nano.0 % 10 == 0 => format!("{:.2}", nano.0 as f64 / 1e3),
         Value::Money(nano) => format!("{}", nano.0 as f64 / 1e3),
         other => other.to_string(),
     }

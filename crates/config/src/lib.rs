@@ -19,7 +19,9 @@ mod agent;
 mod assemble;
 mod bounds;
 mod chat;
+mod command_files;
 mod condense;
+mod directory_listing;
 mod edit;
 mod environment;
 mod environment_context;
@@ -60,6 +62,7 @@ mod unset;
 mod value;
 mod workspace;
 mod workspace_effects;
+mod workspace_models;
 pub mod yaml;
 
 pub use agent::{DEFAULT_AGENT_NAME, DEFAULT_SYSTEM_PROMPT, ModelOffer, UnknownModel};
@@ -100,7 +103,7 @@ pub use settings::{
     ToolSettings,
 };
 pub use suggestions::nearest;
-pub use symlinks::refuse_links;
+pub use symlinks::{leads_out, refuse_links};
 pub use trust::{IgnoredSetting, distrust, trust};
 pub use unset::unset;
 pub use value::{KeyReference, Value, ValueKind};

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use agentx_agent::secrets::guarded;
 use agentx_llm::Catalog;
 use agentx_types::RuleEffect;
 
@@ -15,12 +16,13 @@ use crate::paths::root_of;
 use crate::read::{self, CommandLineSetting, SettingsLayer};
 use crate::refreshed_models;
 use crate::settings_layers::SettingsLayers;
+use crate::symlinks::leads_out;
 use crate::trust::IgnoredSetting;
 use crate::workspace::{self, PersonalSettings};
 use crate::yaml::MAX_BYTES;
 use crate::{
     ConfigError, ConfigMistake, ConfigPaths, Folder, FolderTrust, McpServerSettings, MistakeLocation,
-    SettingOrigin, Settings, SourceLocation, WrittenRule,
+    SettingOrigin, Settings, SourceLocation, WrittenRule, guarded_files,
 };
 
 /// The input of [`load`].
@@ -60,6 +62,8 @@ pub struct Loaded {
     /// The effects of the workspace's settings once it is trusted, in sentences: where prompts and keys go,
     /// and which programs run.
     pub effects: Vec<String>,
+    /// The settings of the workspace that no trust lets count, each with the reason: `data_dir: only …`.
+    pub never_counts: Vec<String>,
     /// The effects of the servers in the workspace's `.mcp.json` once it is trusted, in sentences, and the
     /// mistakes in the file.
     pub server_effects: Vec<String>,
@@ -153,15 +157,17 @@ fn load_with(
     let flags = read::flags(&flags, &mut found.mistakes);
     let user_layer = user.as_ref().map(|file| file.layer.clone()).unwrap_or_default();
     let defaults = read::defaults(&catalog);
-    let mut keys = [models::keys(&defaults, lookup), models::keys(&user_layer, lookup)].concat();
+    let mut keys = models::personal_keys(&catalog, [&defaults, &user_layer], lookup);
     let merged = MergedSettings::of([defaults, user_layer]);
     let own = MergedSettings::of([merged.clone().into_layer(), environment.clone(), flags.clone()]);
     let trust_dir = assemble::data_dir(&own, &places);
     let folder = folder(&trust_dir, &places, lookup);
     let (workspace, mut workspace_mistakes) = found.workspace(&places, &trust_dir, &folder, errors)?;
     let files = files(&places, user.is_some(), workspace.is_some());
+    let catalog = refreshed_models::catalog(catalog, &trust_dir, &mut found.warnings);
     let of_person = PersonalSettings {
         merged: &own,
+        catalog: &catalog,
         keys: &keys,
         places: &places,
         lookup,
@@ -171,11 +177,10 @@ fn load_with(
     let mut admitted = workspace
         .map(|file| workspace::admitted(file, (&trust_dir, &folder), &merged, &of_person))
         .unwrap_or_default();
-    let catalog = refreshed_models::catalog(catalog, &trust_dir, &mut found.warnings);
     let layers = SettingsLayers {
         below: &merged,
         above: [environment, flags],
-        catalog,
+        catalog: catalog.clone(),
         places: &places,
         trust_dir: &trust_dir,
         lookup,
@@ -205,6 +210,7 @@ fn load_with(
         workspace_mistakes,
         ignored: admitted.ignored,
         effects: admitted.effects,
+        never_counts: admitted.never_counts,
         workspace_settings: admitted.settings,
         files,
         places,
@@ -314,7 +320,7 @@ impl FoundFiles {
         let path = layer.path().to_owned();
         let bytes = match &self.instead {
             Some((file, bytes)) if *file == path => Ok(bytes.clone()),
-            _ if layer.is_of_workspace() => regular(&path).and_then(|()| read_bounded(&path)),
+            _ if layer.is_of_workspace() => of_folder(&path).and_then(|()| read_bounded(&path)),
             _ => read_bounded(&path),
         };
         let bytes = match bytes {
@@ -354,14 +360,25 @@ fn whole_file(path: &Path, what: String) -> ConfigMistake {
     }
 }
 
-/// Refuses anything but a regular file: a pipe in a workspace would block forever. (The person's own file may
-/// be a pipe: `<(…)`.)
-fn regular(path: &Path) -> std::io::Result<()> {
+/// Checks a file that comes along with a workspace: a pipe would be waited for without an end, and a link out of
+/// the folder would have something else read, shown and kept. (One's own may be a pipe: `<(…)`.)
+fn of_folder(path: &Path) -> std::io::Result<()> {
     let kind = std::fs::metadata(path)?;
-    if kind.is_file() || kind.is_dir() {
-        return Ok(());
+    if !kind.is_file() && !kind.is_dir() {
+        return Err(std::io::Error::other("it is not a regular file"));
     }
-    Err(std::io::Error::other("it is not a regular file"))
+    let root = path.parent().and_then(Path::parent);
+    if root.is_some_and(|root| leads_out(root, path)) {
+        return Err(std::io::Error::other("a link leads out of this folder"));
+    }
+    let real = std::fs::canonicalize(path)?.to_string_lossy().into_owned();
+    let root = root.map(|root| root.to_string_lossy()).unwrap_or_default();
+    if guarded(&guarded_files::secrets(), &real, &root).is_some() {
+        return Err(std::io::Error::other(
+            "it is a link to a file that may hold secrets",
+        ));
+    }
+    Ok(())
 }
 
 /// Reads at most a little more than is accepted, so that a device or a huge file cannot fill the memory.

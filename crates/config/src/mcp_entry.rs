@@ -1,35 +1,53 @@
 //! An entry of a project's `.mcp.json`: the variables that it names, and what it sets, in words for a person.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-use crate::mcp::{McpServerSettings, McpTarget, quoted};
+use crate::mcp::{command_line, quoted};
 
-/// Returns a sentence that describes a server of the project.
-pub(crate) fn effect(server: &McpServerSettings) -> String {
-    let what = match &server.target {
-        McpTarget::Program { .. } => "its tools start this program",
-        McpTarget::Address { .. } => "its tools send to this address",
+/// Returns a sentence that describes an entry of the project, whether its variables are set or not; `None` if it
+/// names neither a program nor an address.
+pub(crate) fn effect(name: &str, fields: &Map<String, Value>) -> Option<String> {
+    let what = match (fields.contains_key("command"), fields.contains_key("url")) {
+        (true, _) => "its tools start this program",
+        (false, true) => "its tools send to this address",
+        (false, false) => return None,
     };
-    let variables = server.variables();
+    let variables: BTreeSet<String> = variables_in(&Value::Object(fields.clone()).to_string())
+        .into_iter()
+        .map(|variable| variable.name)
+        .collect();
     let with = match variables.len() {
         0 => String::new(),
-        _ => format!(", with the values of {}", variables.join(" and ")),
+        _ => format!(
+            ", with the values of {}",
+            variables.into_iter().collect::<Vec<_>>().join(" and ")
+        ),
     };
-    let details = match server.details.len() {
+    let details = details(fields);
+    let details = match details.len() {
         0 => String::new(),
-        _ => format!("; it sets {}", server.details.join(", ")),
+        _ => format!("; it sets {}", details.join(", ")),
     };
-    format!(
-        "MCP server `{}`: {what}: {}{details}{with}",
-        server.name, server.shown
-    )
+    Some(format!(
+        "MCP server `{name}`: {what}: {}{details}{with}",
+        as_written(fields)
+    ))
 }
 
-/// Returns the other settings of an entry besides the command line or the address, as they are written.
-///
-/// A value whose name looks like a secret's is only counted: it may be a secret of the project.
+/// Returns the command line or the address of an entry, as it is written.
+pub(crate) fn as_written(fields: &Map<String, Value>) -> String {
+    let written = |key: &str| fields.get(key).and_then(Value::as_str).unwrap_or_default();
+    if !fields.contains_key("command") {
+        return written("url").to_owned();
+    }
+    let arguments = fields.get("args").and_then(Value::as_array).into_iter().flatten();
+    command_line(written("command"), arguments.filter_map(Value::as_str))
+}
+
+/// Returns what an entry sets besides the command line or the address, as it is written. A value in a folder's
+/// file is no secret of the person's: only `${NAME}` stays a name.
 pub(crate) fn details(fields: &Map<String, Value>) -> Vec<String> {
     let directory = fields.get("cwd").and_then(Value::as_str);
     let mut details: Vec<String> = directory
@@ -41,23 +59,10 @@ pub(crate) fn details(fields: &Map<String, Value>) -> Vec<String> {
         let values: BTreeMap<&String, &Value> = values.collect();
         for (name, value) in values {
             let written = value.as_str().unwrap_or_default();
-            let is_literal = variables_in(written).is_empty();
-            details.push(if is_literal && is_secret_name(name) {
-                format!("{name} (a value of {} bytes)", written.len())
-            } else {
-                format!("{name}{sign}{}", quoted(written))
-            });
+            details.push(format!("{name}{sign}{}", quoted(written)));
         }
     }
     details
-}
-
-/// Returns whether the name of a variable or header says that its value is a secret.
-fn is_secret_name(name: &str) -> bool {
-    let name = name.to_ascii_uppercase();
-    ["KEY", "TOKEN", "SECRET", "PASS", "AUTH", "COOKIE", "CREDENTIAL"]
-        .iter()
-        .any(|word| name.contains(word))
 }
 
 /// A variable in a text.
@@ -102,10 +107,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everything_that_changes_what_runs_is_said_and_secrets_are_counted() {
+    fn everything_that_changes_what_runs_is_said_as_it_is_written() {
         let entry = json!({
             "command": "uvx", "cwd": "../other",
-            "env": {"PATH": "t:/usr/bin", "NODE_OPTIONS": "--require ./x.js", "API_KEY": "12345", "TOKEN": "${MINE:-x y}"},
+            "env": {"GIT_ASKPASS": "./docs/a.sh", "PATH": "t:/usr/bin", "NODE_OPTIONS": "--require ./x.js", "API_KEY": "12345", "TOKEN": "${MINE:-x y}"},
             "headers": {"X-Team": "blue"},
         });
         let said = details(entry.as_object().expect("an object"));
@@ -113,7 +118,8 @@ mod tests {
             said,
             [
                 "the directory ../other",
-                "API_KEY (a value of 5 bytes)",
+                "API_KEY=12345",
+                "GIT_ASKPASS=./docs/a.sh",
                 "NODE_OPTIONS='--require ./x.js'",
                 "PATH=t:/usr/bin",
                 "TOKEN='${MINE:-x y}'",

@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use crate::assemble::MAX_TEXT_BYTES;
-use crate::mcp::{McpOauthSettings, McpServerSettings, McpTarget, McpValue, check_mcp_name, command_line};
-use crate::mcp_entry::{details, effect, variables_in};
+use crate::command_files::CommandWords;
+use crate::mcp::{McpOauthSettings, McpServerSettings, McpTarget, McpValue, check_mcp_name};
+use crate::mcp_entry::{as_written, details, effect, variables_in};
 use crate::trust::digest;
 use crate::value::url;
 use crate::workspace::named;
@@ -76,8 +76,7 @@ impl ProjectContext<'_> {
                 return found;
             }
         };
-        let read = self.read(&bytes, &mut found.mistakes);
-        found.effects = read.iter().map(effect).collect();
+        let read = self.read(&bytes, &mut found);
         let counts = self.folder.trust == FolderTrust::Trusted && self.folder.admits(Path::new(FILE), &bytes);
         found.files.push(NamedFile {
             key: "mcp".into(),
@@ -125,44 +124,37 @@ impl ProjectContext<'_> {
         }
     }
 
-    /// Reads the files of the folder that a server's command line names as words, or behind the `=` of one.
+    /// Reads the files of the folder that a server's command line, variables and directory name.
     fn files_of(&self, server: &McpServerSettings) -> Result<Vec<(PathBuf, Vec<u8>)>, String> {
         let McpTarget::Program {
             command,
             arguments,
             directory,
-            ..
+            variables,
         } = &server.target
         else {
             return Ok(Vec::new());
         };
-        let behind = |word: &'_ str| word.split_once('=').map(|(_, value)| value.to_owned());
-        let mut words: Vec<String> = vec![command.clone()];
-        words.extend(arguments.iter().cloned());
-        words.extend(arguments.iter().filter_map(|word| behind(word)));
-        let mut found: Vec<(PathBuf, Vec<u8>)> = Vec::new();
-        for word in words.iter().filter(|word| !word.is_empty()) {
-            let path = directory.join(word);
-            // The folder cannot change a file outside of it, and guarded files are not shown.
-            let Ok(read) = named(&path, &guarded_files::secrets(), self.places) else {
-                continue;
-            };
-            if read.is_empty() && path.is_file() {
-                return Err(format!(
-                    "the server {:?} is left out: {word} has more than {MAX_TEXT_BYTES} bytes, so that AgentX would not notice a change of it; add the server to your own settings with `agentx mcp add`",
+        let mut texts: Vec<&str> = vec![command];
+        texts.extend(arguments.iter().map(String::as_str));
+        let values = variables.iter().filter_map(|variable| variable.value.as_ref());
+        texts.extend(values.map(Secret::expose));
+        let elsewhere = (*directory != self.places.workspace_root).then(|| directory.to_string_lossy());
+        texts.extend(elsewhere.as_deref());
+        CommandWords::in_directory(directory, self.places)
+            .files(&texts)
+            .map_err(|why| {
+                format!(
+                    "the server {:?} is left out: {why}; add the server to your own settings with `agentx mcp add`",
                     server.name
-                ));
-            }
-            found.extend(
-                read.into_iter()
-                    .filter(|(path, _)| !found.iter().any(|(known, _)| known == path))
-                    .collect::<Vec<_>>(),
-            );
-        }
-        Ok(found)
+                )
+            })
     }
 
-    fn read(&self, bytes: &[u8], mistakes: &mut Vec<ConfigMistake>) -> Vec<McpServerSettings> {
+    /// Reads the servers. What an entry says is an effect, whether it can be used today or not: a variable that
+    /// is set later would else start what nobody saw.
+    fn read(&self, bytes: &[u8], found: &mut ProjectServers) -> Vec<McpServerSettings> {
+        let mistakes = &mut found.mistakes;
         let servers = match serde_json::from_slice::<Value>(bytes) {
             Ok(Value::Object(mut file)) => file.remove("mcpServers"),
             Ok(_) => None,
@@ -184,6 +176,9 @@ impl ProjectContext<'_> {
         }
         let mut read = Vec::new();
         for (name, value) in servers.iter().take(MAX_SERVERS) {
+            found
+                .effects
+                .extend(value.as_object().and_then(|fields| effect(name, fields)));
             match self.server(name, value) {
                 Ok(server) => read.push(server),
                 Err(what) => mistakes.push(self.mistake(format!("the server {name:?} is left out: {what}"))),
@@ -226,18 +221,10 @@ impl ProjectContext<'_> {
             },
             _ => return Err("it needs either `command` or `url`".into()),
         };
-        let written = |key: &str| fields.get(key).and_then(Value::as_str).unwrap_or_default();
-        let shown = match &target {
-            McpTarget::Address { .. } => written("url").to_owned(),
-            McpTarget::Program { .. } => {
-                let arguments = fields.get("args").and_then(Value::as_array).into_iter().flatten();
-                command_line(written("command"), arguments.filter_map(Value::as_str))
-            }
-        };
         Ok(McpServerSettings {
             name: name.to_owned(),
             target,
-            shown,
+            shown: as_written(fields),
             details: details(fields),
             entry_hash: digest(value.to_string().as_bytes()),
             hidden: self.hidden(value),

@@ -249,6 +249,21 @@ pub(crate) fn keys(layer: &SettingsLayer, lookup: &dyn Fn(&str) -> Option<String
         .collect()
 }
 
+/// Every key that the program may run on, whatever the person's own layers choose of them: those that the
+/// layers name, and those of all variables from which a provider of the catalog reads.
+pub(crate) fn personal_keys(
+    catalog: &Catalog,
+    layers: [&SettingsLayer; 2],
+    lookup: &dyn Fn(&str) -> Option<String>,
+) -> Vec<ProviderKey> {
+    let of_layers = layers.into_iter().flat_map(|layer| keys(layer, lookup));
+    let of_catalog = catalog.key_variables().into_iter().map(|variable| {
+        let reference = Value::Key(KeyReference::Env(variable.to_owned()));
+        looked_up(Some(&reference), lookup)
+    });
+    of_layers.chain(of_catalog).collect()
+}
+
 /// Every provider with its key.
 pub(crate) fn providers(
     catalog: &Catalog,

@@ -1,5 +1,5 @@
-//! Protects writes into a folder that may come from a stranger: a link in it could redirect the write to a
-//! file of the user.
+//! Links of a folder which may be a stranger's: one would lead what is written to a file of the user, and what
+//! is read to something that nobody meant to show or to keep.
 
 use std::path::Path;
 
@@ -23,6 +23,17 @@ pub fn refuse_links(root: &Path, file: &Path) -> Result<(), ConfigError> {
         }
     }
     Ok(())
+}
+
+/// Returns whether a file or directory that belongs to the folder `root` lies outside it, because a link leads
+/// there.
+pub fn leads_out(root: &Path, file: &Path) -> bool {
+    let real = |path: &Path| std::fs::canonicalize(path);
+    match (real(root), real(file)) {
+        (Ok(root), Ok(file)) => !file.starts_with(root),
+        // A link to nowhere leads to what somebody puts there.
+        _ => file.is_symlink(),
+    }
 }
 
 #[cfg(all(test, unix))]

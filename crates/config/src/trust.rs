@@ -172,7 +172,8 @@ fn tighten(
     }
 }
 
-fn is_stricter(path: &KeyPath, value: &Value, present: &Value) -> bool {
+/// Returns whether a value is as strict as the present one, or stricter.
+pub(crate) fn is_stricter(path: &KeyPath, value: &Value, present: &Value) -> bool {
     match (value, present) {
         (_, Value::Nothing) => true,
         (Value::Count(new), Value::Count(old)) | (Value::Millis(new), Value::Millis(old)) => new <= old,

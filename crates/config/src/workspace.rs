@@ -12,10 +12,9 @@ use agentx_agent::secrets::guarded;
 use agentx_llm::Catalog;
 use agentx_types::Guard;
 
-use crate::SCRIPTED_MODEL;
 use crate::assemble::{Getter, MAX_TEXT_BYTES, resolved};
-use crate::keys::KeyPath;
-use crate::layers::MergedSettings;
+use crate::command_files::{CommandWords, PathTarget, pieces};
+use crate::layers::{MergedSettings, price_in_dollars};
 use crate::load::ReadFile;
 use crate::models;
 use crate::personal_keys::why_personal;
@@ -23,15 +22,12 @@ use crate::read::SettingsLayer;
 use crate::trust::{self, IgnoredSetting};
 use crate::value::{KeyReference, Value};
 use crate::workspace_effects::effects;
+use crate::workspace_models::{FolderModels, MODEL, why_no_limit};
 use crate::{
     ConfigPaths, FileAcceptance, Folder, FolderTrust, NamedFile, ProviderKey, Secret, guarded_files,
 };
 
-/// Other names of the offline demo.
-const DEMO: &str = "demo";
-
 const PROVIDER: &str = "it would change one of your providers or a built-in one; a folder may only define providers with new names";
-const MODEL: &str = "it would change the provider of a model that is already known";
 const KEY: &str = "a folder's provider never gets your keys";
 const CHANGED: &str = "it refers to a file that is new or has changed since you trusted this folder";
 const OUTSIDE: &str = "it refers to a file outside this folder";
@@ -39,6 +35,8 @@ const GUARDED: &str = "it refers to a file that may hold secrets";
 const PROGRAM: &str = "a folder may only set a command that runs a program by a plain path inside the \
                        folder, such as `./status.sh` or `sh status.sh`; other commands could change without \
                        your knowledge";
+
+const IGNORED: &str = "you chose to ignore this folder";
 
 /// Programs that run the file that is named right behind them.
 const INTERPRETERS: &[&str] = &[
@@ -51,6 +49,8 @@ const HARMLESS: &[&str] = &["date", "echo", "printf", "pwd"];
 pub(crate) struct PersonalSettings<'a> {
     /// Defaults, the user's file, the environment, flags.
     pub(crate) merged: &'a MergedSettings,
+    /// The built-in models, with newer figures if the person has some.
+    pub(crate) catalog: &'a Catalog,
     /// Every key that they name.
     pub(crate) keys: &'a [ProviderKey],
     pub(crate) places: &'a ConfigPaths,
@@ -66,6 +66,8 @@ pub(crate) struct AcceptedSettings {
     pub(crate) files: Vec<NamedFile>,
     /// The effects of the settings, in sentences.
     pub(crate) effects: Vec<String>,
+    /// The settings that no trust lets count, each with the reason.
+    pub(crate) never_counts: Vec<String>,
     /// Every setting of the file, as readable lines.
     pub(crate) settings: Vec<String>,
 }
@@ -83,18 +85,28 @@ pub(crate) fn admitted(
         guarded_files::without_opening_rules(layer, &guarded_files::secrets(), &own.places.workspace_root);
     never.extend(of_rules);
     let (layer, files, of_files) = with_its_files(layer, folder, own.places);
-    let effects = effects(&layer, &never, own);
+    let effects = effects(&layer, own);
+    let never_counts = never
+        .iter()
+        .map(|setting| format!("{}: {}", setting.key, setting.why));
+    let never_counts = never_counts.collect();
     let settings = readable_settings(&file.layer);
-    let (layer, ignored) = if accepted {
-        (layer, [never, of_files].concat())
-    } else {
-        trust::restrict(file.layer, below)
+    let (layer, ignored) = match folder.trust {
+        _ if accepted => (layer, [never, of_files].concat()),
+        // Whoever ignores a folder is not kept from working by it, either.
+        FolderTrust::Restricted => {
+            let left_out = file.layer.entries.iter();
+            let notes = left_out.map(|(path, sourced)| trust::note(path, sourced, IGNORED, true));
+            (SettingsLayer::default(), notes.collect())
+        }
+        _ => trust::restrict(file.layer, below),
     };
     AcceptedSettings {
         layer,
         ignored,
         files,
         effects,
+        never_counts,
         settings,
     }
 }
@@ -110,7 +122,12 @@ fn readable_settings(layer: &SettingsLayer) -> Vec<String> {
                     .map(|rule| format!("{path}: {}", describe(&rule.value))),
             ),
             value => {
-                let value = value.to_string();
+                let is_price = path.0.iter().any(|level| level == "prices");
+                let value = if is_price {
+                    price_in_dollars(value)
+                } else {
+                    value.to_string()
+                };
                 let mut rows = value.split(['\n', '\r']);
                 lines.push(format!("{path}: {}", rows.next().unwrap_or_default()));
                 lines.extend(rows.map(|row| format!("  {row}")));
@@ -135,10 +152,12 @@ fn without_what_is_the_persons(
     own: &PersonalSettings<'_>,
 ) -> (SettingsLayer, Vec<IgnoredSetting>) {
     let get = Getter::new(own.merged, own.places);
-    let catalog = models::catalog(Catalog::builtin(), &get, &mut Vec::new());
-    let known = |name: &str| [SCRIPTED_MODEL, DEMO].contains(&name) || catalog.resolve(name).is_ok();
-    // Names whose ids are known too: `models.mine: {id: sonnet, provider: theirs}`.
-    let ids: Vec<(String, String)> = layer.entries.iter().filter_map(id_of).collect();
+    let catalog = models::catalog(own.catalog.clone(), &get, &mut Vec::new());
+    let whole = layer.clone();
+    let of_models = FolderModels {
+        catalog: &catalog,
+        layer: &whole,
+    };
     let mut kept = SettingsLayer::default();
     let mut ignored = Vec::new();
     for (path, mut sourced) in layer.entries {
@@ -156,18 +175,16 @@ fn without_what_is_the_persons(
                 Some(PROVIDER)
             }
             (_, Value::Key(reference)) if is_persons(reference, own) => Some(KEY),
-            (["models", name, "provider"], _) => {
-                let id = ids.iter().find(|(of, _)| of == name);
-                (known(name) || id.is_some_and(|(_, id)| known(id))).then_some(MODEL)
-            }
-            (["models", name, "id"], _) if known(name) => Some(MODEL),
-            (["models", _, "aliases"], Value::Names(names)) => {
+            (["models", name, "aliases"], Value::Names(names))
+                if of_models.why_not(name, "aliases").is_none() =>
+            {
                 let all = names.len();
-                names.retain(|name| !known(name));
+                names.retain(|name| !of_models.is_known(name));
                 keeps_rest = !names.is_empty();
                 (names.len() < all).then_some(MODEL)
             }
-            _ => None,
+            (["models", name, key, ..], _) => of_models.why_not(name, key),
+            (_, value) => why_no_limit(&path, value, own.merged),
         };
         if let Some(why) = why {
             ignored.push(trust::note(&path, &sourced, why, false));
@@ -179,16 +196,7 @@ fn without_what_is_the_persons(
     (kept, ignored)
 }
 
-fn id_of((path, sourced): &(KeyPath, crate::Sourced<Value>)) -> Option<(String, String)> {
-    match (path.0.as_slice(), &sourced.value) {
-        ([models, name, id], Value::Text(text)) if models == "models" && id == "id" => {
-            Some((name.clone(), text.clone()))
-        }
-        _ => None,
-    }
-}
-
-/// Returns whether this is a key that the person's own layers name, by the name or the value of its variable.
+/// Returns whether this is a key that the person's own layers name, by its variable or by what that holds.
 fn is_persons(reference: &KeyReference, own: &PersonalSettings<'_>) -> bool {
     let KeyReference::Env(variable) = reference else {
         return false;
@@ -288,6 +296,7 @@ fn programs(
         _ => return Err(PROGRAM),
     };
     let file = |word: &str| named(&places.cwd.join(word), guard, places);
+    let is_harmless = program.is_none();
     let runs_a_file = match program {
         Some(program) if program.starts_with('-') => false,
         Some(program) => !file(program)?.is_empty(),
@@ -296,9 +305,17 @@ fn programs(
     if !runs_a_file || !line.chars().all(is_plain) {
         return Err(PROGRAM);
     }
-    Ok(words
-        .into_iter()
-        .filter_map(|word| file(word).ok())
-        .flatten()
-        .collect())
+    let looked_at = CommandWords::in_directory(&places.cwd, places);
+    let mut found = Vec::new();
+    for word in words.into_iter().flat_map(pieces) {
+        match looked_at.look(&places.cwd.join(word)) {
+            PathTarget::File(path, bytes) => found.push((path, bytes)),
+            PathTarget::Elsewhere => {}
+            PathTarget::Directory(_) | PathTarget::TooLarge | PathTarget::Odd if is_harmless => {}
+            PathTarget::Guarded => return Err(GUARDED),
+            PathTarget::LinkOut(..) => return Err(OUTSIDE),
+            PathTarget::Directory(_) | PathTarget::TooLarge | PathTarget::Odd => return Err(PROGRAM),
+        }
+    }
+    Ok(found)
 }

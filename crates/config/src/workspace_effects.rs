@@ -4,23 +4,18 @@
 use std::collections::BTreeMap;
 
 use agentx_agent::approval::describe;
-use agentx_llm::Catalog;
 use agentx_types::{Rule, RuleEffect};
 
 use crate::assemble::Getter;
 use crate::keys::KeyPath;
 use crate::models;
 use crate::read::SettingsLayer;
-use crate::trust::IgnoredSetting;
 use crate::value::{KeyReference, Value};
 use crate::workspace::PersonalSettings;
+use crate::workspace_models::effects_on_the_bill;
 
 /// Returns the effects of these settings: where prompts and keys go, and which programs run.
-pub(crate) fn effects(
-    layer: &SettingsLayer,
-    never: &[IgnoredSetting],
-    own: &PersonalSettings<'_>,
-) -> Vec<String> {
+pub(crate) fn effects(layer: &SettingsLayer, own: &PersonalSettings<'_>) -> Vec<String> {
     let text = |path: &KeyPath| {
         let found = layer.entries.iter().find(|(at, _)| at == path);
         found.map(|(_, sourced)| sourced.value.to_string())
@@ -58,15 +53,11 @@ pub(crate) fn effects(
     if let Some(names) = text(&KeyPath::dotted("tools.environment")) {
         effects.push(format!("programs get the values of these variables: {names}"));
     }
+    effects.extend(effects_on_the_bill(layer));
     effects.extend(allowed(layer));
     if text(&KeyPath::dotted("approval")).as_deref() == Some("auto") {
         effects.push("calls run without asking".to_owned());
     }
-    effects.extend(
-        never
-            .iter()
-            .map(|left_out| format!("`{}` never counts: {}", left_out.key, left_out.why)),
-    );
     effects
 }
 
@@ -109,7 +100,7 @@ fn model_with_address(layer: &SettingsLayer, own: &PersonalSettings<'_>, name: &
     let mut merged = own.merged.clone();
     merged.lay(layer.clone());
     let catalog = models::catalog(
-        Catalog::builtin(),
+        own.catalog.clone(),
         &Getter::new(&merged, own.places),
         &mut Vec::new(),
     );

@@ -302,6 +302,7 @@ fn a_workspace_cannot_widen_trust_until_the_person_says_so() {
         [
             "providers.anthropic.base_url",
             "providers.anthropic.api_key",
+            "models.cheap.prices.input",
             "data_dir",
             "system_prompt"
         ]

@@ -2,6 +2,12 @@
 //! folder's to say.
 #![allow(clippy::unwrap_used, reason = "a test that cannot start fails")]
 
+#[path = "workspace/bill.rs"]
+mod bill;
+#[path = "workspace/catalog_keys.rs"]
+mod catalog_keys;
+#[path = "workspace/commands.rs"]
+mod commands;
 #[path = "workspace/hidden.rs"]
 mod hidden;
 

@@ -20,6 +20,7 @@
 
 mod config;
 mod error;
+mod key_variables;
 mod model_names;
 pub mod models_dev;
 mod server;

@@ -241,3 +241,60 @@ fn a_kept_rule_ends_where_another_project_begins() {
         assert_eq!(settings.rules_for(&[]).len(), count, "{folder}");
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn settings_that_are_a_link_out_of_the_folder_are_neither_read_nor_kept() {
+    use std::os::unix::fs::symlink;
+
+    for whole in [false, true] {
+        let desk = Desk::new("");
+        let elsewhere = desk.dir.path().join("elsewhere");
+        std::fs::create_dir_all(&elsewhere).unwrap();
+        desk.write("elsewhere/config.yaml", "MADE_UP: 'made-up secret'\n");
+        let own = desk.root().join(".agentx");
+        std::fs::remove_file(own.join("config.yaml")).unwrap();
+        if whole {
+            std::fs::remove_dir(&own).unwrap();
+            symlink(&elsewhere, &own).unwrap();
+        } else {
+            symlink(elsewhere.join("config.yaml"), own.join("config.yaml")).unwrap();
+        }
+        let loaded = desk.load();
+        let said = format!("{:?}", loaded.workspace_mistakes);
+        assert!(said.contains("a link leads out of this folder"), "{said}");
+        assert!(
+            !said.contains("made-up secret") && !said.contains("MADE_UP"),
+            "{said}"
+        );
+        assert!(loaded.workspace_settings.is_empty());
+        assert!(agentx_config::workspace_bytes(&loaded.places).is_err());
+    }
+}
+
+#[test]
+fn a_folder_that_a_person_ignores_keeps_nobody_from_working() {
+    let desk = Desk::new(
+        "limits: {max_cost: 0, max_tokens: 0}\ntools: {enabled: []}\nrules: [{effect: deny, tool: '*'}]\n",
+    );
+    let strict = desk.load();
+    assert_eq!(
+        strict.settings.limits.max_tokens,
+        Some(0),
+        "as long as nobody said anything"
+    );
+    agentx_config::trust_folder(
+        &strict.trust_dir,
+        &desk.root(),
+        agentx_config::FolderTrust::Restricted,
+        &[],
+    )
+    .unwrap();
+    let loaded = desk.load();
+    assert_eq!(
+        (loaded.settings.limits.max_cost, loaded.settings.limits.max_tokens),
+        (None, None)
+    );
+    assert!(loaded.settings.tools.offers("read") && loaded.settings.rules.is_empty());
+    assert_eq!(ignored(&loaded).len(), 4);
+}

@@ -1,0 +1,236 @@
+//! The files of a folder that a command line of the folder may run or load.
+//!
+//! A person trusts a command line with what it runs, so each of its words, and each part of a word that a shell
+//! or an interpreter would see, is looked for in the folder. What is found is read, and becomes part of what is
+//! trusted. The search errs on the strict side: a word that only happens to be the name of a file counts too.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use agentx_agent::secrets::guarded;
+use agentx_types::Guard;
+
+use crate::assemble::MAX_TEXT_BYTES;
+use crate::directory_listing::{self, Listing};
+use crate::{ConfigPaths, guarded_files};
+
+/// The most words of one command line that are looked for.
+const MAX_WORDS: usize = 2_000;
+/// Endings that interpreters add to the name of a module.
+const ENDINGS: [&str; 9] = ["", ".py", ".js", ".mjs", ".cjs", ".ts", ".sh", ".rb", ".lua"];
+
+/// What a path leads to.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum PathTarget {
+    /// Nothing, or something outside the folder, which is not the folder's to change.
+    Elsewhere,
+    /// A file of the folder: its path below the root, and its bytes.
+    File(PathBuf, Vec<u8>),
+    /// A directory of the folder.
+    Directory(PathBuf),
+    /// A link of the folder (its path below the root) to a place outside it.
+    LinkOut(PathBuf, PathBuf),
+    /// A file that may hold secrets.
+    Guarded,
+    /// A file that is too large to be read.
+    TooLarge,
+    /// Neither a file nor a directory.
+    Odd,
+}
+
+/// The words of a command line of the folder, and where they lead.
+pub(crate) struct CommandWords<'a> {
+    /// The directory that the command starts in.
+    pub(crate) directory: &'a Path,
+    pub(crate) places: &'a ConfigPaths,
+    guard: Guard,
+}
+
+impl<'a> CommandWords<'a> {
+    pub(crate) fn in_directory(directory: &'a Path, places: &'a ConfigPaths) -> Self {
+        Self {
+            directory,
+            places,
+            guard: guarded_files::secrets(),
+        }
+    }
+
+    /// Reads the files and directories of the folder that these texts name: the words of a command line, and
+    /// the values of its variables. A directory counts with all files in it.
+    ///
+    /// # Errors
+    /// Returns why a person cannot trust this command line.
+    pub(crate) fn files(&self, texts: &[&str]) -> Result<Vec<(PathBuf, Vec<u8>)>, String> {
+        let mut found: Vec<(PathBuf, Vec<u8>)> = Vec::new();
+        let mut add = |path: PathBuf, bytes: Vec<u8>| {
+            if found.iter().all(|(known, _)| *known != path) {
+                found.push((path, bytes));
+            }
+        };
+        let words: BTreeSet<String> = texts.iter().flat_map(|text| pieces(text)).collect();
+        if words.len() > MAX_WORDS {
+            return Err(format!("its command line has more than {MAX_WORDS} words"));
+        }
+        // The order of the command line is the order in which its files are shown.
+        let mut seen = BTreeSet::new();
+        let ordered = texts.iter().flat_map(|text| pieces(text));
+        for word in ordered.filter(|word| seen.insert(word.clone())) {
+            for path in self.ways(&word) {
+                match self.look(&path) {
+                    PathTarget::Elsewhere => {}
+                    PathTarget::File(path, bytes) => add(path, bytes),
+                    PathTarget::Directory(path) => self.add_all_below(&path, &mut add),
+                    PathTarget::LinkOut(link, target) => {
+                        add(link, format!("a link to {}\n", target.display()).into_bytes());
+                    }
+                    PathTarget::Guarded => {
+                        return Err(format!("{word} may hold secrets, so nobody is shown it"));
+                    }
+                    PathTarget::Odd => return Err(format!("{word} is not a plain file")),
+                    PathTarget::TooLarge => {
+                        return Err(format!(
+                            "{word} has more than {MAX_TEXT_BYTES} bytes, so that AgentX would not notice a change of it"
+                        ));
+                    }
+                }
+            }
+        }
+        if is_computed(texts) {
+            let directory = std::fs::canonicalize(self.directory).unwrap_or_default();
+            if directory.starts_with(&self.places.workspace_root) {
+                self.add_all_below(&directory, &mut add);
+            }
+        }
+        Ok(found)
+    }
+
+    /// The paths that a word may mean: itself, and a module of that name.
+    fn ways(&self, word: &str) -> Vec<PathBuf> {
+        let path = |word: &str| ConfigPaths::resolve(self.directory, word);
+        let mut ways: Vec<PathBuf> = ENDINGS
+            .iter()
+            .map(|ending| path(&format!("{word}{ending}")))
+            .collect();
+        if word.contains('.') && !word.contains('/') {
+            let module = word.replace('.', "/");
+            ways.extend(
+                ["", ".py"]
+                    .iter()
+                    .map(|ending| path(&format!("{module}{ending}"))),
+            );
+        }
+        // A program outside the folder is the person's own, whatever a module beside it is called.
+        ways.retain(|way| way.symlink_metadata().is_ok());
+        ways
+    }
+
+    /// Finds out what a path leads to.
+    pub(crate) fn look(&self, path: &Path) -> PathTarget {
+        let root = &self.places.workspace_root;
+        let Ok(real) = std::fs::canonicalize(path) else {
+            return PathTarget::Elsewhere;
+        };
+        if guarded(&self.guard, &real.to_string_lossy(), &root.to_string_lossy()).is_some() {
+            return match real.starts_with(root) || self.link_of_the_folder(path).is_some() {
+                true => PathTarget::Guarded,
+                false => PathTarget::Elsewhere,
+            };
+        }
+        let Ok(below) = real.strip_prefix(root) else {
+            return match self.link_of_the_folder(path) {
+                Some(link) => PathTarget::LinkOut(link, real),
+                None => PathTarget::Elsewhere,
+            };
+        };
+        match std::fs::metadata(&real) {
+            Ok(found) if found.is_dir() => PathTarget::Directory(real),
+            Ok(found) if found.is_file() && found.len() > MAX_TEXT_BYTES => PathTarget::TooLarge,
+            Ok(found) if found.is_file() => match std::fs::read(&real) {
+                Ok(bytes) => PathTarget::File(below.to_owned(), bytes),
+                Err(_) => PathTarget::Odd,
+            },
+            _ => PathTarget::Odd,
+        }
+    }
+
+    /// The first link of the folder on the way to a path, below the root, that leads out of the folder.
+    fn link_of_the_folder(&self, path: &Path) -> Option<PathBuf> {
+        let root = &self.places.workspace_root;
+        let mut ways: Vec<&Path> = path.ancestors().collect();
+        ways.reverse();
+        ways.into_iter().filter(|way| way.is_symlink()).find_map(|link| {
+            let place = std::fs::canonicalize(link.parent()?)
+                .ok()?
+                .join(link.file_name()?);
+            let below = place.strip_prefix(root).ok()?;
+            let leaves = std::fs::canonicalize(link).is_ok_and(|real| !real.starts_with(root));
+            leaves.then(|| below.to_owned())
+        })
+    }
+
+    fn add_all_below(&self, directory: &Path, add: &mut dyn FnMut(PathBuf, Vec<u8>)) {
+        let root = &self.places.workspace_root;
+        let listing = Listing::of(directory, root);
+        for (path, bytes) in listing.files {
+            let is_shown = guarded(
+                &self.guard,
+                &root.join(&path).to_string_lossy(),
+                &root.to_string_lossy(),
+            );
+            if is_shown.is_none() {
+                add(path, bytes);
+            }
+        }
+        add(
+            directory_listing::name_of(directory, root),
+            listing.text.into_bytes(),
+        );
+    }
+}
+
+/// A text and the parts of it that a shell or a program may take as names of files, in order.
+pub(crate) fn pieces(text: &str) -> Vec<String> {
+    let is_separator = |c: char| c.is_whitespace() || "'\"`;|&()<>=:,{}[]$!#+".contains(c);
+    let mut pieces = vec![text];
+    pieces.extend(text.split(is_separator));
+    let glued = pieces
+        .clone()
+        .into_iter()
+        .filter_map(|piece| match piece.as_bytes() {
+            [b'-', flag, _, ..] if *flag != b'-' && piece.is_char_boundary(2) => Some(&piece[2..]),
+            [b'@', _, ..] => Some(&piece[1..]),
+            _ => None,
+        });
+    let glued: Vec<&str> = glued.collect();
+    let addresses = text
+        .split(is_separator)
+        .filter_map(|piece| piece.strip_prefix("//"))
+        .collect::<Vec<_>>();
+    let all = pieces.into_iter().chain(glued).chain(addresses);
+    let mut seen = BTreeSet::new();
+    all.filter(|piece| !piece.is_empty() && !piece.contains('\0'))
+        .filter(|piece| seen.insert(*piece))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Returns whether one of the texts is a script that may put together the names of files, so that they cannot
+/// be seen in it: it is then as if it named the whole directory.
+fn is_computed(texts: &[&str]) -> bool {
+    let is_flag = |text: &&str| {
+        let is_cluster = text.starts_with('-') && !text.starts_with("--") && text.len() <= 5;
+        (is_cluster && text.contains(['c', 'e', 'p']))
+            || ["--eval", "--command", "--call", "--print"].contains(text)
+    };
+    let is_odd = |text: &str| {
+        text.contains(['*', '?', '[', '\\', '$', '`', '"', '\'', '+', '~', '{'])
+            || text
+                .split(|c: char| !c.is_alphanumeric())
+                .any(|word| ["cd", "pushd", "eval"].contains(&word))
+    };
+    let has_script = texts.iter().any(is_flag);
+    has_script
+        && texts
+            .iter()
+            .any(|text| text.contains(char::is_whitespace) && is_odd(text))
+}
