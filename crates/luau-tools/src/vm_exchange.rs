@@ -19,7 +19,7 @@ const CLOCK_EVERY: u32 = 8;
 /// The time for which safepoints do nothing.
 const WHILE: Duration = Duration::from_micros(20);
 
-/// The hatch between a lane's thread and its VM. There is one for each thread.
+/// The exchange between a lane's thread and its VM. There is one for each thread.
 struct VmExchange {
     /// The value that goes in next, or came out last.
     flat: RefCell<FlatValue>,
