@@ -37,8 +37,8 @@ export interface UserInputFrame {
   /** The time of the input by the client's clock: ISO 8601, UTC. The model reads it. */
   client_timestamp_utc?: string | null;
   /**
-   * The client's time zone: UTC minus local time, in minutes, as JavaScript's `getTimezoneOffset` says
-   * it.
+   * The client's time zone: UTC minus local time, in minutes, as JavaScript's `getTimezoneOffset`
+   * returns it.
    */
   client_timezone_offset?: number | null;
   /** The wheel that the client believes it holds. */
@@ -65,7 +65,7 @@ export type ContentPart =
 export interface ProviderData {
   /** The API that it belongs to, for example `anthropic`. */
   api: string;
-  /** The model that was asked when it came, if that is known. */
+  /** The model whose answer contained it, if that is known. */
   model?: string | null;
   /** The data as it arrived. */
   data: unknown;
@@ -362,7 +362,7 @@ export interface Subscribed {
 /** The rights of a person in a session. Each role includes the rights of the ones before it. */
 export type SessionRole = "watch" | "approve" | "drive" | "own";
 
-/** All that was there when a subscription began has been sent. */
+/** All events that existed at the start of a subscription have been sent. */
 export interface CaughtUp {
   /** The session. */
   session_id: SessionId;
@@ -479,7 +479,7 @@ export type Source = "user" | "agent" | "environment" | "system";
 /** A run, from an input of the user to its last answer: `run_` and the `seq` of that input. */
 export type RunId = string;
 
-/** Something that an agent wants done: `act_`, the `seq` that it follows from, and its index there. */
+/** An action that an agent requests: `act_`, the `seq` that it follows from, and its index there. */
 export type ActionId = string;
 
 export type EnvironmentEvent =
@@ -787,7 +787,7 @@ export interface AnswerChecked {
   attempt: number;
   /** The validator's messages, each with its place, at most 5; empty if the answer fits. */
   problems?: string[];
-  /** Whether the schema itself cannot be used: no answer will ever fit. `problems` says why. */
+  /** Whether the schema itself cannot be used: no answer will ever fit. `problems` has the reason. */
   invalid_schema?: boolean;
 }
 
@@ -821,8 +821,8 @@ export interface AttemptFailed {
    */
   longest_answer?: number | null;
   /**
-   * The most pictures and other media that the provider takes in one request, if it refuses the
-   * request for their number.
+   * The maximum number of pictures and other media that the provider accepts in one request, if it
+   * refuses the request for their number.
    */
   most_media?: number | null;
 }
@@ -1088,7 +1088,7 @@ export interface SessionOpened {
   program: string;
 }
 
-/** Everything that shapes what an agent does, as it was when the session was opened. */
+/** All settings that determine the behaviour of an agent, as they were when the session was opened. */
 export interface AgentConfig {
   /** The state machine that drives the agent. */
   kind: AgentKind;
@@ -1155,8 +1155,8 @@ export interface AgentConfig {
 export type AgentKind = "react" | "match" | "unknown";
 
 /**
- * A catalog entry, resolved: all that shapes a request to this model. It holds no secret, and no address
- * that is connected to.
+ * A resolved catalog entry: all settings of a request to this model. It holds no secret, and no address that
+ * is connected to.
  */
 export interface ModelSpec {
   /** The id that the API expects. */
@@ -1174,8 +1174,8 @@ export interface ModelSpec {
   /** The input media besides text; `None` if unknown. */
   input?: InputMedium[] | null;
   /**
-   * The origin (`scheme://host[:port]`) of the server that is asked, if that is not the provider's own. It
-   * is never connected to: a request is refused if the provider is at another address by then.
+   * The origin (`scheme://host[:port]`) of the called server, if that is not the provider's own. It is
+   * never connected to: a request is refused if the provider's address has changed meanwhile.
    */
   server?: string | null;
 }
@@ -1528,7 +1528,7 @@ export interface AgentClosed {
   reason: string;
 }
 
-/** A person wants an input to stay as it is when the conversation is condensed, or no longer. */
+/** A person pins or unpins an input: a pinned input stays when the conversation is condensed. */
 export interface InputPinned {
   /** The input. */
   message_id: MessageId;
@@ -1538,7 +1538,7 @@ export interface InputPinned {
   by?: OwnerId | null;
 }
 
-/** A person wants the conversation condensed now. */
+/** A person requests that the conversation be condensed now. */
 export interface CondenseRequested {
   /** The required content of the summary, in the person's words. */
   instructions?: string | null;
@@ -1819,7 +1819,7 @@ export interface ConversationStart {
   message_id: MessageId;
 }
 
-/** The model was asked. */
+/** The model was called. */
 export type ConversationThinking = Record<string, never>;
 
 /** The first words of an answer. */

@@ -251,7 +251,7 @@ pub fn always_asked(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Opt
     CallSubject::of(&config.workspace, config.rules_version, tool, input).always_asked()
 }
 
-/// A judgement that lets the call run.
+/// A judgement that allows the call.
 fn allowed(outside_workspace: bool, reason: String, rules: Vec<usize>) -> Judgement {
     Judgement {
         verdict: Verdict::Allow { outside_workspace },

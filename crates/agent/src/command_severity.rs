@@ -198,7 +198,7 @@ fn empties_a_file(line: &str) -> bool {
     })
 }
 
-/// The worst of all that may run in the line.
+/// The worst grade of all commands that may run in the line.
 ///
 /// ```
 /// use agentx_agent::command_severity::{Grade, of_command};

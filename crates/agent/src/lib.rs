@@ -191,8 +191,8 @@ impl Agent {
 
     /// The mode of an agent above this one changes: this one is at least as strict from now on.
     ///
-    /// A mode that becomes freer above changes nothing here. Before version 6 of the rules a mode was not
-    /// handed down.
+    /// A less strict mode above changes nothing here. Before version 6 of the rules, modes were not
+    /// inherited.
     pub fn on_approval_above(
         &mut self,
         mode: ApprovalMode,
@@ -295,7 +295,7 @@ impl Agent {
         }
     }
 
-    /// The configuration as it is now, all changes applied.
+    /// The present configuration, with all changes.
     pub fn config(&self) -> &Arc<AgentConfig> {
         match self {
             Self::React(agent) => agent.config(),

@@ -13,7 +13,7 @@ const CHUNK: usize = 64;
 /// A run of events that no longer changes.
 pub(crate) type HistoryChunk<E> = Arc<[Arc<E>]>;
 
-/// The part of a chunk that a reader has taken and goes through by itself.
+/// The part of a chunk that a reader has taken and processes without a lock.
 pub(crate) struct TakenChunk<E> {
     chunk: HistoryChunk<E>,
     next: usize,

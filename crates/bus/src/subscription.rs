@@ -15,7 +15,7 @@ use crate::sync::{Arc, poll_proceed};
 
 /// A reader of a bus. Dropping it unsubscribes.
 ///
-/// It is also a [`Stream`] of deliveries, which ends without saying why.
+/// It is also a [`Stream`] of deliveries, which ends without a reason.
 ///
 /// ```
 /// use agentx_bus::{Bus, BusDelivery, SubscriptionEnd, Filter, Queue};

@@ -182,7 +182,7 @@ impl Keyring {
     /// Reads the own identity; `None` if there is none yet.
     ///
     /// # Errors
-    /// Returns an error if the file cannot be read, others may read it, or it is not what it should be.
+    /// Returns an error if the file cannot be read, others may read it, or its contents are invalid.
     pub fn identity(&self) -> Result<Option<SecretKey>, KeyringError> {
         secret_in(&self.identity_file())
     }

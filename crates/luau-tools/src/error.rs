@@ -33,7 +33,7 @@ pub struct ScriptError {
 pub enum Reason {
     /// The text is not Luau, is too long, or is not text at all.
     Source(String),
-    /// The script raised an error or made a mistake.
+    /// The script raised an error or is incorrect.
     Failed(String),
     /// The run went over a limit.
     Limit(LimitExceeded),
@@ -129,7 +129,7 @@ impl fmt::Display for ScriptError {
 
 impl std::error::Error for ScriptError {}
 
-/// A mistake that shows before anything runs.
+/// An error that is found before anything runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptMistake {
     /// From 1.

@@ -154,7 +154,7 @@ struct Invocation<'l> {
     // Dropped before `seat`: the run's channel is marked as stopped before its lane is notified.
     /// The lane's messages.
     listener: RunListener,
-    /// `None` once the run was asked to stop.
+    /// `None` once the run has been requested to stop.
     seat: Option<RunHandle<'l>>,
     /// The strategy for waiting for the lane's messages.
     looks: SpinWaiter<'l>,
@@ -203,7 +203,7 @@ impl Invocation<'_> {
         }
     }
 
-    /// An outcome as the lane takes it.
+    /// An outcome in the form for the lane.
     fn fitting(&self, outcome: Outcome) -> Result<FlatValue, EffectError> {
         let (depth, bytes) = self.largest;
         let flat = FlatValue::of(&outcome?, depth, bytes);

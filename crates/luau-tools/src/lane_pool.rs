@@ -162,7 +162,7 @@ impl Lanes {
 }
 
 impl LaneThread {
-    /// Starts the thread of a lane; `None` if the system gives none.
+    /// Starts the thread of a lane; `None` if the system refuses one.
     fn new(index: usize) -> Option<Self> {
         let (inbox, told) = inbox();
         let desk = Arc::<LaneStatus>::default();

@@ -152,8 +152,7 @@ impl LaneWorker {
         }
     }
 
-    /// Finds a VM for the run and lets it go as far as it comes. If there is no memory for a VM it fails as
-    /// `lost`.
+    /// Finds a VM for the run and runs it until it waits. If there is no memory for a VM it fails as `lost`.
     fn start(&mut self, speaker: Speaker, flat: FlatValue) {
         let id = speaker.start().id;
         flat.fetch();

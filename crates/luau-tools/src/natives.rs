@@ -76,7 +76,7 @@ fn said(lua: &Lua, result: Result<impl mlua::IntoLua, String>) -> mlua::Result<M
     }
 }
 
-/// Functions by which a script asks something of the world, and takes its result.
+/// Functions by which a script requests an effect, and gets its result.
 fn effects(to: &Adder<'_>) -> mlua::Result<()> {
     to.add("begin", |lua, shared, (kind, request, detached)| {
         begin(lua, shared, kind, request, detached)

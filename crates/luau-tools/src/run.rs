@@ -194,7 +194,7 @@ impl ScriptRun {
         Ok(now)
     }
 
-    /// Counts an effect, gives it its step and sends it out.
+    /// Counts an effect, assigns its step and sends it to the host.
     pub(crate) fn begin(
         &self,
         kind: EffectKind,
@@ -219,7 +219,7 @@ impl ScriptRun {
         Ok(step)
     }
 
-    /// An outcome was handed to the script, or thrown away.
+    /// An outcome was given to the script, or discarded.
     pub(crate) fn settled(&self) {
         self.counts
             .pending

@@ -158,7 +158,7 @@ const LETS_BY: u32 = 16;
 pub(crate) enum SpinOutcome {
     /// The lane has sent a message.
     Seen,
-    /// Others have their turn, then it looks again.
+    /// Yields to other tasks, then polls again.
     Again,
     /// The task does not poll, or polled for long enough.
     Over,
@@ -242,7 +242,7 @@ impl Drop for SpinWaiter<'_> {
     }
 }
 
-/// Whether another thread may do something while this one looks.
+/// Whether another thread may run while this one polls.
 pub(crate) fn several_processors() -> bool {
     static SEVERAL: OnceLock<bool> = OnceLock::new();
     *SEVERAL.get_or_init(|| thread::available_parallelism().is_ok_and(|processors| processors.get() > 1))

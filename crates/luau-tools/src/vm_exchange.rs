@@ -107,7 +107,7 @@ pub(crate) fn largest() -> (usize, usize) {
     HATCH.with(|hatch| hatch.largest.get())
 }
 
-/// Puts a value there, which a script takes next.
+/// Stores the value that a script takes next.
 pub(crate) fn put(flat: &mut FlatValue) {
     with(|there| std::mem::swap(there, flat));
 }

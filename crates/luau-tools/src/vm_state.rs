@@ -28,7 +28,7 @@ pub(crate) struct VmShared {
     /// Scripts that are loaded, by their ids.
     pub(crate) scripts: RefCell<BTreeMap<u64, LoadedScript>>,
     depth: Cell<usize>,
-    /// The function that puts values into the hatch and takes them from it.
+    /// The function that moves values into the exchange and out of it.
     pub(crate) gives: OnceCell<Function>,
     pub(crate) takes: OnceCell<Function>,
     /// The collector is stopped until the VM has this many bytes; zero if it runs.
@@ -203,7 +203,7 @@ impl VmShared {
     }
 }
 
-/// The error for a VM that is asked before it is made whole, which does not happen.
+/// The error for a VM that is used before it is complete, which does not happen.
 fn not_ready() -> mlua::Error {
     mlua::Error::runtime("the VM is not ready")
 }

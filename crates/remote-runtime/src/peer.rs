@@ -117,7 +117,7 @@ impl Peer {
         &self.endpoint
     }
 
-    /// Returns the address as it is dialled.
+    /// Returns the address for the connection.
     pub(crate) fn dialled(&self) -> &ServerEndpoint {
         &self.dialled
     }
@@ -242,7 +242,7 @@ fn keyed_config(memory: Arc<RememberedKey>) -> Result<Arc<ClientConfig>, Runtime
     Ok(Arc::new(config))
 }
 
-/// The key of a server, as it is remembered.
+/// The key of a server, for remembering it.
 #[derive(Debug)]
 struct RememberedKey {
     endpoint: ServerEndpoint,

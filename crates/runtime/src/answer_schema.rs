@@ -18,7 +18,7 @@ const MAX_MISTAKES: usize = 5;
 /// Maximum size of a compiled regular expression, and of its cache, in bytes each.
 #[cfg(feature = "answers")]
 const PATTERN_BYTES: usize = 1 << 20;
-/// The longest word about a mistake, in characters: validators repeat the value.
+/// The maximum length of an error description, in characters: validators repeat the value.
 const MAX_WORD: usize = 400;
 
 /// Returns the JSON value in an answer: the whole answer, the content of its code fence, or the text between
@@ -155,7 +155,7 @@ impl SchemaValidator {
         })
     }
 
-    /// Returns the first mistakes of a value, each with its place; none if it fits.
+    /// Returns the first errors in a value, each with its place; none if it fits.
     pub fn mistakes(&self, value: &Value) -> Vec<String> {
         if let Err(what) = schema_bounds::check_work(&self.schema, value) {
             return vec![what];

@@ -47,7 +47,7 @@ pub struct Condenser {
 struct SummaryResult {
     /// The words of the summary, or a code and a message.
     outcome: Result<String, (String, String)>,
-    /// Tokens of all that was asked for it.
+    /// The tokens of all model calls for it.
     usage: Usage,
 }
 
@@ -102,7 +102,7 @@ async fn ask(
     second
 }
 
-/// Asks the model once, with all attempts that this takes, and reads its events up to the terminal one.
+/// Calls the model once, with all its attempts, and reads its events up to the terminal one.
 async fn ask_once(
     models: &Arc<dyn Effector>,
     action: &Action,

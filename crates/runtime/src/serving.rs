@@ -49,7 +49,7 @@ impl Serving {
         }
     }
 
-    /// This serving, which offers a tool for as long as it is served.
+    /// This guard, which also offers a tool as long as it is served.
     pub(crate) fn offering(mut self, offers: &ToolOffers, spec: ToolSpec) -> Self {
         for responder in &self.responders {
             offers.add(*responder, spec.clone());

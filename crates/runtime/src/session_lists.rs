@@ -16,7 +16,7 @@ pub struct SessionInfo {
     pub title: String,
     /// The directory that its agent works in.
     pub workspace: String,
-    /// The model that is asked.
+    /// The agent's model.
     pub model: String,
     /// The status of its last run; `None` before the first.
     pub status: Option<RunStatus>,

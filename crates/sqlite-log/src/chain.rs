@@ -55,7 +55,7 @@ pub(crate) struct Chain {
     pub(crate) last_seq: u64,
 }
 
-/// A row as it is stored, before any of it is believed.
+/// A stored row, before it is verified.
 pub(crate) struct StoredRow<'a> {
     pub(crate) first_seq: u64,
     pub(crate) last_seq: u64,

@@ -208,7 +208,7 @@ pub(crate) fn page(
     Ok(page.facts)
 }
 
-/// Facts as they are read.
+/// The facts that have been read.
 struct FactPage {
     facts: Vec<Fact>,
     bytes: usize,

@@ -1,4 +1,4 @@
-//! A failed attempt to call a model, and what its error says about limits.
+//! A failed attempt to call a model, and the limits that its error reports.
 
 use serde::{Deserialize, Serialize};
 
@@ -35,8 +35,8 @@ payloads! {
         /// its limit.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         longest_answer: Option<u32>,
-        /// The most pictures and other media that the provider takes in one request, if it refuses the
-        /// request for their number.
+        /// The maximum number of pictures and other media that the provider accepts in one request, if it
+        /// refuses the request for their number.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         most_media: Option<u16>,
     }

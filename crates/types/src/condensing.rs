@@ -69,7 +69,7 @@ pub struct Condense {
 }
 
 payloads! {
-    /// A person wants the conversation condensed now.
+    /// A person requests that the conversation be condensed now.
     CondenseRequested {
         /// The required content of the summary, in the person's words.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -113,7 +113,7 @@ payloads! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<OwnerId>,
     }
-    /// A person wants an input to stay as it is when the conversation is condensed, or no longer.
+    /// A person pins or unpins an input: a pinned input stays when the conversation is condensed.
     InputPinned {
         /// The input.
         message_id: MessageId,

@@ -29,7 +29,7 @@ pub enum AgentKind {
     Unknown,
 }
 
-/// Everything that shapes what an agent does, as it was when the session was opened.
+/// All settings that determine the behaviour of an agent, as they were when the session was opened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AgentConfig {
@@ -112,7 +112,7 @@ impl Default for ToolSearch {
 
 impl AgentConfig {
     /// A ReAct agent of `model` with the newest rules and nothing else: no name, prompt, tools, rules, limits
-    /// or guard, and a conversation that is never condensed. Callers set what they want with
+    /// or guard, and a conversation that is never condensed. Callers set other fields with
     /// `..AgentConfig::react(model)`.
     pub fn react(model: ModelSpec) -> Self {
         Self {
@@ -247,7 +247,7 @@ pub enum ApprovalMode {
 }
 
 impl ApprovalMode {
-    /// The one of both that lets fewer calls through.
+    /// Returns the mode of the two that allows fewer calls.
     ///
     /// ```
     /// use agentx_types::ApprovalMode::{Ask, Auto, Deny};

@@ -175,7 +175,7 @@ pub struct OpaquePart {
 pub struct ProviderData {
     /// The API that it belongs to, for example `anthropic`.
     pub api: String,
-    /// The model that was asked when it came, if that is known.
+    /// The model whose answer contained it, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// The data as it arrived.

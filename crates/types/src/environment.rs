@@ -105,9 +105,9 @@ vocabulary! {
         AgentSpawned = "agent_spawned",
         /// An agent is gone.
         AgentClosed = "agent_closed",
-        /// A person wants an input to stay when the conversation is condensed.
+        /// A person pins or unpins an input for condensing.
         InputPinned = "input_pinned",
-        /// A person wants the conversation condensed.
+        /// A person requests that the conversation be condensed.
         CondenseRequested = "condense_requested",
         /// A range of the conversation is represented by a summary.
         ContextCondensed = "context_condensed",
@@ -149,7 +149,7 @@ payloads! {
         /// The validator's messages, each with its place, at most 5; empty if the answer fits.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         problems: Vec<String>,
-        /// Whether the schema itself cannot be used: no answer will ever fit. `problems` says why.
+        /// Whether the schema itself cannot be used: no answer will ever fit. `problems` has the reason.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         invalid_schema: bool,
     }

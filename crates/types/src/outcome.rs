@@ -108,7 +108,7 @@ pub enum OutputChannel {
     Stdout,
     /// Standard error.
     Stderr,
-    /// A note about how it goes.
+    /// A note about its progress.
     Progress,
 }
 

@@ -99,7 +99,7 @@ pub enum RunStatus {
     Pending,
     /// The request to the model is being built.
     BuildingContext,
-    /// The model was asked.
+    /// The model was called.
     AwaitingLlm,
     /// A person has to decide.
     AwaitingApproval,

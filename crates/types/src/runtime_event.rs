@@ -287,7 +287,7 @@ payloads! {
         /// The input, if a person gave it.
         message_id: MessageId,
     }
-    /// The model was asked.
+    /// The model was called.
     ConversationThinking {}
     /// The first words of an answer.
     ConversationResponding {}

@@ -79,7 +79,7 @@ vocabulary! {
         Refused = "refused",
         /// A subscription began; its events follow.
         Subscribed = "subscribed",
-        /// All that was there when it began has been sent.
+        /// All events that existed at its start have been sent.
         CaughtUp = "caught_up",
         /// A subscription ended before the client ended it.
         Unsubscribed = "unsubscribed",
@@ -143,8 +143,8 @@ payloads! {
         /// The time of the input by the client's clock: ISO 8601, UTC. The model reads it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         client_timestamp_utc: Option<String>,
-        /// The client's time zone: UTC minus local time, in minutes, as JavaScript's `getTimezoneOffset` says
-        /// it.
+        /// The client's time zone: UTC minus local time, in minutes, as JavaScript's `getTimezoneOffset`
+        /// returns it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         client_timezone_offset: Option<i32>,
         /// The wheel that the client believes it holds.
@@ -279,7 +279,7 @@ payloads! {
         /// The reader's role.
         role: SessionRole,
     }
-    /// All that was there when a subscription began has been sent.
+    /// All events that existed at the start of a subscription have been sent.
     CaughtUp {
         /// The session.
         session_id: SessionId,

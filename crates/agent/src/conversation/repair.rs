@@ -27,7 +27,7 @@ fn reasons(config: &AgentConfig) -> bool {
         && config.rules_version >= since::REASONING_IS_LEFT_OUT
 }
 
-/// Returns whether the model is asked by one of Gemini's APIs.
+/// Returns whether the model is called through one of Gemini's APIs.
 fn is_gemini(config: &AgentConfig) -> bool {
     matches!(config.model.api, Api::Gemini | Api::GeminiInteractions)
 }

@@ -18,7 +18,7 @@ use agentx_types::{IntentRule, IntentVar};
 
 use super::template::{TemplatePiece, pieces};
 
-/// A mistake in a rule. Its `Display` counts rules and parts from 1.
+/// An error in a rule. Its `Display` counts rules and parts from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleMistake {
     /// The index of the rule, from 0.
@@ -54,7 +54,7 @@ impl fmt::Display for RuleMistake {
     }
 }
 
-/// The mistakes in `rules`, in their order; nothing if they can be used.
+/// The errors in `rules`, in their order; empty if they can be used.
 pub fn mistakes(rules: &[IntentRule]) -> Vec<RuleMistake> {
     let mut found = Vec::new();
     for (at, rule) in rules.iter().enumerate() {
@@ -79,7 +79,7 @@ struct RuleChecker<'a> {
 }
 
 impl RuleChecker<'_> {
-    /// Adds a mistake.
+    /// Adds an error.
     fn wrong(&mut self, part: RulePart, reason: impl Into<String>) {
         self.found.push(RuleMistake {
             rule: self.rule,

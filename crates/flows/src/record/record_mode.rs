@@ -24,7 +24,7 @@ pub(crate) enum RecordMode {
 }
 
 impl RecordMode {
-    /// Returns how `effect` is recorded. `repeatable` says whether a tool may be called twice.
+    /// Returns how `effect` is recorded. `repeatable` returns whether a tool may be called twice.
     pub(crate) fn of(effect: &HostEffect, repeatable: impl FnOnce(&str) -> bool) -> Self {
         let text = |key: &str| {
             effect

@@ -36,7 +36,7 @@ pub struct Transcript {
     pub title: String,
     /// The directory that its agent works in.
     pub workspace: String,
-    /// The model that is asked.
+    /// The agent's model.
     pub model: String,
     /// For a fork: the parent session, and the last event that both have.
     pub parent: Option<(SessionId, u64)>,

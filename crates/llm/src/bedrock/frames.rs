@@ -66,7 +66,7 @@ impl FrameDecoder {
     ///
     /// # Errors
     ///
-    /// Returns an error if the bytes are not frames. The frames before the mistake were added.
+    /// Returns an error if the bytes are not frames. The frames before the error were added.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<EventStreamFrame>) -> Result<(), FrameError> {
         self.pending.extend_from_slice(bytes);
         let mut read = 0;

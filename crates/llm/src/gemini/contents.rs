@@ -186,7 +186,8 @@ impl<'a> ContentWriter<'a, '_> {
         part
     }
 
-    /// The parts of a person or of tools. An empty input is sent too: without it the model would speak twice.
+    /// The parts of a person or of tools. An empty input is sent too: without it the model would have two
+    /// turns in a row.
     fn said(&self, message: &'a Message) -> Vec<BorrowedJson<'a>> {
         let mut parts = Vec::with_capacity(message.content.len());
         let mut results: Vec<&ToolResultPart> = Vec::new();

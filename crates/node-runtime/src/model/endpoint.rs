@@ -261,7 +261,7 @@ impl Endpoint {
         Ok(headers)
     }
 
-    /// Everything that [`Endpoint::scrub`] looks for, the longest first.
+    /// All texts that [`Endpoint::scrub`] removes, the longest first.
     fn secrets(&self) -> Vec<String> {
         let mut secrets: Vec<String> = self
             .headers

@@ -31,7 +31,7 @@ enum SimulationStep {
     Cut,
     /// The next dials fail.
     Down(u8),
-    /// A reader of the session comes, and wants all after this place.
+    /// A reader of the session arrives, and needs all events after this position.
     Read(u8, u8),
     /// A person sends an input.
     Say(u8),
@@ -347,7 +347,7 @@ proptest! {
         for step in &steps {
             world.step(step);
         }
-        // The network is well again, and everybody wants to read.
+        // The network works again, and all readers want to read.
         (world.down, world.delay, world.fate) = (0, 0, (Fate::Arrive, 0));
         for number in 0..2 {
             world.step(&SimulationStep::Append(number, 1));

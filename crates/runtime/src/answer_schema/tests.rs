@@ -109,7 +109,7 @@ fn a_reference_leads_into_the_value_or_is_refused() {
         json!({"$ref": "#"}),
         json!({"allOf": [{"$ref": "#"}]}),
         json!({"$ref": "#/$defs/a", "$defs": {"a": {"anyOf": [{"$ref": "#/$defs/b"}]}, "b": {"not": {"$ref": "#/$defs/a"}}}}),
-        // One way to it goes into the value, the other does not.
+        // One path to it descends into the value, the other does not.
         json!({"properties": {"x": {"$ref": "#/$defs/b"}}, "allOf": [{"$ref": "#/$defs/b"}],
             "$defs": {"b": {"allOf": [{"$ref": "#"}]}}}),
     ];

@@ -39,7 +39,7 @@ pub enum RuntimeError {
     BadAgent {
         /// The name of the agent.
         agent: String,
-        /// A description of the mistake.
+        /// A description of the error.
         what: String,
     },
     /// Something that the model needs is missing.

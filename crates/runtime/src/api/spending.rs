@@ -74,7 +74,7 @@ pub enum SpendCause {
     ToolRound,
     /// An attempt that broke off and was retried.
     Retry,
-    /// A tool asked a model.
+    /// A tool called a model.
     Tool,
     /// A summary of the conversation.
     Compaction,

@@ -54,7 +54,7 @@ impl Select {
         self
     }
 
-    /// Returns whether it is wanted.
+    /// Returns whether the event is selected.
     pub fn wants(&self, event: &StreamEvent) -> bool {
         let whose = match &self.agent {
             AgentSelection::All => true,

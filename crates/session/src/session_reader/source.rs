@@ -69,7 +69,7 @@ pub enum ReaderStep {
     Read(PastRequest),
     /// Wait for items of the source; then [`SessionReader::feed`](super::SessionReader::feed).
     Hear,
-    /// The reader wants nothing more.
+    /// The reader needs nothing more.
     End,
     /// The reader cannot deliver anything more.
     Missing(Gap),

@@ -80,8 +80,8 @@ impl Anthropic {
         }
     }
 
-    /// Applies the rules for an older account: prefixes are checked only if the request says what to do with
-    /// a mismatch.
+    /// Applies the rules for an older account: prefixes are checked only if the request sets the action for a
+    /// mismatch.
     #[must_use]
     pub fn of_an_older_account(mut self) -> Self {
         self.enforces_prefixes = false;

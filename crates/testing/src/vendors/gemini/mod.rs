@@ -39,7 +39,7 @@ pub struct AcceptedContent {
     model: String,
     answer: u64,
     is_vertex: bool,
-    /// Whether thoughts were asked for.
+    /// Whether thoughts were requested.
     thinks: bool,
 }
 
