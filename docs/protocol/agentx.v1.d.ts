@@ -26,7 +26,7 @@ export interface Authenticate {
 
 /** Sends an input to the agent. */
 export interface UserInputFrame {
-  /** In which session. */
+  /** The session. */
   session_id: SessionId;
   /** The content parts, or a text. */
   content: string | ContentPart[];
@@ -90,7 +90,7 @@ export type BlobId = string;
 
 /** Bytes of a medium, by reference or inline. */
 export interface MediaPart {
-  /** For example `image/png`. */
+  /** The media type, for example `image/png`. */
   media_type: string;
   /** The location of the bytes. */
   source: MediaSource;
@@ -155,7 +155,7 @@ export interface AnswerSchema {
 
 /** Gives the system a command: `rename`, `change`, `revise`, `share`. */
 export interface CommandFrame {
-  /** In which session. */
+  /** The session. */
   session_id: SessionId;
   /** The command's name. */
   command: string;
@@ -167,7 +167,7 @@ export interface CommandFrame {
 
 /** Decides about a tool call. */
 export interface ApprovalFrame {
-  /** In which session. */
+  /** The session. */
   session_id: SessionId;
   /** The call. */
   tool_call_id: ToolCallId;
@@ -210,7 +210,7 @@ export type RuleEffect = "allow" | "ask" | "deny";
 
 /** Stops the current run. */
 export interface InterruptFrame {
-  /** In which session. */
+  /** The session. */
   session_id: SessionId;
   /** The reason, if one was given. */
   reason?: string | null;
@@ -299,7 +299,7 @@ export interface Hello {
   nonce: string;
   /** The origin to sign: the address that the client connected to, as the server knows it. */
   origin: string;
-  /** Until when a signature counts: milliseconds since 1970. */
+  /** The end of the validity of a signature: milliseconds since 1970. */
   expires_at_ms: number;
   /**
    * The server's signature over its challenge and the client's own nonce (header `agentx-nonce`), if
@@ -349,7 +349,7 @@ export interface Problem {
 export interface Subscribed {
   /** The session. */
   session_id: SessionId;
-  /** In which view. */
+  /** The view. */
   view: WireView;
   /** The events follow this `seq`. */
   after_seq: number;
@@ -380,7 +380,7 @@ export interface Unsubscribed {
 
 /** The connected people. */
 export interface Presence {
-  /** In which session. */
+  /** The session. */
   session_id: SessionId;
   /** Them. */
   people: Present[];
@@ -415,7 +415,7 @@ export type WheelReason = "taken" | "handed_over" | "released" | "timed_out";
 
 /** A call in a session of a member waits for the operator of the server or a person whom they named. */
 export interface ApprovalWaiting {
-  /** In which session. */
+  /** The session. */
   session_id: SessionId;
   /** The owner of the session. */
   owner: OwnerId;
@@ -447,7 +447,7 @@ export interface Seen {
 export interface Bye {
   /** The WebSocket's close code: 1001 the server ends, 1008 not allowed, 1013 too slow. */
   code: number;
-  /** For people. */
+  /** The reason for people. */
   reason: string;
   /** The time until a new attempt makes sense, in milliseconds; absent if none does. */
   retry_after_ms?: number | null;
@@ -619,13 +619,13 @@ export interface StreamStart {
 
 /** Words of the answer. */
 export interface TextChunk {
-  /** As they came. */
+  /** The text as it arrived. */
   text: string;
 }
 
 /** Words of the model's reasoning. */
 export interface ThinkingChunk {
-  /** As they came. */
+  /** The text as it arrived. */
   text: string;
 }
 
@@ -674,7 +674,7 @@ export interface ProviderPart {
   api: string;
   /** Whether it belongs to the part before it; otherwise it is a separate part. */
   attach: boolean;
-  /** As it came. */
+  /** The data as it arrived. */
   data: unknown;
 }
 
@@ -797,7 +797,7 @@ export interface AttemptFailed {
   attempt: number;
   /** Stable, for programs: `rate_limited`, `overloaded`, `unauthorized`, … */
   code: string;
-  /** For people. */
+  /** The message for people. */
   message: string;
   /** The HTTP status, if there was an answer. */
   status?: number | null;
@@ -904,7 +904,7 @@ export type EffectOutcome =
 export interface EffectFailure {
   /** Stable, for programs: `denied`, `timed_out`, `unknown_outcome`, … */
   code: string;
-  /** For people. */
+  /** The message for people. */
   message: string;
 }
 
@@ -1564,7 +1564,7 @@ export interface ContextCondensed {
 export interface CondensingFailed {
   /** Stable, for programs: that of the model's error, `interrupted`, `refused`, `no_summary`, … */
   code: string;
-  /** For people. */
+  /** The message for people. */
   message: string;
   /** The cost of the failed attempt. */
   bill?: EffectBill | null;
@@ -1590,7 +1590,7 @@ export interface Interrupted {
 export interface ErrorOccurred {
   /** Stable, for programs. */
   code: string;
-  /** For people. */
+  /** The message for people. */
   message: string;
   /** Whether the session can continue. */
   recoverable: boolean;
@@ -1933,7 +1933,7 @@ export type Heartbeat = Record<string, never>;
 export interface ErrorRaised {
   /** Stable, for programs. */
   code: string;
-  /** For people. */
+  /** The message for people. */
   message: string;
   /** Whether the session can continue. */
   recoverable: boolean;
@@ -2224,7 +2224,7 @@ export interface UiRunFinished {
 
 /** Something went wrong. */
 export interface UiError {
-  /** For people. */
+  /** The message for people. */
   message: string;
   /** More about it: its code. */
   details?: unknown;
@@ -2242,9 +2242,9 @@ export interface UiCommandResult {
 export interface UiResult {
   /** The outcome. */
   status: UiToolStatus;
-  /** For people. */
+  /** The message for people. */
   message: string;
-  /** For programs. */
+  /** The data for programs. */
   data?: unknown;
 }
 

@@ -50,7 +50,7 @@ enum DecodeStep {
     Nothing,
 }
 
-/// Why it is not read to its end.
+/// The reason why it is not read to its end.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum DecodeFailure {
     /// The text is not JSON.

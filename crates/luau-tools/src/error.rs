@@ -76,8 +76,8 @@ impl ScriptError {
         }
     }
 
-    /// For programs: `source`, `script_error`, `limit_memory` (and the other limits), `arguments`, `result`,
-    /// `no_output`, `cancelled`, `lost`.
+    /// The code for programs: `source`, `script_error`, `limit_memory` (and the other limits), `arguments`,
+    /// `result`, `no_output`, `cancelled`, `lost`.
     #[must_use]
     pub fn code(&self) -> String {
         match &self.reason {

@@ -90,7 +90,7 @@ struct LaneWorker {
     ready: VecDeque<u64>,
     /// The VMs of this lane; they never leave its thread.
     vms: Vms,
-    /// Whom to wake, and the clock as it was last read.
+    /// The waiters to wake, and the last reading of the clock.
     wakes: Rc<Wakes>,
 }
 

@@ -138,7 +138,7 @@ impl ScriptRun {
         stopped()
     }
 
-    /// Why it ends that was stopped from outside.
+    /// The error of a run that was stopped from outside.
     pub(crate) fn stopped(&self) -> ScriptError {
         let reason = match self.line.stop() {
             TIMED_OUT => Reason::Limit(LimitExceeded::Wall(self.limits.wall)),

@@ -296,7 +296,7 @@ impl ToJson<'_> {
 #[derive(Default)]
 struct TablePositions {
     count: usize,
-    /// Not one after the other, or not from 1.
+    /// Whether the keys are not consecutive, or do not begin at 1.
     unsorted: bool,
     /// Whether a key is not a position.
     wrong: bool,

@@ -24,7 +24,7 @@ use crate::tool::{Tool, ToolContext, ToolOutcome, ToolOutputSink};
 pub struct ToolCallRunner {
     log: Arc<dyn SessionLog>,
     events: Option<SystemEvents>,
-    /// For calls outside of a session.
+    /// The slots for calls outside of a session.
     slots: CallSlots,
 }
 

@@ -140,7 +140,7 @@ pub struct WriterInfo {
 pub struct SessionQuery {
     /// The owner.
     pub owner: OwnerId,
-    /// Only those of this directory.
+    /// Only the sessions of this directory.
     pub workspace: Option<String>,
     /// The most sessions to list.
     pub limit: usize,

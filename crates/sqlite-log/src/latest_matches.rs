@@ -254,7 +254,7 @@ mod tests {
         assert_eq!(apart(&connection, "quark con", 500).as_ref(), Some(&rare));
         assert_eq!(found(&connection, "con quark", 5), rare[..5]);
         assert_eq!(found(&connection, "con conif", 5), [1]);
-        // So it is with words in a row.
+        // The same holds for words in a row.
         assert_eq!(apart(&connection, "quark/con", 500).as_ref(), Some(&rare));
         assert_eq!(found(&connection, "quark/con", 5), rare[..5]);
         assert_eq!(apart(&connection, "quark/str", 500), None);

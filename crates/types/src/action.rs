@@ -319,7 +319,7 @@ pub enum Report {
     Error {
         /// Stable, for programs: `iteration_limit`, `cost_limit`, …
         code: String,
-        /// For people.
+        /// The message for people.
         message: String,
     },
     /// The run continues with another model.

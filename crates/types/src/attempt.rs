@@ -12,7 +12,7 @@ payloads! {
         attempt: u32,
         /// Stable, for programs: `rate_limited`, `overloaded`, `unauthorized`, …
         code: String,
-        /// For people.
+        /// The message for people.
         message: String,
         /// The HTTP status, if there was an answer.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -97,7 +97,7 @@ payloads! {
     CondensingFailed {
         /// Stable, for programs: that of the model's error, `interrupted`, `refused`, `no_summary`, …
         code: String,
-        /// For people.
+        /// The message for people.
         message: String,
         /// The cost of the failed attempt.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -143,7 +143,7 @@ pub enum ContextChange {
     Failed {
         /// Stable, for programs.
         code: String,
-        /// For people.
+        /// The message for people.
         message: String,
     },
     /// The range was restored.

@@ -99,7 +99,7 @@ pub struct TextPart {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MediaPart {
-    /// For example `image/png`.
+    /// The media type, for example `image/png`.
     pub media_type: String,
     /// The location of the bytes.
     pub source: MediaSource,

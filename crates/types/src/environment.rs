@@ -184,12 +184,12 @@ payloads! {
     }
     /// Words of the answer.
     TextChunk {
-        /// As they came.
+        /// The text as it arrived.
         text: String,
     }
     /// Words of the model's reasoning.
     ThinkingChunk {
-        /// As they came.
+        /// The text as it arrived.
         text: String,
     }
     /// The open part ends.
@@ -226,7 +226,7 @@ payloads! {
         api: String,
         /// Whether it belongs to the part before it; otherwise it is a separate part.
         attach: bool,
-        /// As it came.
+        /// The data as it arrived.
         data: Value,
     }
     /// The tokens of the call so far.
@@ -392,7 +392,7 @@ payloads! {
     ErrorOccurred {
         /// Stable, for programs.
         code: String,
-        /// For people.
+        /// The message for people.
         message: String,
         /// Whether the session can continue.
         recoverable: bool,

@@ -27,7 +27,7 @@ pub enum EffectOutcome {
 pub struct EffectFailure {
     /// Stable, for programs: `denied`, `timed_out`, `unknown_outcome`, …
     pub code: String,
-    /// For people.
+    /// The message for people.
     pub message: String,
 }
 

@@ -383,7 +383,7 @@ payloads! {
     ErrorRaised {
         /// Stable, for programs.
         code: String,
-        /// For people.
+        /// The message for people.
         message: String,
         /// Whether the session can continue.
         recoverable: bool,

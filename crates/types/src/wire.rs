@@ -125,7 +125,7 @@ payloads! {
     }
     /// Sends an input to the agent.
     UserInputFrame {
-        /// In which session.
+        /// The session.
         session_id: SessionId,
         /// The content parts, or a text.
         #[serde(deserialize_with = "text_or_parts")]
@@ -156,7 +156,7 @@ payloads! {
     }
     /// Gives the system a command: `rename`, `change`, `revise`, `share`.
     CommandFrame {
-        /// In which session.
+        /// The session.
         session_id: SessionId,
         /// The command's name.
         command: String,
@@ -169,7 +169,7 @@ payloads! {
     }
     /// Decides about a tool call.
     ApprovalFrame {
-        /// In which session.
+        /// The session.
         session_id: SessionId,
         /// The call.
         tool_call_id: ToolCallId,
@@ -184,7 +184,7 @@ payloads! {
     }
     /// Stops the current run.
     InterruptFrame {
-        /// In which session.
+        /// The session.
         session_id: SessionId,
         /// The reason, if one was given.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -235,7 +235,7 @@ payloads! {
         nonce: String,
         /// The origin to sign: the address that the client connected to, as the server knows it.
         origin: String,
-        /// Until when a signature counts: milliseconds since 1970.
+        /// The end of the validity of a signature: milliseconds since 1970.
         expires_at_ms: u64,
         /// The server's signature over its challenge and the client's own nonce (header `agentx-nonce`), if
         /// there is one; base64url.
@@ -270,7 +270,7 @@ payloads! {
     Subscribed {
         /// The session.
         session_id: SessionId,
-        /// In which view.
+        /// The view.
         view: WireView,
         /// The events follow this `seq`.
         after_seq: u64,
@@ -295,7 +295,7 @@ payloads! {
     }
     /// The connected people.
     Presence {
-        /// In which session.
+        /// The session.
         session_id: SessionId,
         /// Them.
         people: Vec<Present>,
@@ -327,7 +327,7 @@ payloads! {
     }
     /// A call in a session of a member waits for the operator of the server or a person whom they named.
     ApprovalWaiting {
-        /// In which session.
+        /// The session.
         session_id: SessionId,
         /// The owner of the session.
         owner: OwnerId,
@@ -359,7 +359,7 @@ payloads! {
     Bye {
         /// The WebSocket's close code: 1001 the server ends, 1008 not allowed, 1013 too slow.
         code: u16,
-        /// For people.
+        /// The reason for people.
         reason: String,
         /// The time until a new attempt makes sense, in milliseconds; absent if none does.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -141,7 +141,7 @@ impl Conversation {
             Some(RequestPart::Blocks) => self.leave_out_blocks(latest, config),
             Some(setting) if setting.is_setting() => self.repairs.without.push(setting),
             Some(RequestPart::Media) => match newest {
-                // Of too many the newest is not the one at fault.
+                // If there are too many pictures, the newest is not at fault.
                 Some(seq) if answer.is_none() && before.media_of == self.repairs.media_of => {
                     self.repairs.media_of.push(seq);
                 }

@@ -256,7 +256,7 @@ impl<'a> RunStep<'a> {
         self.spent.cost += cost;
     }
 
-    /// The limit of an agent above that forbids another model call. Also `None` if nobody is above.
+    /// The limit of an agent above that forbids another model call. Also `None` if there is no agent above.
     pub(crate) fn used_up_above(&self) -> Option<StopCause> {
         self.context.above?.used_up(&self.spent)
     }

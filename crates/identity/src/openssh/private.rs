@@ -132,7 +132,7 @@ fn letters(text: &[u8]) -> Result<Vec<u8>, KeyError> {
             KeyError::NoSecretKey
         });
     }
-    // Of its final size at once: a vector that grows leaves pieces of the secret behind.
+    // Allocated with its final size: a vector that grows leaves pieces of the secret behind.
     let mut letters = Vec::with_capacity(text.len());
     for line in lines {
         if line == END.as_bytes() {

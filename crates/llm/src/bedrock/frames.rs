@@ -39,7 +39,7 @@ pub struct EventStreamFrame {
     pub payload: Vec<u8>,
 }
 
-/// Why bytes are not frames. The stream cannot be read further.
+/// The reason why bytes are not frames. The stream cannot be read further.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum FrameError {
     /// A checksum is not that of the bytes.

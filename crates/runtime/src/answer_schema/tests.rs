@@ -185,7 +185,7 @@ fn size_depth_and_patterns_have_bounds() {
             "{pattern}"
         );
     }
-    // As deep as both bounds allow, on the stack of a thread of a server.
+    // The maximum depth within both bounds, on the stack of a server's thread.
     let deep = (0..60).fold(json!({}), |inner, _| json!({"items": inner}));
     assert_eq!(
         problems(deep, &format!("{}{}", "[".repeat(60), "]".repeat(60))),

@@ -70,7 +70,7 @@ pub enum RuntimeError {
     Remote {
         /// Stable, for programs.
         code: String,
-        /// For people.
+        /// The message for people.
         detail: String,
     },
     /// The log of a session lost events that a follower has seen: its machine lost power, or an old copy

@@ -13,7 +13,7 @@ pub struct UsageQuery {
     pub owner: OwnerId,
     /// The grouping of the sums.
     pub by: UsageBy,
-    /// Only in this one.
+    /// Only the spending in this session.
     pub session: Option<SessionId>,
     /// The beginning of the period; `None` for all time.
     pub since: Option<Since>,

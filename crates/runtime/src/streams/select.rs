@@ -47,7 +47,7 @@ impl Select {
         }
     }
 
-    /// Only this medium of it, and the ends: `eof`, `closed` and `interrupted` belong to every medium.
+    /// Selects only this medium, and the ends: `eof`, `closed` and `interrupted` belong to every medium.
     #[must_use]
     pub fn medium(mut self, medium: Medium) -> Self {
         self.medium = Some(medium);
