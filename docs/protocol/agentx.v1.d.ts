@@ -335,13 +335,13 @@ export interface Refused {
 
 /** An error; over HTTP also as `application/problem+json`. */
 export interface Problem {
-  /** Stable, for programs. */
+  /** The code for programs; it is stable. */
   code: string;
   /** For people: the mistake, its place, and what to do. */
   detail: string;
   /** The time until a new attempt, in milliseconds. */
   retry_after_ms?: number | null;
-  /** More, by code. */
+  /** More data, which depends on the code. */
   data?: unknown;
 }
 
@@ -382,7 +382,7 @@ export interface Unsubscribed {
 export interface Presence {
   /** The session. */
   session_id: SessionId;
-  /** Them. */
+  /** The people. */
   people: Present[];
 }
 
@@ -390,7 +390,7 @@ export interface Presence {
 export interface Present {
   /** The seat: the person and the program. */
   seat: Seat;
-  /** Their role. */
+  /** The person's role. */
   role: SessionRole;
   /** Whether they drive. */
   driving: boolean;
@@ -400,7 +400,7 @@ export interface Present {
 export interface Wheel {
   /** The session. */
   session_id: SessionId;
-  /** Counts the changes. */
+  /** The number of changes so far. */
   epoch: number;
   /** The driver; absent if there is none. */
   seat?: Seat | null;
@@ -728,7 +728,7 @@ export interface ModelFellBack {
 export interface Prices {
   /** Per token read at the full price. */
   input?: number;
-  /** Per token written. */
+  /** The price per token written. */
   output?: number;
   /** Per token read from the cache. */
   cache_read?: number;
@@ -747,7 +747,7 @@ export interface LongPrices {
   over_tokens: number;
   /** Per token read at the full price. */
   input: number;
-  /** Per token written. */
+  /** The price per token written. */
   output: number;
   /** Per token read from the cache. */
   cache_read: number;
@@ -795,7 +795,7 @@ export interface AnswerChecked {
 export interface AttemptFailed {
   /** The number of the attempt, from 1. */
   attempt: number;
-  /** Stable, for programs: `rate_limited`, `overloaded`, `unauthorized`, … */
+  /** The stable code for programs: `rate_limited`, `overloaded`, `unauthorized`, … */
   code: string;
   /** The message for people. */
   message: string;
@@ -902,7 +902,7 @@ export type EffectOutcome =
 
 /** The failure of a step. */
 export interface EffectFailure {
-  /** Stable, for programs: `denied`, `timed_out`, `unknown_outcome`, … */
+  /** The stable code for programs: `denied`, `timed_out`, `unknown_outcome`, … */
   code: string;
   /** The message for people. */
   message: string;
@@ -1287,7 +1287,7 @@ export interface IntentExample {
 
 /** An agent, and the rules whose intents it handles. */
 export interface Route {
-  /** Their names. */
+  /** The names of the rules. */
   rules: string[];
   /** The agent. */
   agent: AgentConfig;
@@ -1374,7 +1374,7 @@ export interface WriterAttached {
   epoch: number;
   /** The program, with its version. */
   program: string;
-  /** Its process id. */
+  /** The program's process id. */
   process: number;
   /** Programs left running by the previous process and ended by this one. */
   ended?: LeftRunning[];
@@ -1562,7 +1562,7 @@ export interface ContextCondensed {
 
 /** A summary failed; the conversation stays as it is. */
 export interface CondensingFailed {
-  /** Stable, for programs: that of the model's error, `interrupted`, `refused`, `no_summary`, … */
+  /** The stable code for programs: that of the model's error, `interrupted`, `refused`, `no_summary`, … */
   code: string;
   /** The message for people. */
   message: string;
@@ -1582,13 +1582,13 @@ export interface ContextRestored {
 
 /** A run was stopped from outside. */
 export interface Interrupted {
-  /** By what. */
+  /** The reason. */
   reason: string;
 }
 
 /** Something went wrong that ends the run. */
 export interface ErrorOccurred {
-  /** Stable, for programs. */
+  /** The code for programs; it is stable. */
   code: string;
   /** The message for people. */
   message: string;
@@ -1715,7 +1715,7 @@ export interface MessageStop {
 
 /** A run was stopped from outside. */
 export interface RunInterrupted {
-  /** By what. */
+  /** The reason. */
   reason: string;
 }
 
@@ -1733,7 +1733,7 @@ export interface ToolExecuting {
   tool_call_id: ToolCallId;
   /** The tool's name. */
   name: string;
-  /** With these arguments. */
+  /** The arguments. */
   input: unknown;
 }
 
@@ -1833,7 +1833,7 @@ export interface ConversationEnd {
 
 /** Stopped. */
 export interface ConversationInterrupted {
-  /** By what. */
+  /** The reason. */
   reason: string;
   /** The person, if not the session's owner. */
   by?: OwnerId | null;
@@ -1868,7 +1868,7 @@ export interface SessionCreated {
 
 /** A session continues in another process. */
 export interface SessionResumed {
-  /** Counts its writers. */
+  /** The number of its writers so far. */
   epoch: number;
   /** Commands that the previous process left running and this one ended. */
   ended?: LeftRunning[];
@@ -1931,7 +1931,7 @@ export type Heartbeat = Record<string, never>;
 
 /** Something went wrong. */
 export interface ErrorRaised {
-  /** Stable, for programs. */
+  /** The code for programs; it is stable. */
   code: string;
   /** The message for people. */
   message: string;
@@ -2002,7 +2002,7 @@ export interface ContextRange {
   to_seq: number;
   /** The number of messages that a summary represents. */
   messages: number;
-  /** Their tokens, estimated. */
+  /** The tokens of the messages, estimated. */
   tokens: number;
   /** Tokens of their summary, estimated; 0 if it does not exist yet. */
   summary_tokens: number;
@@ -2014,7 +2014,7 @@ export interface ApprovalRequested {
   tool_call_id: ToolCallId;
   /** The tool's name. */
   name: string;
-  /** With these arguments. */
+  /** The arguments. */
   input: unknown;
   /** The rule or default that asks. */
   reason: string;
@@ -2180,7 +2180,7 @@ export interface UiToolCallStarted {
   tool_call_id: ToolCallId;
   /** The tool's name. */
   tool_name: string;
-  /** With these arguments. */
+  /** The arguments. */
   args: unknown;
 }
 
@@ -2205,7 +2205,7 @@ export interface UiApprovalRequested {
   tool_call_id: ToolCallId;
   /** The tool's name. */
   tool_name: string;
-  /** With these arguments. */
+  /** The arguments. */
   args: unknown;
   /** The rule or default that asks. */
   reason: string;
@@ -2256,7 +2256,7 @@ export interface UiConnectionState {
 
 /** A person as a server knows them. */
 export interface Person {
-  /** Their id. */
+  /** The person's id. */
   person: OwnerId;
   /** Their name, if the server has one. */
   name?: string | null;

@@ -30,14 +30,14 @@ use mode::{asked_by_mode, nobody_asked, unasked};
 /// The decision about a call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Verdict {
-    /// Do it.
+    /// Allow the call.
     Allow {
         /// Whether it may also touch files outside the workspace.
         outside_workspace: bool,
     },
-    /// Ask a person.
+    /// Ask a person about the call.
     Ask(Question),
-    /// Refuse it.
+    /// Refuse the call.
     Deny {
         /// The rule or default that decided.
         reason: String,

@@ -132,7 +132,7 @@ impl std::error::Error for ScriptError {}
 /// An error that is found before anything runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptMistake {
-    /// From 1.
+    /// The line, counted from 1.
     pub line: u32,
     /// From 1; 1 if the compiler reports only the line.
     pub column: u32,

@@ -84,7 +84,7 @@ fn next(told: &Outlet<LaneCommand>, lane: &mut LaneWorker) -> Option<LaneCommand
 
 /// The state of a lane: its runs, the ready ones, its VMs.
 struct LaneWorker {
-    /// By their ids.
+    /// The runs by id.
     runs: HashMap<u64, Instance>,
     /// The runs that can continue, the one that has waited longest first.
     ready: VecDeque<u64>,

@@ -58,7 +58,7 @@ impl Serving {
         self
     }
 
-    /// Both as one.
+    /// Merges both into one guard.
     pub fn and(mut self, mut other: Self) -> Self {
         self.responders.append(&mut other.responders);
         self.offers = self.offers.take().or_else(|| other.offers.take());

@@ -45,7 +45,7 @@ pub(crate) enum SessionLock {
 /// The result of trying to take a lock.
 pub(crate) enum LockAttempt {
     Held(SessionLock),
-    /// By this process.
+    /// The process with this id has it.
     Busy(u32),
 }
 

@@ -317,7 +317,7 @@ pub enum Report {
     },
     /// The run cannot continue.
     Error {
-        /// Stable, for programs: `iteration_limit`, `cost_limit`, …
+        /// The stable code for programs: `iteration_limit`, `cost_limit`, …
         code: String,
         /// The message for people.
         message: String,

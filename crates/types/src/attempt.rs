@@ -10,7 +10,7 @@ payloads! {
     AttemptFailed {
         /// The number of the attempt, from 1.
         attempt: u32,
-        /// Stable, for programs: `rate_limited`, `overloaded`, `unauthorized`, …
+        /// The stable code for programs: `rate_limited`, `overloaded`, `unauthorized`, …
         code: String,
         /// The message for people.
         message: String,

@@ -270,11 +270,11 @@ impl ApprovalMode {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RuleEffect {
-    /// Do it.
+    /// Allow the call.
     Allow,
-    /// Ask a person.
+    /// Ask a person about the call.
     Ask,
-    /// Refuse it.
+    /// Refuse the call.
     Deny,
 }
 
@@ -335,7 +335,7 @@ pub enum ConfigChange {
     Rules(Vec<Rule>),
     /// Other tools from the next call on (a newer program offers others).
     Tools(Arc<[ToolSpec]>),
-    /// Instructions, read again.
+    /// The instructions, read again.
     Instructions(Vec<Instructions>),
     /// Another way to condense the conversation; `None` for never by itself.
     Condensing(Option<Box<Condensing>>),

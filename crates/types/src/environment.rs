@@ -89,7 +89,7 @@ vocabulary! {
         SessionForked = "session_forked",
         /// The session has a title.
         SessionTitled = "session_titled",
-        /// Another one drives.
+        /// Another person drives.
         WheelChanged = "wheel_changed",
         /// A person may do more or less than before.
         AccessChanged = "access_changed",
@@ -343,7 +343,7 @@ payloads! {
         epoch: u64,
         /// The program, with its version.
         program: String,
-        /// Its process id.
+        /// The program's process id.
         process: u32,
         /// Programs left running by the previous process and ended by this one.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -385,12 +385,12 @@ payloads! {
     }
     /// A run was stopped from outside.
     Interrupted {
-        /// By what.
+        /// The reason.
         reason: String,
     }
     /// Something went wrong that ends the run.
     ErrorOccurred {
-        /// Stable, for programs.
+        /// The code for programs; it is stable.
         code: String,
         /// The message for people.
         message: String,

@@ -103,7 +103,7 @@ pub enum RunStatus {
     AwaitingLlm,
     /// A person has to decide.
     AwaitingApproval,
-    /// Tools run.
+    /// Tools are running.
     AwaitingTool,
     /// The running actions are being stopped.
     Stopping,

@@ -93,7 +93,7 @@ payloads! {
         tool_call_id: ToolCallId,
         /// The tool's name.
         name: String,
-        /// With these arguments.
+        /// The arguments.
         input: Value,
         /// The rule or default that asks.
         reason: String,

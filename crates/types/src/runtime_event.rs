@@ -194,7 +194,7 @@ payloads! {
     }
     /// A run was stopped from outside.
     RunInterrupted {
-        /// By what.
+        /// The reason.
         reason: String,
     }
     /// The model has begun to ask for a tool.
@@ -210,7 +210,7 @@ payloads! {
         tool_call_id: ToolCallId,
         /// The tool's name.
         name: String,
-        /// With these arguments.
+        /// The arguments.
         input: Value,
     }
     /// The tool writes output while it runs.
@@ -298,7 +298,7 @@ payloads! {
     }
     /// Stopped.
     ConversationInterrupted {
-        /// By what.
+        /// The reason.
         reason: String,
         /// The person, if not the session's owner.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -331,7 +331,7 @@ payloads! {
     }
     /// A session continues in another process.
     SessionResumed {
-        /// Counts its writers.
+        /// The number of its writers so far.
         epoch: u64,
         /// Commands that the previous process left running and this one ended.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -381,7 +381,7 @@ payloads! {
     Heartbeat {}
     /// Something went wrong.
     ErrorRaised {
-        /// Stable, for programs.
+        /// The code for programs; it is stable.
         code: String,
         /// The message for people.
         message: String,

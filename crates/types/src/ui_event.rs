@@ -67,7 +67,7 @@ payloads! {
         tool_call_id: ToolCallId,
         /// The tool's name.
         tool_name: String,
-        /// With these arguments.
+        /// The arguments.
         args: Value,
     }
     /// The call has ended.
@@ -87,7 +87,7 @@ payloads! {
         tool_call_id: ToolCallId,
         /// The tool's name.
         tool_name: String,
-        /// With these arguments.
+        /// The arguments.
         args: Value,
         /// The rule or default that asks.
         reason: String,

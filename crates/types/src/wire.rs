@@ -297,14 +297,14 @@ payloads! {
     Presence {
         /// The session.
         session_id: SessionId,
-        /// Them.
+        /// The people.
         people: Vec<Present>,
     }
     /// A person who is present.
     Present {
         /// The seat: the person and the program.
         seat: Seat,
-        /// Their role.
+        /// The person's role.
         role: SessionRole,
         /// Whether they drive.
         driving: bool,
@@ -313,7 +313,7 @@ payloads! {
     Wheel {
         /// The session.
         session_id: SessionId,
-        /// Counts the changes.
+        /// The number of changes so far.
         epoch: u64,
         /// The driver; absent if there is none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -367,20 +367,20 @@ payloads! {
     }
     /// An error; over HTTP also as `application/problem+json`.
     Problem {
-        /// Stable, for programs.
+        /// The code for programs; it is stable.
         code: String,
         /// For people: the mistake, its place, and what to do.
         detail: String,
         /// The time until a new attempt, in milliseconds.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_after_ms: Option<u64>,
-        /// More, by code.
+        /// More data, which depends on the code.
         #[serde(default, skip_serializing_if = "Value::is_null")]
         data: Value,
     }
     /// A person as a server knows them.
     Person {
-        /// Their id.
+        /// The person's id.
         person: OwnerId,
         /// Their name, if the server has one.
         #[serde(default, skip_serializing_if = "Option::is_none")]

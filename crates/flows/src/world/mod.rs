@@ -60,7 +60,7 @@ pub(crate) enum CallOrigin {
     Script { file: String, before: u32 },
     /// Each step has a name.
     Steps(Vec<String>),
-    /// Nowhere in particular.
+    /// The tool is a single step, without a position.
     Whole,
 }
 

@@ -38,7 +38,7 @@ pub(crate) fn function_name(name: &str) -> Cow<'_, str> {
 struct Turn<'a> {
     /// `user` or `model`.
     role: &'static str,
-    /// Never empty.
+    /// The parts, never empty.
     parts: Vec<BorrowedJson<'a>>,
 }
 
@@ -101,7 +101,7 @@ struct ContentWriter<'a, 'b> {
     model: &'a str,
     options: GeminiOptions,
     blobs: &'b dyn BlobSource,
-    /// By id.
+    /// The calls by id.
     calls: BTreeMap<&'a str, KnownCall<'a>>,
     turns: Vec<Turn<'a>>,
 }

@@ -35,7 +35,7 @@ const WITHOUT_TOOLS: &str =
 /// The failure of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct AttemptFailure {
-    /// Stable, for programs.
+    /// The code for programs; it is stable.
     pub(super) code: &'static str,
     /// The message for people: the failing server, its address, and what to do. It contains no secrets.
     pub(super) message: String,

@@ -68,7 +68,7 @@ pub enum RuntimeError {
     /// Another answer of a server, or an error with its own code for programs.
     #[error("{detail}")]
     Remote {
-        /// Stable, for programs.
+        /// The code for programs; it is stable.
         code: String,
         /// The message for people.
         detail: String,

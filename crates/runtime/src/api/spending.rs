@@ -55,9 +55,9 @@ pub struct UsageRow {
     pub title: Option<String>,
     /// The number of calls.
     pub calls: u64,
-    /// Their tokens.
+    /// The tokens used.
     pub usage: Usage,
-    /// Their money.
+    /// The money spent.
     pub cost: NanoUsd,
     /// Models whose tokens have no known price, so that `cost` does not include them.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
@@ -118,7 +118,7 @@ pub struct StoredSize {
     pub facts: u64,
     /// The number of blobs that it names.
     pub blobs: u64,
-    /// Their bytes.
+    /// The size of the blobs in bytes.
     pub blob_bytes: u64,
     /// Bytes of the whole database on disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -58,7 +58,7 @@ pub enum SourceItem {
 /// The next step of a reader.
 #[derive(Debug)]
 pub enum ReaderStep {
-    /// Hand this on.
+    /// Deliver this.
     Deliver(Delivery),
     /// Have the source begin, or begin again, after [`SessionReader::known`](super::SessionReader::known), or
     /// as a stream after [`SessionReader::overlap`](super::SessionReader::overlap); then
