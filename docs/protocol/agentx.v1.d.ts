@@ -2069,7 +2069,7 @@ export interface Eof {
   run_id: RunId;
 }
 
-/** The stream has ended for good. */
+/** The stream has finally ended. */
 export interface Closed {
   /** The reason. */
   reason: string;

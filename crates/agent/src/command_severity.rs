@@ -22,7 +22,7 @@ pub enum Grade {
     Destroys,
 }
 
-/// Beginnings of commands that delete or overwrite something for good.
+/// Beginnings of commands that permanently delete or overwrite something.
 pub(crate) const DESTROYS: &[&str] = &[
     "rm",
     "rmdir",

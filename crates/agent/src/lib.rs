@@ -138,7 +138,7 @@ pub use secret_files::secret_files;
 pub enum Agent {
     /// Think, call tools, continue, end: it has a conversation with a model.
     React(Box<ReactAgent>),
-    /// Sorts inputs by rules, and gives them to other agents. It has no conversation and no tools of its own.
+    /// Sorts inputs by rules, and gives them to other agents. It has no conversation and no tools itself.
     Match(Box<MatchAgent>),
 }
 

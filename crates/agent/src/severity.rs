@@ -34,7 +34,7 @@ const RUNS: &[&str] = &[
     "git submodule",
 ];
 
-/// Beginnings of Git commands that send something or destroy it for good, besides those that a question
+/// Beginnings of Git commands that send something or destroy it permanently, besides those that a question
 /// names.
 const MORE: &[&str] = &[
     "git gc",

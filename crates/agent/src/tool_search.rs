@@ -128,7 +128,7 @@ pub(crate) fn found(config: &AgentConfig, answer: &str) -> Vec<String> {
     named.collect()
 }
 
-/// The tools of servers that have to do with a query, the best first. Equal ones keep their order.
+/// The tools of servers that match a query, the best first. Equal ones keep their order.
 ///
 /// ```
 /// use agentx_types::{Access, ToolReach, ToolSpec};

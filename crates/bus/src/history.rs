@@ -103,7 +103,7 @@ impl<E> EventBuffer<E> {
         self.tail.len() == CHUNK
     }
 
-    /// Makes a chunk of the tail, which so many readers have yet to take.
+    /// Makes a chunk of the tail, which this many readers have yet to take.
     pub(crate) fn seal(&mut self, readers: usize) {
         if !self.tail.is_empty() {
             let chunk = self.tail.drain(..).collect();

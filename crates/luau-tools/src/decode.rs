@@ -60,7 +60,7 @@ pub(crate) enum DecodeFailure {
 }
 
 impl Decoding {
-    /// Begins to read `text`, which may be nested so deep and hold so many bytes.
+    /// Begins to read `text`, with bounds on its nesting and its bytes.
     pub(crate) fn of(text: Vec<u8>, depth: usize, bytes: usize) -> Self {
         Self {
             text,

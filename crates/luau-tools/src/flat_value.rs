@@ -21,16 +21,16 @@ pub(crate) enum FlatPart {
     Bool(bool),
     Whole(i64),
     Number(f64),
-    /// A text of so many bytes, which follow.
+    /// A text of this many bytes, which follow.
     Text(usize),
-    /// An array of so many values, which follow.
+    /// An array of this many values, which follow.
     List(usize),
     /// The same, from a table: each value comes after its position, in any order.
     Placed {
         count: usize,
         sorted: bool,
     },
-    /// An object of so many values, each after its name. One that comes from a table has no order.
+    /// An object of this many values, each after its name. One that comes from a table has no order.
     Named(usize),
 }
 

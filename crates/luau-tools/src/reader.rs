@@ -30,7 +30,7 @@ impl<'f> ValueReader<'f> {
         }
     }
 
-    /// The bytes that come next; none if there are not so many.
+    /// The next bytes; empty if fewer are left.
     pub(crate) fn bytes(&self, count: usize) -> &'f [u8] {
         let from = self.at.get();
         let bytes = self.flat.get(from..from.saturating_add(count));
@@ -78,7 +78,7 @@ impl<'f> ValueReader<'f> {
         FlatPart::Placed { count, sorted }
     }
 
-    /// The text of the part that was read last, which has so many bytes.
+    /// The text of the part that was read last, which has this many bytes.
     pub(crate) fn text(&self, bytes: usize) -> &'f str {
         text_of(self.bytes(bytes))
     }

@@ -131,7 +131,7 @@ impl ScriptRun {
         self.watch.leave(self.wakes.read_clock());
     }
 
-    /// Stops the script for good.
+    /// Finally stops the script.
     pub(crate) fn trip(&self, reason: Reason) -> mlua::Error {
         self.tripped.borrow_mut().get_or_insert(reason);
         vm_exchange::stop();

@@ -3,7 +3,7 @@
 //! polls as long as the lane is busy, and yields its turn as soon as the lane has messages for others: it
 //! wakes them on the lane's behalf, several at a time, because the data that waking touches is near its own
 //! thread and far from the lane's. This lets them, and everything else on its thread, continue. If polling
-//! was in vain, as with longer scripts or busy processors, it is tried less and less often.
+//! did not help, as with longer scripts or busy processors, it is tried less and less often.
 
 use std::hint;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};

@@ -98,7 +98,7 @@ impl StackSlot<'_> {
         unsafe { ffi::lua_pushlstring_(self.0.0, text.as_ptr().cast(), text.len()) }
     }
 
-    /// A new table with memory for so many positions and names.
+    /// A new table with memory for this many positions and names.
     pub(crate) fn table(self, positions: usize, names: usize, fill: impl FnOnce(&mut Filling<'_>)) {
         let count = |count: usize| c_int::try_from(count).unwrap_or(0);
         // SAFETY: there is room for the table; room for its contents is made here, or an error is raised.

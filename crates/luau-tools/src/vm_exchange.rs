@@ -131,7 +131,7 @@ pub(crate) fn with<T>(work: impl FnOnce(&mut FlatValue) -> T) -> T {
     HATCH.with(|hatch| work(&mut hatch.flat.borrow_mut()))
 }
 
-/// A value was given that has so many bytes, about.
+/// Records the approximate size in bytes of a given value.
 pub(crate) fn given(bytes: usize) {
     HATCH.with(|hatch| hatch.size.set(bytes));
 }

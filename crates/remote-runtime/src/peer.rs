@@ -12,7 +12,7 @@
 //! | `http://` with `allow_plain` | not at all | the key in the nonce, if there is one |
 //!
 //! A refusal of this kind is final for an address and never retried automatically: a person has to check. It
-//! is [`RuntimeError::Denied`] over HTTP and ends the connection for good over the WebSocket.
+//! is [`RuntimeError::Denied`] over HTTP and finally ends the connection over the WebSocket.
 
 use std::error::Error;
 use std::fmt;

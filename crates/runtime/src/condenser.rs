@@ -144,7 +144,7 @@ fn room(request: &ModelRequest) -> (u64, u64) {
     ((length * 2).saturating_add(REASONING).min(most), most)
 }
 
-/// The request with so many tokens for the answer.
+/// The request with this many tokens for the answer.
 fn with_room(condense: &Condense, room: u64) -> ModelRequest {
     let mut request = (*condense.request).clone();
     request.params.max_output_tokens = Some(room);

@@ -36,7 +36,7 @@ pub(crate) struct Checkpoints {
     location: Location,
     options: LogOptions,
     pages: Arc<AtomicI32>,
-    /// The next checkpoint is due at so many pages.
+    /// The number of pages at which the next checkpoint is due.
     due: i32,
     /// The number of pages when the last one began.
     begun_at: i32,

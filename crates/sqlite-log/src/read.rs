@@ -221,7 +221,7 @@ impl FactPage {
         self.facts.len() >= self.limit || self.bytes >= self.most_bytes
     }
 
-    /// Returns whether it has room for a fact of so many bytes.
+    /// Returns whether it has room for a fact of this many bytes.
     fn takes(&mut self, bytes: usize) -> bool {
         let takes =
             !self.is_full() && (self.facts.is_empty() || self.bytes.saturating_add(bytes) <= self.most_bytes);

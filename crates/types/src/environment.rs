@@ -57,7 +57,7 @@ vocabulary! {
         StreamEnd = "stream_end",
         /// An answer was checked against the run's answer schema.
         AnswerChecked = "answer_checked",
-        /// An attempt to reach a model came to nothing.
+        /// An attempt to call a model failed.
         AttemptFailed = "attempt_failed",
         /// An action is about to be performed: written before any of its effects.
         ActionStarted = "action_started",
@@ -111,7 +111,7 @@ vocabulary! {
         CondenseRequested = "condense_requested",
         /// A range of the conversation is represented by a summary.
         ContextCondensed = "context_condensed",
-        /// A summary came to nothing.
+        /// A summary failed.
         CondensingFailed = "condensing_failed",
         /// A range that was condensed is again as it was.
         ContextRestored = "context_restored",

@@ -137,7 +137,7 @@ payloads! {
         /// The run that has ended.
         run_id: RunId,
     }
-    /// The stream has ended for good.
+    /// The stream has finally ended.
     Closed {
         /// The reason.
         reason: String,

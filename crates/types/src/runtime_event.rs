@@ -101,7 +101,7 @@ vocabulary! {
         Chunk = "chunk",
         /// AgentBridge: an agent's output stream for this input has ended.
         Eof = "eof",
-        /// AgentBridge: an agent's output stream has ended for good.
+        /// AgentBridge: an agent's output stream has finally ended.
         Closed = "closed",
         /// AgentBridge, Message layer: an input joined the conversation.
         UserMessageAdded = "user_message",

@@ -26,8 +26,8 @@ pub const PROTOCOL: u32 = 1;
 pub const SUBPROTOCOL: &str = "agentx.v1";
 /// The beginning of a subprotocol that carries a token, for browsers, which cannot set headers.
 pub const BEARER_SUBPROTOCOL: &str = "agentx.bearer.";
-/// The header in which a client sends a nonce of its own. The server proves that it has its key with a
-/// signature over the nonce.
+/// The header in which a client sends its own nonce. The server proves that it has its key with a signature
+/// over the nonce.
 pub const NONCE_HEADER: &str = "agentx-nonce";
 
 /// The events that a subscriber gets.

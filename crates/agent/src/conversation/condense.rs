@@ -92,7 +92,7 @@ impl Conversation {
         self.worth_it(config, Some(input))
     }
 
-    /// Returns whether so many percent of the window are in use, or the next request would not fit.
+    /// Returns whether this percentage of the window is in use, or the next request would not fit.
     fn is_full(&mut self, config: &AgentConfig, percent: u64) -> bool {
         let share = config.model.context_window.saturating_mul(percent) / 100;
         let room = self.room(config);

@@ -6,7 +6,7 @@
 //! facts.
 //!
 //! Invariant: a repair is reported (`context_changed`), calls the model exactly once more, and is undone if
-//! all repairs were in vain. Each form is tried once between two answers, so the attempts end.
+//! no repair helped. Each form is tried once between two answers, so the attempts end.
 
 use std::sync::Arc;
 

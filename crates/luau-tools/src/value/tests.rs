@@ -126,7 +126,7 @@ impl Ways {
         self.takes.call(true)
     }
 
-    /// With so much memory left.
+    /// With this much memory left.
     fn with_memory<T>(&self, left: usize, work: impl FnOnce() -> mlua::Result<T>) -> mlua::Result<T> {
         self.lua.set_memory_limit(self.lua.used_memory() + left)?;
         let done = work();

@@ -23,7 +23,7 @@ enum Fate {
 
 #[derive(Clone, Debug)]
 enum SimulationStep {
-    /// The session has so many facts more.
+    /// The session gets this many more facts.
     Append(u8, u8),
     /// This much time passes.
     Pass(u16),
@@ -37,7 +37,7 @@ enum SimulationStep {
     Say(u8),
     /// The next frames, this many, have this fate.
     Frames(Fate, u8),
-    /// Frames take so long from here on.
+    /// From here on, frames take this long.
     Delay(u8),
 }
 

@@ -88,7 +88,7 @@ impl Anthropic {
         self
     }
 
-    /// Windows of so many tokens, for every model.
+    /// Sets a window of this many tokens for every model.
     #[must_use]
     pub fn with_window(mut self, tokens: u64) -> Self {
         self.window = Some(tokens);
