@@ -337,7 +337,7 @@ export interface Refused {
 export interface Problem {
   /** The code for programs; it is stable. */
   code: string;
-  /** For people: the mistake, its place, and what to do. */
+  /** The message for people: the error, its place, and advice. */
   detail: string;
   /** The time until a new attempt, in milliseconds. */
   retry_after_ms?: number | null;
@@ -774,7 +774,7 @@ export interface FallbackAsked {
 export interface StreamEnd {
   /** The reason. */
   stop_reason: StopReason;
-  /** The provider's own word, if it says more. */
+  /** The provider's own word, if it is more precise. */
   raw?: string | null;
 }
 

@@ -178,8 +178,8 @@ impl<E> fmt::Debug for BusSubscription<E> {
 }
 
 /// Stops a [`BusSubscription`] without its reader: it gets no more events, and its reader sees
-/// [`SubscriptionEnd::Stopped`] after what is already in the queue. So a loop over the subscription drains
-/// and ends.
+/// [`SubscriptionEnd::Stopped`] after the events in the queue. So a loop over the subscription drains and
+/// ends.
 pub struct StopHandle<E> {
     hub: Arc<BusHub<E>>,
     cursor: ReaderId,

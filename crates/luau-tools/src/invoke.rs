@@ -168,10 +168,10 @@ struct Invocation<'l> {
     arrivals: Arrivals,
 }
 
-/// Effects that are under way, each with its step.
+/// Effects in progress, each with its step.
 type Doing = FuturesUnordered<BoxFuture<'static, (u64, Outcome)>>;
 
-/// The next effect that is done, if any is under way.
+/// The next effect that is done, if any is in progress.
 async fn done(doing: &mut Option<Doing>) -> Option<(u64, Outcome)> {
     doing.as_mut()?.next().await
 }

@@ -1,7 +1,7 @@
 //! Reads a flat value part by part: as JSON here, as values of a VM in `value.rs`.
 //!
-//! The data was written in this process and is well-formed. Malformed data would be a mistake in this crate;
-//! then it reads as nulls and empty texts, and never beyond the memory.
+//! The data was written in this process and is well-formed. Malformed data would be a bug in this crate; then
+//! it reads as nulls and empty texts, and never beyond the memory.
 
 use std::cell::Cell;
 

@@ -50,7 +50,7 @@ pub(crate) struct Compiled {
     /// The sources that `require` finds.
     pub(crate) libraries: Libraries,
     /// Bytecode by the name in errors, `libs/…`; for a library that is not a script, the line and the
-    /// mistake.
+    /// error.
     pub(crate) compiled: BTreeMap<String, Result<Vec<u8>, String>>,
     /// The hash over all texts.
     pub(crate) hash: String,
@@ -81,8 +81,8 @@ impl Drop for Forgets {
 
 impl Script {
     /// Compiles a script and its libraries with a separate owner: it shares a VM with no other script, see
-    /// [`Owner`]. The `require` of a library that is not a script fails with its mistake. `name` is for
-    /// errors; it need not be a file.
+    /// [`Owner`]. The `require` of a library that is not a script fails with its error. `name` is for errors;
+    /// it need not be a file.
     ///
     /// # Errors
     /// Returns an error if the text is longer than [`SOURCE_BYTES`] or is bytecode, and an error with the
@@ -198,7 +198,7 @@ impl SyntaxMistake {
         error
     }
 
-    /// The mistake as an error of the `require`.
+    /// The problem as an error of the `require`.
     fn at(self, library: &str) -> String {
         match self.line {
             Some(line) => format!("{library}:{line}: {}", self.message),

@@ -305,7 +305,7 @@ pub(crate) fn takes(lua: &Lua, array: &Table) -> mlua::Result<Function> {
     function(lua, array, work, c"takes")
 }
 
-/// A function `(value)` that puts the value into this thread's exchange, or returns the mistake in it.
+/// A function `(value)` that puts the value into this thread's exchange, or returns the error in it.
 pub(crate) fn gives(lua: &Lua, array: &Table) -> mlua::Result<Function> {
     unsafe extern "C-unwind" fn work(state: *mut State) -> c_int {
         let mut stack = Stack(state);

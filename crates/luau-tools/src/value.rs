@@ -146,7 +146,7 @@ impl From<NoRoom> for Problem {
     }
 }
 
-/// Puts the first argument into the exchange, or returns the mistake in it.
+/// Puts the first argument into the exchange, or returns the error in it.
 pub(crate) fn gives(stack: &mut Stack) -> Option<String> {
     let (depth, bytes) = vm_exchange::largest();
     vm_exchange::with(|flat| {

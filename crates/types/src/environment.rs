@@ -259,7 +259,7 @@ payloads! {
     StreamEnd {
         /// The reason.
         stop_reason: StopReason,
-        /// The provider's own word, if it says more.
+        /// The provider's own word, if it is more precise.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         raw: Option<String>,
     }

@@ -323,7 +323,7 @@ pub enum RequestPart {
     StrictSchema,
     /// The schema of the answer in the API's own mode: it is sent as a written instruction.
     AnswerSchema,
-    /// The provider does not say which part.
+    /// The provider does not name the part.
     Unknown,
 }
 

@@ -369,7 +369,7 @@ payloads! {
     Problem {
         /// The code for programs; it is stable.
         code: String,
-        /// For people: the mistake, its place, and what to do.
+        /// The message for people: the error, its place, and advice.
         detail: String,
         /// The time until a new attempt, in milliseconds.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -25,7 +25,7 @@ pub struct RuleMistake {
     pub rule: usize,
     /// The part of it that is wrong.
     pub part: RulePart,
-    /// The mistake as text, with advice.
+    /// The error as text, with advice.
     pub reason: String,
 }
 
@@ -72,7 +72,7 @@ pub fn mistakes(rules: &[IntentRule]) -> Vec<RuleMistake> {
     found
 }
 
-/// Checks one rule, and gathers its mistakes.
+/// Checks one rule, and collects its errors.
 struct RuleChecker<'a> {
     rule: usize,
     found: &'a mut Vec<RuleMistake>,

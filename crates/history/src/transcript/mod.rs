@@ -139,7 +139,7 @@ pub async fn each_fact(
 /// The state while a session's transcript is read.
 #[derive(Default)]
 struct TranscriptReading {
-    /// The first agent that is spoken to: the one that people talk to.
+    /// The first agent with an input: the one to which people send inputs.
     root: Option<Option<AgentStateId>>,
     names: BTreeMap<AgentStateId, String>,
     acts: ActsOfOthers,

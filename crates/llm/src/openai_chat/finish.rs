@@ -40,7 +40,7 @@ const GEMINI_DECLINES: &[&str] = &[
     "IMAGE_RECITATION",
 ];
 
-/// The reason, and the provider's word if it says more. An answer with tool calls ends for tool use,
+/// The reason, and the provider's word if it is more precise. An answer with tool calls ends for tool use,
 /// regardless of the server's word, and one with a refusal text is a refusal.
 pub(super) fn stop_reason(
     word: Option<&str>,

@@ -22,9 +22,9 @@ pub struct ChatOptions {
     /// Whether the model accepts a temperature. The default is `true`.
     pub temperature: bool,
     /// Whether the messages of a person and the assistant must alternate: neighbouring messages of a person
-    /// become one, the assistant speaks between a tool's message and a person's, and it does not speak last.
-    /// The default is `true`, because chat templates of local models often refuse anything else; vendors that
-    /// take any order get the messages as they are.
+    /// become one, an assistant's message comes between a tool's message and a person's, and it is not the
+    /// last. The default is `true`, because chat templates of local models often refuse anything else;
+    /// vendors that take any order get the messages as they are.
     pub strict_turns: bool,
     /// Whether requests to a model of Anthropic have cache breakpoints, which gateways pass on. The default
     /// is `true`.

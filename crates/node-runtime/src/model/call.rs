@@ -3,7 +3,7 @@
 //!
 //! # The order of things
 //!
-//! 1. The endpoint of the model's provider is found, and known mistakes are reported without sending
+//! 1. The endpoint of the model's provider is found, and known problems are reported without sending
 //!    anything: another server than before (`other_server`), no key (`missing_key`), an invalid address
 //!    (`bad_address`), a key that no header can hold (`bad_key`), tools that this API refuses
 //!    (`bad_request`).

@@ -119,7 +119,7 @@ impl MirrorKeeper {
         })
     }
 
-    /// Requests the rows of committed facts: when no run is under way, and now and then while one is.
+    /// Requests the rows of committed facts: when no run is in progress, and now and then during one.
     pub(super) fn want_rows(&mut self) {
         let without = self.kept.seq.saturating_sub(self.kept.rows);
         let is_quiet = self.kept.caught_up && !self.running && without > 0;

@@ -34,7 +34,7 @@ pub enum RuntimeError {
         /// The nearest names.
         nearest: Vec<String>,
     },
-    /// The files of an agent have mistakes, or name something that does not exist.
+    /// The files of an agent have errors, or name something that does not exist.
     #[error("{what}")]
     BadAgent {
         /// The name of the agent.

@@ -189,7 +189,7 @@ impl SessionReader {
             }
         }
         if known == before {
-            // The log has fewer facts than it said.
+            // The log has fewer facts than it reported.
             if let CaughtUp::At(_) = self.caught_up {
                 self.caught_up = CaughtUp::At(self.taken.whole());
             }
