@@ -169,7 +169,7 @@ fn begin_again(connection: &Connection) {
         .pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0))
         .and_then(|version| connection.pragma_update(None, "user_version", version));
     if let Err(error) = begun {
-        tracing::debug!(%error, "the next append begins the write-ahead log anew");
+        tracing::debug!(%error, "the next append restarts the write-ahead log");
     }
 }
 

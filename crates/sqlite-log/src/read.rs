@@ -160,7 +160,7 @@ pub(crate) fn ends(chain: &Chain, rest: &[u8]) -> Result<(), Damage> {
     }
     Err(Damage {
         seq: chain.last_seq,
-        what: "its row goes on after it".to_owned(),
+        what: "its row continues after it".to_owned(),
     })
 }
 

@@ -83,7 +83,7 @@ impl MirrorRows {
     pub(super) fn have(&mut self, fetched: Result<Fetched, RuntimeError>) {
         match fetched {
             Ok(fetched) => self.came = Some(fetched),
-            Err(error) => tracing::debug!(%error, "the rows of the server did not come"),
+            Err(error) => tracing::debug!(%error, "the rows of the server could not be fetched"),
         }
     }
 }
