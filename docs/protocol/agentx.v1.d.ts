@@ -26,7 +26,7 @@ export interface Authenticate {
 
 /** Sends an input to the agent. */
 export interface UserInputFrame {
-  /** In which session. */
+  /** The session. */
   session_id: SessionId;
   /** The content parts, or a text. */
   content: string | ContentPart[];
@@ -37,8 +37,8 @@ export interface UserInputFrame {
   /** The time of the input by the client's clock: ISO 8601, UTC. The model reads it. */
   client_timestamp_utc?: string | null;
   /**
-   * The client's time zone: UTC minus local time, in minutes, as JavaScript's `getTimezoneOffset` says
-   * it.
+   * The client's time zone: UTC minus local time, in minutes, as JavaScript's `getTimezoneOffset`
+   * returns it.
    */
   client_timezone_offset?: number | null;
   /** The wheel that the client believes it holds. */
@@ -65,7 +65,7 @@ export type ContentPart =
 export interface ProviderData {
   /** The API that it belongs to, for example `anthropic`. */
   api: string;
-  /** The model that was asked when it came, if that is known. */
+  /** The model whose answer contained it, if that is known. */
   model?: string | null;
   /** The data as it arrived. */
   data: unknown;
@@ -90,7 +90,7 @@ export type BlobId = string;
 
 /** Bytes of a medium, by reference or inline. */
 export interface MediaPart {
-  /** For example `image/png`. */
+  /** The media type, for example `image/png`. */
   media_type: string;
   /** The location of the bytes. */
   source: MediaSource;
@@ -155,7 +155,7 @@ export interface AnswerSchema {
 
 /** Gives the system a command: `rename`, `change`, `revise`, `share`. */
 export interface CommandFrame {
-  /** In which session. */
+  /** The session. */
   session_id: SessionId;
   /** The command's name. */
   command: string;
@@ -167,7 +167,7 @@ export interface CommandFrame {
 
 /** Decides about a tool call. */
 export interface ApprovalFrame {
-  /** In which session. */
+  /** The session. */
   session_id: SessionId;
   /** The call. */
   tool_call_id: ToolCallId;
@@ -210,7 +210,7 @@ export type RuleEffect = "allow" | "ask" | "deny";
 
 /** Stops the current run. */
 export interface InterruptFrame {
-  /** In which session. */
+  /** The session. */
   session_id: SessionId;
   /** The reason, if one was given. */
   reason?: string | null;
@@ -299,7 +299,7 @@ export interface Hello {
   nonce: string;
   /** The origin to sign: the address that the client connected to, as the server knows it. */
   origin: string;
-  /** Until when a signature counts: milliseconds since 1970. */
+  /** The end of the validity of a signature: milliseconds since 1970. */
   expires_at_ms: number;
   /**
    * The server's signature over its challenge and the client's own nonce (header `agentx-nonce`), if
@@ -335,13 +335,13 @@ export interface Refused {
 
 /** An error; over HTTP also as `application/problem+json`. */
 export interface Problem {
-  /** Stable, for programs. */
+  /** The code for programs; it is stable. */
   code: string;
-  /** For people: the mistake, its place, and what to do. */
+  /** The message for people: the error, its place, and advice. */
   detail: string;
   /** The time until a new attempt, in milliseconds. */
   retry_after_ms?: number | null;
-  /** More, by code. */
+  /** More data, which depends on the code. */
   data?: unknown;
 }
 
@@ -349,7 +349,7 @@ export interface Problem {
 export interface Subscribed {
   /** The session. */
   session_id: SessionId;
-  /** In which view. */
+  /** The view. */
   view: WireView;
   /** The events follow this `seq`. */
   after_seq: number;
@@ -362,7 +362,7 @@ export interface Subscribed {
 /** The rights of a person in a session. Each role includes the rights of the ones before it. */
 export type SessionRole = "watch" | "approve" | "drive" | "own";
 
-/** All that was there when a subscription began has been sent. */
+/** All events that existed at the start of a subscription have been sent. */
 export interface CaughtUp {
   /** The session. */
   session_id: SessionId;
@@ -380,9 +380,9 @@ export interface Unsubscribed {
 
 /** The connected people. */
 export interface Presence {
-  /** In which session. */
+  /** The session. */
   session_id: SessionId;
-  /** Them. */
+  /** The people. */
   people: Present[];
 }
 
@@ -390,7 +390,7 @@ export interface Presence {
 export interface Present {
   /** The seat: the person and the program. */
   seat: Seat;
-  /** Their role. */
+  /** The person's role. */
   role: SessionRole;
   /** Whether they drive. */
   driving: boolean;
@@ -400,7 +400,7 @@ export interface Present {
 export interface Wheel {
   /** The session. */
   session_id: SessionId;
-  /** Counts the changes. */
+  /** The number of changes so far. */
   epoch: number;
   /** The driver; absent if there is none. */
   seat?: Seat | null;
@@ -415,7 +415,7 @@ export type WheelReason = "taken" | "handed_over" | "released" | "timed_out";
 
 /** A call in a session of a member waits for the operator of the server or a person whom they named. */
 export interface ApprovalWaiting {
-  /** In which session. */
+  /** The session. */
   session_id: SessionId;
   /** The owner of the session. */
   owner: OwnerId;
@@ -447,7 +447,7 @@ export interface Seen {
 export interface Bye {
   /** The WebSocket's close code: 1001 the server ends, 1008 not allowed, 1013 too slow. */
   code: number;
-  /** For people. */
+  /** The reason for people. */
   reason: string;
   /** The time until a new attempt makes sense, in milliseconds; absent if none does. */
   retry_after_ms?: number | null;
@@ -479,7 +479,7 @@ export type Source = "user" | "agent" | "environment" | "system";
 /** A run, from an input of the user to its last answer: `run_` and the `seq` of that input. */
 export type RunId = string;
 
-/** Something that an agent wants done: `act_`, the `seq` that it follows from, and its index there. */
+/** An action that an agent requests: `act_`, the `seq` that it follows from, and its index there. */
 export type ActionId = string;
 
 export type EnvironmentEvent =
@@ -619,13 +619,13 @@ export interface StreamStart {
 
 /** Words of the answer. */
 export interface TextChunk {
-  /** As they came. */
+  /** The text as it arrived. */
   text: string;
 }
 
 /** Words of the model's reasoning. */
 export interface ThinkingChunk {
-  /** As they came. */
+  /** The text as it arrived. */
   text: string;
 }
 
@@ -674,7 +674,7 @@ export interface ProviderPart {
   api: string;
   /** Whether it belongs to the part before it; otherwise it is a separate part. */
   attach: boolean;
-  /** As it came. */
+  /** The data as it arrived. */
   data: unknown;
 }
 
@@ -728,7 +728,7 @@ export interface ModelFellBack {
 export interface Prices {
   /** Per token read at the full price. */
   input?: number;
-  /** Per token written. */
+  /** The price per token written. */
   output?: number;
   /** Per token read from the cache. */
   cache_read?: number;
@@ -747,7 +747,7 @@ export interface LongPrices {
   over_tokens: number;
   /** Per token read at the full price. */
   input: number;
-  /** Per token written. */
+  /** The price per token written. */
   output: number;
   /** Per token read from the cache. */
   cache_read: number;
@@ -774,7 +774,7 @@ export interface FallbackAsked {
 export interface StreamEnd {
   /** The reason. */
   stop_reason: StopReason;
-  /** The provider's own word, if it says more. */
+  /** The provider's own word, if it is more precise. */
   raw?: string | null;
 }
 
@@ -787,7 +787,7 @@ export interface AnswerChecked {
   attempt: number;
   /** The validator's messages, each with its place, at most 5; empty if the answer fits. */
   problems?: string[];
-  /** Whether the schema itself cannot be used: no answer will ever fit. `problems` says why. */
+  /** Whether the schema itself cannot be used: no answer will ever fit. `problems` has the reason. */
   invalid_schema?: boolean;
 }
 
@@ -795,9 +795,9 @@ export interface AnswerChecked {
 export interface AttemptFailed {
   /** The number of the attempt, from 1. */
   attempt: number;
-  /** Stable, for programs: `rate_limited`, `overloaded`, `unauthorized`, … */
+  /** The stable code for programs: `rate_limited`, `overloaded`, `unauthorized`, … */
   code: string;
-  /** For people. */
+  /** The message for people. */
   message: string;
   /** The HTTP status, if there was an answer. */
   status?: number | null;
@@ -821,8 +821,8 @@ export interface AttemptFailed {
    */
   longest_answer?: number | null;
   /**
-   * The most pictures and other media that the provider takes in one request, if it refuses the
-   * request for their number.
+   * The maximum number of pictures and other media that the provider accepts in one request, if it
+   * refuses the request for their number.
    */
   most_media?: number | null;
 }
@@ -902,9 +902,9 @@ export type EffectOutcome =
 
 /** The failure of a step. */
 export interface EffectFailure {
-  /** Stable, for programs: `denied`, `timed_out`, `unknown_outcome`, … */
+  /** The stable code for programs: `denied`, `timed_out`, `unknown_outcome`, … */
   code: string;
-  /** For people. */
+  /** The message for people. */
   message: string;
 }
 
@@ -1088,7 +1088,7 @@ export interface SessionOpened {
   program: string;
 }
 
-/** Everything that shapes what an agent does, as it was when the session was opened. */
+/** All settings that determine the behaviour of an agent, as they were when the session was opened. */
 export interface AgentConfig {
   /** The state machine that drives the agent. */
   kind: AgentKind;
@@ -1155,8 +1155,8 @@ export interface AgentConfig {
 export type AgentKind = "react" | "match" | "unknown";
 
 /**
- * A catalog entry, resolved: all that shapes a request to this model. It holds no secret, and no address
- * that is connected to.
+ * A resolved catalog entry: all settings of a request to this model. It holds no secret, and no address that
+ * is connected to.
  */
 export interface ModelSpec {
   /** The id that the API expects. */
@@ -1174,8 +1174,8 @@ export interface ModelSpec {
   /** The input media besides text; `None` if unknown. */
   input?: InputMedium[] | null;
   /**
-   * The origin (`scheme://host[:port]`) of the server that is asked, if that is not the provider's own. It
-   * is never connected to: a request is refused if the provider is at another address by then.
+   * The origin (`scheme://host[:port]`) of the called server, if that is not the provider's own. It is
+   * never connected to: a request is refused if the provider's address has changed meanwhile.
    */
   server?: string | null;
 }
@@ -1287,7 +1287,7 @@ export interface IntentExample {
 
 /** An agent, and the rules whose intents it handles. */
 export interface Route {
-  /** Their names. */
+  /** The names of the rules. */
   rules: string[];
   /** The agent. */
   agent: AgentConfig;
@@ -1374,7 +1374,7 @@ export interface WriterAttached {
   epoch: number;
   /** The program, with its version. */
   program: string;
-  /** Its process id. */
+  /** The program's process id. */
   process: number;
   /** Programs left running by the previous process and ended by this one. */
   ended?: LeftRunning[];
@@ -1528,7 +1528,7 @@ export interface AgentClosed {
   reason: string;
 }
 
-/** A person wants an input to stay as it is when the conversation is condensed, or no longer. */
+/** A person pins or unpins an input: a pinned input stays when the conversation is condensed. */
 export interface InputPinned {
   /** The input. */
   message_id: MessageId;
@@ -1538,7 +1538,7 @@ export interface InputPinned {
   by?: OwnerId | null;
 }
 
-/** A person wants the conversation condensed now. */
+/** A person requests that the conversation be condensed now. */
 export interface CondenseRequested {
   /** The required content of the summary, in the person's words. */
   instructions?: string | null;
@@ -1562,9 +1562,9 @@ export interface ContextCondensed {
 
 /** A summary failed; the conversation stays as it is. */
 export interface CondensingFailed {
-  /** Stable, for programs: that of the model's error, `interrupted`, `refused`, `no_summary`, … */
+  /** The stable code for programs: that of the model's error, `interrupted`, `refused`, `no_summary`, … */
   code: string;
-  /** For people. */
+  /** The message for people. */
   message: string;
   /** The cost of the failed attempt. */
   bill?: EffectBill | null;
@@ -1582,15 +1582,15 @@ export interface ContextRestored {
 
 /** A run was stopped from outside. */
 export interface Interrupted {
-  /** By what. */
+  /** The reason. */
   reason: string;
 }
 
 /** Something went wrong that ends the run. */
 export interface ErrorOccurred {
-  /** Stable, for programs. */
+  /** The code for programs; it is stable. */
   code: string;
-  /** For people. */
+  /** The message for people. */
   message: string;
   /** Whether the session can continue. */
   recoverable: boolean;
@@ -1715,7 +1715,7 @@ export interface MessageStop {
 
 /** A run was stopped from outside. */
 export interface RunInterrupted {
-  /** By what. */
+  /** The reason. */
   reason: string;
 }
 
@@ -1733,7 +1733,7 @@ export interface ToolExecuting {
   tool_call_id: ToolCallId;
   /** The tool's name. */
   name: string;
-  /** With these arguments. */
+  /** The arguments. */
   input: unknown;
 }
 
@@ -1819,7 +1819,7 @@ export interface ConversationStart {
   message_id: MessageId;
 }
 
-/** The model was asked. */
+/** The model was called. */
 export type ConversationThinking = Record<string, never>;
 
 /** The first words of an answer. */
@@ -1833,7 +1833,7 @@ export interface ConversationEnd {
 
 /** Stopped. */
 export interface ConversationInterrupted {
-  /** By what. */
+  /** The reason. */
   reason: string;
   /** The person, if not the session's owner. */
   by?: OwnerId | null;
@@ -1868,7 +1868,7 @@ export interface SessionCreated {
 
 /** A session continues in another process. */
 export interface SessionResumed {
-  /** Counts its writers. */
+  /** The number of its writers so far. */
   epoch: number;
   /** Commands that the previous process left running and this one ended. */
   ended?: LeftRunning[];
@@ -1931,9 +1931,9 @@ export type Heartbeat = Record<string, never>;
 
 /** Something went wrong. */
 export interface ErrorRaised {
-  /** Stable, for programs. */
+  /** The code for programs; it is stable. */
   code: string;
-  /** For people. */
+  /** The message for people. */
   message: string;
   /** Whether the session can continue. */
   recoverable: boolean;
@@ -2002,7 +2002,7 @@ export interface ContextRange {
   to_seq: number;
   /** The number of messages that a summary represents. */
   messages: number;
-  /** Their tokens, estimated. */
+  /** The tokens of the messages, estimated. */
   tokens: number;
   /** Tokens of their summary, estimated; 0 if it does not exist yet. */
   summary_tokens: number;
@@ -2014,7 +2014,7 @@ export interface ApprovalRequested {
   tool_call_id: ToolCallId;
   /** The tool's name. */
   name: string;
-  /** With these arguments. */
+  /** The arguments. */
   input: unknown;
   /** The rule or default that asks. */
   reason: string;
@@ -2069,7 +2069,7 @@ export interface Eof {
   run_id: RunId;
 }
 
-/** The stream has ended for good. */
+/** The stream has finally ended. */
 export interface Closed {
   /** The reason. */
   reason: string;
@@ -2180,7 +2180,7 @@ export interface UiToolCallStarted {
   tool_call_id: ToolCallId;
   /** The tool's name. */
   tool_name: string;
-  /** With these arguments. */
+  /** The arguments. */
   args: unknown;
 }
 
@@ -2205,7 +2205,7 @@ export interface UiApprovalRequested {
   tool_call_id: ToolCallId;
   /** The tool's name. */
   tool_name: string;
-  /** With these arguments. */
+  /** The arguments. */
   args: unknown;
   /** The rule or default that asks. */
   reason: string;
@@ -2224,7 +2224,7 @@ export interface UiRunFinished {
 
 /** Something went wrong. */
 export interface UiError {
-  /** For people. */
+  /** The message for people. */
   message: string;
   /** More about it: its code. */
   details?: unknown;
@@ -2242,9 +2242,9 @@ export interface UiCommandResult {
 export interface UiResult {
   /** The outcome. */
   status: UiToolStatus;
-  /** For people. */
+  /** The message for people. */
   message: string;
-  /** For programs. */
+  /** The data for programs. */
   data?: unknown;
 }
 
@@ -2256,7 +2256,7 @@ export interface UiConnectionState {
 
 /** A person as a server knows them. */
 export interface Person {
-  /** Their id. */
+  /** The person's id. */
   person: OwnerId;
   /** Their name, if the server has one. */
   name?: string | null;

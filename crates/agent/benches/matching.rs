@@ -1,5 +1,5 @@
-//! How long it takes to find an input among 1,000 rules without a model, beside a plain search through all of
-//! them. Prints only: `cargo bench -p agentx-agent --bench matching`.
+//! The time to find an input among 1,000 rules without a model, compared with a plain search through all of
+//! them. Asserts nothing: `cargo bench -p agentx-agent --bench matching`.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_macros,
@@ -45,7 +45,7 @@ fn time(path: &FastPath, input: &str, found: bool) -> f64 {
     start.elapsed().as_secs_f64() * 1e6 / f64::from(ROUNDS)
 }
 
-/// The least that a search without an index does: it compares the input, as it is, with each pattern.
+/// The minimum of a search without an index: it compares the unchanged input with each pattern.
 fn plain_search(rules: &[IntentRule], input: &str) -> f64 {
     let start = Instant::now();
     for _ in 0..ROUNDS {

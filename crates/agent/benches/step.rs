@@ -1,5 +1,5 @@
-//! How long a step takes: a million chunks of text into one answer, and a long session of tool rounds. Prints
-//! only: `cargo bench -p agentx-agent`.
+//! The time of a step: a million chunks of text in one answer, and a long session of tool rounds. Asserts
+//! nothing: `cargo bench -p agentx-agent`.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_macros,
@@ -59,7 +59,7 @@ impl Bench {
         );
     }
 
-    /// The last action that was wanted.
+    /// The last requested action.
     fn wanted(&self) -> ActionId {
         self.transition.actions.last().unwrap().action_id.clone()
     }

@@ -30,14 +30,14 @@ use mode::{asked_by_mode, nobody_asked, unasked};
 /// The decision about a call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Verdict {
-    /// Do it.
+    /// Allow the call.
     Allow {
         /// Whether it may also touch files outside the workspace.
         outside_workspace: bool,
     },
-    /// Ask a person.
+    /// Ask a person about the call.
     Ask(Question),
-    /// Refuse it.
+    /// Refuse the call.
     Deny {
         /// The rule or default that decided.
         reason: String,
@@ -251,7 +251,7 @@ pub fn always_asked(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Opt
     CallSubject::of(&config.workspace, config.rules_version, tool, input).always_asked()
 }
 
-/// A judgement that lets the call run.
+/// A judgement that allows the call.
 fn allowed(outside_workspace: bool, reason: String, rules: Vec<usize>) -> Judgement {
     Judgement {
         verdict: Verdict::Allow { outside_workspace },

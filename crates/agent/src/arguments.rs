@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::nearest;
 
-/// Maximum number of mistakes of one call to report.
+/// Maximum number of reported errors of one call.
 const MOST: usize = 8;
 
 /// Returns the message to the model about wrong arguments of a call, if the tool's schema describes its
@@ -35,7 +35,7 @@ pub fn argument_error(tool: &ToolSpec, input: &Value) -> Option<String> {
     (!problems.is_empty()).then(|| error_message(tool, &problems))
 }
 
-/// Returns the message for a call with these problems: the problems, and the arguments that the tool takes.
+/// Returns the message for a call with these problems: the problems, and the arguments of the tool.
 pub fn error_message(tool: &ToolSpec, problems: &[String]) -> String {
     let mut lines: Vec<String> = problems
         .iter()
@@ -53,7 +53,7 @@ pub fn error_message(tool: &ToolSpec, problems: &[String]) -> String {
     )
 }
 
-/// Returns all mistakes in the arguments at once, so that a model can correct them in one call. Missing
+/// Returns all errors in the arguments at once, so that a model can correct them in one call. Missing
 /// arguments (`null`) count as an empty object, and an optional value that is `null` counts as left out.
 ///
 /// ```

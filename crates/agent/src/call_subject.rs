@@ -61,7 +61,7 @@ impl<'a> CallSubject<'a> {
     /// A call without the guard of a configuration. `version` is that of the rules.
     pub(crate) fn of(workspace: &'a str, version: u32, tool: &'a ToolSpec, input: &Value) -> Self {
         let text = |name: &String| input.get(name).and_then(Value::as_str);
-        // A tool that takes a path and is given none works on the workspace itself.
+        // A tool with an optional path works on the workspace itself if the path is missing.
         let path = tool.path_argument.as_ref().map(|name| {
             let path = text(name).unwrap_or(".");
             // A shell would put the home directory here; no tool of ours does, but a person reads it so.
@@ -86,8 +86,7 @@ impl<'a> CallSubject<'a> {
         }
     }
 
-    /// A call that an agent wants: with the files that its configuration guards, and the directory of a
-    /// member.
+    /// A call of an agent: with the files that its configuration guards, and the directory of a member.
     pub(crate) fn of_agent(config: &'a AgentConfig, tool: &'a ToolSpec, input: &Value) -> Self {
         let mut subject = Self::of(&config.workspace, config.rules_version, tool, input);
         subject.guard = config.guard.as_deref();

@@ -22,7 +22,7 @@ pub enum Grade {
     Destroys,
 }
 
-/// Beginnings of commands that delete or overwrite something for good.
+/// Beginnings of commands that permanently delete or overwrite something.
 pub(crate) const DESTROYS: &[&str] = &[
     "rm",
     "rmdir",
@@ -198,7 +198,7 @@ fn empties_a_file(line: &str) -> bool {
     })
 }
 
-/// The worst of all that may run in the line.
+/// The worst grade of all commands that may run in the line.
 ///
 /// ```
 /// use agentx_agent::command_severity::{Grade, of_command};

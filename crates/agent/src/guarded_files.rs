@@ -82,7 +82,7 @@ const FOLDERS_SINCE_7: &[&str] = &[
     ".qwen",
     ".opencode",
     ".mise",
-    // Of agents.
+    // Folders of agents.
     ".windsurf",
     ".kiro",
     ".roo",
@@ -94,7 +94,7 @@ const FOLDERS_SINCE_7: &[&str] = &[
     ".continue",
     ".factory",
     ".crush",
-    // Of editors, shells and desktops.
+    // Folders of editors, shells and desktops.
     ".vim",
     ".emacs.d",
     ".theia",

@@ -18,8 +18,8 @@ use crate::pattern::fits;
 const TO: &str = "to ";
 
 impl CallSubject<'_> {
-    /// The hosts, variables and tools that the tool's file lets it reach; `None` for a tool that runs command
-    /// lines, and before version 3 of the rules.
+    /// The hosts, variables and tools that the tool's file allows; `None` for a tool that runs command lines,
+    /// and before version 3 of the rules.
     pub(crate) fn reach(&self) -> Option<&ToolReach> {
         let reach = self.tool.reach.as_deref();
         reach.filter(|_| self.version >= since::RULES_NAME_HOSTS && self.tool.command_argument.is_none())
@@ -44,7 +44,7 @@ impl CallSubject<'_> {
         reach.hosts.iter().any(may)
     }
 
-    /// Returns whether the pattern names all that the tool may reach: every host, and no other tools.
+    /// Returns whether the pattern covers everything that the tool may reach: every host, and no other tools.
     pub(crate) fn reaches_only(&self, pattern: &str) -> bool {
         let Some((wanted, reach)) = pattern.strip_prefix(TO).zip(self.reach()) else {
             return false;
@@ -66,7 +66,7 @@ impl CallSubject<'_> {
         }
     }
 
-    /// A host of a tool as it is compared. One that has no such form may be any host.
+    /// A host of a tool in the form for comparisons. One without such a form may be any host.
     fn compared(&self, host: &str) -> String {
         if self.version < since::HOSTS_HAVE_ONE_FORM {
             return host.to_owned();
@@ -74,7 +74,7 @@ impl CallSubject<'_> {
         host_name(host).unwrap_or_else(|| "*".to_owned())
     }
 
-    /// The host of a rule as it is compared.
+    /// The host of a rule in the form for comparisons.
     fn wanted(&self, pattern: &str) -> String {
         if self.version < since::HOSTS_HAVE_ONE_FORM {
             return pattern.to_lowercase();

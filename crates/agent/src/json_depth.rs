@@ -13,7 +13,7 @@ use serde::Serialize;
 /// The most levels of agents in a configuration: the agent itself, those that it may make, those that they
 /// may make.
 pub const MOST_LEVELS: usize = 8;
-/// The deepest nesting of a configuration as JSON, with all that is in it, such as the schemas of tools.
+/// The deepest nesting of a configuration as JSON, including its parts such as the schemas of tools.
 pub const MOST_DEPTH: usize = 64;
 
 /// Checks the nesting depth of a configuration.
@@ -39,7 +39,7 @@ pub fn check_depth(config: &AgentConfig) -> Result<(), String> {
     }
 }
 
-/// The agents that an agent may make, or gives inputs to by its routes.
+/// The agents that an agent may create, or that its routes give inputs to.
 fn below(agent: &AgentConfig) -> impl Iterator<Item = &AgentConfig> {
     let routed = agent.routing.iter().flat_map(|routing| {
         let routes = routing.routes.iter().map(|route| &route.agent);

@@ -80,13 +80,13 @@ impl CallStage {
 /// the other stages are not part of the conversation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LedgerEntry {
-    /// The call as the model asked for it.
+    /// The call as the model requested it.
     pub call: RequestedCall,
     /// The stage of the call.
     pub stage: CallStage,
 }
 
-/// The calls of one answer, in the order in which the model asked for them.
+/// The calls of one answer, in the order in which the model requested them.
 ///
 /// ```
 /// use agentx_agent::{CallStage, ToolLedger};

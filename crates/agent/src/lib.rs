@@ -138,7 +138,7 @@ pub use secret_files::secret_files;
 pub enum Agent {
     /// Think, call tools, continue, end: it has a conversation with a model.
     React(Box<ReactAgent>),
-    /// Sorts inputs by rules, and gives them to other agents. It has no conversation and no tools of its own.
+    /// Sorts inputs by rules, and gives them to other agents. It has no conversation and no tools itself.
     Match(Box<MatchAgent>),
 }
 
@@ -191,8 +191,8 @@ impl Agent {
 
     /// The mode of an agent above this one changes: this one is at least as strict from now on.
     ///
-    /// A mode that becomes freer above changes nothing here. Before version 6 of the rules a mode was not
-    /// handed down.
+    /// A less strict mode above changes nothing here. Before version 6 of the rules, modes were not
+    /// inherited.
     pub fn on_approval_above(
         &mut self,
         mode: ApprovalMode,
@@ -295,7 +295,7 @@ impl Agent {
         }
     }
 
-    /// The configuration as it is now, all changes applied.
+    /// The present configuration, with all changes.
     pub fn config(&self) -> &Arc<AgentConfig> {
         match self {
             Self::React(agent) => agent.config(),

@@ -21,7 +21,7 @@ pub(crate) struct RunSpending {
 /// A limit that is reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ReachedLimit {
-    /// Stable, for programs.
+    /// The code for programs; it is stable.
     pub(crate) code: &'static str,
     /// The message for people and the model.
     pub(crate) message: String,

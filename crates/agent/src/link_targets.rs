@@ -22,7 +22,7 @@ const MOST_NAMES: usize = 1024;
 /// The files that a command line may name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LineNames {
-    /// Names that are known to the letter, as they are written.
+    /// Names that are known to the letter, unchanged.
     pub paths: Vec<String>,
     /// Names with globs and variables in them, as [`crate::command_analysis`] notes them.
     globs: Vec<String>,

@@ -10,7 +10,7 @@
 /// The way in which a program walks through folders.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FolderWalk {
-    /// Whether it goes into folders within folders.
+    /// Whether it descends into subfolders.
     pub deep: bool,
     /// Whether it reads the targets of links. If not, it may only write through a link in its destination.
     pub follows: bool,
@@ -32,7 +32,7 @@ impl FolderWalk {
     }
 }
 
-/// The walk of this command; `None` if it does not walk, or leaves links as they are.
+/// The walk of this command; `None` if it does not walk, or does not follow links.
 ///
 /// ```
 /// use agentx_agent::recursive_programs::walk_of;

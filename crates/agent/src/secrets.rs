@@ -27,8 +27,7 @@ pub enum Guarded {
     Around,
 }
 
-/// Returns whether a path is guarded, as it is written in a call or a command line. A relative one begins at
-/// `workspace`.
+/// Returns whether a path from a call or a command line is guarded. A relative one begins at `workspace`.
 ///
 /// ```
 /// use agentx_agent::secrets::{Guarded, guarded};
@@ -121,7 +120,7 @@ pub fn opens_secrets(guard: &Guard, rule: &Rule, workspace: &str) -> bool {
             .is_some_and(|line| line_names_secret(guard, line, workspace))
 }
 
-/// A guard that is asked about many files, as in a search.
+/// A guard for checking many files, as in a search.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SecretGuard {
     /// The program's own files, which nothing excepts.
@@ -299,7 +298,7 @@ fn glob_is_guarded(guard: &Guard, name: &str, workspace: &str, version: u32) -> 
     }
 }
 
-/// A name as it is shown in a question.
+/// A name for display in a question.
 fn shown(glob: &str) -> String {
     glob.replace(|c: char| c.is_control(), "*")
 }

@@ -34,7 +34,7 @@ const RUNS: &[&str] = &[
     "git submodule",
 ];
 
-/// Beginnings of Git commands that send something or destroy it for good, besides those that a question
+/// Beginnings of Git commands that send something or destroy it permanently, besides those that a question
 /// names.
 const MORE: &[&str] = &[
     "git gc",
@@ -139,8 +139,8 @@ pub(crate) fn unnamed(pattern: &str, command: &str, version: u32) -> Option<Stri
         .find(|word| !named.contains(word))
 }
 
-/// The grave words of a command, as it is read: beginnings, and options with their subcommand. They are the
-/// same for a pattern and for a command, so that the two can be compared.
+/// The dangerous words of a parsed command: beginnings, and options with their subcommand. They are the same
+/// for a pattern and for a command, so that the two can be compared.
 fn grave(line: &str, version: u32) -> Vec<String> {
     let mut found = Vec::new();
     let reading = read_as(line, version);

@@ -52,7 +52,7 @@ pub(crate) fn lost_by(reading: &CommandAnalysis, workspace: &str) -> Option<Stri
     None
 }
 
-/// The folders that a command takes with everything in them.
+/// The folders that a command uses with all their contents.
 #[derive(Default)]
 struct Taken<'a> {
     folders: Vec<&'a str>,
@@ -145,8 +145,8 @@ fn alternatives(word: &str) -> Vec<String> {
     }
 }
 
-/// The absolute path of a word, without a star at its end: all that is in a folder is as good as the folder.
-/// A home is `~`.
+/// The absolute path of a word, without a star at its end: all contents of a folder count as the folder. A
+/// home is `~`.
 fn path_of(place: &str, word: &str) -> String {
     let word = word.strip_suffix('*').unwrap_or(word);
     let word = word.strip_suffix(".[!.]").unwrap_or(word);

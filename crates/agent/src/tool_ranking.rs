@@ -94,7 +94,7 @@ struct ToolWords {
     length: f64,
 }
 
-/// The tools that have to do with the query, the best first. Equal ones keep their order.
+/// The tools that match the query, the best first. Equal ones keep their order.
 pub(crate) fn rank<'a>(tools: Vec<&'a ToolSpec>, query: &str) -> Vec<&'a ToolSpec> {
     let documents: Vec<ToolWords> = tools.iter().map(|tool| ToolWords::of(tool)).collect();
     let rarity = rarity(&documents);

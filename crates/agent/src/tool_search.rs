@@ -61,7 +61,7 @@ pub(crate) fn offered(config: &AgentConfig) -> Option<ToolSpec> {
     ((is_too_large || is_too_many) && is_free).then(|| tool(of_servers()))
 }
 
-/// The tool, as it is described to the model.
+/// The description of the tool for the model.
 fn tool<'a>(of_servers: impl Iterator<Item = &'a ToolSpec>) -> ToolSpec {
     let mut servers: Vec<(&str, usize)> = Vec::new();
     for server in of_servers.filter_map(server_of) {
@@ -128,7 +128,7 @@ pub(crate) fn found(config: &AgentConfig, answer: &str) -> Vec<String> {
     named.collect()
 }
 
-/// The tools of servers that have to do with a query, the best first. Equal ones keep their order.
+/// The tools of servers that match a query, the best first. Equal ones keep their order.
 ///
 /// ```
 /// use agentx_types::{Access, ToolReach, ToolSpec};

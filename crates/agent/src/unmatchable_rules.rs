@@ -1,7 +1,7 @@
 //! Rules that can match no call of a tool.
 //!
 //! The author of such a rule relies on a protection, or a permission, that does not exist; so the
-//! configuration reports it as a mistake. Rules with globs for the tool's name may still match other tools.
+//! configuration reports it as an error. Rules with globs for the tool's name may still match other tools.
 
 use agentx_types::{Rule, RuleEffect, ToolSpec};
 

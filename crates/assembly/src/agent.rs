@@ -25,7 +25,7 @@ pub struct Assembly<'a> {
     pub base: &'a AgentConfig,
     /// The model of this name, or the nearest names.
     pub model: &'a dyn Fn(&str) -> Result<ModelSpec, Vec<String>>,
-    /// The address of the server at which a model is asked, if it is known.
+    /// The address of the server of a model, if it is known.
     pub address: &'a dyn Fn(&ModelSpec) -> Option<String>,
     /// Returns the value of an environment variable, if it is set.
     pub lookup: &'a dyn Fn(&str) -> Option<String>,
@@ -42,7 +42,7 @@ pub enum AssemblyError {
         /// The names of all agents.
         known: Vec<String>,
     },
-    /// The files of the agent have mistakes.
+    /// The files of the agent have errors.
     #[error("the files of agent {name:?} have mistakes:\n{}", mistakes.join("\n"))]
     Mistakes {
         /// The agent.
@@ -64,7 +64,7 @@ impl Assembly<'_> {
     /// Returns the agent of this name.
     ///
     /// # Errors
-    /// Returns an error if there is none, its files have mistakes, or a model, tool or variable that it names
+    /// Returns an error if there is none, its files have errors, or a model, tool or variable that it names
     /// does not exist.
     pub fn agent(&self, name: &str) -> Result<AgentConfig, AssemblyError> {
         if let Some(loaded) = self.library.agents().get(name) {
@@ -139,8 +139,7 @@ impl Assembly<'_> {
         Ok(config)
     }
 
-    /// Returns a generator with its reference resolved. If that cannot be read, no other model is asked in
-    /// its place.
+    /// Returns a generator with its reference resolved. If that cannot be read, no other model replaces it.
     fn generator(&self, generator: &Generator) -> Result<Generator, String> {
         match &generator.reference {
             Some(name) if !self.library.generators().contains_key(name) => Err(self.lacks("generator", name)),
@@ -303,7 +302,7 @@ fn models_below(agent: &AgentConfig) -> Vec<&ModelSpec> {
         .collect()
 }
 
-/// Returns the mistakes of the files with this name, each with its place.
+/// Returns the errors in the files with this name, each with its place.
 pub fn mistakes_of(mistakes: &[DefinitionMistake], name: &str) -> Vec<String> {
     let of_it = mistakes
         .iter()

@@ -35,8 +35,8 @@ pub fn user_folder(settings: &Settings) -> PathBuf {
     file.parent().map_or_else(|| file.clone(), ToOwned::to_owned)
 }
 
-/// Returns the files of the person, and those of the workspace that the person accepted as they are; `tools`
-/// are those that the program has itself.
+/// Returns the files of the person, and those of the workspace that the person accepted in their present
+/// form; `tools` are those that the program has itself.
 pub fn library(settings: &Settings, tools: &[ToolSpec]) -> Library {
     let below = workspace_folder(settings);
     let admitted = AcceptedFiles {
@@ -197,7 +197,7 @@ fn no_taken_name(
     }
 }
 
-/// Returns whether a mistake is in the tool's file, or in the script that it names.
+/// Returns whether an error is in the tool's file, or in its script.
 fn is_of(mistake: &DefinitionMistake, tool: &FileTool) -> bool {
     let script = match &tool.definition.body {
         ToolBody::Luau(luau) => luau.lua_file.as_deref(),
@@ -207,7 +207,7 @@ fn is_of(mistake: &DefinitionMistake, tool: &FileTool) -> bool {
     mistake.file == tool.file || script.is_some_and(|script| mistake.file.ends_with(script))
 }
 
-/// Returns the mistake of a definition that cannot become a tool; its place in the file is unknown.
+/// Returns the error of a definition that cannot become a tool; its place in the file is unknown.
 fn no_tool(tool: &FileTool, problem: &str) -> DefinitionMistake {
     DefinitionMistake {
         file: tool.file.clone(),

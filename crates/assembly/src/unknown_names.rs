@@ -191,7 +191,7 @@ impl<'a> KnownNames<'a> {
         true
     }
 
-    /// Returns whether a name is that of a tool of a server that is configured, as far as it is known.
+    /// Returns whether a name may be that of a tool of a configured server.
     fn is_of_a_server(&self, name: &str) -> bool {
         let server = name.split_once(OF_SERVER).map(|(server, _)| server);
         server.is_some_and(|server| self.settings.mcp.iter().any(|known| known.name == server))

@@ -76,8 +76,8 @@ impl<E> Bus<E> {
         Ok(BusSubscription::new(name, Arc::clone(self.hub()), cursor))
     }
 
-    /// Closes the bus: nothing more can be published, and each subscription ends after what is in its queue.
-    /// Closing again does nothing.
+    /// Closes the bus: nothing more can be published, and each subscription ends after the events in its
+    /// queue. Closing again does nothing.
     pub fn close(&self) {
         self.hub().close();
     }

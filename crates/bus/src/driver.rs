@@ -39,7 +39,7 @@ impl<B: Clone + Send + Sync + 'static> ReactorDriver<B> {
         started?.map_err(|ReactorFailure(message)| ReactorError::Error(message))
     }
 
-    /// Runs the work until it ends for good or is stopped. Dropping this drops the work too.
+    /// Runs the work until it finally ends or is stopped. Dropping this drops the work too.
     pub(crate) async fn run(mut self, first: ReactorTask, stop: StopSignal) {
         let mut work = JoinSet::new();
         work.spawn(first.into_future());

@@ -1,5 +1,5 @@
-//! The events that a subscriber wants. A filter is built once and only compared afterwards, on the path of
-//! every publication.
+//! The selection of events for a subscriber. A filter is built once and only compared afterwards, on the path
+//! of every publication.
 
 use crate::route::{RouteNames, Routed};
 use crate::topic::TopicPattern;
@@ -102,12 +102,12 @@ impl Filter {
         }
     }
 
-    /// Returns whether the event is wanted.
+    /// Returns whether the filter matches the event.
     pub fn matches<E: Routed>(&self, event: &E) -> bool {
         self.wants(&RouteNames::of(event))
     }
 
-    /// Returns whether the filter wants everything, so that no name needs to be compared.
+    /// Returns whether the filter matches everything, so that no name needs to be compared.
     pub(crate) fn wants_all(&self) -> bool {
         self.others.iter().chain([&self.last]).any(Clause::is_empty)
     }

@@ -18,7 +18,7 @@ pub(crate) struct DeferredWakeups<E> {
     pub(crate) wakers: Vec<Waker>,
     /// Wakers that are no longer needed.
     pub(crate) retired: Vec<Waker>,
-    /// Events that nobody wanted.
+    /// Events without a subscriber.
     pub(crate) unwanted: Vec<Arc<E>>,
     dropped: Vec<HistoryChunk<E>>,
 }
@@ -42,7 +42,7 @@ impl<E> Drop for DeferredWakeups<E> {
 
 pub(crate) struct FilterGroup<E> {
     filter: Filter,
-    /// Whether the filter need not be asked.
+    /// Whether the filter need not be checked.
     wants_all: bool,
     history: EventBuffer<E>,
     cursors: Vec<Option<ReaderCursor<E>>>,

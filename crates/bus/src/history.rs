@@ -13,7 +13,7 @@ const CHUNK: usize = 64;
 /// A run of events that no longer changes.
 pub(crate) type HistoryChunk<E> = Arc<[Arc<E>]>;
 
-/// The part of a chunk that a reader has taken and goes through by itself.
+/// The part of a chunk that a reader has taken and processes without a lock.
 pub(crate) struct TakenChunk<E> {
     chunk: HistoryChunk<E>,
     next: usize,
@@ -103,7 +103,7 @@ impl<E> EventBuffer<E> {
         self.tail.len() == CHUNK
     }
 
-    /// Makes a chunk of the tail, which so many readers have yet to take.
+    /// Makes a chunk of the tail, which this many readers have yet to take.
     pub(crate) fn seal(&mut self, readers: usize) {
         if !self.tail.is_empty() {
             let chunk = self.tail.drain(..).collect();

@@ -244,7 +244,8 @@ impl<E> HubState<E> {
         cursor.map(|cursor| cursor.name.to_string()).unwrap_or_default()
     }
 
-    /// All that wait for this log: one that finds another log full must not keep the room from the rest.
+    /// Wakes all publishers that wait for this log: one that then finds another log full must not keep the
+    /// others waiting.
     fn wake_publishers(&mut self, log: usize, after: &mut DeferredWakeups<E>) {
         let waiting = self.publishers.extract_if(.., |waiting| waiting.log == log);
         after.wakers.extend(waiting.map(|waiting| waiting.waker));

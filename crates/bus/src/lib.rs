@@ -1,4 +1,4 @@
-//! The event bus: the parts of a runtime hear each other's events without knowing each other.
+//! The event bus: the parts of a runtime receive each other's events without knowing each other.
 //!
 //! An event is published once, on a [`Bus`], and reaches every [`BusSubscription`] whose
 //! [`Filter`] wants it. Three promises hold for all of them:

@@ -7,7 +7,7 @@ use crate::report::ReactorChange;
 use crate::report::ReactorId;
 use crate::sync::lock;
 
-/// Maximum number of reactors that failed for good in the list; the oldest goes first.
+/// Maximum number of finally failed reactors in the list; the oldest is removed first.
 const FAILED: usize = 32;
 
 /// The status of a reactor.

@@ -66,7 +66,7 @@ struct RunningReactor {
 
 impl Drop for RunningReactor {
     fn drop(&mut self) {
-        // Reactors that failed for good stay in the list.
+        // Reactors that finally failed stay in the list.
         if !self.task.is_finished() {
             self.list.gone(self.id);
         }

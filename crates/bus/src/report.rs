@@ -20,7 +20,7 @@ pub enum Restart {
     AtMost {
         /// The number of restarts.
         times: usize,
-        /// Within how long.
+        /// The time span.
         within: Duration,
     },
 }

@@ -1,5 +1,5 @@
-//! The names by which a subscriber may choose an event: all that the bus needs to know of it. The bus is
-//! generic over the event, so the words of the system stay out of it.
+//! The names by which a subscriber may choose an event: everything that the bus needs to know about it. The
+//! bus is generic over the event, so it does not depend on the system's types.
 
 /// An event that can be routed. Each name is fixed for the life of the event.
 ///
@@ -34,7 +34,7 @@ pub trait Routed {
     fn run(&self) -> Option<&str>;
 }
 
-/// The names of one event, asked for once, however many filters compare them.
+/// The names of one event, computed once, however many filters compare them.
 #[derive(Clone, Copy)]
 pub(crate) struct RouteNames<'a> {
     pub(crate) event_type: &'a str,

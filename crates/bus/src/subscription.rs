@@ -15,7 +15,7 @@ use crate::sync::{Arc, poll_proceed};
 
 /// A reader of a bus. Dropping it unsubscribes.
 ///
-/// It is also a [`Stream`] of deliveries, which ends without saying why.
+/// It is also a [`Stream`] of deliveries, which ends without a reason.
 ///
 /// ```
 /// use agentx_bus::{Bus, BusDelivery, SubscriptionEnd, Filter, Queue};
@@ -178,8 +178,8 @@ impl<E> fmt::Debug for BusSubscription<E> {
 }
 
 /// Stops a [`BusSubscription`] without its reader: it gets no more events, and its reader sees
-/// [`SubscriptionEnd::Stopped`] after what is already in the queue. So a loop over the subscription drains
-/// and ends.
+/// [`SubscriptionEnd::Stopped`] after the events in the queue. So a loop over the subscription drains and
+/// ends.
 pub struct StopHandle<E> {
     hub: Arc<BusHub<E>>,
     cursor: ReaderId,

@@ -44,7 +44,7 @@ pub fn to_json(document: &SessionExport) -> Result<String, serde_json::Error> {
 /// Reads a document.
 ///
 /// # Errors
-/// Returns a description of the mistake in the document.
+/// Returns a description of the error in the document.
 pub fn from_json(text: &str) -> Result<SessionExport, String> {
     #[derive(Deserialize)]
     struct Head {
@@ -169,7 +169,8 @@ pub async fn export(runtime: &dyn Runtime, session: &SessionId) -> Result<Sessio
 /// The import drops the list of people who may see it: the new owner decides that.
 ///
 /// # Errors
-/// Returns an error if the id is taken, the document is not what was exported, or the log cannot be written.
+/// Returns an error if the id is taken, the document differs from the exported one, or the log cannot be
+/// written.
 pub async fn import(
     log: &dyn SessionLog,
     owner: &OwnerId,

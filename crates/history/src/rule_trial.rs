@@ -33,7 +33,7 @@ pub struct ChangedCall {
     pub answered: Option<ApprovalDecision>,
     /// The decision with the rule on trial.
     pub would_be: Decided,
-    /// By which rule.
+    /// The rule that would decide it.
     pub would_be_by: String,
 }
 

@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 pub struct SessionStats {
     /// The number of sessions.
     pub sessions: u64,
-    /// Their events.
+    /// The number of events.
     pub events: u64,
-    /// Their messages.
+    /// The number of messages.
     pub messages: u64,
     /// Answers of models that were begun, attempts that broke off included.
     pub model_calls: u64,

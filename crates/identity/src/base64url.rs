@@ -8,7 +8,7 @@ pub(crate) fn write(bytes: &[u8]) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// The bytes of a text, if it is exactly one of so many bytes: every key has one text only.
+/// The bytes of a text, if it encodes exactly this many bytes: every key has one text only.
 pub(crate) fn read<const N: usize>(text: &str) -> Option<[u8; N]> {
     URL_SAFE_NO_PAD.decode(text).ok()?.try_into().ok()
 }

@@ -18,7 +18,7 @@ pub struct AuthChallenge {
     pub nonce: String,
     /// The server's own name. The signer has checked that it is the intended server.
     pub origin: String,
-    /// Until when a signature counts: milliseconds since 1970.
+    /// The end of the validity of a signature: milliseconds since 1970.
     pub expires_at_ms: u64,
 }
 

@@ -38,7 +38,7 @@ const SPKI_PREFIX: [u8; 12] = [
 pub struct PublicKey([u8; 32]);
 
 impl PublicKey {
-    /// Takes the bytes as they are; whether they are a key shows when something is verified by them.
+    /// Accepts any bytes; whether they are a key shows when they verify something.
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
@@ -115,7 +115,7 @@ as_text!(PublicKey);
 pub struct Signature([u8; 64]);
 
 impl Signature {
-    /// Takes the bytes as they are.
+    /// Accepts any bytes.
     pub fn from_bytes(bytes: [u8; 64]) -> Self {
         Self(bytes)
     }

@@ -90,7 +90,7 @@ pub enum KeyringError {
     /// An identity exists and must not be replaced.
     #[error("an identity already exists: {key} in {}", path.display())]
     Exists {
-        /// In which file.
+        /// The file.
         path: PathBuf,
         /// The public key of the identity.
         key: PublicKey,
@@ -182,7 +182,7 @@ impl Keyring {
     /// Reads the own identity; `None` if there is none yet.
     ///
     /// # Errors
-    /// Returns an error if the file cannot be read, others may read it, or it is not what it should be.
+    /// Returns an error if the file cannot be read, others may read it, or its contents are invalid.
     pub fn identity(&self) -> Result<Option<SecretKey>, KeyringError> {
         secret_in(&self.identity_file())
     }
@@ -245,7 +245,7 @@ impl Keyring {
         written
     }
 
-    /// Whom one trusts.
+    /// Returns the trusted people.
     ///
     /// # Errors
     /// Returns an error if the list cannot be read, others may change it, or it makes no sense.

@@ -20,7 +20,7 @@ pub enum TrustedAs {
 }
 
 impl TrustedAs {
-    /// Returns the role as it is written.
+    /// Returns the role as text.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Member => "member",

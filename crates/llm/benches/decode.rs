@@ -1,7 +1,7 @@
-//! How fast recorded streams become EnvironmentEvents, as a ratio to sse-stream and `serde_json::Value` on
-//! the same bytes in the same run. It measures and prints; it judges nothing.
+//! The speed of decoding recorded streams into EnvironmentEvents, as a ratio to sse-stream and
+//! `serde_json::Value` on the same bytes in the same run. It prints figures and asserts nothing.
 //!
-//! `cargo bench -p agentx-llm --bench decode`. The recordings are looked for where the tests look for them;
+//! `cargo bench -p agentx-llm --bench decode`. The recordings are taken from the same folder as in the tests;
 //! without them the made-up streams are measured.
 #![allow(
     clippy::disallowed_methods,
@@ -36,8 +36,8 @@ fn main() {
     let (mut ours, mut theirs) = (Duration::ZERO, Duration::ZERO);
     let (mut events, mut values) = (0, 0);
     for (api, bytes) in &streams {
-        // In turn, so that both see the same machine; the fastest round, because others only measure who else
-        // runs on it.
+        // Alternately, so that both have the same conditions; the fastest round counts, because slower ones
+        // only measure other programs.
         let (mut our_best, mut their_best) = (Duration::MAX, Duration::MAX);
         let (mut our_count, mut their_count) = (0, 0);
         for _ in 0..ROUNDS {

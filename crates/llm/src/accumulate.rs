@@ -13,7 +13,7 @@ pub struct Accumulated {
     pub model: String,
     /// The reason why the answer ended; [`StopReason::Broken`] if the stream gave none.
     pub stop_reason: StopReason,
-    /// The provider's own word for the reason, if it says more than `stop_reason`.
+    /// The provider's own word for the reason, if it is more precise than `stop_reason`.
     pub raw: Option<String>,
     /// The tokens of the call and its cost; zero if the provider reported none.
     pub usage: Usage,

@@ -85,7 +85,7 @@ fn instruction(answer: &AnswerSchema) -> String {
     )
 }
 
-/// Returns whether the mode of the API takes this schema in this request.
+/// Returns whether the mode of the API supports this schema in this request.
 fn takes(request: &ModelRequest, schema: &Value) -> bool {
     match request.model.api {
         Api::OpenaiResponses | Api::OpenaiChat => is_object(schema),
@@ -100,7 +100,7 @@ fn is_up_to_2_5(id: &str) -> bool {
     ["gemini-1", "gemini-2"].iter().any(|name| id.contains(name))
 }
 
-/// The format as Responses takes it in `text`.
+/// The format in `text` of a request to Responses.
 pub(crate) fn of_responses<'a>(request: &ModelRequest, answer: &'a AnswerSchema) -> BorrowedJson<'a> {
     object! {"format": object! {
         "type": "json_schema", "name": NAME, "strict": asks_for_strict(request, answer),

@@ -1,5 +1,5 @@
-//! Base64 (RFC 4648, standard alphabet, padded), the form of media inside JSON. The reader also takes text
-//! that some writers wrap or leave unpadded.
+//! Base64 (RFC 4648, standard alphabet, padded), the form of media inside JSON. The reader also accepts
+//! wrapped or unpadded text.
 
 use ::base64::Engine as _;
 use ::base64::alphabet;

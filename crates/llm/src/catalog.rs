@@ -46,7 +46,7 @@ pub struct ProviderEntry {
     pub name: String,
     /// The name that people see.
     pub title: String,
-    /// The API that the provider's servers speak.
+    /// The API of the provider's servers.
     pub api: Api,
     /// The base address, without the path of the API.
     pub base_url: String,

@@ -276,7 +276,7 @@ impl Emitter {
         }
     }
 
-    /// Stops the emitter: it gives no more events.
+    /// Stops the emitter: it emits no more events.
     pub(crate) fn stop(&mut self) {
         self.ended = true;
     }

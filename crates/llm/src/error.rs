@@ -49,7 +49,7 @@ pub enum ErrorCode {
     Timeout,
     /// The request conflicts with another one (HTTP 409).
     Conflict,
-    /// The provider cannot use the request as it is.
+    /// The provider cannot process the request in this form.
     BadRequest,
     /// The conversation does not fit into the model.
     ContextWindow,
@@ -128,7 +128,7 @@ pub struct ModelError {
     /// Whether the same request may succeed later. It can differ from [`ErrorCode::is_retryable`]: a provider
     /// may say explicitly whether to try again.
     pub retryable: bool,
-    /// The time in milliseconds that the provider wants the caller to wait before another try; `None` if it
+    /// The number of milliseconds to wait before another attempt, as the provider requested; `None` if it
     /// named none.
     pub retry_after_ms: Option<u64>,
     /// The HTTP status, or the status that an error inside a stream names; `None` if there is none.
@@ -140,8 +140,8 @@ pub struct ModelError {
     pub refused: Option<RequestPart>,
     /// The maximum length of an answer in tokens that the provider names when it refuses a longer one.
     pub longest_answer: Option<u64>,
-    /// The most pictures and other media that the provider takes in one request, when it refuses their
-    /// number.
+    /// The maximum number of pictures and other media that the provider accepts in one request, when it
+    /// refuses their number.
     pub most_media: Option<u16>,
 }
 

@@ -1,4 +1,4 @@
-//! Gemini: `POST /v1beta/models/MODEL:streamGenerateContent?alt=sse`, as Google AI and Vertex AI speak it.
+//! Gemini: `POST /v1beta/models/MODEL:streamGenerateContent?alt=sse`, as at Google AI and Vertex AI.
 //!
 //! # Requests
 //!

@@ -116,7 +116,7 @@ impl<'a> BorrowedJson<'a> {
         }
     }
 
-    /// Returns the JSON in bytes, as it is sent.
+    /// Returns the JSON as bytes, for sending.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.rough_len());
         // Writing to memory cannot fail, and all keys are texts.

@@ -124,7 +124,7 @@ impl LenientCount {
         }
     }
 
-    /// Returns whether so many tokens can be: not fewer than none, and no more than the largest call has.
+    /// Returns whether the number of tokens is plausible: not negative, and no more than in the largest call.
     pub(crate) fn is_plausible(self) -> bool {
         !self.is_wrong && self.number <= MOST_TOKENS
     }

@@ -1,5 +1,4 @@
-//! OpenAI Chat Completions: `POST /chat/completions`, as OpenAI speaks it and as the servers compatible with
-//! it do.
+//! OpenAI Chat Completions: `POST /chat/completions`, as at OpenAI and at the servers compatible with it.
 //!
 //! # Requests
 //!

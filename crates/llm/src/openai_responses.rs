@@ -1,4 +1,4 @@
-//! OpenAI Responses: `POST /responses`, as OpenAI speaks it.
+//! OpenAI Responses: `POST /responses`, as at OpenAI.
 //!
 //! # Requests
 //!

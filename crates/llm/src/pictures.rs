@@ -91,7 +91,7 @@ pub(crate) struct Pictures<'a> {
 }
 
 impl<'a> Pictures<'a> {
-    /// Looks at all pictures of a request.
+    /// Checks all pictures of a request.
     pub(crate) fn of(request: &'a ModelRequest, blobs: &dyn BlobSource) -> Self {
         let limits = match request.model.api {
             Api::Anthropic => anthropic(request.model.context_window),

@@ -167,13 +167,13 @@ pub fn header(request: &ModelRequest, options: &WireOptions) -> Option<(&'static
     beta.map(|beta| ("anthropic-beta", beta))
 }
 
-/// The bytes of a medium as the wire wants them.
+/// The bytes of a medium in the form of the wire.
 pub(crate) enum Media<'a> {
     /// The bytes as base64.
     Base64(std::borrow::Cow<'a, str>),
     /// An address.
     Url(&'a str),
-    /// The reason why the medium is not sent: the blob is gone, or the model takes no pictures.
+    /// The reason why the medium is not sent: the blob is gone, or the model does not support pictures.
     Missing(&'static str),
 }
 

@@ -80,7 +80,7 @@ fn says_items(fields: &Map<String, Value>) -> bool {
     !schema::is_bare_list(fields)
 }
 
-/// Returns whether the mode of Anthropic takes the schema.
+/// Returns whether the mode of Anthropic supports the schema.
 pub(crate) fn fits_anthropic(schema: &Value) -> bool {
     let fits = |fields: &Map<String, Value>| {
         let is_known = fields.keys().all(|key| !NOT_AT_ANTHROPIC.contains(&key.as_str()));

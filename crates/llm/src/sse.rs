@@ -92,7 +92,7 @@ pub struct SseDecoder {
     data: EventData,
 }
 
-/// The `data` lines of the event that is being read, as far as they are not lent from the caller's bytes.
+/// The `data` lines of the current event, as far as they are not borrowed from the caller's bytes.
 #[derive(Clone, Debug, Default)]
 struct EventData {
     any: bool,

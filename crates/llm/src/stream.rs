@@ -1,4 +1,4 @@
-//! The decoder for all APIs: it takes the bytes of a model's answer and returns EnvironmentEvents.
+//! The decoder for all APIs: it decodes the bytes of a model's answer into EnvironmentEvents.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -141,7 +141,7 @@ impl StreamError {
 /// Decodes the stream of one answer.
 ///
 /// Order of calls: [`push`](Self::push) with the bytes as they come, then [`finish`](Self::finish) when they
-/// end. After an error the decoder gives no more events. `stream_start` comes first and at most once,
+/// end. After an error the decoder emits no more events. `stream_start` comes first and at most once,
 /// `stream_end` comes last and only if the answer is complete; a `tool_call` comes only if the provider ended
 /// the call.
 #[derive(Clone, Debug)]

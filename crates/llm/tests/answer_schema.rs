@@ -1,5 +1,5 @@
-//! The schema of an answer in the body of each API: in its own mode where the catalog and the schema allow
-//! it, else in words.
+//! The schema of an answer in the body of each API: in its own mode if the catalog and the schema allow it,
+//! else as text.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
@@ -91,8 +91,8 @@ fn each_api_has_the_schema_in_its_own_place() {
 fn where_there_is_no_mode_for_it_the_schema_is_said_in_words() {
     let open = json!({"type": "object", "properties": {"n": {"type": "integer", "minimum": 1}}});
     let cases = [
-        // A model that the catalog says nothing of, a schema that Anthropic refuses, Gemini 2.5 beside tools,
-        // an API without such a mode, and a request whose server has refused what it does not know.
+        // A model about which the catalog has no data, a schema that Anthropic refuses, Gemini 2.5 with
+        // tools, an API without such a mode, and a request whose server has refused an unknown field.
         ("mistral/mistral-large-latest", None, closed(), false),
         ("anthropic/claude-opus-4-6", None, open, false),
         ("google/gemini-2.5-flash", Some(Api::Gemini), closed(), false),
@@ -129,7 +129,7 @@ fn where_there_is_no_mode_for_it_the_schema_is_said_in_words() {
     assert_eq!(alone["generationConfig"]["responseJsonSchema"], closed());
 }
 
-/// What is refused of a request with this schema, or without one, by the words of a provider.
+/// Returns the refused part of a request with this schema, or without one, from a provider's error text.
 fn refused(
     model: &str,
     api: Option<Api>,
@@ -208,7 +208,8 @@ fn a_refusal_of_the_schema_names_the_next_weaker_form() {
             DEPTH,
             Some(RequestPart::AnswerSchema),
         ),
-        // A request that has no schema in that form: the tools, if it names any, and else nothing to repeat it without.
+        // A request without a schema in that form: the refused part is the tools if the error names them;
+        // else there is no weaker form.
         (claude, None, &[], GRAMMAR, Some(RequestPart::Tools)),
         (gemini, Some(closed()), &words[..], STATES, None),
         // The schema of a tool is not that of the answer.

@@ -1,4 +1,4 @@
-//! Bedrock's signatures and frames, compared with what botocore made of the same made-up input
+//! Bedrock's signatures and frames, compared with botocore's result for the same made-up input
 //! (`fixtures/bedrock_made_up.json`: invented keys and texts).
 
 use agentx_llm::bedrock::{

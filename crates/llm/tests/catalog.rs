@@ -1,4 +1,4 @@
-//! The catalog: what is embedded is sound, names are found or explained, configuration adds and overrides.
+//! The catalog: the embedded data is sound, names are found or explained, configuration adds and overrides.
 #![allow(
     clippy::expect_used,
     clippy::panic,
@@ -72,7 +72,7 @@ fn the_embedded_catalog_is_sound() {
 fn environment_variables_are_the_known_ones() {
     let catalog = Catalog::builtin();
     for provider in catalog.providers() {
-        // Google's model has a name of its own in the variables of Google's programs.
+        // Google's model has its own name in the variables of Google's programs.
         let prefix = match &*provider.name {
             "google" => "GEMINI".to_owned(),
             name => name.to_uppercase(),
@@ -342,7 +342,7 @@ fn a_vendors_model_behind_a_server_of_ones_own_is_asked_as_at_home() {
     let catalog = Catalog::builtin().extended(&config).expect("complete");
     let wire = |name: &str| {
         let mut wire = catalog.wire_options(&catalog.resolve(name).expect(name));
-        // That is for the server to say.
+        // The server decides that.
         wire.chat.prompt_cache_key = false;
         wire.answer_schema = false;
         wire
@@ -410,7 +410,7 @@ fn openai_at_another_address_is_some_compatible_server() {
     );
 }
 
-/// What a call costs in dollars that reads so many thousand tokens, from the cache too, and writes a
+/// The cost in dollars of a call that reads this many thousand tokens, from the cache too, and writes a
 /// thousand.
 fn dollars(model: &str, thousands_read: u64, thousands_cached: u64) -> f64 {
     let spec = Catalog::builtin().resolve(model).expect(model);
@@ -435,8 +435,8 @@ fn calls_cost_what_the_price_lists_say() {
         ("claude-haiku-5-5", 100, 0, 0.01 + 0.0005),
         ("claude-haiku-5-5", 101, 0, 0.0505 + 0.0025),
         ("claude-haiku-5-5", 1, 100, 0.0005 + 0.005 + 0.0025),
-        // https://developers.openai.com/api/docs/pricing: over 272,000 tokens twice the price of what is
-        // read, one and a half times that of what is written.
+        // https://developers.openai.com/api/docs/pricing: over 272,000 tokens twice the price of input, one
+        // and a half times that of output.
         ("gpt-5.4", 272, 0, 0.68 + 0.015),
         ("gpt-5.4", 273, 0, 1.365 + 0.0225),
         ("gpt-5.6-terra", 0, 1_000, 0.4 + 0.018),

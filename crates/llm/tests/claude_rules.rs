@@ -1,6 +1,6 @@
-//! What the Messages API refuses for its form, and what is sent instead: thinking at the end of a message,
-//! names that a model made up, thinking in the middle of tool calls. The rules and where they are written
-//! stand in `src/anthropic`.
+//! Requests that the Messages API refuses for their form, and the requests that are sent instead: thinking at
+//! the end of a message, names that a model made up, thinking in the middle of tool calls. The rules and
+//! their sources are in `src/anthropic`.
 #![allow(
     clippy::expect_used,
     clippy::panic,
@@ -291,8 +291,8 @@ fn a_pause_behind_plain_words_is_ended_by_a_person_now_and_later() {
     assert_eq!(later.len(), 5);
 }
 
-/// If the model takes a prefill, or continues behind a tool of its server, the request ends with what it
-/// said.
+/// If the model accepts a prefill, or continues after a tool of its server, the request ends with the model's
+/// text.
 #[test]
 fn a_blank_at_the_end_of_a_paused_answer_is_left_out_now_and_later() {
     let server = |data| opaque(data);

@@ -1,5 +1,5 @@
-//! However the bytes of a stream arrive, the events are the same; wherever they end, what came is kept, the
-//! end is a clear error, and no tool call is made up.
+//! However the bytes of a stream arrive, the events are the same; wherever they end, the received part is
+//! kept, the end is a clear error, and no tool call is invented.
 #![allow(
     clippy::expect_used,
     clippy::panic,
@@ -31,7 +31,7 @@ const FIXTURES: [(Api, &str); 5] = [
     ),
 ];
 
-/// Every stream that there is, with its name.
+/// All streams, with their names.
 fn streams(cases: &str) -> Vec<(String, String, Api, Vec<u8>)> {
     let mut streams: Vec<_> = FIXTURES
         .iter()
@@ -116,7 +116,7 @@ fn kinds(events: &[EnvironmentEvent]) -> usize {
     tags.len()
 }
 
-/// Feeds one byte after another, and at each of them lets a copy of the decoder end there.
+/// Feeds one byte after another, and after each of them finishes a copy of the decoder.
 fn cut_everywhere(name: &str, api: Api, bytes: &[u8]) -> usize {
     let (whole, _) = decode(api, [bytes]);
     let mut decoder = StreamDecoder::new(api, context());
@@ -142,7 +142,7 @@ fn check_cut(
     use EnvironmentEvent as E;
     let ended = matches!(events.last(), Some(E::StreamEnd(_)));
     assert_eq!(result.is_ok(), ended, "{name}: {result:?}");
-    // A broken stream also says what it has cost so far; a whole one is a whole one.
+    // A broken stream also reports its usage so far, so usage is not compared.
     let kept: Vec<_> = events
         .iter()
         .filter(|event| !matches!(event, E::UsageReport(_)))

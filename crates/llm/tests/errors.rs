@@ -1,5 +1,5 @@
 //! Refusals in every shape. The bodies here are made up, after the shapes that providers document; recorded
-//! ones are held in `recordings.rs`.
+//! ones are checked in `recordings.rs`.
 #![allow(
     clippy::expect_used,
     clippy::panic,
@@ -16,7 +16,7 @@ fn error(status: u16, body: &str) -> ModelError {
 
 use ErrorCode as C;
 
-/// Status, body, our code, how our message begins.
+/// Status, body, our code, the beginning of our message.
 const CASES: [(u16, &str, C, &str); 27] = [
     (
         429,
@@ -152,7 +152,7 @@ const CASES: [(u16, &str, C, &str); 27] = [
     (302, "", C::BadResponse, "HTTP 302"),
 ];
 
-/// Who says so, status, body, how much fits, how much was asked with.
+/// Status, body, the size that fits, the size of the request.
 type Overflown = (u16, &'static str, Option<u64>, Option<u64>);
 
 const OVERFLOWS: [Overflown; 36] = [
@@ -163,7 +163,7 @@ const OVERFLOWS: [Overflown; 36] = [
         Some(200_000),
         Some(208_310),
     ),
-    // OpenAI, and vLLM in the words of OpenAI.
+    // OpenAI, and vLLM with OpenAI's text.
     (
         400,
         r#"{"error":{"message":"This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens.","code":"context_length_exceeded"}}"#,
@@ -188,7 +188,7 @@ const OVERFLOWS: [Overflown; 36] = [
         Some(8_192),
         None,
     ),
-    // llama.cpp: in fields, with words and without.
+    // llama.cpp: in fields, with text and without.
     (
         400,
         r#"{"error":{"code":400,"message":"request (12000 tokens) exceeds the available context size (8192 tokens), try increasing it","type":"exceed_context_size_error","n_prompt_tokens":12000,"n_ctx":8192}}"#,
@@ -308,8 +308,7 @@ const OVERFLOWS: [Overflown; 36] = [
         Some(16_000),
         None,
     ),
-    // GitHub Models, SambaNova, watsonx, SiliconFlow, Vertex, Z.AI, Atlas, Together, and servers of their
-    // kind.
+    // GitHub Models, SambaNova, watsonx, SiliconFlow, Vertex, Z.AI, Atlas, Together, and similar servers.
     (
         413,
         r#"{"error":{"code":"tokens_limit_reached","message":"Request body too large for gpt-4o model. Max size: 8000 tokens.","details":"Request body too large for gpt-4o model. Max size: 8000 tokens."}}"#,
@@ -370,7 +369,7 @@ const OVERFLOWS: [Overflown; 36] = [
         Some(256_000),
         Some(5_958_968),
     ),
-    // vLLM, where what is left for the answer is less than nothing.
+    // vLLM, with a negative number of tokens left for the answer.
     (
         400,
         r#"{"error":{"message":"max_tokens must be at least 1, got -7584. (parameter=max_tokens, value=-7584)","type":"BadRequestError","param":"max_tokens","code":400}}"#,
@@ -474,7 +473,7 @@ fn when_to_ask_again() {
         "Sun, 06 Nov 1994 08:50:07 GMT",
         "Sunday, 06-Nov-94 08:50:07 GMT",
         "Sun Nov  6 08:50:07 1994",
-        // Servers that do not write dates as the standard says.
+        // Servers that write dates in other forms than the standard.
         "Sun, 06 Nov 1994 08:50:07 UTC",
         "Sun, 6 Nov 1994 08:50:07 GMT",
         "Sun, 6 NOV 1994 08:50:07 UTC",
@@ -720,8 +719,7 @@ fn a_model_without_eyes_refuses_pictures_whatever_the_status() {
     }
 }
 
-/// Status and body of refusals for lack of money; the words are those of vendors, what else is in them is
-/// made up.
+/// Status and body of refusals for lack of money; the texts are those of vendors, the rest is made up.
 const NO_MONEY: &[(u16, &str)] = &[
     (
         429,
@@ -1039,7 +1037,7 @@ fn a_time_to_wait_is_read_from_fields_too() {
     );
 }
 
-/// Gateways that hand a request on to Claude.
+/// Gateways that forward a request to Claude.
 #[test]
 fn an_empty_text_that_is_refused_is_named() {
     for message in [

@@ -1,5 +1,5 @@
-//! Streams as gateways and compatible servers write them, made up after public reports: what they mean, and
-//! what is sent back.
+//! Streams as gateways and compatible servers write them, modelled on public reports: their meaning, and the
+//! data that is sent back.
 
 use agentx_llm::{Catalog, NoBlobs, WireOptions, build};
 use agentx_types::{Api, ContentPart, Message, ModelParams, ModelRequest, Role, StopReason, Usage};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::common::{accumulate, decode};
 use crate::made_up::{chat, chat_end, claude, claude_start, sse};
 
-/// The message of a stream of Anthropic's API, and why it ended.
+/// The message of a stream of Anthropic's API, and the reason for its end.
 fn claude_said(events: &[Value]) -> (Vec<ContentPart>, StopReason) {
     let all: Vec<Value> = [claude_start()].iter().chain(events).cloned().collect();
     let (events, result) = claude(&all);
@@ -55,7 +55,7 @@ fn ends(reason: &str) -> [Value; 2] {
     ]
 }
 
-/// Parts in a short form: words as they are, calls with their arguments, and what their provider attached.
+/// Parts in a short form: plain text, calls with their arguments, and the data that their provider attached.
 fn short(parts: &[ContentPart]) -> Vec<Value> {
     let provider = |data: &Option<agentx_types::ProviderData>| data.as_ref().map(|data| data.data.clone());
     let part = |part: &ContentPart| match part {
@@ -287,12 +287,12 @@ fn calls_that_are_all_numbered_0_are_told_apart_where_one_has_no_arguments() {
         (0, "", "", &path[4..]),
     ];
     assert_eq!(chat_calls(&in_pieces), [now.clone(), read.clone()]);
-    // Without ids a new name behind whole arguments is another call.
+    // Without ids, a new name after complete arguments is another call.
     assert_eq!(
         chat_calls(&[(0, "", "read", path), (0, "", "now", "")]),
         [read.clone(), now]
     );
-    // Another id in the middle of a call is none, nor is one without a name.
+    // Another id in the middle of a call begins no new one, nor does an id without a name.
     let changing = [(0, "a", "read", &path[..4]), (0, "b", "read", &path[4..])];
     assert_eq!(chat_calls(&changing), std::slice::from_ref(&read));
     assert_eq!(chat_calls(&[(0, "a", "read", ""), (0, "b", "", path)]), [read]);
@@ -324,8 +324,7 @@ fn what_a_total_has_beyond_prompt_and_completion_is_output() {
     // The numbers of <https://github.com/mozilla-ai/any-llm/issues/1290>.
     let gemini = json!({"prompt_tokens": 20, "completion_tokens": 198, "total_tokens": 623});
     assert_eq!(tokens(&[gemini]), counts(20, 603, 0, 0, 405));
-    // Those of <https://github.com/router-for-me/CLIProxyAPI/issues/5733>, with and without the name of what
-    // it is.
+    // Those of <https://github.com/router-for-me/CLIProxyAPI/issues/5733>, with and without its name.
     let cut = json!({"prompt_tokens": 21, "total_tokens": 81});
     assert_eq!(tokens(&[cut]), counts(21, 60, 0, 0, 60));
     let named = json!({"prompt_tokens": 21, "completion_tokens": 0, "total_tokens": 81,
@@ -346,11 +345,11 @@ fn what_a_total_has_beyond_prompt_and_completion_may_be_tokens_of_the_cache() {
     let stored = json!({"prompt_tokens": 5, "completion_tokens": 10, "total_tokens": 315,
         "prompt_tokens_details": {"cache_creation_tokens": 300}});
     assert_eq!(tokens(&[stored]), counts(5, 10, 0, 300, 0));
-    // Azure's grok, reasoning beside the completion as well.
+    // Azure's grok, which counts reasoning outside of the completion, too.
     let grok = json!({"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 177,
         "prompt_tokens_details": {"cached_tokens": 60}, "completion_tokens_details": {"reasoning_tokens": 7}});
     assert_eq!(tokens(&[grok]), counts(100, 17, 60, 0, 7));
-    // A total is ignored if it is not a number, is less than its parts, or stands alone.
+    // A total is ignored if it is not a number, is less than its parts, or is alone.
     for (total, prompt) in [
         (json!(1e30), 20),
         (json!(-1), 20),
@@ -377,11 +376,11 @@ fn a_last_usage_of_zeros_takes_no_count_back() {
 
 #[test]
 fn tokens_are_read_by_the_names_of_other_apis_too() {
-    // LiteLLM: the prompt has the cache in it.
+    // LiteLLM: the prompt includes the cache.
     let litellm = json!({"prompt_tokens": 1_305, "completion_tokens": 10, "total_tokens": 1_315,
         "cache_read_input_tokens": 1_000, "prompt_tokens_details": {"cache_creation_tokens": 300}});
     assert_eq!(tokens(&[litellm]), counts(5, 10, 1_000, 300, 0));
-    // OpenAI's Responses: the input has the cache in it, too.
+    // OpenAI's Responses: the input includes the cache, too.
     let responses = json!({"input_tokens": 100, "output_tokens": 10, "total_tokens": 110,
         "input_tokens_details": {"cached_tokens": 60}, "output_tokens_details": {"reasoning_tokens": 4}});
     assert_eq!(tokens(&[responses]), counts(40, 10, 60, 0, 4));
@@ -433,7 +432,8 @@ fn a_last_whole_message_adds_what_did_not_come_piece_by_piece() {
         let said = short(&said.message.content);
         assert_eq!(said.iter().collect::<Vec<_>>(), expected, "{delta}");
     }
-    // Perplexity repeats the message so far beside each delta: no call of it is taken before it is complete.
+    // Perplexity repeats the message so far with each delta: its calls are decoded only once they are
+    // complete.
     let mut so_far = last.clone();
     so_far["choices"][0]["finish_reason"] = Value::Null;
     so_far["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"] = json!("{\"pa");

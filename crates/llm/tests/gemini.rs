@@ -1,5 +1,5 @@
-//! Gemini: what is sent, what comes back in odd forms, and that recorded requests are built again from what a
-//! session keeps. The streams written in this file are made up.
+//! Gemini: requests, answers in odd forms, and recorded requests that are rebuilt from the messages of a
+//! session. The streams written in this file are made up.
 #![allow(
     clippy::expect_used,
     clippy::panic,
@@ -216,7 +216,7 @@ fn what_came_is_sent_back_as_it_came() {
     let other = built(&request("google/gemini-4-argon", messages));
     let expected = json!([
         {"text": "Ich lese beide – 🦀."},
-        // Made by nobody that is known: as in logs before models were noted.
+        // Of an unknown model, as in logs before models were recorded.
         {"executableCode": {"language": "PYTHON", "code": "print(1)"}, "thoughtSignature": "c2lnMw=="},
         {"functionCall": {"id": "call_1", "name": "read", "args": {"path": "a.md"}}, "thoughtSignature": SKIP},
         {"functionCall": {"id": "call_2", "name": "read", "args": {"path": "b.md", "lines": [1, 2.5]}}},

@@ -1,5 +1,5 @@
-//! Servers that give the same ids again and again: every id that the decoders say is new in its session, and
-//! the same bytes always give the same ones.
+//! Servers that repeat ids: every id from the decoders is new in its session, and the same bytes always give
+//! the same ids.
 #![allow(
     clippy::expect_used,
     clippy::unwrap_used,
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 /// A call as a server streams it: index, id, name, arguments.
 type Piece = (Option<u64>, &'static str, &'static str, &'static str);
-/// Names and arguments of the calls that were meant.
+/// The expected names and arguments of the calls.
 type Meant<'a> = &'a [(&'static str, Value)];
 
 fn chat(pieces: &[Piece]) -> String {
@@ -117,7 +117,7 @@ fn whole_calls_under_one_id_are_told_apart() {
             &[("f", json!({"x": 1})), ("f", json!({"x": 2}))],
         ),
         (
-            // Said once more when it was complete.
+            // Sent once more when it was complete.
             &[
                 (Some(0), "c", "f", r#"{"x":1}"#),
                 (Some(0), "c", "f", r#"{"x":1}"#),

@@ -1,5 +1,5 @@
-//! Gemini's Interactions API: what is sent, what comes back in odd forms, and that recorded requests are
-//! built again. The streams written in this file are made up.
+//! Gemini's Interactions API: requests, answers in odd forms, and rebuilt recorded requests. The streams
+//! written in this file are made up.
 #![allow(
     clippy::expect_used,
     clippy::panic,

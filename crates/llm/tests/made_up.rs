@@ -1,5 +1,5 @@
-//! Streams made up for this project, each for one rule of the wire or of our own events: what exactly is
-//! said.
+//! Streams made up for this project, each for one rule of the wire or of our own events, with the exact
+//! result.
 #![allow(
     clippy::expect_used,
     clippy::panic,
@@ -47,7 +47,7 @@ pub(crate) fn chat_end(reason: &str) -> Value {
     json!({"id": "chatcmpl-1", "model": "m", "choices": [{"index": 0, "delta": {}, "finish_reason": reason}]})
 }
 
-/// Decodes a chat stream and returns what is said between start and end.
+/// Decodes a chat stream and returns the events between start and end.
 fn chat_events(chunks: &[Value]) -> Value {
     let (events, result) = decode(Api::OpenaiChat, [sse(chunks).as_bytes()]);
     result.expect("the stream is whole");
@@ -378,7 +378,7 @@ fn reasoning_with_signatures_is_kept_whole() {
         events[3],
         json!(["provider_part", {"api": "openai-chat", "attach": false, "data": {"reasoning_details": details}}])
     );
-    // Words alone are kept as thinking; there is nothing else to send back.
+    // Plain text is kept as thinking; there is nothing else to send back.
     let events = chat_events(&[piece("a"), chat_end("stop")]);
     assert_eq!(events.as_array().map(Vec::len), Some(2), "{events}");
 }
@@ -473,7 +473,7 @@ fn thinking_in_tags_at_the_beginning_of_an_answer_is_thinking() {
     }
 }
 
-/// The template of the model writes the tag that opens into the prompt.
+/// The model's template writes the opening tag into the prompt.
 #[test]
 fn words_before_a_tag_that_only_closes_are_thinking() {
     for (whole, thought, said) in [
@@ -493,7 +493,7 @@ fn words_before_a_tag_that_only_closes_are_thinking() {
             "one",
             "two </think> three\n</think>\nfour",
         ),
-        // Where the tag is spoken of it is a word like any other.
+        // A mention of the tag is ordinary text.
         ("The tag `</think>` closes", "", "The tag `</think>` closes"),
         ("The tag </think> closes", "", "The tag </think> closes"),
         ("\"</think>\" closes", "", "\"</think>\" closes"),

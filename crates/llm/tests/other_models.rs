@@ -1,5 +1,5 @@
-//! A session whose model changed: what another model signed or hid is left out of the request, the rest is
-//! sent back verbatim.
+//! A session whose model changed: parts that another model signed or hid are left out of the request, the
+//! rest is sent back verbatim.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use agentx_llm::openai_chat::ReasoningEcho;

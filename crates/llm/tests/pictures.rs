@@ -1,5 +1,4 @@
-//! Pictures that a vendor would refuse are replaced by words, for each protocol, and the others stay where
-//! they are.
+//! Pictures that a vendor would refuse are replaced by text, for each protocol, and the others stay in place.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -12,7 +11,7 @@ const CLAUDE: &str = "claude-sonnet-4-5";
 const CLAUDE_BEHIND_A_GATEWAY: &str = "openrouter/anthropic/claude-sonnet-4.5";
 const GPT: &str = "gpt-4.1";
 
-/// A PNG of this size without pixels, and so many bytes more.
+/// A PNG of this size without pixels, and this many additional bytes.
 fn png(width: u32, height: u32, more: usize) -> Vec<u8> {
     let mut bytes = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec();
     bytes.extend(width.to_be_bytes());
@@ -25,7 +24,7 @@ fn png(width: u32, height: u32, more: usize) -> Vec<u8> {
     bytes
 }
 
-/// For each of these pictures, one a message, what stands in its place in a request; nothing if it is sent.
+/// Returns the replacement of each of these pictures in a request, one per message; nothing if it is sent.
 fn in_place(model: &str, pictures: &[Vec<u8>]) -> Vec<Option<String>> {
     let catalog = Catalog::builtin();
     let mut blobs = BTreeMap::new();
@@ -74,7 +73,7 @@ fn in_place(model: &str, pictures: &[Vec<u8>]) -> Vec<Option<String>> {
     parts.map(words).collect()
 }
 
-/// The numbers of the pictures that are sent.
+/// Returns the numbers of the sent pictures.
 fn sent(model: &str, pictures: &[Vec<u8>]) -> Vec<usize> {
     let all = in_place(model, pictures);
     assert_eq!(all.len(), pictures.len(), "{all:?}");
@@ -120,7 +119,7 @@ fn of_many_pictures_only_those_that_are_too_large_go() {
         said[0].as_ref().unwrap().contains("more than 2,000 pixels"),
         "{said:?}"
     );
-    // What was left out stays so, and nothing else goes.
+    // Omitted pictures stay omitted, and no other one is left out.
     pictures.extend((0..50).map(|_| small()));
     for model in [CLAUDE, CLAUDE_BEHIND_A_GATEWAY] {
         assert_eq!(sent(model, &pictures), (1..71).collect::<Vec<_>>());
@@ -134,7 +133,7 @@ fn of_many_large_pictures_the_newer_half_is_sent() {
     let mut pictures: Vec<_> = (0..20).map(|_| large()).collect();
     pictures.push(png(100, 100, 0));
     assert_eq!(sent(CLAUDE, &pictures), (11..21).collect::<Vec<_>>());
-    // A large picture that was just shown is sent, though there are many small ones.
+    // A large picture that was just shown is sent, although there are many small ones.
     let mut pictures: Vec<_> = (0..30).map(|_| png(100, 100, 0)).collect();
     pictures.push(large());
     assert_eq!(sent(CLAUDE, &pictures), (16..31).collect::<Vec<_>>());

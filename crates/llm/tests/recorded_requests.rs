@@ -1,6 +1,6 @@
-//! Recorded requests, read into our own messages and built again: what goes out means the same as what the
-//! vendors' clients sent. What our messages cannot say (cache hints, video, switches of single blocks) is
-//! taken out of both sides.
+//! Recorded requests, read into our own messages and built again: the result means the same as the request of
+//! the vendor's client. Parts that our messages cannot express (cache hints, video, switches of single
+//! blocks) are removed from both sides.
 #![allow(
     clippy::expect_used,
     clippy::panic,
@@ -177,13 +177,13 @@ fn anthropic_media(block: &Value) -> MediaPart {
     }
 }
 
-/// The parts of a body that both sides can say, in one form.
+/// The parts of a body that both sides can express, in one form.
 fn normal_anthropic(body: &Value) -> Value {
     let mut body = plain(body);
     for message in body["messages"].as_array_mut().into_iter().flatten() {
         blocks_of(&mut message["content"]);
         if let Some(blocks) = message["content"].as_array_mut() {
-            // Some clients fill an empty answer with a blank, which says nothing.
+            // Some clients fill an empty answer with a blank, which has no meaning.
             blocks.retain(|block| block["type"] != "text" || !string(&block["text"]).trim().is_empty());
         }
         for block in message["content"].as_array_mut().into_iter().flatten() {

@@ -1,6 +1,6 @@
-//! Every recorded stream, body and error of the three APIs: decoded whole, it is what the vendor's own SDK
-//! made of it. The recordings lie outside the project; where they are missing, the tests say so (and fail
-//! where CI runs).
+//! Every recorded stream, body and error of the three APIs: the decoded answer equals that of the vendor's
+//! own SDK. The recordings are outside the project; if they are missing, the tests report that (and fail in
+//! CI).
 #![allow(
     clippy::expect_used,
     clippy::panic,
@@ -22,7 +22,7 @@ use agentx_llm::{ErrorCode, StreamError, decode_body, decode_error};
 use agentx_types::{EnvironmentEvent, StopReason, Timestamp};
 use serde_json::Value;
 
-/// Runs `check` on every recording that it takes, and counts them by provider.
+/// Runs `check` on every recording that it accepts, and counts them by provider.
 fn count(cases: &str, check: impl Fn(&Recording) -> bool) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     let Some(recordings) = common::recordings(cases) else {
@@ -37,7 +37,7 @@ fn count(cases: &str, check: impl Fn(&Recording) -> bool) -> BTreeMap<String, us
     counts
 }
 
-/// Providers that the data must have streams of, so that no test passes on nothing.
+/// Providers whose streams the data must contain, so that no test passes without data.
 const PROVIDERS: [&str; 14] = [
     "anthropic",
     "copilot",
@@ -75,7 +75,7 @@ fn every_stream_is_what_its_golden_file_says() {
     );
 }
 
-/// The rules of a stream, whatever is in it.
+/// The rules for every stream, independent of its contents.
 fn check_shape(name: &str, events: &[EnvironmentEvent]) {
     use EnvironmentEvent as E;
     assert!(

@@ -1,5 +1,5 @@
-//! Pictures that are refused: in which words, with which status, within which answer, and for their number.
-//! What is around the words of the servers is made up.
+//! Pictures that are refused: by text, by status, within an answer, and for their number. The data around the
+//! servers' texts is made up.
 #![allow(
     clippy::expect_used,
     clippy::panic,

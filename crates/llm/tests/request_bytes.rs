@@ -1,5 +1,5 @@
-//! What goes out, byte by byte: fields stay in their order, data that is sent back stays as it came, and what
-//! a rule changes in it is all that changes.
+//! Requests, byte by byte: fields stay in their order, data that is sent back stays unchanged, except for
+//! exactly the changes of a rule.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use agentx_llm::openai_chat::ReasoningEcho;
@@ -91,7 +91,7 @@ fn body(request: &ModelRequest, options: &WireOptions) -> String {
     String::from_utf8(build(request, options, &NoBlobs)).unwrap()
 }
 
-/// A request with everything in it that stands beside the messages.
+/// A request with every part besides the messages.
 fn whole(model: &str) -> String {
     let mut request = request(model, &[(Role::User, vec![ContentPart::text("hi")])]);
     request.system = vec!["One.".into(), " \n".into(), "Two.".into()];

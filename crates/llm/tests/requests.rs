@@ -1,4 +1,4 @@
-//! What goes out: the rules of each API that a conversation must keep, on conversations made up for this.
+//! Requests: the rules of each API for a conversation, on made-up conversations.
 #![allow(
     clippy::expect_used,
     clippy::panic,
@@ -137,8 +137,8 @@ fn a_growing_conversation_is_read_from_the_cache() {
             (turn + 1).min(2) + 1,
             "never more than four"
         );
-        // What the last call wrote ends with a message that this call marks too, with the same bytes before
-        // it.
+        // The part that the last call cached ends with a message that this call marks too, with the same
+        // bytes before it.
         if let Some(written) = marked_before.last() {
             assert!(marks.contains(written), "turn {turn}");
         }

@@ -1,5 +1,5 @@
-//! OpenAI's Responses: what is sent, what comes back in odd forms, and that recorded requests are built again
-//! from what a session keeps. The streams in this file are made up; the recorded ones are in `recordings`.
+//! OpenAI's Responses: requests, answers in odd forms, and recorded requests that are rebuilt from the
+//! messages of a session. The streams in this file are made up; the recorded ones are in `recordings`.
 #![allow(
     clippy::expect_used,
     clippy::panic,

@@ -1,5 +1,5 @@
 //! Server-sent events: the format's rules one by one, any split gives the same events as a plain reading of
-//! the whole, and no bytes at all can make a decoder panic.
+//! the whole, and no bytes make a decoder panic.
 #![allow(
     clippy::expect_used,
     clippy::panic,
@@ -31,7 +31,7 @@ fn decode<'p>(pieces: impl IntoIterator<Item = &'p [u8]>, limits: SseLimits) -> 
     Ok(events)
 }
 
-/// The same format, read the plain way from the whole text.
+/// A plain parser of the same format for the whole text.
 fn plain(bytes: &[u8]) -> Vec<Event> {
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     let mut lines: Vec<Vec<u8>> = vec![Vec::new()];
@@ -182,7 +182,7 @@ fn limits_hold_however_the_bytes_arrive() {
     );
 }
 
-/// Text that is full of what matters to the format.
+/// Text that is full of the format's special characters.
 fn streamlike() -> impl Strategy<Value = Vec<u8>> {
     let word = prop_oneof![
         Just(b"data: ".to_vec()),

@@ -1,24 +1,23 @@
-//! What running a script costs: beside a bare call of the VM, fresh, and waiting by the thousand. Prints
-//! ratios, judges nothing.
+//! The cost of running a script: compared with a bare call of the VM, fresh, and with thousands that wait.
+//! Prints ratios, asserts nothing.
 //!
 //! `cargo bench -p agentx-luau-tools`, or only a part: `-- memory`, `-- warm`, `-- computing`, `-- fresh`;
 //! and for a profiler `-- crowd`, `-- alone`: warm invokes and nothing else
 //!
-//! **A trivial invoke, warm.** Both sides are given a copy of the same JSON arguments and come to the result
-//! as JSON. The bare call is mlua alone on the thread that measures: `LuaSerdeExt` both ways around
+//! **A trivial invoke, warm.** Both sides get a copy of the same JSON arguments and return the result as
+//! JSON. The bare call is mlua alone on the measuring thread: `LuaSerdeExt` both ways around
 //! `Function::call`, in a VM without sandbox, limits and interrupts. The invoke is all of `Script::invoke`:
-//! to the lane's thread and back, globals of its own, limits, a coroutine, a watch; alone each is awaited
-//! before the next, and 64 at once are in one `buffer_unordered`. Beside it stands a bare call with a
-//! hand-written conversion, which is what mlua can do at best. Rounds of the two alternate, so that what else
-//! the machine does meets both; what is printed are medians over the rounds. Processor time is that of the
-//! lane's thread and of the caller's, with what the lane spins and what the kernel does to wake either. How
-//! long it takes to go to another thread and back through channels of std with nothing to do there is printed
-//! too, where the threads sleep and where they do not.
+//! to the lane's thread and back, its own globals, limits, a coroutine, a watch; alone, each is awaited
+//! before the next, and 64 at once are in one `buffer_unordered`. The third figure is a bare call with a
+//! hand-written conversion, which is the best that mlua can do. Rounds of the two alternate, so that other
+//! programs affect both; the printed figures are medians over the rounds. Processor time is that of the
+//! lane's thread and of the caller's, including the lane's spinning and the kernel's work to wake either. The
+//! time of a round trip to another thread through channels of std without any work is printed too, with
+//! sleeping and with spinning threads.
 //!
-//! **A fresh script.** From a script that was compiled to its first result, less a warm call: with a VM that
+//! **A fresh script.** The time from a compiled script to its first result, minus a warm call: with a VM that
 //! the lane prepared when it was idle, and in a crowd of fresh scripts, where each makes its own. Its memory
-//! is the growth of the process by scripts that each wait in a VM of their own, beside VMs of mlua that hold
-//! nothing.
+//! is the growth of the process by scripts that each wait in their own VM, compared with empty VMs of mlua.
 #![allow(
     clippy::unwrap_used,
     clippy::cast_precision_loss,
@@ -52,7 +51,7 @@ const COMPUTES: &str =
 const TURNS: u32 = 5_000_000;
 const ROUNDS: usize = 20_000;
 
-/// Answers nothing before it is let go.
+/// Answers nothing before it is released.
 #[derive(Default)]
 struct Holds {
     go: Arc<Notify>,
@@ -100,8 +99,8 @@ impl Warm {
         }
     }
 
-    /// Runs the script sequentially, or this many times at once: microseconds of each on the lane, for the
-    /// caller, and by the clock.
+    /// Runs the script sequentially, or this many times at once: returns the microseconds of each on the
+    /// lane, for the caller, and by the clock.
     async fn rounds(&self, rounds: usize, at_once: usize) -> [f64; 3] {
         let (began, before) = (Instant::now(), processor());
         let calls = (0..rounds).map(|_| invoke(&self.script, &self.host, self.args.clone()));
@@ -170,8 +169,8 @@ fn warm(runtime: &tokio::runtime::Runtime) {
     }
 }
 
-/// A script that computes and calls nothing outside, beside the bare call of the same: what the limits cost
-/// at each turn of a loop.
+/// A script that computes without effects, compared with the bare call of the same: the cost of the limits in
+/// each iteration of a loop.
 fn computing(runtime: &tokio::runtime::Runtime) {
     let bare = Bare::new(COMPUTES, json!({}));
     let script = Script::compile_on(Lanes::new(1), "computes", COMPUTES, Libraries::new()).unwrap();
@@ -191,18 +190,18 @@ fn computing(runtime: &tokio::runtime::Runtime) {
     );
 }
 
-/// Warm invokes and nothing else, so many at once.
+/// Warm invokes and nothing else, this many at once.
 fn profiled(runtime: &tokio::runtime::Runtime, at_once: usize) {
     let [lane, caller, clock] = runtime.block_on(Warm::new().rounds(50 * ROUNDS, at_once));
     println!("{at_once} at once: lane {lane:.2} µs, caller {caller:.2} µs, clock {clock:.2} µs");
 }
 
-/// Whose scripts they are.
+/// The owners of the scripts.
 #[derive(Clone, Copy)]
 enum Owners {
     /// Scripts of one owner, which share VMs.
     One,
-    /// Each somebody else's: a VM each.
+    /// Scripts of different owners: one VM each.
     Each,
 }
 
@@ -220,7 +219,7 @@ impl Owners {
 }
 
 /// Scripts that never ran: microseconds to compile one; its first call, and its second; a first call in a
-/// crowd. Before each the lane has done all that it does ahead, as between two scripts that somebody runs.
+/// crowd. Before each, the lane has finished its preparations, as between two scripts that a person runs.
 async fn fresh(owners: Owners) -> [f64; 4] {
     let lanes = Lanes::new(1);
     let host = Arc::new(Holds::default());
@@ -232,8 +231,7 @@ async fn fresh(owners: Owners) -> [f64; 4] {
     kept.push(owner.compile("first", TRIVIAL, Libraries::new()).unwrap());
     invoke(&kept[1], &host, arguments()).await;
     for _ in 0..100 {
-        // It is looked at now and then only: a thread that looks all the time is put back by the scheduler
-        // afterwards.
+        // It is polled only now and then: the scheduler later delays a thread that polls all the time.
         looks.tick().await;
         while !lanes_sleep() {
             looks.tick().await;
@@ -263,15 +261,15 @@ async fn fresh(owners: Owners) -> [f64; 4] {
     [median(compiling), median(first), median(second), median(crowd)]
 }
 
-/// KiB of a VM of mlua with nothing in it.
+/// KiB of an empty VM of mlua.
 fn empty(vms: usize) -> (f64, Vec<Lua>) {
     let before = status("VmRSS");
     let all: Vec<_> = (0..vms).map(|_| Lua::new()).collect();
     ((status("VmRSS") - before) / vms as f64, all)
 }
 
-/// Measures `runs` runs of `scripts` scripts that wait for the web at once: KiB for each, and the additional
-/// threads.
+/// Measures `runs` runs of `scripts` scripts that wait for the web at once: returns the KiB for each, and the
+/// additional threads.
 async fn waiting(runs: usize, scripts: usize, owners: Owners) -> (f64, f64, f64) {
     let lanes = Lanes::new(2);
     let scripts = owners.scripts(&lanes, WAITS, scripts);
@@ -284,7 +282,7 @@ async fn waiting(runs: usize, scripts: usize, owners: Owners) -> (f64, f64, f64)
             tokio::spawn(async move { invoke(&script, &host, json!({})).await })
         })
         .collect();
-    // All wait as soon as each has asked the host, which holds one more of itself for each.
+    // All wait as soon as each has sent its request to the host, which is then referenced once more for each.
     while Arc::strong_count(&host.go) < runs + 1 {
         tokio::task::yield_now().await;
     }
@@ -298,8 +296,8 @@ async fn waiting(runs: usize, scripts: usize, owners: Owners) -> (f64, f64, f64)
     (took, each, more)
 }
 
-/// Measures the memory of waiting runs, each in a process of its own, because freed memory would distort the
-/// next figure.
+/// Measures the memory of waiting runs, each in its own process, because freed memory would distort the next
+/// figure.
 fn memory() {
     let (alone, _kept) = empty(200);
     println!("a VM of mlua with nothing in it: {alone:.1} KiB");

@@ -1,12 +1,11 @@
-//! Measures the delay of a script that shares its thread with a hostile one. Prints milliseconds, judges
+//! Measures the delay of a script that shares its thread with a hostile one. Prints milliseconds, asserts
 //! nothing.
 //!
-//! `cargo bench -p agentx-luau-tools --bench neighbour`, or `-- WORD` for the calls that have the word in
-//! them.
+//! `cargo bench -p agentx-luau-tools --bench neighbour`, or `-- WORD` for the calls that contain the word.
 //!
-//! The hostile script makes one dear call of the library over and over, for each that `tests/costs` states,
-//! until its limit ends it. The neighbour waits a millisecond again and again; how late it is is the time
-//! from the end of such a wait to its next one. The bar is 100 ms.
+//! The hostile script repeats one expensive call of the library, for each one in `tests/costs`, until its
+//! limit ends it. The neighbour waits a millisecond again and again; its delay is the time from the end of
+//! such a wait to its next one. The bound is 100 ms.
 #![allow(clippy::unwrap_used, reason = "a benchmark may panic, and prints figures")]
 
 #[allow(dead_code, reason = "the costs are stated for a test")]
@@ -24,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 
 const NEIGHBOUR: &str = "function invoke(ctx) while true do ctx.sleep(0.001) end end";
 
-/// Answers a wait when it is over, and notes how late the next one begins.
+/// Answers a wait when it is over, and records how late the next one begins.
 #[derive(Default)]
 struct Waits {
     since: Arc<Mutex<Option<Instant>>>,

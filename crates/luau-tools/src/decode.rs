@@ -36,21 +36,21 @@ struct OpenContainer {
 /// The tokens that are allowed next in a text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum DecodeStep {
-    /// A value, as at the beginning or behind a name.
+    /// A value, as at the beginning or after a name.
     Value,
-    /// The first of an array, or its end.
+    /// The first item of an array, or its end.
     ValueOrEnd,
-    /// A name, behind a comma in an object.
+    /// A name, after a comma in an object.
     Key,
-    /// The first of an object, or its end.
+    /// The first name of an object, or its end.
     KeyOrEnd,
     /// The comma or the end after a value in an array or an object.
     CommaOrEnd,
-    /// Nothing but blanks.
+    /// Only blanks up to the end.
     Nothing,
 }
 
-/// Why it is not read to its end.
+/// The reason why it is not read to its end.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum DecodeFailure {
     /// The text is not JSON.
@@ -60,7 +60,7 @@ pub(crate) enum DecodeFailure {
 }
 
 impl Decoding {
-    /// Begins to read `text`, which may be nested so deep and hold so many bytes.
+    /// Begins to read `text`, with bounds on its nesting and its bytes.
     pub(crate) fn of(text: Vec<u8>, depth: usize, bytes: usize) -> Self {
         Self {
             text,

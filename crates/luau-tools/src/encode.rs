@@ -111,7 +111,7 @@ impl Encoding {
 
     /// Writes a value without parts.
     fn small(&mut self, value: &Value) {
-        // Memory takes all that is written.
+        // Writing into memory cannot fail.
         let _ = write!(self.out, "{value}");
     }
 

@@ -33,7 +33,7 @@ pub struct ScriptError {
 pub enum Reason {
     /// The text is not Luau, is too long, or is not text at all.
     Source(String),
-    /// The script raised an error or made a mistake.
+    /// The script raised an error or is incorrect.
     Failed(String),
     /// The run went over a limit.
     Limit(LimitExceeded),
@@ -76,8 +76,8 @@ impl ScriptError {
         }
     }
 
-    /// For programs: `source`, `script_error`, `limit_memory` (and the other limits), `arguments`, `result`,
-    /// `no_output`, `cancelled`, `lost`.
+    /// The code for programs: `source`, `script_error`, `limit_memory` (and the other limits), `arguments`,
+    /// `result`, `no_output`, `cancelled`, `lost`.
     #[must_use]
     pub fn code(&self) -> String {
         match &self.reason {
@@ -129,10 +129,10 @@ impl fmt::Display for ScriptError {
 
 impl std::error::Error for ScriptError {}
 
-/// A mistake that shows before anything runs.
+/// An error that is found before anything runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptMistake {
-    /// From 1.
+    /// The line, counted from 1.
     pub line: u32,
     /// From 1; 1 if the compiler reports only the line.
     pub column: u32,

@@ -21,16 +21,16 @@ pub(crate) enum FlatPart {
     Bool(bool),
     Whole(i64),
     Number(f64),
-    /// A text of so many bytes, which follow.
+    /// A text of this many bytes, which follow.
     Text(usize),
-    /// An array of so many values, which follow.
+    /// An array of this many values, which follow.
     List(usize),
     /// The same, from a table: each value comes after its position, in any order.
     Placed {
         count: usize,
         sorted: bool,
     },
-    /// An object of so many values, each after its name. One that comes from a table has no order.
+    /// An object of this many values, each after its name. One that comes from a table has no order.
     Named(usize),
 }
 
@@ -40,15 +40,15 @@ pub(crate) mod tag {
     pub(crate) const NULL: u8 = 0;
     pub(crate) const FALSE: u8 = 1;
     pub(crate) const TRUE: u8 = 2;
-    /// In eight bytes.
+    /// A whole number in eight bytes.
     pub(crate) const WHOLE: u8 = 3;
     /// Another number, in eight bytes.
     pub(crate) const NUMBER: u8 = 4;
-    /// Up to 255, in one byte: most are.
+    /// A whole number up to 255, in one byte: most are.
     pub(crate) const SMALL_WHOLE: u8 = 5;
     /// A whole number that came as a number of a script, in one byte.
     pub(crate) const SMALL_NUMBER: u8 = 6;
-    /// With its length in eight bytes, or in one.
+    /// A text, with its length in eight bytes, or in one.
     pub(crate) const TEXT: u8 = 7;
     pub(crate) const SHORT_TEXT: u8 = 8;
     /// With the count in eight bytes.

@@ -131,7 +131,8 @@ pub trait Host: Send + Sync + 'static {
 /// Why an effect has no value. The script sees it as an error `code: message`, and may catch it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EffectError {
-    /// For programs, snake_case: `denied`, `not_found`, `timeout`, `unavailable`, `invalid`, `failed`, …
+    /// The code for programs, in snake_case: `denied`, `not_found`, `timeout`, `unavailable`, `invalid`,
+    /// `failed`, …
     pub code: String,
     /// For people: the attempted action, its target, and the reason of the failure.
     pub message: String,

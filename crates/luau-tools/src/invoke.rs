@@ -154,7 +154,7 @@ struct Invocation<'l> {
     // Dropped before `seat`: the run's channel is marked as stopped before its lane is notified.
     /// The lane's messages.
     listener: RunListener,
-    /// `None` once the run was asked to stop.
+    /// `None` once the run has been requested to stop.
     seat: Option<RunHandle<'l>>,
     /// The strategy for waiting for the lane's messages.
     looks: SpinWaiter<'l>,
@@ -168,10 +168,10 @@ struct Invocation<'l> {
     arrivals: Arrivals,
 }
 
-/// Effects that are under way, each with its step.
+/// Effects in progress, each with its step.
 type Doing = FuturesUnordered<BoxFuture<'static, (u64, Outcome)>>;
 
-/// The next effect that is done, if any is under way.
+/// The next effect that is done, if any is in progress.
 async fn done(doing: &mut Option<Doing>) -> Option<(u64, Outcome)> {
     doing.as_mut()?.next().await
 }
@@ -203,7 +203,7 @@ impl Invocation<'_> {
         }
     }
 
-    /// An outcome as the lane takes it.
+    /// An outcome in the form for the lane.
     fn fitting(&self, outcome: Outcome) -> Result<FlatValue, EffectError> {
         let (depth, bytes) = self.largest;
         let flat = FlatValue::of(&outcome?, depth, bytes);

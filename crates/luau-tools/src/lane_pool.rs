@@ -126,8 +126,8 @@ impl Lanes {
         lane.inbox.tell(LaneCommand::Start(speaker, args)).then_some(seat)
     }
 
-    /// The lane that has the fewest runs, which has one more now. Of two that come at once the second sees
-    /// the first.
+    /// Reserves a place on the lane with the fewest runs. Of two concurrent callers, the second sees the
+    /// reservation of the first.
     fn free_lane(&self) -> Option<&LaneThread> {
         loop {
             let loads = self.lanes.iter().map(|lane| {
@@ -162,7 +162,7 @@ impl Lanes {
 }
 
 impl LaneThread {
-    /// Starts the thread of a lane; `None` if the system gives none.
+    /// Starts the thread of a lane; `None` if the system refuses one.
     fn new(index: usize) -> Option<Self> {
         let (inbox, told) = inbox();
         let desk = Arc::<LaneStatus>::default();

@@ -84,13 +84,13 @@ fn next(told: &Outlet<LaneCommand>, lane: &mut LaneWorker) -> Option<LaneCommand
 
 /// The state of a lane: its runs, the ready ones, its VMs.
 struct LaneWorker {
-    /// By their ids.
+    /// The runs by id.
     runs: HashMap<u64, Instance>,
     /// The runs that can continue, the one that has waited longest first.
     ready: VecDeque<u64>,
     /// The VMs of this lane; they never leave its thread.
     vms: Vms,
-    /// Whom to wake, and the clock as it was last read.
+    /// The waiters to wake, and the last reading of the clock.
     wakes: Rc<Wakes>,
 }
 
@@ -152,8 +152,7 @@ impl LaneWorker {
         }
     }
 
-    /// Finds a VM for the run and lets it go as far as it comes. If there is no memory for a VM it fails as
-    /// `lost`.
+    /// Finds a VM for the run and runs it until it waits. If there is no memory for a VM it fails as `lost`.
     fn start(&mut self, speaker: Speaker, flat: FlatValue) {
         let id = speaker.start().id;
         flat.fetch();

@@ -2,7 +2,7 @@
 //! disk here.
 //!
 //! `require` finds a library by its name: `require("text")` finds `text.luau` or `text/init.luau`. A library
-//! that is not Luau does not prevent the script from compiling; the `require` of it fails with its mistake.
+//! that is not Luau does not prevent the script from compiling; the `require` of it fails with its error.
 
 use std::collections::BTreeMap;
 

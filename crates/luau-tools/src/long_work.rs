@@ -14,7 +14,7 @@ use crate::flat_value::FlatValue;
 /// Texts and values from here on are worked on in pieces.
 pub(crate) const LARGE: usize = 64 << 10;
 
-/// The long work of a run. Its number tells a script that the work which it asks for was given up.
+/// The long work of a run. By its number a script detects that its requested work was abandoned.
 #[derive(Default)]
 pub(crate) struct LongWork {
     /// The number of the last work that was begun.

@@ -26,9 +26,9 @@ const HUNGRY: usize = 2 << 20;
 pub(crate) struct VmMemory {
     /// The memory of the VM without a run.
     base: Cell<usize>,
-    /// With so many bytes garbage is collected between two runs.
+    /// The number of bytes from which garbage is collected between two runs.
     collect_at: Cell<usize>,
-    /// The runs that are in it, but for those that end in their first turn.
+    /// The runs in it, except those that end in their first turn.
     runs: RefCell<Vec<Rc<ScriptRun>>>,
 }
 

@@ -68,7 +68,7 @@ impl Adder<'_> {
     }
 }
 
-/// Returns a value, or nil and the mistake.
+/// Returns a value, or nil and the error.
 fn said(lua: &Lua, result: Result<impl mlua::IntoLua, String>) -> mlua::Result<MultiValue> {
     match result {
         Ok(value) => value.into_lua_multi(lua),
@@ -76,7 +76,7 @@ fn said(lua: &Lua, result: Result<impl mlua::IntoLua, String>) -> mlua::Result<M
     }
 }
 
-/// Functions by which a script asks something of the world, and takes its result.
+/// Functions by which a script requests an effect, and gets its result.
 fn effects(to: &Adder<'_>) -> mlua::Result<()> {
     to.add("begin", |lua, shared, (kind, request, detached)| {
         begin(lua, shared, kind, request, detached)
@@ -222,8 +222,8 @@ fn json(to: &Adder<'_>) -> mlua::Result<()> {
     })
 }
 
-/// Reads a JSON text, and returns `true` and the value, or `false` and the mistake. Unless `at_once` is set,
-/// a large text is only begun: then `nil` and a number are returned, with which [`go_on`] continues.
+/// Reads a JSON text, and returns `true` and the value, or `false` and the error. Unless `at_once` is set, a
+/// large text is only begun: then `nil` and a number are returned, with which [`go_on`] continues.
 fn decode(
     lua: &Lua,
     shared: &VmShared,
@@ -243,7 +243,7 @@ fn decode(
     }
 }
 
-/// Writes a value as JSON, and returns `true` and the text, or `false` and the mistake. A large value is only
+/// Writes a value as JSON, and returns `true` and the text, or `false` and the error. A large value is only
 /// begun, as in [`decode`].
 fn encode(lua: &Lua, shared: &VmShared, value: Luau, at_once: bool) -> mlua::Result<MultiValue> {
     match shared.flat(&value)? {

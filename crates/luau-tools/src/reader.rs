@@ -1,7 +1,7 @@
 //! Reads a flat value part by part: as JSON here, as values of a VM in `value.rs`.
 //!
-//! The data was written in this process and is well-formed. Malformed data would be a mistake in this crate;
-//! then it reads as nulls and empty texts, and never beyond the memory.
+//! The data was written in this process and is well-formed. Malformed data would be a bug in this crate; then
+//! it reads as nulls and empty texts, and never beyond the memory.
 
 use std::cell::Cell;
 
@@ -30,7 +30,7 @@ impl<'f> ValueReader<'f> {
         }
     }
 
-    /// The bytes that come next; none if there are not so many.
+    /// The next bytes; empty if fewer are left.
     pub(crate) fn bytes(&self, count: usize) -> &'f [u8] {
         let from = self.at.get();
         let bytes = self.flat.get(from..from.saturating_add(count));
@@ -78,7 +78,7 @@ impl<'f> ValueReader<'f> {
         FlatPart::Placed { count, sorted }
     }
 
-    /// The text of the part that was read last, which has so many bytes.
+    /// The text of the part that was read last, which has this many bytes.
     pub(crate) fn text(&self, bytes: usize) -> &'f str {
         text_of(self.bytes(bytes))
     }

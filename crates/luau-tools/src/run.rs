@@ -131,14 +131,14 @@ impl ScriptRun {
         self.watch.leave(self.wakes.read_clock());
     }
 
-    /// Stops the script for good.
+    /// Finally stops the script.
     pub(crate) fn trip(&self, reason: Reason) -> mlua::Error {
         self.tripped.borrow_mut().get_or_insert(reason);
         vm_exchange::stop();
         stopped()
     }
 
-    /// Why it ends that was stopped from outside.
+    /// The error of a run that was stopped from outside.
     pub(crate) fn stopped(&self) -> ScriptError {
         let reason = match self.line.stop() {
             TIMED_OUT => Reason::Limit(LimitExceeded::Wall(self.limits.wall)),
@@ -194,7 +194,7 @@ impl ScriptRun {
         Ok(now)
     }
 
-    /// Counts an effect, gives it its step and sends it out.
+    /// Counts an effect, assigns its step and sends it to the host.
     pub(crate) fn begin(
         &self,
         kind: EffectKind,
@@ -219,7 +219,7 @@ impl ScriptRun {
         Ok(step)
     }
 
-    /// An outcome was handed to the script, or thrown away.
+    /// An outcome was given to the script, or discarded.
     pub(crate) fn settled(&self) {
         self.counts
             .pending

@@ -79,7 +79,7 @@ impl RunTimer {
     }
 }
 
-/// Time that the processor has spent on this thread, if the system tells.
+/// The processor time of this thread, if the system reports it.
 fn computed_by_thread() -> Option<Duration> {
     let time = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).ok()?;
     Some(Duration::from(time))

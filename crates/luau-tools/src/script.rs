@@ -50,7 +50,7 @@ pub(crate) struct Compiled {
     /// The sources that `require` finds.
     pub(crate) libraries: Libraries,
     /// Bytecode by the name in errors, `libs/…`; for a library that is not a script, the line and the
-    /// mistake.
+    /// error.
     pub(crate) compiled: BTreeMap<String, Result<Vec<u8>, String>>,
     /// The hash over all texts.
     pub(crate) hash: String,
@@ -63,9 +63,9 @@ pub(crate) struct Compiled {
 /// The features that the text names, which are prepared before the script begins.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Wants {
-    /// The name `state` occurs: the state is asked for before the first line runs.
+    /// The name `state` occurs: the state is requested before the first line runs.
     pub(crate) state: bool,
-    /// The name `random` occurs: the seed is asked for.
+    /// The name `random` occurs: the seed is requested.
     pub(crate) random: bool,
     /// A global of the older API occurs: the VM gets those.
     pub(crate) older: bool,
@@ -81,8 +81,8 @@ impl Drop for Forgets {
 
 impl Script {
     /// Compiles a script and its libraries with a separate owner: it shares a VM with no other script, see
-    /// [`Owner`]. The `require` of a library that is not a script fails with its mistake. `name` is for
-    /// errors; it need not be a file.
+    /// [`Owner`]. The `require` of a library that is not a script fails with its error. `name` is for errors;
+    /// it need not be a file.
     ///
     /// # Errors
     /// Returns an error if the text is longer than [`SOURCE_BYTES`] or is bytecode, and an error with the
@@ -164,10 +164,10 @@ impl std::fmt::Debug for Script {
     }
 }
 
-/// Finds the first mistake of a script without running it.
+/// Finds the first error in a script without running it.
 ///
 /// # Errors
-/// Returns the mistake with its place in the source.
+/// Returns the error with its place in the source.
 pub fn check(name: &str, source: &str) -> Result<(), ScriptMistake> {
     match bytecode(source) {
         Ok(_) => Ok(()),
@@ -191,14 +191,14 @@ struct SyntaxMistake {
 }
 
 impl SyntaxMistake {
-    /// The mistake as the error of the script itself.
+    /// The error in the form of an error of the script.
     fn of(self, name: &str) -> ScriptError {
         let mut error = ScriptError::new(name, Reason::Source(self.message));
         error.line = self.line;
         error
     }
 
-    /// The mistake as an error of the `require`.
+    /// The problem as an error of the `require`.
     fn at(self, library: &str) -> String {
         match self.line {
             Some(line) => format!("{library}:{line}: {}", self.message),
@@ -207,7 +207,7 @@ impl SyntaxMistake {
     }
 }
 
-/// Returns the column of a mistake in its line. The compiler reports no column: it is that of the word that
+/// Returns the column of an error in its line. The compiler reports no column: it is that of the word that
 /// the message quotes, or of the line's first word.
 fn column(source: &str, line: u32, message: &str) -> u32 {
     let index = usize::try_from(line.saturating_sub(1)).unwrap_or(0);

@@ -3,7 +3,7 @@
 //! polls as long as the lane is busy, and yields its turn as soon as the lane has messages for others: it
 //! wakes them on the lane's behalf, several at a time, because the data that waking touches is near its own
 //! thread and far from the lane's. This lets them, and everything else on its thread, continue. If polling
-//! was in vain, as with longer scripts or busy processors, it is tried less and less often.
+//! did not help, as with longer scripts or busy processors, it is tried less and less often.
 
 use std::hint;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -158,7 +158,7 @@ const LETS_BY: u32 = 16;
 pub(crate) enum SpinOutcome {
     /// The lane has sent a message.
     Seen,
-    /// Others have their turn, then it looks again.
+    /// Yields to other tasks, then polls again.
     Again,
     /// The task does not poll, or polled for long enough.
     Over,
@@ -242,7 +242,7 @@ impl Drop for SpinWaiter<'_> {
     }
 }
 
-/// Whether another thread may do something while this one looks.
+/// Whether another thread may run while this one polls.
 pub(crate) fn several_processors() -> bool {
     static SEVERAL: OnceLock<bool> = OnceLock::new();
     *SEVERAL.get_or_init(|| thread::available_parallelism().is_ok_and(|processors| processors.get() > 1))

@@ -63,10 +63,10 @@ pub(crate) enum LuauType {
 #[derive(Debug)]
 pub(crate) struct NoRoom;
 
-/// Slots that the filling or the walk of a table takes: the table, a key, a value, and one for a metatable.
+/// Slots that filling or traversing a table needs: the table, a key, a value, and one for a metatable.
 const SLOTS: c_int = 4;
 
-/// Room for one value. Dropped without one it stays as it is.
+/// A slot for one value. If it is dropped without one, the stack stays unchanged.
 pub(crate) struct StackSlot<'s>(&'s mut Stack);
 
 /// A new table, which nothing else knows and which is not read-only. It is on top of the stack.
@@ -98,7 +98,7 @@ impl StackSlot<'_> {
         unsafe { ffi::lua_pushlstring_(self.0.0, text.as_ptr().cast(), text.len()) }
     }
 
-    /// A new table with memory for so many positions and names.
+    /// A new table with memory for this many positions and names.
     pub(crate) fn table(self, positions: usize, names: usize, fill: impl FnOnce(&mut Filling<'_>)) {
         let count = |count: usize| c_int::try_from(count).unwrap_or(0);
         // SAFETY: there is room for the table; room for its contents is made here, or an error is raised.
@@ -139,7 +139,7 @@ impl Filling<'_> {
         }
     }
 
-    /// Whether a value came: a slot takes one at most.
+    /// Whether a value was written: a slot accepts at most one.
     fn pushed(&mut self, value: impl FnOnce(StackSlot<'_>)) -> bool {
         let top = self.0.top();
         value(StackSlot(self.0));
@@ -164,7 +164,7 @@ impl Stack {
 
     /// Returns the number of values on the stack.
     fn top(&self) -> c_int {
-        // SAFETY: it is asked only.
+        // SAFETY: it is only queried.
         unsafe { ffi::lua_gettop(self.0) }
     }
 
@@ -305,7 +305,7 @@ pub(crate) fn takes(lua: &Lua, array: &Table) -> mlua::Result<Function> {
     function(lua, array, work, c"takes")
 }
 
-/// A function `(value)` that puts the value into this thread's exchange, or returns the mistake in it.
+/// A function `(value)` that puts the value into this thread's exchange, or returns the error in it.
 pub(crate) fn gives(lua: &Lua, array: &Table) -> mlua::Result<Function> {
     unsafe extern "C-unwind" fn work(state: *mut State) -> c_int {
         let mut stack = Stack(state);
@@ -329,7 +329,7 @@ pub(crate) fn caught<T: Default>(work: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_default()
 }
 
-/// A function `(text)` that gives globals for a run, and the text as a function with these globals.
+/// A function `(text)` that returns the globals for a run, and the text as a function with these globals.
 pub(crate) fn fresh(lua: &Lua, env_meta: &Table) -> mlua::Result<Function> {
     unsafe extern "C-unwind" fn work(state: *mut State) -> c_int {
         // SAFETY: the only argument is a function of Luau, the upvalue is the metatable of all globals; eight
@@ -368,7 +368,7 @@ pub(crate) fn thin_out_safepoints(lua: &Lua) -> mlua::Result<()> {
         // Between two calls that cannot give the turn away, such as metamethods, there may be no other moment
         // to do it.
         let may_yield = || {
-            // SAFETY: it is asked only.
+            // SAFETY: it is only queried.
             crate::vm_exchange::is_over() && unsafe { ffi::lua_isyieldable(state) } != 0
         };
         if gc < 0

@@ -10,7 +10,7 @@ use mlua::Lua;
 pub(crate) struct TestCounts {
     /// Bytes that the VM allocated; during the count, the collector is stopped.
     pub(crate) bytes: usize,
-    /// Safepoints of the VM, and those of native work that takes long.
+    /// Safepoints of the VM, and those of long native work.
     pub(crate) safepoints: usize,
     /// The number of clock reads that were requested because a call may have taken long.
     pub(crate) looks: usize,

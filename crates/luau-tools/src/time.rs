@@ -59,7 +59,7 @@ fn offset(zone: &str) -> Option<f64> {
     Some(sign * (hours * 3600 + minutes * 60) as f64)
 }
 
-/// A number of exactly so many digits.
+/// A number of exactly this many digits.
 fn number(text: &str, digits: usize) -> Option<i64> {
     let plain = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit());
     plain.then(|| text.parse().ok()).flatten()

@@ -146,7 +146,7 @@ impl From<NoRoom> for Problem {
     }
 }
 
-/// Puts the first argument into the exchange, or returns the mistake in it.
+/// Puts the first argument into the exchange, or returns the error in it.
 pub(crate) fn gives(stack: &mut Stack) -> Option<String> {
     let (depth, bytes) = vm_exchange::largest();
     vm_exchange::with(|flat| {
@@ -296,7 +296,7 @@ impl ToJson<'_> {
 #[derive(Default)]
 struct TablePositions {
     count: usize,
-    /// Not one after the other, or not from 1.
+    /// Whether the keys are not consecutive, or do not begin at 1.
     unsorted: bool,
     /// Whether a key is not a position.
     wrong: bool,

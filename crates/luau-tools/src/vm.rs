@@ -24,7 +24,7 @@ use crate::vm_template::PreparedVm;
 
 /// The maximum number of runs in a VM.
 pub(crate) const MOST_RUNS: usize = 64;
-/// A VM that has grown beyond this takes no new runs.
+/// A VM that has grown beyond this accepts no new runs.
 const FULL: usize = 8 << 20;
 /// Maximum number of scripts that a VM keeps loaded.
 const MOST_SCRIPTS: usize = 256;
@@ -46,7 +46,7 @@ pub(crate) struct Vm {
     pub(crate) home: Home,
     /// The number of runs in the VM.
     pub(crate) runs: Cell<usize>,
-    /// Whether the VM takes no new runs and is dropped with its last one.
+    /// Whether the VM accepts no new runs and is dropped with its last one.
     pub(crate) retired: Cell<bool>,
     /// The memory account of its runs.
     pub(crate) memory: VmMemory,
@@ -60,7 +60,7 @@ pub(crate) struct Home {
     pub(crate) owner: u64,
     /// Whether it has the globals of the older API.
     older: bool,
-    /// The only script that may, if it is one that takes much memory.
+    /// The only script that may run here, if it needs much memory.
     alone: Option<u64>,
 }
 
@@ -204,7 +204,7 @@ impl Vm {
     /// Returns the position of a waiting run, by its table; without one, the position of the script that just
     /// ran out of memory.
     pub(crate) fn place(&self, table: Option<&Table>) -> Option<ScriptLocation> {
-        // It is asked with no run at work, so that no limit of one ends it.
+        // It is called while no run is at work, so that no limit of a run ends it.
         let (chunk, line) = self.stands.call::<(Option<String>, Option<u32>)>(table).ok()?;
         Some(ScriptLocation {
             chunk: chunk?,
@@ -243,7 +243,7 @@ impl Vm {
         })
     }
 
-    /// Returns the message of an error value. No function of the script is asked.
+    /// Returns the message of an error value. No function of the script is called.
     fn raised(&self, value: &Luau) -> mlua::Result<String> {
         let most = 4096;
         let text = match value {

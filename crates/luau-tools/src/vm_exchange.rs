@@ -19,7 +19,7 @@ const CLOCK_EVERY: u32 = 8;
 /// The time for which safepoints do nothing.
 const WHILE: Duration = Duration::from_micros(20);
 
-/// The hatch between a lane's thread and its VM. There is one for each thread.
+/// The exchange between a lane's thread and its VM. There is one for each thread.
 struct VmExchange {
     /// The value that goes in next, or came out last.
     flat: RefCell<FlatValue>,
@@ -107,7 +107,7 @@ pub(crate) fn largest() -> (usize, usize) {
     HATCH.with(|hatch| hatch.largest.get())
 }
 
-/// Puts a value there, which a script takes next.
+/// Stores the value that a script takes next.
 pub(crate) fn put(flat: &mut FlatValue) {
     with(|there| std::mem::swap(there, flat));
 }
@@ -131,7 +131,7 @@ pub(crate) fn with<T>(work: impl FnOnce(&mut FlatValue) -> T) -> T {
     HATCH.with(|hatch| work(&mut hatch.flat.borrow_mut()))
 }
 
-/// A value was given that has so many bytes, about.
+/// Records the approximate size in bytes of a given value.
 pub(crate) fn given(bytes: usize) {
     HATCH.with(|hatch| hatch.size.set(bytes));
 }

@@ -14,7 +14,7 @@ use crate::script::Compiled;
 use crate::vm::{Home, Vm};
 use crate::vm_template::PreparedVm;
 
-/// VMs without runs that a lane keeps, all owners together. Beyond them the one goes that was idle longest: a
+/// VMs without runs that a lane keeps, all owners together. Beyond them the longest idle one is dropped: a
 /// script that is called now and then finds a VM, and one that is not called costs nothing.
 const IDLE: usize = 8;
 /// The number of VMs that a lane keeps ready for future owners: none of them has held a script.
@@ -150,8 +150,8 @@ impl Vms {
         });
     }
 
-    /// Does one thing ahead while nothing runs: collects the garbage in a VM that is idle, or makes a VM.
-    /// False if nothing is to do.
+    /// Makes one preparation while nothing runs: collects the garbage in an idle VM, or creates a VM. False
+    /// if nothing is to do.
     pub(crate) fn prepare(&mut self) -> bool {
         if let Some(vm) = self.dirty.pop() {
             // A VM that cannot collect is not one to use.
@@ -170,7 +170,7 @@ impl Vms {
         true
     }
 
-    /// Forgets a VM that takes no more runs.
+    /// Removes a VM that accepts no more runs.
     fn remove(&mut self, vm: &Rc<Vm>) {
         self.dirty.retain(|dirty| !Rc::ptr_eq(dirty, vm));
         let Some(all) = self.by_home.get_mut(&vm.home) else {

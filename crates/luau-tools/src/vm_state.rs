@@ -28,7 +28,7 @@ pub(crate) struct VmShared {
     /// Scripts that are loaded, by their ids.
     pub(crate) scripts: RefCell<BTreeMap<u64, LoadedScript>>,
     depth: Cell<usize>,
-    /// The function that puts values into the hatch and takes them from it.
+    /// The function that moves values into the exchange and out of it.
     pub(crate) gives: OnceCell<Function>,
     pub(crate) takes: OnceCell<Function>,
     /// The collector is stopped until the VM has this many bytes; zero if it runs.
@@ -171,13 +171,13 @@ impl VmShared {
         }
     }
 
-    /// Puts a value as JSON into the exchange. Returns its approximate size in bytes, or the mistake in it.
+    /// Puts a value as JSON into the exchange. Returns its approximate size in bytes, or the error in it.
     pub(crate) fn flat(&self, value: &Luau) -> mlua::Result<Result<usize, String>> {
         let problem: Option<String> = self.door(&self.gives)?.call(value)?;
         Ok(problem.map_or_else(|| Ok(vm_exchange::size()), Err))
     }
 
-    /// Returns the JSON of a value and its size, or the mistake in it.
+    /// Returns the JSON of a value and its size, or the error in it.
     pub(crate) fn json(&self, value: &Luau) -> mlua::Result<Result<(Value, usize), String>> {
         let made = self.flat(value)?;
         Ok(made.map(|bytes| (vm_exchange::take_value(), bytes)))
@@ -193,7 +193,7 @@ impl VmShared {
         door.get().ok_or_else(not_ready)
     }
 
-    /// Returns the value of a JSON text, or the mistake in it.
+    /// Returns the value of a JSON text, or the error in it.
     pub(crate) fn decode(&self, text: &mlua::LuaString) -> Result<FlatValue, String> {
         let run = self.run().map_err(|error| error.to_string())?;
         let limits = run.limits();
@@ -203,7 +203,7 @@ impl VmShared {
     }
 }
 
-/// The error for a VM that is asked before it is made whole, which does not happen.
+/// The error for a VM that is used before it is complete, which does not happen.
 fn not_ready() -> mlua::Error {
     mlua::Error::runtime("the VM is not ready")
 }

@@ -33,7 +33,7 @@ impl Wakes {
     }
 }
 
-/// The time for which a wake-up may be delayed while the lane does other things.
+/// The time for which a wake-up may be delayed while the lane does other work.
 const MOMENT: Duration = Duration::from_micros(30);
 /// The number of may that wait to be woken.
 const SEVERAL: usize = 16;
@@ -58,7 +58,7 @@ impl Wakes {
     }
 
     /// Returns the time of the last read of the clock: when a script stopped computing or passed a safepoint,
-    /// when the lane polled, or when it did something that takes time.
+    /// when the lane polled, or when it did other long work.
     pub(crate) fn lately(&self) -> Instant {
         self.lately.get()
     }

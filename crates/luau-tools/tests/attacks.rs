@@ -1,5 +1,5 @@
-//! Attacks by hostile scripts, as data: each ends by its limit with a result that says why, and meanwhile
-//! another script continues.
+//! Attacks by hostile scripts, as data: each ends by its limit with a result that gives the reason, and
+//! meanwhile another script continues.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use crate::table::{ATTACKS, Attack, Ends};
 /// Builds of the VM without optimisation are slower; the limits are those of a tool, only shorter.
 const CPU: Duration = Duration::from_millis(300);
 const WALL: Duration = Duration::from_millis(1500);
-/// Far beyond both: a machine may be busy with something else.
+/// Far beyond both: the machine may be busy with other programs.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Time is short only for attacks that may end by it. The others end by what they do, however busy the
+/// Time is short only for attacks that may end by it. The others end by their own actions, however busy the
 /// machine is.
 fn limits(attack: &Attack) -> ScriptLimits {
     let by_time = attack.ends.may_say("limit_cpu") || attack.ends.may_say("limit_wall");
@@ -90,7 +90,7 @@ fn is_right(ends: &Ends, said: &str) -> bool {
     }
 }
 
-/// A script that has nothing to do with the attacks, on the same lanes: how often it ended well meanwhile.
+/// A script unrelated to the attacks, on the same lanes: the number of its successful runs meanwhile.
 async fn bystander(lanes: Arc<Lanes>, stop: CancellationToken) -> usize {
     let source = "function invoke(ctx, args) return ctx.generate('m', 'p') end";
     let script = Script::compile_on(lanes, "bystander", source, Libraries::new()).unwrap();

@@ -1,5 +1,5 @@
 //! Every function of the library, with arguments as large as memory allows, in a loop that continues after
-//! errors: the script ends by a limit, and a neighbour on the same thread ends well beside it.
+//! errors: the script ends by a limit, and a neighbour on the same thread still succeeds.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 #[path = "costs/table.rs"]
@@ -14,7 +14,7 @@ use serde_json::json;
 use table::COSTS;
 use tokio_util::sync::CancellationToken;
 
-/// The body for functions without one of their own.
+/// The body for functions that have none in the table.
 const LARGE: &str = "local f, text, list = NAME, ('a'):rep(1e6), table.create(1e5, 1)
     for _, call in {
         function() f(text) end, function() f(list) end, function() f(text, text) end, function() f(list, 1, 1e9) end,

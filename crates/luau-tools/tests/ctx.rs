@@ -1,10 +1,10 @@
-//! `ctx`, function by function: what is asked of the host, and what the script gets.
+//! `ctx`, function by function: the requests to the host, and the results for the script.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use crate::support::run;
 use serde_json::{Value, json};
 
-/// A body of `invoke`, its result, and the effects that it asked.
+/// A body of `invoke`, its result, and its effects.
 type Case = (&'static str, Value, &'static [&'static str]);
 
 async fn check(cases: &[Case]) {

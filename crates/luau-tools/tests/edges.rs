@@ -1,4 +1,4 @@
-//! The environment of a script: mistakes before it runs, time, cancelling, dropping, isolation, definitions.
+//! The environment of a script: errors before it runs, time, cancelling, dropping, isolation, definitions.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::sync::Arc;
@@ -94,7 +94,7 @@ async fn a_script_that_takes_too_much_memory_is_told_at_which_line() {
             format!("function invoke()\n pcall(function()\n {takes}\n end)\nend"),
             2,
         ),
-        // To the last byte: nothing is left to ask with.
+        // To the last byte: nothing is left for a request.
         (
             "function invoke()\n local t = {}\n for i = 1, 1e9 do\n  t[i] = ('x'):rep(1000) .. i\n end\nend".to_owned(),
             4,

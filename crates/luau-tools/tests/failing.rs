@@ -1,5 +1,5 @@
-//! Every way in which a script fails says where: the script, the line, and what is wrong, whoever raised the
-//! error and whatever it is.
+//! Every failure of a script names its place: the script, the line, and the problem, for any error from any
+//! source.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::sync::Arc;
@@ -130,7 +130,7 @@ async fn errors_of_libraries_coroutines_and_tasks_name_a_line_too() {
             "local p = ctx.async(function()\nerror('in it')\nend)\np:await()",
             "t:3: in it",
         ),
-        // What is not text has no place of its own: that of who awaited it.
+        // An error value that is not a string has no place itself: it gets that of the waiting code.
         (
             "local p = ctx.async(function()\nerror({})\nend)\np:await()",
             "t:5: an error that is a table without a `message`",

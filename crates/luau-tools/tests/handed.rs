@@ -1,6 +1,6 @@
-//! What a script is handed leads nowhere: a walk over everything that can be reached from it finds no
-//! coroutine and no table that can be written, and random programs that write wherever they can change
-//! nothing of another run in the same VM.
+//! The values that a script gets give no access to other runs: a walk over everything reachable from them
+//! finds no coroutine and no writable table, and random programs that write wherever they can change nothing
+//! in another run of the same VM.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 #[path = "handed/programs.rs"]
@@ -19,8 +19,8 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-/// Walks through keys, values and metatables. What the script made itself is left out, for it may hold
-/// anything.
+/// Walks through keys, values and metatables. Values that the script made itself are left out, because they
+/// may hold anything.
 const WALK: &str = r#"
 function invoke(ctx)
     local function raised(f, ...) return (select(2, pcall(f, ...))) end
@@ -51,7 +51,7 @@ function invoke(ctx)
     return ctx.json.array(wrong)
 end"#;
 
-/// The globals of the older API and what they hand out.
+/// The globals of the older API and the values that they return.
 const OLDER: &str = r#"rt = rt, builtin = __builtin, sleep = rt:sleep(0), timer = rt:timeout(0),
     http = rt:http({url = "https://a"}), all = rt:await_all(rt:sleep(0)), any = rt:await_any(rt:sleep(0))"#;
 
@@ -80,7 +80,7 @@ async fn nothing_leads_to_a_coroutine_or_can_be_written() {
     }
 }
 
-/// Uses what others may have spoilt, the scheduler above all.
+/// Uses everything that others may have damaged, above all the scheduler.
 const VICTIM: &str = r#"
 function invoke(ctx)
     local order = {}
@@ -116,7 +116,7 @@ struct Tried {
     came_through: u32,
 }
 
-/// A host whose call of the tool `held` is answered when the test says so.
+/// A host that answers a call of the tool `held` when the test requests it.
 struct HeldHost {
     inner: Arc<Answers>,
     begun: Arc<Notify>,
@@ -142,7 +142,7 @@ impl Host for HeldHost {
     }
 }
 
-/// When the victim runs beside a program.
+/// The order in which the victim and a program run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Beside {
     /// The program runs from its beginning to its end while the victim waits in its middle.
@@ -184,12 +184,13 @@ impl Trial<'_> {
         let got = invoke_at(Arc::new(host), victim).await;
         begun.notify_one();
         let mut effects = inner.log();
-        // Whether something was there before it was waited for depends on the time.
+        // Whether something was there before the wait depends on timing.
         effects.retain(|asked| !asked.starts_with("any "));
         (got, effects)
     }
 
-    /// Runs a program beside the victim: what the victim shows, how the program ended, and its effects.
+    /// Runs a program together with the victim. Returns the victim's result, the end of the program, and its
+    /// effects.
     async fn both(&self, victim: &Script, program: &Script, how: Beside) -> (Shown, Shown) {
         let (go, begun): (Arc<Notify>, Arc<Notify>) = Default::default();
         if how == Beside::InTurns {
@@ -211,8 +212,8 @@ impl Trial<'_> {
         tokio::join!(self.beside(victim, &go, &begun, of_victim), hostile)
     }
 
-    /// Runs random programs, the victim beside each of them in the same VM, and once more afterwards: what
-    /// the victim showed differently, if it did.
+    /// Runs random programs, together with the victim in the same VM and once more afterwards. Returns the
+    /// difference in the victim's result, if there is one.
     async fn run(&self, seed: u64, count: u32) -> (Tried, Option<String>) {
         let owner = Owner::on(Lanes::new(1));
         let compile = |text: &str| owner.compile("x", text, Libraries::new()).unwrap();
@@ -267,7 +268,7 @@ fn seed() -> u64 {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn random_programs_change_nothing_of_another_run() {
-    // Half a minute at most by default; `AGENTX_RANDOM_SCRIPTS=100000` for a longer look.
+    // Half a minute at most by default; `AGENTX_RANDOM_SCRIPTS=100000` runs more.
     let count = std::env::var("AGENTX_RANDOM_SCRIPTS").map_or(600, |count| count.parse().unwrap());
     let seed = seed();
     for older in [false, true] {
@@ -279,13 +280,14 @@ async fn random_programs_change_nothing_of_another_run() {
         let (tried, changed) = trial.run(seed, count / 2).await;
         eprintln!("{tried:?}");
         assert_eq!(changed, None);
-        // A program may use up a limit on its way, as its memory.
+        // A program may use up a limit meanwhile, such as its memory.
         let most = tried.all * 9 / 10;
         assert!(tried.began >= most && tried.came_through >= most / 2, "{tried:?}");
     }
 }
 
-/// A hole on purpose: a host that hands the next run as its state what one run has emitted or logged.
+/// A hole on purpose: a host that gives the emitted and logged values of one run to the next one as its
+/// state.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn random_programs_that_reach_another_run_are_noticed() {
     let seed = seed();
@@ -313,7 +315,7 @@ async fn random_programs_that_reach_another_run_are_noticed() {
     }
 }
 
-/// Another one: what a program asks for counts as asked for by the victim beside it, whose result is the
+/// Another one: the requests of a program count as requests of the concurrent victim, whose result stays the
 /// same.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn random_programs_that_act_in_the_name_of_another_run_are_noticed() {
@@ -328,8 +330,8 @@ async fn random_programs_that_act_in_the_name_of_another_run_are_noticed() {
     }
 }
 
-/// As it was done once: the promise led to the run's own task, and a coroutine that was put there got the
-/// next run of the VM.
+/// A former hole: the promise led to the run's own task, and a coroutine that was stored there got the next
+/// run of the VM.
 #[tokio::test]
 async fn no_script_puts_its_coroutine_in_the_place_of_the_next_run() {
     let owner = Owner::on(Lanes::new(1));

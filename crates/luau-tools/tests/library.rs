@@ -1,4 +1,4 @@
-//! Functions of the library that are written in Luau do what those of the VM do.
+//! Functions of the library that are written in Luau behave like those of the VM.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use crate::support::{Answers, world};

@@ -1,6 +1,6 @@
-//! What a hostile script tries with values and memory, as data. Each ends with a right result or a clean
-//! error, even if memory ends earlier; then the VM that held it serves another script of the same owner,
-//! which finds nothing of it.
+//! Attacks of a hostile script with values and memory, as data. Each ends with a correct result or a clean
+//! error, even if memory runs out earlier; then its VM serves another script of the same owner, which finds
+//! no trace of it.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 #[path = "memory/tables.rs"]
@@ -32,7 +32,7 @@ pub(crate) enum Ends {
     NoResult(&'static str),
     /// By the limit of memory.
     Memory,
-    /// By a limit, or as what is refused before one is reached.
+    /// By a limit, or by a refusal before one is reached.
     Stops,
 }
 use Ends::{Fails, Is, Memory, NoResult, Stops};
@@ -53,7 +53,8 @@ fn cases() -> impl Iterator<Item = &'static Case> {
 
 const MEMORY: usize = 16 << 20;
 
-/// Only what ends by its time has little of it: all else must not depend on how busy the machine is.
+/// Only attacks that end by their time have little of it: all others must not depend on how busy the machine
+/// is.
 fn limits(memory: usize, ends: Ends) -> ScriptLimits {
     let time = match ends {
         Stops => Duration::from_millis(300),
@@ -123,7 +124,7 @@ impl House {
     }
 }
 
-/// Uses each way in and out, takes memory of its own, and looks for what others left.
+/// Uses each way in and out, allocates its own memory, and looks for data that others left.
 const HONEST: &str = "function invoke(ctx, args)
     local kept = buffer.create(400000)
     local s = ctx.json.decode(ctx.json.encode({a = {1, 'b', ctx.json.null}, d = ctx.json.array({}), e = buffer.len(kept)}))
@@ -144,7 +145,8 @@ fn is_right(ends: Ends, said: &str) -> bool {
     }
 }
 
-/// Whether it ended for lack of memory: by the limit, or by an error where a stack or a walk found no room.
+/// Whether it ended for lack of memory: by the limit, or by an error for lack of space on a stack or in a
+/// traversal.
 fn is_in_want(said: &str) -> bool {
     let no_room = [
         "no memory to go through it",

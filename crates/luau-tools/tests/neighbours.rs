@@ -1,6 +1,6 @@
-//! Scripts of one owner share a VM: what one does there to reach or to spoil another, and what the other sees
-//! of it, which is nothing. Every attack is made by a run that ended, by one that waits meanwhile, and by one
-//! that comes afterwards.
+//! Scripts of one owner share a VM: the attempts of one to read or damage another, of which the other sees
+//! nothing. Every attack is made by a run that ended, by one that waits meanwhile, and by one that comes
+//! afterwards.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 #[path = "neighbours/tries.rs"]
@@ -26,7 +26,7 @@ fn attacker(body: &str) -> String {
     )
 }
 
-/// Answers as the small world does, and never to a long sleep.
+/// Answers like the test host, but never answers a long sleep.
 struct Holds(Arc<Answers>);
 
 impl Host for Holds {
@@ -39,7 +39,7 @@ impl Host for Holds {
     }
 }
 
-/// A run under way.
+/// A run in progress.
 struct Going {
     log: Arc<Answers>,
     task: tokio::task::JoinHandle<Result<Value, ScriptError>>,
@@ -49,7 +49,7 @@ fn begin(script: &Script, hold: bool) -> Going {
     begin_with(script, hold, 1)
 }
 
-/// With so many seconds to compute.
+/// With this many seconds of processor time.
 fn begin_with(script: &Script, hold: bool, cpu: u64) -> Going {
     let log = Answers::new(world);
     let (script, host) = (script.clone(), Arc::new(Holds(Arc::clone(&log))));
@@ -65,7 +65,7 @@ fn begin_with(script: &Script, hold: bool, cpu: u64) -> Going {
 }
 
 impl Going {
-    /// Until it waits for ever, or has ended by what it did.
+    /// Completes when it waits forever, or has ended by its own actions.
     async fn held(self) -> Self {
         while !self.log.log().iter().any(|asked| asked.contains("1000000")) && !self.task.is_finished() {
             tokio::task::yield_now().await;
@@ -78,7 +78,7 @@ impl Going {
     }
 }
 
-/// The victim and an attacker of one owner, on one lane; each has libraries of its own, of the same name.
+/// The victim and an attacker of one owner, on one lane; each has its own libraries, of the same names.
 fn two(attack: &str) -> (Script, Script) {
     let owner = Owner::on(Lanes::new(1));
     let lib = |who: &str| Libraries::new().with("shared", format!("return {{ who = '{who}' }}"));
@@ -176,12 +176,12 @@ async fn nothing_of_a_run_goes_on_when_it_has_ended() {
     assert_eq!(log.log().len(), asked);
 }
 
-/// Makes much garbage little by little and holds nothing.
+/// Makes much garbage in small pieces and keeps nothing.
 const MAKES_GARBAGE: &str = "function invoke(ctx)
     for i = 1, 150 do local s = ('x'):rep(3e5) .. i ctx.now() end
     return 'done'
 end";
-/// Holds more and more, and lets go of it, again and again, until it is asked to end.
+/// Allocates more and more, and frees it, again and again, until it is asked to end.
 const HOLDS: &str = "function invoke(ctx, args)
     for i = 1, 40 do
         local kept = {}

@@ -1,4 +1,4 @@
-//! `agentx.d.luau` says what scripts are given: not less, and nothing that is not there.
+//! `agentx.d.luau` declares exactly the globals that scripts get.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use std::collections::BTreeSet;
@@ -27,7 +27,7 @@ fn names(value: &Value) -> BTreeSet<String> {
     names.map(|name| name.as_str().unwrap().to_owned()).collect()
 }
 
-/// Returns the content of a table of the script's world.
+/// Returns the content of a table in the script's environment.
 async fn held(table: &str) -> BTreeSet<String> {
     let source = format!(
         "local __ = rt
@@ -86,7 +86,7 @@ async fn objects_have_what_is_declared() {
     }
 }
 
-/// The methods of objects cannot be listed from within; their names stand in the text of the prelude.
+/// A script cannot list the methods of objects; their names are in the text of the prelude.
 #[test]
 fn methods_that_are_there_are_declared() {
     let methods = |text: &str, table: &str| -> BTreeSet<String> {

@@ -1,5 +1,5 @@
-//! The property on which flows rest: given the same arguments and the same outcome of each step, a script
-//! does the same, in whatever order the outcomes come.
+//! The property on which flows rely: with the same arguments and the same outcome of each step, a script does
+//! the same, in whatever order the outcomes come.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-/// Runs a program: a list of things to do, some of them at once, all writing into one shared list.
+/// Runs a program: a list of operations, some of them concurrent, which all append to one shared list.
 const INTERPRETER: &str = r#"--!strict
 local seen = {}
 local function note(...)
@@ -111,7 +111,7 @@ fn programs() -> impl Strategy<Value = Value> {
 /// The requests and outcomes, by step.
 type Recorded = BTreeMap<u64, (EffectKind, Value, Outcome)>;
 
-/// Answers by a seed, after so many turns of the runtime as the seed says, and records.
+/// Answers by a seed, after a number of the runtime's turns that follows from the seed, and records.
 struct Chance {
     seed: u64,
     recorded: Arc<Mutex<Recorded>>,
@@ -210,7 +210,7 @@ async fn differences(script: &Script, args: &Value, seed: u64) -> Vec<String> {
     };
     let first = invoke(script, args, Arc::new(chance)).await;
     let recorded = recorded.lock().unwrap().clone();
-    // What was begun and not awaited before the end has no outcome; nobody saw one.
+    // Effects that were begun and not awaited before the end have no outcome; nothing observed one.
     let steps = recorded.len();
     let replays = Arc::new(Replays::of(recorded));
     let delayed = Delayed {

@@ -1,5 +1,5 @@
-//! Values on their way into a script and out of it: they come as they are, and where they do not fit nothing
-//! else suffers.
+//! Values on their way into a script and out of it: they arrive unchanged, and values that do not fit damage
+//! nothing else.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use std::sync::Arc;
@@ -41,7 +41,8 @@ fn seen(value: &Value) -> Value {
     }
 }
 
-/// The value as arguments and result, as a request, as an outcome, and as JSON of the script's own.
+/// The value as arguments and result, as a request, as an outcome, and as JSON that the script encodes
+/// itself.
 async fn ways(value: &Value) -> Vec<Value> {
     let source = "function invoke(ctx, args)
       local echoed = ctx.invoke('echo', args)
@@ -74,7 +75,7 @@ proptest! {
     }
 }
 
-/// Runs it once more on its lane: its arguments and memory.
+/// Runs it once more on its lane. Returns its arguments and memory.
 async fn invoke(script: &Script, args: Value, memory: usize) -> Result<Value, String> {
     let limits = ScriptLimits {
         memory,

@@ -6,7 +6,7 @@ use syn::meta::ParseNestedMeta;
 use syn::parse::Parser as _;
 use syn::{Error, LitStr, Result};
 
-/// The longest name of a tool that every model API takes.
+/// The maximum length of a tool's name that every model API accepts.
 const LONGEST_NAME: usize = 64;
 
 /// The properties of a tool in addition to its documentation.

@@ -1,4 +1,4 @@
-//! The parameters of the function: arguments that the model gives, and the context that the runtime gives.
+//! The parameters of the function: arguments from the model, and the context from the runtime.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
@@ -144,7 +144,7 @@ impl Argument {
         }
     }
 
-    /// Returns the function that gives its default.
+    /// Returns the function that returns its default.
     pub(crate) fn default_item(&self) -> Option<TokenStream> {
         let Default::Expression(expression) = &self.default else {
             return None;

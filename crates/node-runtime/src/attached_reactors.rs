@@ -158,7 +158,7 @@ impl NodeRuntime {
     }
 
     /// The runtime's own parts, then the reactors in the order in which they were attached, each with its
-    /// services, their requests, and the number of its restarts. One that failed for good stays in the list,
+    /// services, their requests, and the number of its restarts. One that finally failed stays in the list,
     /// with its error.
     pub fn reactors(&self) -> Vec<ReactorInfo> {
         self.reactors.all(&self.driver.actions.responders())

@@ -22,8 +22,8 @@ use serde_json::Value;
 /// The maximum size of the instructions after one result, in bytes, for all files together; the agent can
 /// read the rest.
 const MAX_BYTES: usize = 16 << 10;
-/// The number of remembered files and folders over all agents of all sessions. Beyond that all of it is
-/// forgotten, and told once more.
+/// The number of remembered files and folders over all agents of all sessions. Beyond that all are forgotten,
+/// and given to the models again.
 const MAX_REMEMBERED: usize = 4_096;
 
 /// Wraps tools with a path so that they tell the instructions which the settings find towards the file of a

@@ -209,7 +209,7 @@ impl NodeRuntime {
         })
     }
 
-    /// Refuses a model that cannot be asked because something is missing, before a session with it exists.
+    /// Refuses a model that cannot be called because something is missing, before a session with it exists.
     fn check_model(&self, model: &ModelSpec) -> Result<(), RuntimeError> {
         let known = self
             .models

@@ -43,7 +43,7 @@ pub enum DiskPreview {
 }
 
 impl NodeRuntime {
-    /// The file that a call which waits for a decision would change, as it is now.
+    /// The present contents of a file that a call waiting for a decision would change.
     ///
     /// # Errors
     /// Returns an error if no decision is awaited for this call.

@@ -42,7 +42,7 @@ impl NodeRuntime {
         Ok(self.log().blob_size(blob).await?)
     }
 
-    /// A part of a blob that [`NodeRuntime::blob_size`] was asked about before.
+    /// A part of a blob for which [`NodeRuntime::blob_size`] was called before.
     ///
     /// # Errors
     /// Returns an error if it is gone.

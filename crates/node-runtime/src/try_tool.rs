@@ -210,7 +210,7 @@ const NO_SESSION: &str = "ses_none";
 /// The number of batches that may wait for `hears`; then the tool waits.
 const QUEUE: usize = 64;
 
-/// The call as it would be wanted in a session.
+/// The call as a model would request it in a session.
 fn tried(name: &str, input: &Value, agent: AgentConfig) -> CallTool {
     CallTool {
         tool_call_id: ToolCallId::new("call_1"),

@@ -93,7 +93,7 @@ impl RemoteRuntime {
     /// Asks the server to import a session.
     pub(crate) async fn take_in(&self, export: SessionExport) -> Result<VerifyReport, RuntimeError> {
         let body = serde_json::to_value(&export)
-            .map_err(|error| RuntimeError::Refused(format!("the session cannot be written down: {error}")))?;
+            .map_err(|error| RuntimeError::Refused(format!("the session cannot be encoded: {error}")))?;
         self.core().http.json(Query::post(&["import"], body)).await
     }
 

@@ -33,7 +33,7 @@ const LOOK_BACK: u64 = 4096;
 /// The request of a reader.
 pub(crate) struct FollowRequest {
     pub(crate) session: SessionId,
-    /// The reader has everything up to this event, or wants nothing of it.
+    /// The reader has everything that it needs up to this event.
     pub(crate) after_seq: u64,
     /// The requested events: facts, or derived events.
     pub(crate) view: View,
@@ -137,7 +137,7 @@ async fn or_went_back(
     }
 }
 
-/// A session as a connection brings it: facts after the one that the server was asked for.
+/// The source of a session's facts over a connection: facts after the requested one.
 struct ConnectedSession {
     /// The server.
     core: Arc<RemoteCore>,

@@ -173,7 +173,7 @@ impl Http {
                     };
                     tokio::time::sleep(*wait).await;
                 }
-                // It was not done. How often is asked again is bounded by the time that an answer may take.
+                // It was not done. The time limit of an answer bounds the repetitions.
                 Err(HttpFailure::Later { after, .. }) => tokio::time::sleep(after).await,
                 Err(HttpFailure::Answered(error)) => return Err(error),
             }

@@ -30,7 +30,8 @@ pub(crate) enum HttpFailure {
 }
 
 impl HttpFailure {
-    /// A connection that let a question down. Only one that never stood is sure to have carried nothing.
+    /// A connection that failed during a question. Only one that was never established is certain to have
+    /// sent nothing.
     pub(crate) fn lost(error: reqwest::Error) -> Self {
         let unsent = error.is_connect();
         Self::Lost {

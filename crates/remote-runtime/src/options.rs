@@ -66,7 +66,7 @@ impl ConnectOptions {
     }
 }
 
-/// The state of the connection. A reader that looks rarely sees only the latest state.
+/// The state of the connection. A reader that reads rarely sees only the latest state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ConnectionState {
     /// Not needed yet.

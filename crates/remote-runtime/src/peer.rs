@@ -12,7 +12,7 @@
 //! | `http://` with `allow_plain` | not at all | the key in the nonce, if there is one |
 //!
 //! A refusal of this kind is final for an address and never retried automatically: a person has to check. It
-//! is [`RuntimeError::Denied`] over HTTP and ends the connection for good over the WebSocket.
+//! is [`RuntimeError::Denied`] over HTTP and finally ends the connection over the WebSocket.
 
 use std::error::Error;
 use std::fmt;
@@ -117,7 +117,7 @@ impl Peer {
         &self.endpoint
     }
 
-    /// Returns the address as it is dialled.
+    /// Returns the address for the connection.
     pub(crate) fn dialled(&self) -> &ServerEndpoint {
         &self.dialled
     }
@@ -242,7 +242,7 @@ fn keyed_config(memory: Arc<RememberedKey>) -> Result<Arc<ClientConfig>, Runtime
     Ok(Arc::new(config))
 }
 
-/// The key of a server, as it is remembered.
+/// The key of a server, for remembering it.
 #[derive(Debug)]
 struct RememberedKey {
     endpoint: ServerEndpoint,

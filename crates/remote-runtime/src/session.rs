@@ -163,7 +163,7 @@ impl RemoteSession {
         Ok(taken.seq)
     }
 
-    /// Asks for the wheel, hands it over or gives it back.
+    /// Requests the wheel, hands it over or releases it.
     async fn wheel(&self, wish: WheelWish) -> Result<Accepted, RuntimeError> {
         let session_id = self.session.clone();
         self.core.ask(WheelFrame { session_id, wish }).await.0

@@ -163,7 +163,7 @@ impl ActionDispatcher {
         drop(gone);
     }
 
-    /// Detaches a responder, and completes when it has ended all that it had been given.
+    /// Detaches a responder, and completes when it has ended all its requests.
     pub(crate) async fn finish(&self, responder: ResponderId) {
         self.0.requests.detach(responder, Grace::Finish);
         let gone = self.effectors().remove(&responder);

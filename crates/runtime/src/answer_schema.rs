@@ -1,4 +1,4 @@
-//! Answers that have to fit a JSON Schema: finds the value in an answer, and its mistakes.
+//! Answers that have to fit a JSON Schema: finds the value in an answer, and the errors in it.
 //!
 //! The driver checks an answer here when an agent wants it checked (`CheckAnswer`); front ends read the value
 //! of an answer that passed with the same function, so that both mean the same value. Nothing is fetched: a
@@ -12,13 +12,13 @@ use serde_json::Value;
 #[cfg(feature = "answers")]
 use crate::schema_bounds;
 
-/// The maximum number of reported mistakes.
+/// The maximum number of reported errors.
 #[cfg(feature = "answers")]
 const MAX_MISTAKES: usize = 5;
 /// Maximum size of a compiled regular expression, and of its cache, in bytes each.
 #[cfg(feature = "answers")]
 const PATTERN_BYTES: usize = 1 << 20;
-/// The longest word about a mistake, in characters: validators repeat the value.
+/// The maximum length of an error description, in characters: validators repeat the value.
 const MAX_WORD: usize = 400;
 
 /// Returns the JSON value in an answer: the whole answer, the content of its code fence, or the text between
@@ -56,7 +56,7 @@ pub fn read_json_answer(answer: &str) -> Result<Value, String> {
 /// from outside.
 ///
 /// # Errors
-/// Returns an error with the mistake and its place.
+/// Returns a description of the error with its place.
 pub fn check_json_schema(schema: &Value) -> Result<(), String> {
     mistakes_of(schema, None).map(drop)
 }
@@ -65,7 +65,7 @@ pub fn check_json_schema(schema: &Value) -> Result<(), String> {
 /// [`MAX_ANSWER_REPAIRS`] repairs.
 ///
 /// # Errors
-/// Returns an error with the mistake.
+/// Returns a description of the error.
 pub fn check_answer_schema(answer: &AnswerSchema) -> Result<(), String> {
     if answer.repairs > MAX_ANSWER_REPAIRS {
         return Err(format!(
@@ -79,7 +79,7 @@ pub fn check_answer_schema(answer: &AnswerSchema) -> Result<(), String> {
 /// Checks the answer schemas of an agent, and of the agents that it may create or send inputs to.
 ///
 /// # Errors
-/// Returns an error that names the agent and the mistake.
+/// Returns a description of the error, with the agent's name.
 pub fn check_answer_schemas(config: &AgentConfig) -> Result<(), String> {
     let mut waiting = vec![config];
     while let Some(agent) = waiting.pop() {
@@ -101,7 +101,7 @@ pub fn check_answer_schemas(config: &AgentConfig) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the mistakes of a value, or an error about the schema itself.
+/// Returns the errors in a value, or an error about the schema itself.
 #[cfg(feature = "answers")]
 fn mistakes_of(schema: &Value, value: Option<&Value>) -> Result<Vec<String>, String> {
     let validator = SchemaValidator::new(schema)?;
@@ -130,7 +130,7 @@ impl SchemaValidator {
     /// Compiles a schema.
     ///
     /// # Errors
-    /// Returns an error with the mistake in the schema, or the bound that it exceeds.
+    /// Returns a description of the error in the schema, or the bound that it exceeds.
     pub fn new(schema: &Value) -> Result<Self, String> {
         schema_bounds::check_schema(schema)?;
         let patterns = PatternOptions::regex()
@@ -155,7 +155,7 @@ impl SchemaValidator {
         })
     }
 
-    /// Returns the first mistakes of a value, each with its place; none if it fits.
+    /// Returns the first errors in a value, each with its place; none if it fits.
     pub fn mistakes(&self, value: &Value) -> Vec<String> {
         if let Err(what) = schema_bounds::check_work(&self.schema, value) {
             return vec![what];

@@ -18,7 +18,7 @@ pub(crate) const MOST_WAITING: usize = 64;
 /// The state of a session as a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DriverStatus {
-    /// The session takes events.
+    /// The session handles events.
     Open,
     /// The session was closed; everything that it published is committed.
     Closed,

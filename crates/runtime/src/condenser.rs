@@ -47,7 +47,7 @@ pub struct Condenser {
 struct SummaryResult {
     /// The words of the summary, or a code and a message.
     outcome: Result<String, (String, String)>,
-    /// Tokens of all that was asked for it.
+    /// The tokens of all model calls for it.
     usage: Usage,
 }
 
@@ -102,7 +102,7 @@ async fn ask(
     second
 }
 
-/// Asks the model once, with all attempts that this takes, and reads its events up to the terminal one.
+/// Calls the model once, with all its attempts, and reads its events up to the terminal one.
 async fn ask_once(
     models: &Arc<dyn Effector>,
     action: &Action,
@@ -144,7 +144,7 @@ fn room(request: &ModelRequest) -> (u64, u64) {
     ((length * 2).saturating_add(REASONING).min(most), most)
 }
 
-/// The request with so many tokens for the answer.
+/// The request with this many tokens for the answer.
 fn with_room(condense: &Condense, room: u64) -> ModelRequest {
     let mut request = (*condense.request).clone();
     request.params.max_output_tokens = Some(room);

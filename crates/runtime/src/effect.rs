@@ -108,16 +108,16 @@ pub struct EventSink {
 #[derive(Clone, Debug)]
 pub struct SessionScope {
     session_id: SessionId,
-    /// The slots that the action takes while it runs.
+    /// The slots that the action occupies while it runs.
     slots: CallSlots,
     /// The decisions about calls that the action's tool wants to make.
     pub(crate) decisions: Decisions,
-    /// The configuration that the agent has now, if a driver tells it.
+    /// The agent's present configuration, if a driver reports it.
     pub(crate) config_now: ConfigNow,
 }
 
 impl SessionScope {
-    /// An action of this session, which takes these slots while it runs.
+    /// An action of this session, which occupies these slots while it runs.
     pub fn new(session_id: SessionId, slots: CallSlots) -> Self {
         Self {
             session_id,
@@ -159,7 +159,7 @@ impl EventSink {
         }
     }
 
-    /// The slots that the action takes while it runs; `None` outside of a session.
+    /// The slots that the action occupies while it runs; `None` outside of a session.
     pub fn slots(&self) -> Option<&CallSlots> {
         self.session.as_ref().map(|session| &session.slots)
     }

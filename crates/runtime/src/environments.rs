@@ -27,7 +27,7 @@ pub trait Environment: Reactor<SystemBus> {
     fn kind(&self) -> &str;
 }
 
-/// Brings tools, for as long as it is attached.
+/// Offers tools as long as it is attached.
 pub struct ToolEnvironment {
     kind: String,
     tools: Vec<Arc<dyn Tool>>,

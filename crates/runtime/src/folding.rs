@@ -38,7 +38,7 @@ pub(crate) async fn fold_on(
 
 /// The data that is kept of a session besides its fold, and shared with other sessions.
 pub(crate) struct FoldCompanions {
-    /// The fold as it stood after this event, or a little before it, if there are later ones.
+    /// The fold as it was after this event, or a little before it, if there are later ones.
     pub(crate) remember: u64,
     /// The tools that all sessions of this program have, in one copy.
     pub(crate) tools: Arc<[ToolSpec]>,

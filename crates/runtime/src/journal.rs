@@ -49,7 +49,7 @@ pub struct Journal {
 /// The data that the log keeps of a step besides its outcome.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StepMetadata {
-    /// The cost of the step, if it asked a model.
+    /// The cost of the step, if it called a model.
     pub bill: Option<EffectBill>,
     /// The change of a file, if the step called a tool that changed one.
     pub details: Option<Value>,
@@ -180,7 +180,7 @@ impl Journal {
         &self.tool_call_id
     }
 
-    /// The id of the agent that calls, which tells apart the agents of a session; `None` in a journal that
+    /// The id of the calling agent, which distinguishes the agents of a session; `None` in a journal that
     /// keeps nothing.
     pub fn agent_state_id(&self) -> Option<&AgentStateId> {
         self.events.as_ref().map(EventSink::agent)
@@ -251,7 +251,7 @@ impl Journal {
         self.recorded.steps.get(&step)
     }
 
-    /// All that the log has.
+    /// All events in the log.
     pub fn all(&self) -> &RecordedEffects {
         &self.recorded
     }
@@ -325,8 +325,8 @@ impl Journal {
         }
     }
 
-    /// Puts a fact about another agent of the session on record, with this call as its cause: that it comes
-    /// into being, an input for it, that it is to stop. Returns its `seq` when it is in the log, or why the
+    /// Records a fact about another agent of the session, with this call as its cause: that it comes into
+    /// being, an input for it, that it is to stop. Returns its `seq` when it is in the log, or why the
     /// session does not take it; `None` if the session is gone or there is none.
     pub async fn say(&self, to: &AgentStateId, event: impl Into<EnvironmentEvent>) -> Option<CommitResult> {
         let events = self.events.as_ref()?;

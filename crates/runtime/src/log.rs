@@ -38,8 +38,8 @@ pub trait SessionLog: BlobStore {
     /// Returns an error if the id exists, the parent does not, or the store cannot be written.
     fn create(&self, new: NewLog) -> BoxFuture<'_, Result<(), LogError>>;
 
-    /// Becomes the writer of a session: takes its lock and counts up its epoch. The lock is given back when
-    /// the writer is dropped, also by the death of the process.
+    /// Becomes the writer of a session: takes its lock and counts up its epoch. The lock is released when the
+    /// writer is dropped, and when the process dies.
     ///
     /// # Errors
     /// Returns [`LogError::Busy`] if another process writes the session.

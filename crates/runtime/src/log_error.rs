@@ -48,7 +48,7 @@ pub enum LogError {
         path: String,
         /// The format that was found.
         found: u32,
-        /// Ours.
+        /// This version's format.
         known: u32,
     },
     /// The disk is full; nothing of the write was kept.

@@ -56,7 +56,7 @@ pub struct Pauses(Arc<DecisionsShared>);
 struct DecisionsShared {
     times: Mutex<Times>,
     over: Notify,
-    /// A person is asked one thing at a time.
+    /// A person gets one question at a time.
     turn: tokio::sync::Mutex<()>,
 }
 
@@ -76,7 +76,7 @@ struct Times {
 pub struct DecisionPause(Arc<DecisionsShared>);
 
 impl Pauses {
-    /// Waits until no other question of the call is open. A script that wants much at once does not fill a
+    /// Waits until no other question of the call is open. So a script with many calls at once does not fill a
     /// screen.
     pub(crate) async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
         self.0.turn.lock().await

@@ -1,6 +1,6 @@
 //! Checks whether a model accepts images before a request is sent. Otherwise its provider would refuse the
 //! request and each later call of the conversation. If the model of a conversation changes,
-//! `agentx_llm::build` omits the images that the conversation already has, and tells the model about them.
+//! `agentx_llm::build` omits the images that the conversation already has, and mentions them to the model.
 
 use agentx_types::{AgentConfig, AgentKind, ContentPart, InputMedium};
 

@@ -93,7 +93,7 @@ pub fn refused_by_the_tool(
 ) -> Option<String> {
     let written = input.get(tool.path_argument.as_ref()?)?.as_str()?;
     let place = match real.strip_prefix(root) {
-        // The workspace itself may be reached through a link; rules name it as it is written.
+        // The workspace itself may be reached through a link; rules name it by its unresolved path.
         Ok(inside) => Path::new(&config.workspace).join(inside),
         Err(_) => real.to_owned(),
     };

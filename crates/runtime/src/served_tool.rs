@@ -24,7 +24,7 @@ use crate::tool::{Tool, ToolContext, ToolOutcome, ToolOutputSink};
 pub struct ToolCallRunner {
     log: Arc<dyn SessionLog>,
     events: Option<SystemEvents>,
-    /// For calls outside of a session.
+    /// The slots for calls outside of a session.
     slots: CallSlots,
 }
 
@@ -102,8 +102,7 @@ impl fmt::Debug for ToolCallRunner {
     }
 }
 
-/// Performs the calls of one tool. It is attached for the key that is the tool's name, so it is asked for no
-/// other.
+/// Performs the calls of one tool. It is attached for the tool's name as the key, so it gets no other calls.
 pub(crate) struct ServedTool {
     tool: Arc<dyn Tool>,
     calls: ToolCallRunner,

@@ -49,7 +49,7 @@ impl Serving {
         }
     }
 
-    /// This serving, which offers a tool for as long as it is served.
+    /// This guard, which also offers a tool as long as it is served.
     pub(crate) fn offering(mut self, offers: &ToolOffers, spec: ToolSpec) -> Self {
         for responder in &self.responders {
             offers.add(*responder, spec.clone());
@@ -58,7 +58,7 @@ impl Serving {
         self
     }
 
-    /// Both as one.
+    /// Merges both into one guard.
     pub fn and(mut self, mut other: Self) -> Self {
         self.responders.append(&mut other.responders);
         self.offers = self.offers.take().or_else(|| other.offers.take());

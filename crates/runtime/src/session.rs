@@ -33,7 +33,7 @@ use agentx_session::{SessionState, SharingFact, View, WaitingInputs};
 pub struct LocalSession {
     /// Its driver, its log and its events.
     live: LiveSource,
-    /// The bus on which its agents are heard inside their own boundaries.
+    /// The bus for events of its agents inside their own boundaries.
     agents: AgentEventBus,
     /// The person who acts through this handle, if that is not the owner of the session: every fact that they
     /// cause names them.

@@ -16,7 +16,7 @@ pub struct SessionInfo {
     pub title: String,
     /// The directory that its agent works in.
     pub workspace: String,
-    /// The model that is asked.
+    /// The agent's model.
     pub model: String,
     /// The status of its last run; `None` before the first.
     pub status: Option<RunStatus>,
@@ -140,7 +140,7 @@ pub struct WriterInfo {
 pub struct SessionQuery {
     /// The owner.
     pub owner: OwnerId,
-    /// Only those of this directory.
+    /// Only the sessions of this directory.
     pub workspace: Option<String>,
     /// The most sessions to list.
     pub limit: usize,

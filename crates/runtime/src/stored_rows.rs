@@ -26,7 +26,7 @@ pub struct LogRow {
         schemars(with = "String", regex(pattern = "^[0-9a-f]{64}$"))
     )]
     pub hash: Digest,
-    /// The digest of what was derived until its end; absent if a batch continues in the next row.
+    /// The digest of the events derived until its end; absent if a batch continues in the next row.
     #[serde(default, with = "hex_or_none", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "schema",

@@ -61,7 +61,7 @@ pub struct SystemBus {
     tools: ToolOffers,
     /// The log, for blobs and for lookups by tools.
     log: Arc<dyn SessionLog>,
-    /// The sessions that environments may speak in.
+    /// The sessions to which environments may send inputs.
     sessions: OpenSessions,
     /// The responders of the reactor that has this bus.
     served: ServedBy,

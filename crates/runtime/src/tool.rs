@@ -188,7 +188,7 @@ pub struct ToolOutcome {
     pub status: ToolStatus,
     /// For people and programs, not for the model. Two fields have a meaning to every session: `job` names a
     /// command that continued in the background, in the result of a tool whose spec has a `command_argument`;
-    /// `running: false` beside it says that the command has ended.
+    /// `running: false` next to it means that the command has ended.
     pub details: Option<Value>,
 }
 

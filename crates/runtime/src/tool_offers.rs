@@ -19,7 +19,7 @@ struct OfferedTools {
     own: Arc<[ToolSpec]>,
     /// The tools of reactors, in the order in which they were attached.
     attached: Vec<(ResponderId, ToolSpec)>,
-    /// Both, each name once: an attached tool takes the place of one that has its name.
+    /// Both, each name once: an attached tool replaces one with the same name.
     all: Arc<[ToolSpec]>,
 }
 
@@ -61,7 +61,7 @@ impl ToolOffers {
         self.change(|attached| attached.retain(|(id, _)| *id != responder));
     }
 
-    /// Changes the tools of reactors, and tells it to the drivers.
+    /// Changes the tools of reactors, and notifies the drivers.
     fn change(&self, change: impl FnOnce(&mut Vec<(ResponderId, ToolSpec)>)) {
         self.0.send_modify(|offered| {
             change(&mut offered.attached);
@@ -110,7 +110,7 @@ impl ToolChanges {
     }
 }
 
-/// Both lists as one, in which an attached tool takes the place of one that has its name.
+/// Both lists as one, in which an attached tool replaces one with the same name.
 fn together(own: &[ToolSpec], attached: &[(ResponderId, ToolSpec)]) -> Arc<[ToolSpec]> {
     let mut all = own.to_vec();
     for (_, spec) in attached {

@@ -95,7 +95,7 @@ impl fmt::Debug for Writer {
 pub struct Batch {
     /// The facts, with dense `seq`.
     pub facts: Vec<Fact>,
-    /// The digest of all that was derived in this session up to and including this batch.
+    /// The digest of all events derived in this session up to and including this batch.
     pub derived: Digest,
     /// Changes of the read models that follow from these facts.
     pub projections: Vec<Projection>,

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// The most letters of a command line that are reported.
 const SHOWN: usize = 60;
-/// The most jobs that are remembered; a toolbox lets fewer run.
+/// The maximum number of remembered jobs; a toolbox allows fewer at once.
 const MOST: usize = 64;
 
 /// The running jobs, according to the log.

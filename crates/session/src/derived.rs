@@ -18,7 +18,7 @@ pub struct Derived {
     /// ([`EventCursor`](crate::EventCursor)).
     pub events: Vec<Envelope<RuntimeEvent>>,
     /// The outputs of agents inside their own boundaries, in the order of the steps: an agent's own outputs
-    /// of one fact stay together only if no child speaks in between.
+    /// of one fact stay together only if no child has outputs in between.
     pub outputs: Vec<(AgentStateId, AgentOutput)>,
     /// The actions of agents. Each has an id that no other action of the session has: it follows from the
     /// `seq` and its place among all actions of the fact (decision 004 in `issues/`). To be performed in this
@@ -28,7 +28,8 @@ pub struct Derived {
     pub projections: Vec<Projection>,
 }
 
-/// Makes the event of a receptor about `fact`: in the name of the agent that comes or goes, if one does.
+/// Makes the event of a receptor about `fact`: in the name of the agent that is added or removed, if there is
+/// one.
 pub(crate) fn from_fact(
     fact: &Envelope<EnvironmentEvent>,
     index: u32,

@@ -14,7 +14,7 @@ use crate::Derived;
 /// 32 bytes, as they are stored.
 pub type Digest = [u8; 32];
 
-/// Hashes all that is derived since the last writer took over.
+/// Hashes all derived events since the last writer took over.
 #[derive(Clone, Debug, Default)]
 pub struct DerivedDigest {
     hasher: blake3::Hasher,

@@ -18,7 +18,7 @@ use agentx_types::{
 pub enum Projection {
     /// The session's title.
     Title(String),
-    /// The model that is asked.
+    /// The agent's model.
     Model(String),
     /// The status of the root agent's run. The work of agents below it is a part of that run.
     Status(RunStatus),
@@ -51,7 +51,7 @@ pub enum Projection {
         seq: u64,
         /// The run that it was spent in.
         run_id: Option<RunId>,
-        /// The model that was asked.
+        /// The called model.
         model: String,
         /// Tokens.
         usage: Usage,

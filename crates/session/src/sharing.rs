@@ -41,7 +41,7 @@ pub enum SharingFact {
 }
 
 impl Sharing {
-    /// Applies the next fact: the driver, the roles, and the people who have spoken.
+    /// Applies the next fact: the driver, the roles, and the people who have sent inputs.
     pub(crate) fn note(&mut self, event: &EnvironmentEvent) {
         match event {
             EnvironmentEvent::WheelChanged(wheel) => {
@@ -68,7 +68,8 @@ impl Sharing {
         }
     }
 
-    /// Keeps only the people who spoke. Nobody drives a copy, and nobody but the owner has a role in it.
+    /// Keeps only the people who sent inputs. Nobody drives a copy, and nobody but the owner has a role in
+    /// it.
     pub(crate) fn forked(&mut self) {
         let spoke = std::mem::take(&mut self.spoke);
         *self = Self {

@@ -117,7 +117,7 @@ impl ToolFold {
         Arc::make_mut(self.calls.entry(call.clone()).or_default())
     }
 
-    /// A call has its result, or the step that made it has: it and all that it made are of no more use.
+    /// Removes a call that has its result, or whose step has, with all calls that it made.
     fn forget(&mut self, call: &ToolCallId) {
         if self.calls.is_empty() {
             return;

@@ -157,7 +157,7 @@ impl Taking<'_> {
             return Err(self.refused("the session there begins with something else"));
         }
         if place_at(connection, here, before.seq)? != Some(before) {
-            let what = format!("they do not follow event {} as it is here", before.seq);
+            let what = format!("they do not follow the local event {}", before.seq);
             return Err(self.refused(&what));
         }
         Ok(())
@@ -206,7 +206,7 @@ impl Taking<'_> {
     fn rest(&self, connection: &Connection, after: u64) -> Result<Vec<Fact>, Fault> {
         let rest = read::facts(connection, self.session, after, usize::MAX)?;
         if rest.last().map_or(after, |fact| fact.seq) != self.last_seq {
-            return Err(self.refused("what is here is damaged"));
+            return Err(self.refused("the local session is damaged"));
         }
         Ok(rest)
     }
@@ -219,7 +219,7 @@ impl Taking<'_> {
 /// Returns the error for rows that are refused.
 pub(crate) fn refused(session: &SessionId, what: &str) -> Fault {
     Fault::Other(format!(
-        "the rows that came for session {session} are not taken: {what}. What is here is left as it was"
+        "the fetched rows of session {session} are not taken: {what}. The local session stays unchanged"
     ))
 }
 

@@ -43,7 +43,7 @@ const WHOLE: usize = 256 << 10;
 /// The number of bytes to copy at a time.
 const PIECE: usize = 64 << 10;
 
-/// Stores bytes under their hash. One that exists is only marked as wanted now.
+/// Stores bytes under their hash. An existing blob is only marked as used now.
 pub(crate) fn put(connection: &Connection, hash: &Digest, bytes: &[u8]) -> Result<(), Fault> {
     let touched = connection
         .prepare_cached("UPDATE blobs SET touched_at = ?2 WHERE hash = ?1")?

@@ -55,7 +55,7 @@ pub(crate) struct Chain {
     pub(crate) last_seq: u64,
 }
 
-/// A row as it is stored, before any of it is believed.
+/// A stored row, before it is verified.
 pub(crate) struct StoredRow<'a> {
     pub(crate) first_seq: u64,
     pub(crate) last_seq: u64,
@@ -138,7 +138,7 @@ impl Chain {
         self.hasher.update(row.data);
         let seal = seal(&self.hasher, row.derived.as_ref(), row.last_seq, row.at);
         if row.last_seq < row.first_seq || seal != row.hash {
-            let what = "what is stored does not have the hash that was stored with it".to_owned();
+            let what = "its stored data does not match its stored hash".to_owned();
             return Err(Damage { seq: expected, what });
         }
         let before = std::mem::replace(&mut self.head, row.hash);

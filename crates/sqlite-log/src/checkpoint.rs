@@ -36,7 +36,7 @@ pub(crate) struct Checkpoints {
     location: Location,
     options: LogOptions,
     pages: Arc<AtomicI32>,
-    /// The next checkpoint is due at so many pages.
+    /// The number of pages at which the next checkpoint is due.
     due: i32,
     /// The number of pages when the last one began.
     begun_at: i32,
@@ -169,7 +169,7 @@ fn begin_again(connection: &Connection) {
         .pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0))
         .and_then(|version| connection.pragma_update(None, "user_version", version));
     if let Err(error) = begun {
-        tracing::debug!(%error, "the next append begins the write-ahead log anew");
+        tracing::debug!(%error, "the next append restarts the write-ahead log");
     }
 }
 

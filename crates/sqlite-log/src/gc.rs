@@ -131,7 +131,7 @@ pub(crate) fn give_back(connection: &Connection) -> Result<u64, Fault> {
     let before = number("freelist_count")?;
     let mut statement = connection.prepare(&format!("PRAGMA incremental_vacuum({STEP_PAGES})"))?;
     let mut rows = statement.query([])?;
-    // A step of it gives back one page.
+    // Each of its steps frees one page.
     while rows.next()?.is_some() {}
     let given = before.saturating_sub(number("freelist_count")?);
     Ok(given.saturating_mul(number("page_size")?))

@@ -29,7 +29,7 @@ const LATEST: &str = "SELECT s.session_id, m.seq, m.role, m.agent_state_id, m.pr
     WHERE m.id > ?2 AND s.owner = ?1 AND s.deleted_at IS NULL ORDER BY m.id DESC";
 
 /// The latest messages that have all the pieces, if some of the pieces are beginnings that most messages
-/// have; `None` if the index is to be asked. There are fewer than `limit` only if there are no more.
+/// have; `None` if the index has to be searched. There are fewer than `limit` only if there are no more.
 pub(crate) fn search(
     wanted: SearchTerms<'_>,
     pieces: &[String],
@@ -254,7 +254,7 @@ mod tests {
         assert_eq!(apart(&connection, "quark con", 500).as_ref(), Some(&rare));
         assert_eq!(found(&connection, "con quark", 5), rare[..5]);
         assert_eq!(found(&connection, "con conif", 5), [1]);
-        // So it is with words in a row.
+        // The same holds for words in a row.
         assert_eq!(apart(&connection, "quark/con", 500).as_ref(), Some(&rare));
         assert_eq!(found(&connection, "quark/con", 5), rare[..5]);
         assert_eq!(apart(&connection, "quark/str", 500), None);

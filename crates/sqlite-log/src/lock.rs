@@ -17,7 +17,7 @@ use agentx_types::SessionId;
 
 use crate::error::Fault;
 
-/// Number of attempts before a lock counts as held: a reader that looks up the writer holds it for an
+/// Number of attempts before a lock counts as held: a reader that checks for a writer holds it for an
 /// instant.
 const ATTEMPTS: usize = 5;
 const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(1);
@@ -45,7 +45,7 @@ pub(crate) enum SessionLock {
 /// The result of trying to take a lock.
 pub(crate) enum LockAttempt {
     Held(SessionLock),
-    /// By this process.
+    /// The process with this id has it.
     Busy(u32),
 }
 
@@ -171,7 +171,7 @@ fn cannot(path: &Path, error: &std::io::Error) -> Fault {
 impl Drop for SessionLock {
     fn drop(&mut self) {
         match self {
-            // The lock itself goes with the file handle, after this.
+            // The lock itself is released with the file handle, after this.
             #[cfg(unix)]
             Self::File { path, file } if is_at(file, path) => {
                 if let Err(error) = std::fs::remove_file(&*path) {

@@ -24,7 +24,7 @@ use crate::{adopt, keys, read, scan, search, sessions, spending, stored_rows, ve
 
 /// The session log in one SQLite database.
 ///
-/// Dropping it waits until all that was queued is written, then closes the database.
+/// Dropping it waits until everything in the queue is written, then closes the database.
 pub struct SqliteLog {
     place: DatabaseFile,
     same_file: SameFile,
@@ -123,7 +123,7 @@ impl SqliteLog {
         }))
     }
 
-    /// Runs `change` on the writer thread, after all that was queued before it.
+    /// Runs `change` on the writer thread, after all earlier work in the queue.
     pub(crate) async fn change<T: Send + 'static>(
         &self,
         change: impl FnOnce(&mut WriterState) -> Result<T, Fault> + Send + 'static,

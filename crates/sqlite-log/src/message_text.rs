@@ -23,7 +23,7 @@ pub(crate) fn text_of(
     match &completed.event {
         EnvironmentEvent::UserMessage(message) => Some(text_in(&message.content)),
         EnvironmentEvent::ToolResult(_) if preview.is_empty() => None,
-        // The last result completes the messages of all that were asked for together.
+        // The last result completes the messages of all calls that were requested together.
         EnvironmentEvent::ToolResult(_) => before(connection, session, seq, |facts, _| {
             let mut texts = facts.iter().rev().filter_map(|fact| match &fact.event {
                 EnvironmentEvent::ToolResult(result) => Some(text_in(&result.result)),

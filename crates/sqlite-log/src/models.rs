@@ -14,7 +14,7 @@ use crate::search;
 /// Maximum number of characters of a message that are kept for lists.
 const PREVIEW_CHARS: usize = 200;
 
-/// A word of a closed set, as it is written in JSON.
+/// A word of a closed set, in its JSON form.
 pub(crate) fn word_of(value: &impl Serialize) -> String {
     match serde_json::to_value(value) {
         Ok(serde_json::Value::String(word)) => word,

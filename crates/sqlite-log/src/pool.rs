@@ -80,7 +80,7 @@ impl Readers {
         thread.map_err(|e| Fault::Other(format!("a reader thread cannot be started: {e}")))
     }
 
-    /// Waits until all that was queued is answered.
+    /// Waits until everything in the queue is answered.
     pub(crate) fn close(&self) {
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         threads.sender = None;

@@ -160,7 +160,7 @@ pub(crate) fn ends(chain: &Chain, rest: &[u8]) -> Result<(), Damage> {
     }
     Err(Damage {
         seq: chain.last_seq,
-        what: "its row goes on after it".to_owned(),
+        what: "its row continues after it".to_owned(),
     })
 }
 
@@ -208,7 +208,7 @@ pub(crate) fn page(
     Ok(page.facts)
 }
 
-/// Facts as they are read.
+/// The facts that have been read.
 struct FactPage {
     facts: Vec<Fact>,
     bytes: usize,
@@ -221,7 +221,7 @@ impl FactPage {
         self.facts.len() >= self.limit || self.bytes >= self.most_bytes
     }
 
-    /// Returns whether it has room for a fact of so many bytes.
+    /// Returns whether it has room for a fact of this many bytes.
     fn takes(&mut self, bytes: usize) -> bool {
         let takes =
             !self.is_full() && (self.facts.is_empty() || self.bytes.saturating_add(bytes) <= self.most_bytes);

@@ -17,7 +17,7 @@ use crate::read::{ChainStop, ends, fact, next_body, parts, rows};
 /// Number of bytes up to which pieces of an answer are joined.
 pub(crate) const JOINED_BYTES: usize = 8 * 1024;
 
-/// Lends the facts of a session after `after_seq` up to `upto` to `take`, until it wants no more.
+/// Lends the facts of a session after `after_seq` up to `upto` to `take`, until it stops.
 pub(crate) fn scan(
     connection: &Connection,
     session: &SessionId,
@@ -61,7 +61,7 @@ struct Lending<'a> {
 }
 
 impl Lending<'_> {
-    /// Lends those facts of a good row that are wanted.
+    /// Lends the requested facts of a good row.
     fn row(
         &mut self,
         chain: &mut Chain,

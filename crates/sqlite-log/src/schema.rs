@@ -128,7 +128,7 @@ fn add_later_tables(connection: &Connection, place: &DatabaseFile) {
            PRIMARY KEY (session, seq)) WITHOUT ROWID",
     );
     if let Err(error) = added {
-        tracing::warn!(path = place.path(), %error, "there is no place for roles and estimates");
+        tracing::warn!(path = place.path(), %error, "there is no table for roles and estimates");
     }
 }
 

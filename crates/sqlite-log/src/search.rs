@@ -235,7 +235,7 @@ fn is_dense(c: char) -> bool {
         | 0x2_0000..=0x3_ffff)
 }
 
-/// The text as it is indexed.
+/// The text in its indexed form.
 pub(crate) fn terms(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut previous = None;

@@ -34,7 +34,7 @@ pub(crate) struct NewRow {
     /// `None` if a batch continues in the next row.
     pub(crate) derived: Option<Digest>,
     pub(crate) data: Vec<u8>,
-    /// Whether it takes the place of all earlier rows of its segment.
+    /// Whether it replaces all earlier rows of its segment.
     pub(crate) packs: bool,
 }
 

@@ -14,7 +14,7 @@ use crate::segment::base_hash;
 use crate::spending::estimated;
 use crate::writer::WriterState;
 
-/// The data that a fork takes from its parent.
+/// The data that a fork copies from its parent.
 struct InheritedByFork {
     base: Option<i64>,
     hash: Option<agentx_runtime::Digest>,

@@ -40,8 +40,9 @@ pub(crate) enum Job {
     Task(WriterWork),
 }
 
-/// Maximum number of facts of an append that is committed on the caller's thread: more than a session's driver
-/// commits together. That takes a tenth of a millisecond; the way to the thread and back takes half as long.
+/// Maximum number of facts of an append that is committed on the caller's thread: more than a session's
+/// driver commits together. That takes a tenth of a millisecond; a round trip to the thread takes half as
+/// long.
 const HERE_FACTS: usize = 1024;
 
 /// Sessions whose writers were dropped: their state can be forgotten.
@@ -358,14 +359,14 @@ impl WriterThread {
         Ok(sender)
     }
 
-    /// Returns whether it has been asked to write anything.
+    /// Returns whether it has got any writes.
     pub(crate) fn has_begun(&self) -> bool {
         // The current holder writes.
         let core = self.core.try_lock();
         core.map_or(true, |core| core.as_ref().is_some_and(|core| core.begun))
     }
 
-    /// Waits until all that was queued is written and the database is closed.
+    /// Waits until everything in the queue is written and the database is closed.
     pub(crate) fn close(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let last = std::mem::replace(&mut *state, AppendState::Closed);

@@ -180,7 +180,7 @@ pub fn call(request: ModelRequest) -> Arc<Action> {
     }))
 }
 
-/// Returns the action to ask a model one thing.
+/// Returns an action that calls a model with one input.
 pub fn call_model(text: &str) -> Arc<Action> {
     call(request(Api::Anthropic, vec![user(text)]))
 }

@@ -10,7 +10,7 @@ const MAX_HEAD: usize = 64 * 1024;
 /// A request as the server received it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpRequest {
-    /// For example `POST`.
+    /// The method, for example `POST`.
     pub method: String,
     /// The path with its query.
     pub path: String,

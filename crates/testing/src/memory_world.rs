@@ -27,7 +27,7 @@ pub struct MemoryWorld {
 }
 
 impl MemoryWorld {
-    /// Creates a world with an empty log, whose model gives these answers.
+    /// Creates a world with an empty log and a model with these answers.
     pub fn new(answers: impl IntoIterator<Item = ModelScript>) -> Self {
         Self::on(FaultyLog::new(), answers)
     }

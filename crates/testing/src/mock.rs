@@ -61,7 +61,7 @@ impl MockAnswers {
         parsed.collect::<Result<_, _>>().map(Self)
     }
 
-    /// Returns the answer to a request; an error says which line is missing.
+    /// Returns the answer to a request; an error names the missing line.
     fn to(&self, body: &Value) -> Result<ModelAnswer, String> {
         let (last, turn) = conversation_of(body);
         if self.0.is_empty() {

@@ -78,7 +78,7 @@ impl ModelScript {
         self.then(pieces.iter().map(|text| TextChunk { text: (*text).into() }))
     }
 
-    /// Then thinks.
+    /// Adds thinking.
     #[must_use]
     pub fn then_thinking(self, text: &str) -> Self {
         self.then([ThinkingChunk { text: text.into() }])

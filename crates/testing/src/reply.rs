@@ -118,7 +118,7 @@ impl ServerReply {
         }
     }
 
-    /// Then sends bytes.
+    /// Adds bytes to send.
     #[must_use]
     pub fn then(self, bytes: impl Into<Vec<u8>>) -> Self {
         self.act(Act::Send(bytes.into()))

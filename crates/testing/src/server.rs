@@ -152,7 +152,7 @@ impl TestServer {
         self.shared.lock().connections
     }
 
-    /// Waits until so many clients have hung up while they were being answered.
+    /// Waits until this many clients have hung up during their answers.
     pub async fn hung_up(&self, count: usize) {
         // The sender is part of `self`, so the channel is open for as long as this waits.
         let _ = self

@@ -1,5 +1,5 @@
-//! Actions that an agent wants done: plain data. An effector performs an action on the environment and
-//! answers with events whose `cause` is the action's id.
+//! Actions that an agent requests: plain data. An effector performs an action on the environment and answers
+//! with events whose `cause` is the action's id.
 
 use std::sync::Arc;
 
@@ -53,7 +53,7 @@ pub enum ActionBody {
     SpawnAgent(SpawnAgent),
     /// Send an input to another agent. Answered by one `user_message`.
     SendInput(SendInput),
-    /// Stop what another agent does. Answered by one `interrupt_requested`.
+    /// Stop another agent. Answered by one `interrupt_requested`.
     InterruptAgent(InterruptAgent),
     /// End another agent. Answered by one `agent_closed`.
     CloseAgent(CloseAgent),
@@ -270,7 +270,7 @@ pub struct DecideInnerCall {
     pub decision: InnerDecision,
 }
 
-/// Make another agent: a child of the one that wants it.
+/// Create another agent: a child of the requesting one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SpawnAgent {
     /// The agent's id, unique in the session.
@@ -317,9 +317,9 @@ pub enum Report {
     },
     /// The run cannot continue.
     Error {
-        /// Stable, for programs: `iteration_limit`, `cost_limit`, …
+        /// The stable code for programs: `iteration_limit`, `cost_limit`, …
         code: String,
-        /// For people.
+        /// The message for people.
         message: String,
     },
     /// The run continues with another model.

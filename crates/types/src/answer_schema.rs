@@ -7,7 +7,8 @@ use serde_json::Value;
 /// The default number of times that a model is asked again after an answer that does not fit.
 pub const ANSWER_REPAIRS: u32 = 2;
 
-/// The largest number of times. A schema that asks for more is refused, and in an old log it counts as so many.
+/// The largest number of times. A schema with a larger number is refused, and in an old log it counts as this
+/// number.
 pub const MAX_ANSWER_REPAIRS: u32 = 10;
 
 /// Maximum size of a schema that comes from outside, in bytes of JSON.

@@ -51,11 +51,11 @@ pub const WAS_THINKING: &str = "was_thinking";
 pub struct Assembler {
     message_id: Option<MessageId>,
     parts: Vec<ContentPart>,
-    /// Whether the last part takes more of its kind.
+    /// Whether the last part can still be extended.
     open: bool,
     calls: Vec<RequestedCall>,
     usage: Usage,
-    /// The model that is asked.
+    /// The called model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     asked: Option<String>,
     /// The API whose thinking is marked with the model.

@@ -1,4 +1,4 @@
-//! A failed attempt to call a model, and what its error says about limits.
+//! A failed attempt to call a model, and the limits that its error reports.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,9 +10,9 @@ payloads! {
     AttemptFailed {
         /// The number of the attempt, from 1.
         attempt: u32,
-        /// Stable, for programs: `rate_limited`, `overloaded`, `unauthorized`, …
+        /// The stable code for programs: `rate_limited`, `overloaded`, `unauthorized`, …
         code: String,
-        /// For people.
+        /// The message for people.
         message: String,
         /// The HTTP status, if there was an answer.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -35,8 +35,8 @@ payloads! {
         /// its limit.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         longest_answer: Option<u32>,
-        /// The most pictures and other media that the provider takes in one request, if it refuses the
-        /// request for their number.
+        /// The maximum number of pictures and other media that the provider accepts in one request, if it
+        /// refuses the request for their number.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         most_media: Option<u16>,
     }

@@ -69,7 +69,7 @@ pub struct Condense {
 }
 
 payloads! {
-    /// A person wants the conversation condensed now.
+    /// A person requests that the conversation be condensed now.
     CondenseRequested {
         /// The required content of the summary, in the person's words.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -95,9 +95,9 @@ payloads! {
     }
     /// A summary failed; the conversation stays as it is.
     CondensingFailed {
-        /// Stable, for programs: that of the model's error, `interrupted`, `refused`, `no_summary`, …
+        /// The stable code for programs: that of the model's error, `interrupted`, `refused`, `no_summary`, …
         code: String,
-        /// For people.
+        /// The message for people.
         message: String,
         /// The cost of the failed attempt.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -113,7 +113,7 @@ payloads! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<OwnerId>,
     }
-    /// A person wants an input to stay as it is when the conversation is condensed, or no longer.
+    /// A person pins or unpins an input: a pinned input stays when the conversation is condensed.
     InputPinned {
         /// The input.
         message_id: MessageId,
@@ -141,9 +141,9 @@ pub enum ContextChange {
     Condensed(ContextRange),
     /// The conversation stays as it is.
     Failed {
-        /// Stable, for programs.
+        /// The code for programs; it is stable.
         code: String,
-        /// For people.
+        /// The message for people.
         message: String,
     },
     /// The range was restored.
@@ -154,7 +154,7 @@ pub enum ContextChange {
     /// A provider refused how tools are described: they are not on offer from now on, until they change or
     /// another model is asked, and the model is asked again.
     ToolsLeftOut {
-        /// Their names.
+        /// The names of the tools.
         tools: Vec<String>,
     },
     /// The server silently cut the beginning of a request, as its token counts show. The smaller window
@@ -197,7 +197,7 @@ pub struct ContextRange {
     pub to_seq: u64,
     /// The number of messages that a summary represents.
     pub messages: u64,
-    /// Their tokens, estimated.
+    /// The tokens of the messages, estimated.
     pub tokens: u64,
     /// Tokens of their summary, estimated; 0 if it does not exist yet.
     pub summary_tokens: u64,

@@ -29,7 +29,7 @@ pub enum AgentKind {
     Unknown,
 }
 
-/// Everything that shapes what an agent does, as it was when the session was opened.
+/// All settings that determine the behaviour of an agent, as they were when the session was opened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AgentConfig {
@@ -112,7 +112,7 @@ impl Default for ToolSearch {
 
 impl AgentConfig {
     /// A ReAct agent of `model` with the newest rules and nothing else: no name, prompt, tools, rules, limits
-    /// or guard, and a conversation that is never condensed. Callers set what they want with
+    /// or guard, and a conversation that is never condensed. Callers set other fields with
     /// `..AgentConfig::react(model)`.
     pub fn react(model: ModelSpec) -> Self {
         Self {
@@ -247,7 +247,7 @@ pub enum ApprovalMode {
 }
 
 impl ApprovalMode {
-    /// The one of both that lets fewer calls through.
+    /// Returns the mode of the two that allows fewer calls.
     ///
     /// ```
     /// use agentx_types::ApprovalMode::{Ask, Auto, Deny};
@@ -270,11 +270,11 @@ impl ApprovalMode {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RuleEffect {
-    /// Do it.
+    /// Allow the call.
     Allow,
-    /// Ask a person.
+    /// Ask a person about the call.
     Ask,
-    /// Refuse it.
+    /// Refuse the call.
     Deny,
 }
 
@@ -335,7 +335,7 @@ pub enum ConfigChange {
     Rules(Vec<Rule>),
     /// Other tools from the next call on (a newer program offers others).
     Tools(Arc<[ToolSpec]>),
-    /// Instructions, read again.
+    /// The instructions, read again.
     Instructions(Vec<Instructions>),
     /// Another way to condense the conversation; `None` for never by itself.
     Condensing(Option<Box<Condensing>>),

@@ -99,7 +99,7 @@ pub struct TextPart {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MediaPart {
-    /// For example `image/png`.
+    /// The media type, for example `image/png`.
     pub media_type: String,
     /// The location of the bytes.
     pub source: MediaSource,
@@ -175,7 +175,7 @@ pub struct OpaquePart {
 pub struct ProviderData {
     /// The API that it belongs to, for example `anthropic`.
     pub api: String,
-    /// The model that was asked when it came, if that is known.
+    /// The model whose answer contained it, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// The data as it arrived.

@@ -39,7 +39,7 @@ pub struct Envelope<E> {
     pub session_id: SessionId,
     /// The agent that it is addressed to or comes from; `None` if it concerns the session.
     pub agent_state_id: Option<AgentStateId>,
-    /// In which run.
+    /// The run.
     pub run_id: Option<RunId>,
     /// The action that it answers.
     pub cause: Option<ActionId>,
@@ -57,7 +57,7 @@ pub struct EventDraft<E> {
     pub source: Source,
     /// The agent that it is addressed to.
     pub agent_state_id: Option<AgentStateId>,
-    /// In which run.
+    /// The run.
     pub run_id: Option<RunId>,
     /// The action that it answers.
     pub cause: Option<ActionId>,

@@ -57,7 +57,7 @@ vocabulary! {
         StreamEnd = "stream_end",
         /// An answer was checked against the run's answer schema.
         AnswerChecked = "answer_checked",
-        /// An attempt to reach a model came to nothing.
+        /// An attempt to call a model failed.
         AttemptFailed = "attempt_failed",
         /// An action is about to be performed: written before any of its effects.
         ActionStarted = "action_started",
@@ -89,7 +89,7 @@ vocabulary! {
         SessionForked = "session_forked",
         /// The session has a title.
         SessionTitled = "session_titled",
-        /// Another one drives.
+        /// Another person drives.
         WheelChanged = "wheel_changed",
         /// A person may do more or less than before.
         AccessChanged = "access_changed",
@@ -105,13 +105,13 @@ vocabulary! {
         AgentSpawned = "agent_spawned",
         /// An agent is gone.
         AgentClosed = "agent_closed",
-        /// A person wants an input to stay when the conversation is condensed.
+        /// A person pins or unpins an input for condensing.
         InputPinned = "input_pinned",
-        /// A person wants the conversation condensed.
+        /// A person requests that the conversation be condensed.
         CondenseRequested = "condense_requested",
         /// A range of the conversation is represented by a summary.
         ContextCondensed = "context_condensed",
-        /// A summary came to nothing.
+        /// A summary failed.
         CondensingFailed = "condensing_failed",
         /// A range that was condensed is again as it was.
         ContextRestored = "context_restored",
@@ -149,7 +149,7 @@ payloads! {
         /// The validator's messages, each with its place, at most 5; empty if the answer fits.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         problems: Vec<String>,
-        /// Whether the schema itself cannot be used: no answer will ever fit. `problems` says why.
+        /// Whether the schema itself cannot be used: no answer will ever fit. `problems` has the reason.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         invalid_schema: bool,
     }
@@ -184,12 +184,12 @@ payloads! {
     }
     /// Words of the answer.
     TextChunk {
-        /// As they came.
+        /// The text as it arrived.
         text: String,
     }
     /// Words of the model's reasoning.
     ThinkingChunk {
-        /// As they came.
+        /// The text as it arrived.
         text: String,
     }
     /// The open part ends.
@@ -226,7 +226,7 @@ payloads! {
         api: String,
         /// Whether it belongs to the part before it; otherwise it is a separate part.
         attach: bool,
-        /// As it came.
+        /// The data as it arrived.
         data: Value,
     }
     /// The tokens of the call so far.
@@ -259,7 +259,7 @@ payloads! {
     StreamEnd {
         /// The reason.
         stop_reason: StopReason,
-        /// The provider's own word, if it says more.
+        /// The provider's own word, if it is more precise.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         raw: Option<String>,
     }
@@ -343,7 +343,7 @@ payloads! {
         epoch: u64,
         /// The program, with its version.
         program: String,
-        /// Its process id.
+        /// The program's process id.
         process: u32,
         /// Programs left running by the previous process and ended by this one.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -385,14 +385,14 @@ payloads! {
     }
     /// A run was stopped from outside.
     Interrupted {
-        /// By what.
+        /// The reason.
         reason: String,
     }
     /// Something went wrong that ends the run.
     ErrorOccurred {
-        /// Stable, for programs.
+        /// The code for programs; it is stable.
         code: String,
-        /// For people.
+        /// The message for people.
         message: String,
         /// Whether the session can continue.
         recoverable: bool,

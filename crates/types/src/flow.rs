@@ -25,9 +25,9 @@ pub enum EffectOutcome {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EffectFailure {
-    /// Stable, for programs: `denied`, `timed_out`, `unknown_outcome`, …
+    /// The stable code for programs: `denied`, `timed_out`, `unknown_outcome`, …
     pub code: String,
-    /// For people.
+    /// The message for people.
     pub message: String,
 }
 

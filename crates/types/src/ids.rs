@@ -19,7 +19,7 @@ macro_rules! ids {
             /// The prefix of ids of this kind that AgentX mints.
             pub const PREFIX: &'static str = $prefix;
 
-            /// Takes the id as it is written.
+            /// Creates the id from its text.
             pub fn new(id: impl AsRef<str>) -> Self {
                 Self(Arc::from(id.as_ref()))
             }
@@ -34,7 +34,7 @@ macro_rules! ids {
                 Self(Arc::from(format!("{}{rest}", $prefix).as_str()))
             }
 
-            /// The id as it is written.
+            /// The id as text.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -90,7 +90,7 @@ ids! {
     AgentStateId = "agt_";
     /// A run, from an input of the user to its last answer: `run_` and the `seq` of that input.
     RunId = "run_";
-    /// Something that an agent wants done: `act_`, the `seq` that it follows from, and its index there.
+    /// An action that an agent requests: `act_`, the `seq` that it follows from, and its index there.
     ActionId = "act_";
     /// A call of a tool, as the model named it.
     ToolCallId = "call_";

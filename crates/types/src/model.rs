@@ -44,8 +44,8 @@ impl Api {
     }
 }
 
-/// A catalog entry, resolved: all that shapes a request to this model. It holds no secret, and no address
-/// that is connected to.
+/// A resolved catalog entry: all settings of a request to this model. It holds no secret, and no address that
+/// is connected to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ModelSpec {
@@ -65,8 +65,8 @@ pub struct ModelSpec {
     /// The input media besides text; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<Vec<InputMedium>>,
-    /// The origin (`scheme://host[:port]`) of the server that is asked, if that is not the provider's own. It
-    /// is never connected to: a request is refused if the provider is at another address by then.
+    /// The origin (`scheme://host[:port]`) of the called server, if that is not the provider's own. It is
+    /// never connected to: a request is refused if the provider's address has changed meanwhile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
     /// Whether `max_output_tokens` is only assumed, because nobody has said how long the model's answers may be. A
@@ -266,7 +266,7 @@ impl ToolSpec {
         self
     }
 
-    /// Sets what the tool reaches besides its arguments.
+    /// Sets the hosts, variables and tools that the tool may reach.
     #[must_use]
     pub fn with_reach(mut self, reach: ToolReach) -> Self {
         self.reach = Some(Box::new(reach));
@@ -349,8 +349,8 @@ pub enum RequestPart {
     MaxCompletionTokens,
     /// The empty text beside tool calls: `content` is sent as `null`.
     EmptyText,
-    /// Calls of a tool without the signature that Gemini wants with them: they are sent with one that it does
-    /// not check.
+    /// Calls of a tool without the signature that Gemini requires: they are sent with one that it does not
+    /// check.
     ThoughtSignature,
     /// The guarantee that the answer fits its schema (`strict`): the schema is sent without it.
     StrictSchema,

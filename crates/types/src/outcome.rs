@@ -24,13 +24,13 @@ pub enum InputMode {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalDecision {
-    /// Do it, this once.
+    /// Allow the call, this once.
     Once,
-    /// Do it, and the like for the rest of the session.
+    /// Allow this call, and similar ones for the rest of the session.
     Session,
-    /// Do it, and the like from now on.
+    /// Allow this call, and similar ones from now on.
     Always,
-    /// Do not.
+    /// Deny the call.
     Deny,
 }
 
@@ -108,7 +108,7 @@ pub enum OutputChannel {
     Stdout,
     /// Standard error.
     Stderr,
-    /// A note about how it goes.
+    /// A note about its progress.
     Progress,
 }
 

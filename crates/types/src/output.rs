@@ -99,11 +99,11 @@ pub enum RunStatus {
     Pending,
     /// The request to the model is being built.
     BuildingContext,
-    /// The model was asked.
+    /// The model was called.
     AwaitingLlm,
     /// A person has to decide.
     AwaitingApproval,
-    /// Tools run.
+    /// Tools are running.
     AwaitingTool,
     /// The running actions are being stopped.
     Stopping,

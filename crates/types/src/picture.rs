@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-/// A picture that models can be shown: whole, as far as its structure tells.
+/// A picture for models that is complete, as far as its structure shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Picture {
     /// The media type: `image/png`, `image/jpeg`, `image/gif` or `image/webp`.

@@ -22,7 +22,7 @@ pub struct Routing {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Route {
-    /// Their names.
+    /// The names of the rules.
     pub rules: Vec<String>,
     /// The agent.
     pub agent: AgentConfig,

@@ -93,7 +93,7 @@ payloads! {
         tool_call_id: ToolCallId,
         /// The tool's name.
         name: String,
-        /// With these arguments.
+        /// The arguments.
         input: Value,
         /// The rule or default that asks.
         reason: String,
@@ -137,7 +137,7 @@ payloads! {
         /// The run that has ended.
         run_id: RunId,
     }
-    /// The stream has ended for good.
+    /// The stream has finally ended.
     Closed {
         /// The reason.
         reason: String,

@@ -101,7 +101,7 @@ vocabulary! {
         Chunk = "chunk",
         /// AgentBridge: an agent's output stream for this input has ended.
         Eof = "eof",
-        /// AgentBridge: an agent's output stream has ended for good.
+        /// AgentBridge: an agent's output stream has finally ended.
         Closed = "closed",
         /// AgentBridge, Message layer: an input joined the conversation.
         UserMessageAdded = "user_message",
@@ -194,7 +194,7 @@ payloads! {
     }
     /// A run was stopped from outside.
     RunInterrupted {
-        /// By what.
+        /// The reason.
         reason: String,
     }
     /// The model has begun to ask for a tool.
@@ -210,7 +210,7 @@ payloads! {
         tool_call_id: ToolCallId,
         /// The tool's name.
         name: String,
-        /// With these arguments.
+        /// The arguments.
         input: Value,
     }
     /// The tool writes output while it runs.
@@ -287,7 +287,7 @@ payloads! {
         /// The input, if a person gave it.
         message_id: MessageId,
     }
-    /// The model was asked.
+    /// The model was called.
     ConversationThinking {}
     /// The first words of an answer.
     ConversationResponding {}
@@ -298,7 +298,7 @@ payloads! {
     }
     /// Stopped.
     ConversationInterrupted {
-        /// By what.
+        /// The reason.
         reason: String,
         /// The person, if not the session's owner.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -331,7 +331,7 @@ payloads! {
     }
     /// A session continues in another process.
     SessionResumed {
-        /// Counts its writers.
+        /// The number of its writers so far.
         epoch: u64,
         /// Commands that the previous process left running and this one ended.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -381,9 +381,9 @@ payloads! {
     Heartbeat {}
     /// Something went wrong.
     ErrorRaised {
-        /// Stable, for programs.
+        /// The code for programs; it is stable.
         code: String,
-        /// For people.
+        /// The message for people.
         message: String,
         /// Whether the session can continue.
         recoverable: bool,

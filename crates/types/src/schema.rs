@@ -120,7 +120,7 @@ impl JsonSchema for ClientFrame {
         json_schema!({
             "type": "object",
             "description": "A frame of a client.",
-            "properties": {"id": {"type": "string", "maxLength": 64, "description": "By which it is answered; chosen by the client."}},
+            "properties": {"id": {"type": "string", "maxLength": 64, "description": "The id for its answer; chosen by the client."}},
             "required": ["id"],
             "oneOf": alternatives,
         })

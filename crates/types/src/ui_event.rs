@@ -67,7 +67,7 @@ payloads! {
         tool_call_id: ToolCallId,
         /// The tool's name.
         tool_name: String,
-        /// With these arguments.
+        /// The arguments.
         args: Value,
     }
     /// The call has ended.
@@ -87,7 +87,7 @@ payloads! {
         tool_call_id: ToolCallId,
         /// The tool's name.
         tool_name: String,
-        /// With these arguments.
+        /// The arguments.
         args: Value,
         /// The rule or default that asks.
         reason: String,
@@ -103,7 +103,7 @@ payloads! {
     }
     /// Something went wrong.
     UiError {
-        /// For people.
+        /// The message for people.
         message: String,
         /// More about it: its code.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -120,9 +120,9 @@ payloads! {
     UiResult {
         /// The outcome.
         status: UiToolStatus,
-        /// For people.
+        /// The message for people.
         message: String,
-        /// For programs.
+        /// The data for programs.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         data: Option<Value>,
     }

@@ -110,7 +110,7 @@ impl AddAssign for NanoUsd {
 pub struct Prices {
     /// Per token read at the full price.
     pub input: u64,
-    /// Per token written.
+    /// The price per token written.
     pub output: u64,
     /// Per token read from the cache.
     pub cache_read: u64,
@@ -130,7 +130,7 @@ pub struct LongPrices {
     pub over_tokens: u64,
     /// Per token read at the full price.
     pub input: u64,
-    /// Per token written.
+    /// The price per token written.
     pub output: u64,
     /// Per token read from the cache.
     pub cache_read: u64,

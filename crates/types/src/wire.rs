@@ -26,8 +26,8 @@ pub const PROTOCOL: u32 = 1;
 pub const SUBPROTOCOL: &str = "agentx.v1";
 /// The beginning of a subprotocol that carries a token, for browsers, which cannot set headers.
 pub const BEARER_SUBPROTOCOL: &str = "agentx.bearer.";
-/// The header in which a client sends a nonce of its own. The server proves that it has its key with a
-/// signature over the nonce.
+/// The header in which a client sends its own nonce. The server proves that it has its key with a signature
+/// over the nonce.
 pub const NONCE_HEADER: &str = "agentx-nonce";
 
 /// The events that a subscriber gets.
@@ -79,7 +79,7 @@ vocabulary! {
         Refused = "refused",
         /// A subscription began; its events follow.
         Subscribed = "subscribed",
-        /// All that was there when it began has been sent.
+        /// All events that existed at its start have been sent.
         CaughtUp = "caught_up",
         /// A subscription ended before the client ended it.
         Unsubscribed = "unsubscribed",
@@ -125,7 +125,7 @@ payloads! {
     }
     /// Sends an input to the agent.
     UserInputFrame {
-        /// In which session.
+        /// The session.
         session_id: SessionId,
         /// The content parts, or a text.
         #[serde(deserialize_with = "text_or_parts")]
@@ -143,8 +143,8 @@ payloads! {
         /// The time of the input by the client's clock: ISO 8601, UTC. The model reads it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         client_timestamp_utc: Option<String>,
-        /// The client's time zone: UTC minus local time, in minutes, as JavaScript's `getTimezoneOffset` says
-        /// it.
+        /// The client's time zone: UTC minus local time, in minutes, as JavaScript's `getTimezoneOffset`
+        /// returns it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         client_timezone_offset: Option<i32>,
         /// The wheel that the client believes it holds.
@@ -156,7 +156,7 @@ payloads! {
     }
     /// Gives the system a command: `rename`, `change`, `revise`, `share`.
     CommandFrame {
-        /// In which session.
+        /// The session.
         session_id: SessionId,
         /// The command's name.
         command: String,
@@ -169,7 +169,7 @@ payloads! {
     }
     /// Decides about a tool call.
     ApprovalFrame {
-        /// In which session.
+        /// The session.
         session_id: SessionId,
         /// The call.
         tool_call_id: ToolCallId,
@@ -184,7 +184,7 @@ payloads! {
     }
     /// Stops the current run.
     InterruptFrame {
-        /// In which session.
+        /// The session.
         session_id: SessionId,
         /// The reason, if one was given.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -235,7 +235,7 @@ payloads! {
         nonce: String,
         /// The origin to sign: the address that the client connected to, as the server knows it.
         origin: String,
-        /// Until when a signature counts: milliseconds since 1970.
+        /// The end of the validity of a signature: milliseconds since 1970.
         expires_at_ms: u64,
         /// The server's signature over its challenge and the client's own nonce (header `agentx-nonce`), if
         /// there is one; base64url.
@@ -270,7 +270,7 @@ payloads! {
     Subscribed {
         /// The session.
         session_id: SessionId,
-        /// In which view.
+        /// The view.
         view: WireView,
         /// The events follow this `seq`.
         after_seq: u64,
@@ -279,7 +279,7 @@ payloads! {
         /// The reader's role.
         role: SessionRole,
     }
-    /// All that was there when a subscription began has been sent.
+    /// All events that existed at the start of a subscription have been sent.
     CaughtUp {
         /// The session.
         session_id: SessionId,
@@ -295,16 +295,16 @@ payloads! {
     }
     /// The connected people.
     Presence {
-        /// In which session.
+        /// The session.
         session_id: SessionId,
-        /// Them.
+        /// The people.
         people: Vec<Present>,
     }
     /// A person who is present.
     Present {
         /// The seat: the person and the program.
         seat: Seat,
-        /// Their role.
+        /// The person's role.
         role: SessionRole,
         /// Whether they drive.
         driving: bool,
@@ -313,7 +313,7 @@ payloads! {
     Wheel {
         /// The session.
         session_id: SessionId,
-        /// Counts the changes.
+        /// The number of changes so far.
         epoch: u64,
         /// The driver; absent if there is none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -327,7 +327,7 @@ payloads! {
     }
     /// A call in a session of a member waits for the operator of the server or a person whom they named.
     ApprovalWaiting {
-        /// In which session.
+        /// The session.
         session_id: SessionId,
         /// The owner of the session.
         owner: OwnerId,
@@ -359,7 +359,7 @@ payloads! {
     Bye {
         /// The WebSocket's close code: 1001 the server ends, 1008 not allowed, 1013 too slow.
         code: u16,
-        /// For people.
+        /// The reason for people.
         reason: String,
         /// The time until a new attempt makes sense, in milliseconds; absent if none does.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -367,20 +367,20 @@ payloads! {
     }
     /// An error; over HTTP also as `application/problem+json`.
     Problem {
-        /// Stable, for programs.
+        /// The code for programs; it is stable.
         code: String,
-        /// For people: the mistake, its place, and what to do.
+        /// The message for people: the error, its place, and advice.
         detail: String,
         /// The time until a new attempt, in milliseconds.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_after_ms: Option<u64>,
-        /// More, by code.
+        /// More data, which depends on the code.
         #[serde(default, skip_serializing_if = "Value::is_null")]
         data: Value,
     }
     /// A person as a server knows them.
     Person {
-        /// Their id.
+        /// The person's id.
         person: OwnerId,
         /// Their name, if the server has one.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -42,7 +42,7 @@ impl CallSubject<'_> {
         with(RuleEffect::Deny).or_else(|| with(RuleEffect::Ask))
     }
 
-    /// The rule that denies all that the tool does.
+    /// The rule that denies all uses of the tool.
     pub(crate) fn whole_denied_by(&self, rules: &[Rule]) -> Option<usize> {
         rules.iter().position(|rule| {
             let is_whole =
@@ -51,7 +51,7 @@ impl CallSubject<'_> {
         })
     }
 
-    /// The rule that allows all that the tool does, or this line as a whole.
+    /// The rule that allows all uses of the tool, or this line as a whole.
     pub(crate) fn whole_allowed_by(&self, rules: &[Rule]) -> Option<usize> {
         rules.iter().position(|rule| {
             self.allows_here(rule)

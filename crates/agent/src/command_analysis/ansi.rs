@@ -53,7 +53,7 @@ impl Lexer<'_> {
         char::from_u32(u32::from_str_radix(self.digits(radix, most), radix).ok()?)
     }
 
-    /// Reads at most so many digits from the line.
+    /// Reads at most this many digits from the line.
     fn digits(&mut self, radix: u32, most: usize) -> &str {
         let count = self
             .rest

@@ -1,5 +1,5 @@
-//! The forms of a command that rules are compared with: as it is written, without the directory of its
-//! program, and without the options before its subcommand.
+//! The forms of a command that rules are compared with: unchanged, without the directory of its program, and
+//! without the options before its subcommand.
 
 use super::subcommands::{options_before_subcommand, other_starts};
 use super::word::{ANYTHING, BLANK, Word};

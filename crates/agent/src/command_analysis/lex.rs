@@ -182,7 +182,7 @@ impl Lexer<'_> {
                 self.lexed.targets.push(word);
             }
             Some(Redirects::Document { tabs }) => {
-                // The end is the word as it is written. Expansions in it are not known here.
+                // The end marker is the unexpanded word. Expansions in it are not known here.
                 self.lexed.unclosed |= word.dynamic;
                 self.documents.push(HereDocument {
                     end: word.text,

@@ -70,8 +70,8 @@ const MOST_OPEN: usize = 200;
 /// All commands that a command line may run, and the files that it may open.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CommandAnalysis {
-    /// The commands in each form in which a rule may name them: as they are written, without quotes, without
-    /// the commands before them, without the program's directory and the options before its subcommand.
+    /// The commands in each form in which a rule may name them: unchanged, without quotes, without the
+    /// commands before them, without the program's directory and the options before its subcommand.
     pub commands: Vec<String>,
     /// The same as commands that bash would run, with [`BLANK`] instead of a blank within a word.
     pub(crate) in_words: Vec<String>,

@@ -125,7 +125,7 @@ impl CommandAnalysis {
     fn note_spellings(&mut self, word: &Word, opens_nothing: bool) {
         let mut names = word.names();
         if names.is_empty() {
-            // The word as it is written was noted already.
+            // The unexpanded word was recorded already.
             let attached = word
                 .text
                 .strip_prefix('-')
@@ -176,7 +176,7 @@ impl CommandAnalysis {
                 _ => None,
             };
             if let Some(pattern) = given.filter(|pattern| !pattern.starts_with('!')) {
-                // A search looks at names with a dot, too.
+                // A search includes names with a dot, too.
                 let name = format!("{ANYTHING}/{}", pattern.replace(['*', '?'], "\0"));
                 self.note_name(name);
             }
@@ -393,7 +393,7 @@ fn is_given_names(lexed: &Lexed, at: usize) -> bool {
     }
 }
 
-/// Returns whether a `find` names the files that it looks for.
+/// Returns whether a `find` names the files to find.
 fn is_named_search(words: &[Word]) -> bool {
     let has = |options: &[&str]| words.iter().any(|word| options.contains(&word.text.as_str()));
     has(FIND_NAMES) && !has(&["!", "-not", "-regex", "-iregex", "-o", "-or"])

@@ -126,7 +126,7 @@ fn spread(reached: &mut [bool], name: &[&str], spans: impl Fn(&str) -> bool) {
     }
 }
 
-/// Returns whether the character is a mark that stands for others.
+/// Returns whether the character is a mark for other characters.
 fn is_wild(c: char) -> bool {
     c == STAR || c == ANYTHING
 }

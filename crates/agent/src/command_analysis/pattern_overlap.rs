@@ -101,7 +101,7 @@ fn meet(a: &[PatternPiece], b: &[PatternPiece]) -> bool {
     reached[b.len()]
 }
 
-/// Marks the positions that are reached because a part that stands for anything may stand for nothing.
+/// Marks the positions that are reached because a wildcard may match nothing.
 fn skip(reached: &mut [bool], b: &[PatternPiece]) {
     for (j, piece) in b.iter().enumerate() {
         if reached[j] && *piece == PatternPiece::Any {

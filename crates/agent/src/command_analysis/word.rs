@@ -26,7 +26,7 @@ pub(crate) const BLANK: char = '\u{1}';
 /// to the letter has `open` equal to `text`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Word {
-    /// The word without quotes and escapes; expansions stay as they are written.
+    /// The word without quotes and escapes; expansions stay unexpanded.
     pub(crate) text: String,
     /// The word with [`ANYTHING`] instead of each expansion.
     pub(crate) open: String,

@@ -1,7 +1,7 @@
 //! Folders in which a command works because of its options: `env -C DIR cat x`, `tar -C DIR -c x`, `find DIR
 //! -execdir cat x`.
 //!
-//! Each relative name of the command is noted below these folders as well as below the present folder,
+//! Each relative name of the command is recorded below these folders as well as below the present folder,
 //! because programs differ in the names that they look up there. An unnecessary option in the list costs one
 //! comparison.
 

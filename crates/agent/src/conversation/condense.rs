@@ -25,14 +25,14 @@ use serde::{Deserialize, Serialize};
 
 use super::{Conversation, Entry, estimate_message};
 
-/// A summary, and all that is needed to take it out again.
+/// A summary, and everything needed to remove it again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Condensed {
     /// The event that recorded it: `context_condensed`.
     seq: u64,
     /// The id of the summary message.
     pub(super) id: MessageId,
-    /// The events that were asked to be condensed, with figures.
+    /// The events to condense, with figures.
     range: ContextRange,
     /// The text of the summary itself, without the text around it.
     summary: Arc<str>,
@@ -92,14 +92,14 @@ impl Conversation {
         self.worth_it(config, Some(input))
     }
 
-    /// Returns whether so many percent of the window are in use, or the next request would not fit.
+    /// Returns whether this percentage of the window is in use, or the next request would not fit.
     fn is_full(&mut self, config: &AgentConfig, percent: u64) -> bool {
         let share = config.model.context_window.saturating_mul(percent) / 100;
         let room = self.room(config);
         self.in_use(config) >= share.min(room) || !self.fits(config)
     }
 
-    /// Returns whether the next request fits into the model as it is.
+    /// Returns whether the next request fits into the model's window without condensing.
     pub(crate) fn fits(&mut self, config: &AgentConfig) -> bool {
         let size = self.size(config);
         self.corrected(size) <= self.room(config)

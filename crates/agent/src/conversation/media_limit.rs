@@ -27,7 +27,7 @@ impl Conversation {
         true
     }
 
-    /// Returns whether a new picture takes the place of an older one in the next request.
+    /// Returns whether a new picture replaces an older one in the next request.
     pub(super) fn replaces_media(&self) -> bool {
         let Some(most) = self.repairs.most_media else {
             return false;

@@ -20,9 +20,9 @@ pub(super) struct MediaOf {
     /// It identifies the model together with the model's id.
     provider: String,
     model: String,
-    /// The value of `Repairs::media` while that model was asked.
+    /// The value of `Repairs::media` while that model was in use.
     media: u64,
-    /// The value of `Repairs::media_of` while that model was asked.
+    /// The value of `Repairs::media_of` while that model was in use.
     media_of: Vec<u64>,
     /// The maximum number of pictures in one request, if its server named one.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -24,7 +24,7 @@ enum StayReason {
     ToDo,
     /// The first input of the conversation.
     Goal,
-    /// A person wants it to stay.
+    /// A person pinned it.
     Pinned,
     /// A summary.
     Summary,

@@ -3,11 +3,11 @@
 //!
 //! Newer models refuse their own thinking once anything before it has changed: the instructions, the tools,
 //! an earlier message (platform.claude.com/docs/en/build-with-claude/preserved-thinking). So whenever the
-//! beginning of a request changes, all earlier thinking is left out for good; later thinking fits again.
+//! beginning of a request changes, all earlier thinking is left out permanently; later thinking fits again.
 //!
 //! If a refusal names a part, that part is left out; if it names nothing, the parts are tried in turn:
 //! thinking, blocks, extras, roles, media, calls. `before_repairs` keeps the state from before the first
-//! repair until a model has answered (`note_accepted`); if all are in vain, it is restored.
+//! repair until a model has answered (`note_accepted`); if none helps, it is restored.
 
 use agentx_types::{AgentConfig, Api, ContentPart, ModelRequest, RequestPart, since};
 
@@ -66,10 +66,10 @@ impl Conversation {
     }
 
     /// The provider refuses the form of the last request: makes the next one plainer, and returns the part
-    /// that it leaves out. `None` if nothing is left to change: then changes that were in vain are undone.
+    /// that it leaves out. `None` if nothing is left to change: then changes that did not help are undone.
     ///
-    /// If a refusal names nothing, the request is sent once more unchanged before anything changes for good:
-    /// gateways sometimes answer 400 to a valid request, with a page or an empty body.
+    /// If a refusal names nothing, the request is sent once more unchanged before anything changes
+    /// permanently: gateways sometimes answer 400 to a valid request, with a page or an empty body.
     ///
     /// Each part is left out once, so this ends. `most` is the maximum number of tokens of an answer, or of
     /// pictures of a request, if the provider refuses more and names it.
@@ -151,7 +151,7 @@ impl Conversation {
             Some(RequestPart::Blocks) => self.leave_out_blocks(latest, config),
             Some(setting) if setting.is_setting() => self.repairs.without.push(setting),
             Some(RequestPart::Media) => match newest {
-                // Of too many the newest is not the one at fault.
+                // If there are too many pictures, the newest is not at fault.
                 Some(seq) if answer.is_none() && before.media_of == self.repairs.media_of => {
                     self.repairs.media_of.push(seq);
                 }

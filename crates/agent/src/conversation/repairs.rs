@@ -1,5 +1,5 @@
-//! The parts that requests leave out after refusals, and a message as it is sent without them. `repair`
-//! decides which parts these are.
+//! The parts that requests leave out after refusals, and the form of a message without them. `repair` decides
+//! which parts these are.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ pub(super) struct Repairs {
     pub(super) tool_calls: u64,
     /// Whether to leave out settings that a server of the same API may not know.
     pub(super) plain: bool,
-    /// Whether only a person and the assistant speak, and in turns.
+    /// Whether only the roles user and assistant occur, and alternate.
     pub(super) roles: bool,
     /// The most tokens that an answer may have; 0 if the server is to decide.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -128,7 +128,7 @@ fn fair_share(mut sizes: Vec<u64>, most: u64) -> u64 {
     u64::MAX
 }
 
-/// The message with each text of its tool results in at most so many tokens: its beginning and its end.
+/// The message with each text of its tool results in at most this many tokens: its beginning and its end.
 pub(super) fn with_short_results(message: Arc<Message>, longest: u64) -> Arc<Message> {
     let is_long =
         |part: &ContentPart| matches!(part, ContentPart::ToolResult(_)) && estimate_part(part) > longest;
@@ -148,7 +148,7 @@ pub(super) fn with_short_results(message: Arc<Message>, longest: u64) -> Arc<Mes
     Arc::new(message)
 }
 
-/// Cuts a text to its beginning and its end, in about so many tokens.
+/// Cuts a text to its beginning and its end, in about this many tokens.
 fn shorten(text: &mut String, tokens: u64) {
     let weight = estimate_text(text);
     if weight > tokens {

@@ -13,7 +13,7 @@ use agentx_types::{AgentConfig, Api, ModelParams, since};
 use super::Conversation;
 use super::estimate::room as beside_the_longest_answer;
 
-/// No answer is asked for that may have fewer tokens than this: it would be none.
+/// The minimum length of a requested answer: a shorter one would be useless.
 pub(super) const LEAST_ANSWER: u64 = 256;
 
 impl Conversation {

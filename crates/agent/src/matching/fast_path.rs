@@ -158,7 +158,7 @@ impl FastPath {
         Some(vec![reading.intent])
     }
 
-    /// Returns whether something else is asked for within the words of a variable.
+    /// Returns whether the words of a variable contain another request.
     fn asks_more(&self, text: &str, reading: &InputReading) -> bool {
         let variables = reading.spans.iter().zip(&reading.kinds);
         let words = variables.filter(|(_, kind)| **kind == VarKind::String);

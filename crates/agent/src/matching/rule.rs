@@ -18,14 +18,14 @@ use agentx_types::{IntentRule, IntentVar};
 
 use super::template::{TemplatePiece, pieces};
 
-/// A mistake in a rule. Its `Display` counts rules and parts from 1.
+/// An error in a rule. Its `Display` counts rules and parts from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleMistake {
     /// The index of the rule, from 0.
     pub rule: usize,
     /// The part of it that is wrong.
     pub part: RulePart,
-    /// The mistake as text, with advice.
+    /// The error as text, with advice.
     pub reason: String,
 }
 
@@ -54,7 +54,7 @@ impl fmt::Display for RuleMistake {
     }
 }
 
-/// The mistakes in `rules`, in their order; nothing if they can be used.
+/// The errors in `rules`, in their order; empty if they can be used.
 pub fn mistakes(rules: &[IntentRule]) -> Vec<RuleMistake> {
     let mut found = Vec::new();
     for (at, rule) in rules.iter().enumerate() {
@@ -72,14 +72,14 @@ pub fn mistakes(rules: &[IntentRule]) -> Vec<RuleMistake> {
     found
 }
 
-/// Checks one rule, and gathers its mistakes.
+/// Checks one rule, and collects its errors.
 struct RuleChecker<'a> {
     rule: usize,
     found: &'a mut Vec<RuleMistake>,
 }
 
 impl RuleChecker<'_> {
-    /// Adds a mistake.
+    /// Adds an error.
     fn wrong(&mut self, part: RulePart, reason: impl Into<String>) {
         self.found.push(RuleMistake {
             rule: self.rule,

@@ -1,7 +1,7 @@
-//! The words of a pattern, taken apart at its variables: `play [title] by [artist]`.
+//! The words of a pattern, split at its variables: `play [title] by [artist]`.
 //!
 //! The fast path makes templates of the pieces, the prompt shows them to a model, and `mistakes` finds
-//! variables that are not declared. All three read a pattern in this one way.
+//! variables that are not declared. All three parse a pattern with this code.
 //!
 //! | in brackets | piece |
 //! | --- | --- |

@@ -31,7 +31,7 @@ struct CharOrigin {
 }
 
 impl Plain {
-    /// `original` as it is compared.
+    /// `original` in the form for comparisons.
     pub(crate) fn new(original: &str, kana: Kana) -> Self {
         let folded = fold(original, kana);
         let is_edge = |(c, ..): &&(char, usize, usize)| *c == ' ' || is_punctuation(*c);

@@ -50,7 +50,7 @@ impl ReactAgent {
         run.pending.check = Some(PendingCheck { action_id, reason });
     }
 
-    /// Asks again for a verdict that another process was asked for.
+    /// Requests again a verdict that was requested from another process.
     pub(super) fn check_again(&mut self, step: &mut RunStep<'_>) {
         let schema = self.answer_schema();
         let Some(run) = self.lifecycle.active() else {

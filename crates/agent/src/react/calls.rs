@@ -32,8 +32,8 @@ impl ReactAgent {
     /// | it is one of the machine's own (`delegate`, `agents`, `ask_user`, `recall`, `find_tools`) | done here, without an effector |
     /// | any other | handed to its tool |
     ///
-    /// The result tells the model the mistake, so that it can send another call; that is not an error of the
-    /// run.
+    /// The result describes the error to the model, so that it can send another call; that is not an error of
+    /// the run.
     pub(super) fn decide_call(&mut self, call: RequestedCall, step: &mut RunStep<'_>) {
         if let Some(invalid) = &call.invalid {
             let text = format!(
@@ -186,7 +186,7 @@ impl ReactAgent {
     }
 
     /// Handles a result. One that is not of an open call, by the action that performs it, is ignored: an
-    /// effector that speaks twice, or after its call was settled otherwise, changes nothing. When the last
+    /// effector that answers twice, or after its call was settled otherwise, changes nothing. When the last
     /// open call has its result, the round is closed and the model is asked again.
     pub(super) fn on_tool_result(
         &mut self,

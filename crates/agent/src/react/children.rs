@@ -112,7 +112,7 @@ impl ReactAgent {
         step.census().full()
     }
 
-    /// Makes the agent and gives it its input; its id follows from the event and the place of the action.
+    /// Creates the agent and gives it its input; its id follows from the event and the place of the action.
     fn delegate(&mut self, order: Order, call: &RequestedCall, step: &mut RunStep<'_>) -> CallStage {
         let Some(config) = self.config.agents.get(order.agent) else {
             return self.answer_now(call, ToolStatus::Invalid, "There is no such agent.".into(), step);
@@ -186,12 +186,12 @@ impl ReactAgent {
         Ok(self.answer_now(call, ToolStatus::Success, text, step))
     }
 
-    /// Stops all that are at work.
+    /// Stops all working children.
     pub(super) fn interrupt_children(&mut self, why: &str, step: &mut RunStep<'_>) {
         self.interrupt_those(|_| true, why, step);
     }
 
-    /// Interrupts the children that are at work and wanted, and marks them as stopping.
+    /// Interrupts the working children that are wanted, and marks them as stopping.
     fn interrupt_those(&mut self, wanted: impl Fn(&&ReactChild) -> bool, why: &str, step: &mut RunStep<'_>) {
         let run_id = self.lifecycle.run_id();
         for child in &mut self.children {

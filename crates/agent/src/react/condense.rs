@@ -40,7 +40,7 @@ fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-/// The state of condensing: the one in progress, the one that is wanted, and how the last one went.
+/// The state of condensing: the one in progress, the requested one, and the result of the last one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct CondenseState {
     /// The summary that is awaited.
@@ -66,7 +66,7 @@ pub(crate) struct CondenseState {
     pub(super) decisions: Vec<(u64, String)>,
 }
 
-/// The summary that is awaited, and why it was asked for.
+/// The awaited summary, and the reason for it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct OpenCondensing {
     /// The action that brings it.
@@ -91,7 +91,7 @@ pub(super) struct SummaryWish {
 pub(super) enum Why {
     /// The window is nearly full.
     Full,
-    /// A person wants it.
+    /// A person requested it.
     Wanted(SummaryWish),
     /// A model reported a full window; the run ends with this cause if the summary fails and less cannot be
     /// sent.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 /// The tool by which an agent makes others.
 pub const DELEGATE: &str = "delegate";
-/// The tool by which an agent looks after those in the background.
+/// The tool by which an agent manages its agents in the background.
 pub const AGENTS: &str = "agents";
 /// The tools by which an agent makes those in `agents` work for it. Empty if there are none. They are
 /// answered by the machine itself; no effector knows them.

@@ -27,7 +27,7 @@ use crate::run_lifecycle::RunStep;
 /// Number of failed attempts after which a model that is down or limited is left for a fallback. Without one
 /// it is retried for as long as `calls.retry_for` allows.
 const ATTEMPTS: u32 = 2;
-/// Longest pause, in milliseconds, that a server may ask for before the first fallback is asked instead.
+/// Longest pause, in milliseconds, that a server may ask for before the first fallback is called instead.
 const LONGEST_PAUSE_MS: u64 = 10_000;
 
 /// The codes of failures that another model may avoid.
@@ -52,7 +52,7 @@ const CODES: [&str; 15] = [
     "missing_key",
 ];
 
-/// The fallback that is asked in place of the agent's own model.
+/// The fallback that is called instead of the agent's own model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct FallbackInUse {
     /// The agent's own model, with its learned window.
@@ -68,7 +68,7 @@ impl ReactAgent {
     /// Requests a call of the next fallback, after the model call in progress has ended without an answer for
     /// the reason `code`. `false` if there is none, or if another model would not help.
     ///
-    /// Nothing is asked while the run is being stopped, a summary is awaited or calls are open.
+    /// No model is called while the run is being stopped, a summary is awaited or calls are open.
     pub(super) fn fall_back(&mut self, code: &str, message: &str, step: &mut RunStep<'_>) -> bool {
         let Some((_, next)) = self.next_fallback().filter(|_| CODES.contains(&code)) else {
             return false;

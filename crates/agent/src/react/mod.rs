@@ -81,10 +81,10 @@ pub struct ReactAgent {
     conversation: Conversation,
     /// The calls of the answer in progress; empty during a model call.
     ledger: ToolLedger,
-    /// Summaries: the one that is awaited or wanted.
+    /// Summaries: the awaited or requested one.
     #[serde(default)]
     condenser: CondenseState,
-    /// Set while a fallback is asked in place of the agent's own model, which is in `config` then.
+    /// Set while a fallback, which is then in `config`, replaces the agent's own model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     fallback: Option<FallbackInUse>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

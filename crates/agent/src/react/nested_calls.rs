@@ -118,8 +118,8 @@ fn refused(call: &RequestedCall, approval: &Approval) -> InnerDecision {
 }
 
 impl ReactAgent {
-    /// Calls that running tools want to make, in the order in which they were asked about.
-    /// Those that are decided and not yet made are among them.
+    /// Calls that running tools want to make, in the order in which they were asked about. It includes those
+    /// that are decided and not yet made.
     pub fn inner_calls(&self) -> &[InnerCall] {
         &self.inner
     }
@@ -315,7 +315,7 @@ fn decision_of(verdict: Verdict) -> InnerDecision {
     }
 }
 
-/// The action by which the tool runs that wants to make this call.
+/// The action of the running tool that wants to make this call.
 fn runs_of<'a>(ledger: &'a crate::ledger::ToolLedger, id: &ToolCallId) -> Option<&'a agentx_types::ActionId> {
     ledger.entries().iter().find_map(|entry| match &entry.stage {
         CallStage::Running { action_id, .. } if id.is_inside(&entry.call.tool_call_id) => Some(action_id),

@@ -21,10 +21,10 @@ use super::condense::Why;
 use crate::run_lifecycle::{RunStep, StopCause};
 
 impl ReactAgent {
-    /// The window was full before the answer was complete: the tokens read and written are all that fit.
+    /// The window was full before the answer was complete: the tokens read and written fill it.
     ///
-    /// If half an answer came, the run ends with it and later requests are shorter; else this one is asked
-    /// again with less. From version 6 of the rules on the window is learned from the count, if the provider
+    /// If half an answer came, the run ends with it and later requests are shorter; else this one is repeated
+    /// with less. From version 6 of the rules on the window is learned from the count, if the provider
     /// counted.
     pub(super) fn on_full_window(&mut self, said_something: bool, usage: Usage, step: &mut RunStep<'_>) {
         let message = "the context window of the model is full";
@@ -59,8 +59,8 @@ impl ReactAgent {
         }
     }
 
-    /// Asks for a summary after an overflow, once until a model has answered. `false` if none is asked
-    /// for: the run is being stopped, calls are open, or a summary would make too little free.
+    /// Asks for a summary after an overflow, once until a model has answered. `false` if none is requested:
+    /// the run is being stopped, calls are open, or a summary would make too little free.
     pub(super) fn condense_after_overflow(&mut self, cause: &StopCause, step: &mut RunStep<'_>) -> bool {
         let Some(run) = self.lifecycle.active() else {
             return false;

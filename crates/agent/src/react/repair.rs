@@ -6,7 +6,7 @@
 //! facts.
 //!
 //! Invariant: a repair is reported (`context_changed`), calls the model exactly once more, and is undone if
-//! all repairs were in vain. Each form is tried once between two answers, so the attempts end.
+//! no repair helped. Each form is tried once between two answers, so the attempts end.
 
 use std::sync::Arc;
 
@@ -71,10 +71,10 @@ impl ReactAgent {
         true
     }
 
-    /// Asks again after a model call has ended with an error, if its form was refused and can be changed.
-    /// `false` if the run has to end.
+    /// Calls the model again after a call has ended with an error, if its form was refused and can be
+    /// changed. `false` if the run has to end.
     ///
-    /// Nothing is asked while the run is being stopped, a summary is awaited or calls are open.
+    /// No model is called while the run is being stopped, a summary is awaited or calls are open.
     pub(super) fn ask_in_another_form(&mut self, step: &mut RunStep<'_>) -> bool {
         let Some(run) = self.lifecycle.active() else {
             return false;
@@ -134,8 +134,8 @@ impl ReactAgent {
         goes_on
     }
 
-    /// Asks again without the tools that were refused as they are described. They stay off until they are
-    /// described otherwise or another model is asked.
+    /// Calls the model again without the tools whose description was refused. They stay off until their
+    /// description or the model changes.
     fn ask_without_tools(&mut self, tools: &[String], step: &mut RunStep<'_>) -> bool {
         let goes_on = self.conversation.leave_out_tools(tools, &self.config);
         if goes_on {

@@ -188,7 +188,7 @@ impl ReactAgent {
         step.message(MessageOutput::Assistant { message, partial });
     }
 
-    /// Pays for a stream, at the prices of the model that was asked.
+    /// Pays for a stream, at the prices of the called model.
     fn pay(&mut self, usage: Usage, step: &mut RunStep<'_>) {
         self.lifecycle.pay(usage, &self.config, step);
     }

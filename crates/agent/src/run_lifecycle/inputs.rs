@@ -249,7 +249,7 @@ impl InputQueue {
         self.steering.len()
     }
 
-    /// Returns whether any input wants to join the run in progress.
+    /// Returns whether any input waits to join the run in progress.
     pub(crate) fn has_steering(&self) -> bool {
         !self.steering.is_empty()
     }

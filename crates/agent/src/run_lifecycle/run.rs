@@ -195,15 +195,15 @@ impl Run {
 /// | `stream` | a piece of an answer | only agents listen |
 /// | `state`, `message`, `turn` | something that agents above may need | nobody listens |
 pub(crate) struct RunStep<'a> {
-    /// The agent that takes it.
+    /// The agent that takes the step.
     pub(crate) agent: &'a AgentStateId,
     /// The `seq` of the fact.
     pub(crate) seq: u64,
     /// The time of the fact. The machine reads no other clock.
     pub(crate) at: Timestamp,
-    /// The context that the session gives with the fact.
+    /// The context from the session for the fact.
     pub(crate) context: &'a StepContext<'a>,
-    /// The agent's spending in this step, before those above have heard of it.
+    /// The agent's spending in this step, before the agents above count it.
     spent: RunSpending,
     /// The transition until now; [`RunStep::end`] returns it.
     follows: Transition,
@@ -242,7 +242,7 @@ impl<'a> RunStep<'a> {
         self.context.heard_by != HeardBy::Nobody
     }
 
-    /// The place of the next action among all that answer the same fact, counted from 0 over all agents.
+    /// The position of the next action among all actions for the same fact, counted from 0 over all agents.
     pub(crate) fn next_action(&self) -> usize {
         self.context.before.actions + self.follows.acted.actions
     }
@@ -263,7 +263,7 @@ impl<'a> RunStep<'a> {
         self.spent.cost += cost;
     }
 
-    /// The limit of an agent above that forbids another model call. Also `None` if nobody is above.
+    /// The limit of an agent above that forbids another model call. Also `None` if there is no agent above.
     pub(crate) fn used_up_above(&self) -> Option<StopCause> {
         self.context.above?.used_up(&self.spent)
     }

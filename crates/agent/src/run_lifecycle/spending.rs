@@ -84,8 +84,8 @@ impl RunLifecycle {
         }
     }
 
-    /// Pays a model that was asked on behalf of this agent: by a tool, or by the condenser for a summary. The
-    /// bill states the cost, so no price is looked up.
+    /// Pays a model that was called on behalf of this agent: by a tool, or by the condenser for a summary.
+    /// The bill states the cost, so no price is looked up.
     pub(crate) fn pay_for_tool(&mut self, bill: &EffectBill, step: &mut RunStep<'_>) {
         self.share(bill.usage, bill.cost, step);
         step.state(StateOutput::Spent {

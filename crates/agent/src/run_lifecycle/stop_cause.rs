@@ -10,7 +10,7 @@ use crate::limits::ReachedLimit;
 pub struct StopCause {
     /// The final status of the run: `interrupted`, `failed` or `timed_out`.
     pub status: RunStatus,
-    /// Stable, for programs, such as `time_limit`; empty for an interrupt.
+    /// The stable code for programs, such as `time_limit`; empty for an interrupt.
     pub code: String,
     /// The message for people, and for the model in the results of calls that were not run.
     pub message: String,

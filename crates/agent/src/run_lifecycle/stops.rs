@@ -193,8 +193,8 @@ impl RunLifecycle {
 }
 
 impl Run {
-    /// Another process takes over: the time until now counts as away, and a report that the old process was
-    /// asked for is due again.
+    /// Another process takes over: the time until now counts as away, and a report that was requested from
+    /// the old process is due again.
     pub(crate) fn on_takeover(&mut self, at: Timestamp) {
         self.come_back(at);
         if let Some(cause) = &mut self.pending.stop

@@ -57,7 +57,7 @@ impl Run {
     /// The limit changes from `before` to `max_ms` while the run is in progress.
     ///
     /// A limit that is new or lower needs a timer that is due earlier. A higher one needs nothing: the old
-    /// timer starts the next when it is due. A limit that was taken away lets the timer fire for nothing.
+    /// timer starts the next when it is due. If the limit was removed, the timer fires without effect.
     pub(super) fn wall_time_changed(
         &mut self,
         before: Option<u64>,

@@ -354,7 +354,7 @@ fn what_the_model_declined_is_left_out_of_later_requests() {
     assert_eq!(older.len(), 5, "older logs derive what they did: {older:?}");
 }
 
-/// A model that declines behind two rounds of tools, the second with two calls.
+/// A model that declines after two rounds of tools, the second with two calls.
 fn goes_on_after_refused_rounds(version: u32) -> Vec<String> {
     let rounds = |session: &mut Session| {
         session.looks("c1");

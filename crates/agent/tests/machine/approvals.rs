@@ -137,7 +137,7 @@ fn nobody_allows_what_a_rule_denies_by_now() {
     }
 }
 
-/// A call of `recall` that waits is decided about as any other one is.
+/// A waiting call of `recall` is decided like any other.
 #[test]
 fn a_call_of_recall_that_waits_is_decided_about_anew() {
     let waiting = |version| {
@@ -167,8 +167,8 @@ fn a_call_of_recall_that_waits_is_decided_about_anew() {
         assert_eq!(session.status() == RunStatus::AwaitingApproval, !is_denied);
         session.check_replay();
 
-        // The server's settings do not ask about it, so whoever may decide about the session may decide about
-        // it.
+        // The server's settings do not ask about it, so everyone who may decide about the session may decide
+        // about it.
         let mut agent = waiting(version).agent;
         agent.bind_by(Some(&Arc::new(ServerRules::default())));
         let (_, question) = agent.questions().next().unwrap();
@@ -301,8 +301,8 @@ fn a_decision_about_a_call_of_an_earlier_round_with_the_same_name_decides_nothin
     assert_eq!(session.status(), RunStatus::AwaitingApproval);
 }
 
-/// A session that asks about every call, whose tools are checked, or not, as in a log from before there was
-/// such a thing.
+/// A session that asks about every call, whose tools are checked, or not, as in a log from before this check
+/// existed.
 fn asking_of(checked: bool) -> Session {
     let mut config = config(ApprovalMode::Ask, &[]);
     let schema = json!({

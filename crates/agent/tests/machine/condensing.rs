@@ -1,12 +1,12 @@
-//! Condensing: when it is asked for, what stays, what becomes of a summary, of none, and of one that is taken
-//! out again.
+//! Condensing: its time, the parts that stay, and the effects of a summary, of a missing one, and of a
+//! removed one.
 
 use agentx_types::*;
 use serde_json::json;
 
 use crate::harness::*;
 
-/// A window of 3,000 tokens of which 2,400 are to be used, and two exchanges that stay.
+/// A window of 3,000 tokens, of which 2,400 may be used, and two exchanges that stay.
 pub(crate) fn small(config: &mut AgentConfig) {
     config.model.context_window = 3_000;
     config.model.max_output_tokens = 500;
@@ -17,7 +17,7 @@ pub(crate) fn small(config: &mut AgentConfig) {
 }
 
 impl Session {
-    /// The summary that is asked for, which is at most one.
+    /// The requested summary, which is at most one.
     pub(crate) fn condense(&self) -> Option<(Action, Condense)> {
         let mut asked = self.open.iter().filter_map(|action| match &action.body {
             ActionBody::Condense(condense) => Some((action.clone(), condense.clone())),
@@ -28,7 +28,7 @@ impl Session {
         first
     }
 
-    /// The summary that is asked for comes.
+    /// The requested summary comes.
     pub(crate) fn summary(&mut self, text: &str) {
         let (action, condense) = self.condense().expect("a summary is asked for");
         self.open.retain(|open| open.action_id != action.action_id);
@@ -51,7 +51,7 @@ impl Session {
         self.fact(Some(&action.action_id), action.run_id, condensed);
     }
 
-    /// The summary that is asked for fails.
+    /// The requested summary fails.
     pub(crate) fn no_summary(&mut self, code: &str) {
         let (action, _) = self.condense().expect("a summary is asked for");
         self.open.retain(|open| open.action_id != action.action_id);
@@ -63,13 +63,13 @@ impl Session {
         self.fact(Some(&action.action_id), action.run_id, failed);
     }
 
-    /// A round of one call, of which much comes.
+    /// A round of one call with a large result.
     pub(crate) fn round(&mut self, id: &str, words: usize) {
         self.looks(id);
         self.result(id, &"word ".repeat(words));
     }
 
-    /// Rounds until a summary is asked for.
+    /// Rounds until a summary is requested.
     pub(crate) fn fill(&mut self, name: &str) {
         for round in 0..100 {
             if self.condense().is_some() {
@@ -499,7 +499,7 @@ fn a_model_for_summaries_is_waited_for_once_until_one_has_come() {
     let mut session = Session::started(|config| {
         small(config);
         config.rules_version = RULES_VERSION;
-        // The longest answer takes half of the window: what is condensed never fits beside it.
+        // The longest answer takes half of the window: the condensed part never fits next to it.
         config.model.max_output_tokens = 1_500;
     });
     let mut brief = Vec::new();

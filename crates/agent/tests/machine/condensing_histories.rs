@@ -1,6 +1,6 @@
 //! Random long sessions that are condensed: exchanges stay complete (the harness checks each request), goals
-//! and pins stay, nothing is tried again and again, and what is taken out leaves the context as if it had
-//! never been there, to the byte.
+//! and pins stay, nothing is retried endlessly, and a removed summary leaves exactly the context without it,
+//! to the byte.
 
 use agentx_types::*;
 use proptest::prelude::*;
@@ -12,13 +12,13 @@ use crate::harness::*;
 /// An event of a history: its kind, and two choices about it.
 type Op = (u8, u8, u8);
 
-/// A session in which the same is said and done whether it is condensed or not.
+/// A session in which the same happens whether it is condensed or not.
 struct Long {
     session: Session,
     condenses: bool,
     said: u32,
     pins: Vec<String>,
-    /// Summaries that were asked for.
+    /// The requested summaries.
     asked: u32,
 }
 
@@ -93,7 +93,7 @@ impl Long {
         self.check();
     }
 
-    /// Answers what is asked for of summaries; the next one must not be asked for at once.
+    /// Answers requested summaries; the next one must not be requested at once.
     fn settle(&mut self, b: u8) {
         if self.session.condense().is_none() {
             return;
@@ -144,7 +144,7 @@ fn check_undo(ops: &[Op]) {
     let (window, tail) = (60_000, 3);
     let mut condensed = Long::new(true, window, 5, tail);
     let mut plain = Long::new(false, window, 0, tail);
-    // What is wanted last is done before the next call.
+    // The last request is fulfilled before the next call.
     for op in ops.iter().chain(&[(0, 1, 1)]) {
         condensed.happens(*op);
         plain.happens(*op);

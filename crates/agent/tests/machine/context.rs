@@ -36,7 +36,7 @@ fn requests(rounds: usize, change: impl FnOnce(&mut AgentConfig)) -> Vec<Arc<Mod
     requests
 }
 
-/// The request that is open, which is also what is shown to whoever looks.
+/// The open request, which equals the one that is shown to people.
 fn sent(session: &Session) -> Arc<ModelRequest> {
     let request = session.request();
     assert_eq!(session.react().current_request(), *request);

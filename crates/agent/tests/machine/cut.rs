@@ -1,12 +1,12 @@
-//! A server that drops the beginning of what is sent to it and refuses nothing, as Ollama does: its counts
-//! show it. The servers are made up.
+//! A server that drops the beginning of requests and refuses nothing, as Ollama does: its counts show it. The
+//! servers are made up.
 
 use agentx_types::*;
 use serde_json::json;
 
 use crate::harness::*;
 
-/// The number of tokens that a server reads of those sent.
+/// The number of sent tokens that a server reads.
 type Reads = fn(u64) -> u64;
 
 const WINDOW: u64 = 4_096;
@@ -106,7 +106,7 @@ fn a_server_that_cuts_is_noticed_once_and_the_conversation_is_condensed_instead(
 fn a_server_that_cuts_is_noticed_by_programs_that_ask_it_once_each() {
     let mut session = Session::with(local);
     for start in 0..20 {
-        // Each start says anew who decides about calls.
+        // Each start records again who decides about calls.
         let approval = [ApprovalMode::Ask, ApprovalMode::Deny][start % 2];
         session.happens(ConfigChanged {
             change: ConfigChange::Approval(approval),
@@ -144,8 +144,9 @@ fn a_server_that_counts_only_what_it_had_not_cached_does_not_cut() {
     assert_eq!(cuts(&session), []);
 }
 
-/// Counts what is new since the last request, as Ollama did (<https://github.com/ollama/ollama/issues/5370>):
-/// each round is as long as the one before, so the counts are alike.
+/// Counts only the part that is new since the last request, as Ollama did
+/// (<https://github.com/ollama/ollama/issues/5370>): each round is as long as the one before, so the counts
+/// are alike.
 #[test]
 fn a_server_that_counts_what_is_new_does_not_cut() {
     for (version, noticed) in [(RULES_VERSION, 0), (5, 1)] {

@@ -1,4 +1,4 @@
-//! What is decided about commands and paths, and which rule makes it so: one line each. The rules are those
+//! Decisions about commands and paths, each with the rule that causes it, one line each. The rules are those
 //! of a careful person, and the same for all lines.
 
 use agentx_agent::approval::{Verdict, describe, judge};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::rules::config;
 
-/// The rules that every line below is judged by.
+/// The rules for every line below.
 const RULES: &[&str] = &[
     "allow bash: ls *",
     "allow bash: git status *",
@@ -27,7 +27,7 @@ const RULES: &[&str] = &[
     "deny * in secrets/**",
 ];
 
-/// Beside them: whoever allows everything but what is denied.
+/// Besides them: a person who allows everything that is not denied.
 const WIDE: &str = "allow bash";
 
 type Line = (&'static str, &'static str, &'static str);
@@ -222,7 +222,7 @@ fn substitutions_heredocs_and_what_cannot_be_taken_apart() {
     );
 }
 
-/// The first rule that might be about what a line hides.
+/// The first rule that might match the hidden part of a line.
 const RM_HIDDEN: &str = "ask bash: git push *";
 
 #[test]

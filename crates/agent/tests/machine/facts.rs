@@ -1,4 +1,4 @@
-//! Facts in few words, messages on one line, and what every provider wants of a request.
+//! Facts in short form, messages on one line, and the requirements of every provider on a request.
 
 use std::collections::BTreeSet;
 
@@ -99,9 +99,8 @@ pub(crate) fn line(message: &Message) -> String {
     format!("{role}: {}", parts.join(" "))
 }
 
-/// What every provider wants of a request: it begins with a person, each call has its own id and an object
-/// for arguments, and exactly one result right after the answer that it is in; no result stands anywhere
-/// else.
+/// The requirements of every provider on a request: it begins with a person, each call has its own id, an
+/// object as arguments, and exactly one result directly after its answer; there is no result anywhere else.
 pub(crate) fn check_request(request: &ModelRequest) {
     let shown = || {
         request

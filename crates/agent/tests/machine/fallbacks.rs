@@ -1,11 +1,11 @@
-//! Fallbacks: which model is asked if another one does not answer. The failures are made up.
+//! Fallbacks: the model that is called if another one does not answer. The failures are made up.
 
 use agentx_types::*;
 use serde_json::json;
 
 use crate::harness::*;
 
-/// A session that was told "go" and has two fallbacks; its own model is `first`.
+/// A session with the input "go" and two fallbacks; its own model is `first`.
 fn started() -> Session {
     Session::started(|config| {
         config.rules_version = RULES_VERSION;
@@ -92,7 +92,7 @@ fn an_unavailable_model_is_left_after_two_attempts_or_before_a_long_pause() {
         for attempt in 1..=attempts {
             assert_eq!(session.request().model.id, "first");
             session.model(vec![failed("overloaded", attempt, Some(pause))]);
-            // What was given up stays open in the harness until its own end.
+            // An abandoned call stays open in the harness until its own end.
             if attempt == attempts {
                 session.open.retain(|open| open.action_id != call);
             }

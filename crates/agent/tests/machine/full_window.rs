@@ -65,8 +65,8 @@ fn a_window_that_was_full_before_a_word_is_learned_and_the_run_goes_on() {
     session.check_replay();
 }
 
-/// The estimate of a conversation may be a fraction of what the model counts, in a language or for data that
-/// its tokens are bad at.
+/// The estimate of a conversation may be a fraction of the model's count, for a language or data that its
+/// tokenizer handles badly.
 #[test]
 fn a_window_that_was_full_is_condensed_however_small_the_estimate_is() {
     for (read, written) in [(120_000, 8_000), (0, 0)] {

@@ -1,4 +1,4 @@
-//! Rules about Git: what a star does not stand for, and repositories that name programs.
+//! Rules about Git: the words that a star does not match, and repositories that name programs.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ fn now(rules: &[&str]) -> AgentConfig {
     }
 }
 
-/// Whether the line is allowed, and why or why not.
+/// Returns whether the line is allowed, and the reason.
 fn judged(config: &AgentConfig, line: &str) -> (bool, String) {
     let bash = config.tools.iter().find(|tool| tool.name == "bash").unwrap();
     let judged = judge(config, bash, &json!({ "command": line }));
@@ -76,7 +76,7 @@ fn a_star_stands_for_no_words_that_send_or_destroy() {
             "older logs are judged as they were: {line}"
         );
     }
-    // A rule that names it is about it.
+    // A rule that names it matches it.
     let push = now(&[
         "allow bash: git push *",
         "allow bash: cargo *",
@@ -222,7 +222,7 @@ fn no_star_allows_git_where_a_repository_names_programs_that_nobody_accepted() {
         );
     }
     assert!(judged(&config, "ls -l").0, "what is not Git is not its matter");
-    // What is kept after the question is the line, in this project.
+    // The decision keeps a rule for this line in this project.
     let bash = config.tools.iter().find(|tool| tool.name == "bash").unwrap();
     let kept = suggested(&config, bash, &json!({ "command": "git status" }));
     let wanted = Rule {

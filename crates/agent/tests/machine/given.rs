@@ -37,7 +37,7 @@ fn start(message_id: &str) -> StreamStart {
     }
 }
 
-/// The step in which a model is asked, and the one in which the tool is called that it wants.
+/// The step that calls a model, and the one that calls its tool.
 fn asks_and_calls(context: &StepContext<'_>) -> (Agent, Transition, Transition) {
     let mut agent = Agent::new("agt_1".into(), fixtures::config());
     let asks = agent.step(&fact(1, None, said()), context);

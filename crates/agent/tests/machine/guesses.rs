@@ -14,7 +14,7 @@ fn large(config: &mut AgentConfig) {
 }
 
 impl Session {
-    /// The model call under way is refused, without a word about how much fits.
+    /// The open model call is refused, and the error does not report how much fits.
     fn is_refused(&mut self, code: &str, status: u16) {
         let failed = AttemptFailed {
             attempt: 1,
@@ -31,7 +31,7 @@ impl Session {
         self.model(vec![failed.into(), error_event(code, "no")]);
     }
 
-    /// Each attempt is refused until the run ends; how many there were.
+    /// Refuses each attempt until the run ends. Returns their number.
     fn is_refused_to_the_end(&mut self, code: &str, status: u16) -> u32 {
         for times in 0..20 {
             if self.condense().is_some() {

@@ -1,6 +1,6 @@
-//! A session in memory: it mints `seq`, keeps the log, and turns what the agent wants done into the facts
-//! that effectors would answer with. Every step is taken twice: by the agent, and by a copy of it that was
-//! written down and read back.
+//! A session in memory: it mints `seq`, keeps the log, and turns the agent's actions into the facts with
+//! which effectors would answer. Every step is taken twice: by the agent, and by a copy of it that was
+//! serialized and read back.
 
 use std::collections::BTreeSet;
 
@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 
 pub(crate) use crate::facts::*;
 
-/// The rules of the oldest logs, and those of a session that is opened today. [`fixtures::config`] has the
-/// oldest ones.
+/// The versions of the rules of the oldest logs, and of a session that is opened today. [`fixtures::config`]
+/// has the oldest ones.
 pub(crate) const OLDEST_AND_NEWEST: [u32; 2] = [0, RULES_VERSION];
 
 /// The actions that are requested and not answered yet.
@@ -25,12 +25,12 @@ pub(crate) struct Session {
     pub(crate) cancelled: Vec<ActionId>,
     /// Whether answers and reports are left to the test as well.
     pub(crate) by_hand: bool,
-    /// Whether a copy that was written down and read back takes each step too.
+    /// Whether a serialized and restored copy takes each step too.
     pub(crate) copies: bool,
     /// Microseconds.
     pub(crate) now: i64,
     seen: BTreeSet<ActionId>,
-    /// The agent, but written down and read back before each step.
+    /// The agent, serialized and read back before each step.
     copy: Agent,
 }
 
@@ -62,7 +62,7 @@ impl Session {
         Self::new(config)
     }
 
-    /// A session in which a person has said "go".
+    /// A session with the input "go" of a person.
     pub(crate) fn started(change: impl FnOnce(&mut AgentConfig)) -> Self {
         let mut session = Self::with(change);
         session.say("go");
@@ -91,7 +91,7 @@ impl Session {
 
     // Facts.
 
-    /// Takes a fact in, and with it what follows at once.
+    /// Applies a fact and its immediate consequences.
     pub(crate) fn fact(&mut self, cause: Option<&ActionId>, run: Option<RunId>, event: impl Into<Event>) {
         let mut draft = EventDraft::<Event>::new(Source::Environment, Some("agt_1".into()), event.into());
         draft.cause = cause.cloned();
@@ -198,8 +198,7 @@ impl Session {
             .into(),
             ActionBody::Report(Report::Error { code, message }) => error_event(code, message),
             ActionBody::Report(Report::Fallback(asked)) => asked.clone().into(),
-            // No answer is held against a schema here, except that an array has to be JSON; a schema of a type that
-            // there is not cannot be used.
+            // No answer is checked against a schema here; a schema with an unknown type is unusable.
             ActionBody::CheckAnswer(check) => AnswerChecked {
                 attempt: check.attempt,
                 problems: match serde_json::from_str::<Value>(&check.text) {
@@ -265,7 +264,7 @@ impl Session {
 
     // The model.
 
-    /// The model call that is open, which is at most one.
+    /// The open model call, which is at most one.
     pub(crate) fn asked(&self) -> Option<Action> {
         let is_call = |action: &&Action| matches!(action.body, ActionBody::CallModel(_));
         let calls: Vec<&Action> = self.open.iter().filter(is_call).collect();
@@ -347,7 +346,7 @@ impl Session {
         );
     }
 
-    /// The timer that is set fires after so many milliseconds more.
+    /// Lets the timer fire after this many more milliseconds.
     pub(crate) fn time_passes(&mut self, millis: i64) {
         self.now += millis * 1_000;
     }
@@ -400,7 +399,7 @@ impl Session {
         self.restart();
     }
 
-    // What can be seen.
+    // Observable results.
 
     pub(crate) fn status(&self) -> RunStatus {
         self.react().run().expect("a run").status
@@ -426,12 +425,13 @@ impl Session {
         self.states().filter_map(end).collect()
     }
 
-    /// The whole conversation, a line each: `user: go`, `assistant: [call c1 look]`, `tool: c1 = text`.
+    /// The whole conversation, one line per message: `user: go`, `assistant: [call c1 look]`, `tool: c1 =
+    /// text`.
     pub(crate) fn conversation(&self) -> Vec<String> {
         self.react().messages().map(|message| line(message)).collect()
     }
 
-    /// Returns the messages of the open model call, a line each.
+    /// Returns the messages of the open model call, one line each.
     pub(crate) fn sent(&self) -> Vec<String> {
         self.request()
             .messages
@@ -447,7 +447,7 @@ impl Session {
             .collect()
     }
 
-    /// Replays the log with an agent that has seen nothing, and compares.
+    /// Replays the log with a fresh agent, and compares.
     pub(crate) fn check_replay(&self) {
         let mut agent = self.first.clone();
         for (fact, transition) in self.log.iter().zip(&self.transitions) {

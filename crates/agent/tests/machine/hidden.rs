@@ -1,4 +1,4 @@
-//! However a command is wrapped, a rule that denies it finds it; and no line breaks the reader.
+//! However a command is wrapped, a rule that denies it finds it; and no line breaks the parser.
 
 use agentx_agent::command_analysis::read;
 use proptest::prelude::*;
@@ -36,7 +36,7 @@ const WAYS: &[&str] = &[
     "bash <<'E'\n…\nE",
 ];
 
-/// In single quotes, as a shell takes it.
+/// Quotes a text in single quotes for a shell.
 fn quoted(command: &str) -> String {
     format!("'{}'", command.replace('\'', "'\\''"))
 }
@@ -49,8 +49,7 @@ fn wrapped(command: &str, way: &str) -> String {
     }
 }
 
-/// Ways whose words end the command that they run, so that a command of several would not stand in them
-/// whole.
+/// Returns whether this way runs only a single command, so a list of commands would be cut.
 fn takes_one_command(way: &str) -> bool {
     way.starts_with("sudo")
         || way.starts_with("env")

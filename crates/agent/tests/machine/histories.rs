@@ -1,6 +1,6 @@
 //! Random histories: plausible and absurd facts in any order. The harness compares each step with that of a
-//! copy that was written down and read back, and checks each request; here the world is driven, and what must
-//! hold at the end is checked.
+//! copy that was serialized and read back, and checks each request; this file drives the world, and checks
+//! the invariants at the end.
 
 use std::collections::BTreeSet;
 
@@ -139,7 +139,7 @@ fn change(a: u8, b: u8, session: &Session) -> ConfigChange {
     }
 }
 
-/// A fact that nobody is waiting for, or that claims to answer something else.
+/// A fact that no action awaits, or that claims to answer another one.
 fn stray(session: &mut Session, a: u8, b: u8, c: u8) {
     let asked = session.asked().map(|action| action.action_id);
     let ids: Vec<ActionId> = session.log.iter().filter_map(|fact| fact.cause.clone()).collect();
@@ -218,7 +218,7 @@ fn model(session: &mut Session, op: Op) {
     session.model(events);
 }
 
-/// Something that is open comes to its end.
+/// Ends an open action.
 fn world(session: &mut Session, a: u8, b: u8) {
     let is_settleable =
         |action: &&Action| !matches!(action.body, ActionBody::CallModel(_) | ActionBody::StartTimer(_));
@@ -313,7 +313,7 @@ fn happen(session: &mut Session, op: Op) {
     }
 }
 
-/// Something else becomes of an input that waits, or of one that waits no more.
+/// Changes an input that waits, or one that no longer waits.
 fn revise(session: &mut Session, a: u8, b: u8) {
     let waiting: Vec<MessageId> = session
         .react()
@@ -377,7 +377,7 @@ fn run_out(session: &mut Session) {
     );
 }
 
-/// A run that has ended says nothing more, and each that began has ended.
+/// A run that has ended emits nothing more, and each started run has ended.
 fn check_runs(session: &Session) {
     let (mut begun, mut ended) = (BTreeSet::new(), BTreeSet::new());
     for state in session.states() {

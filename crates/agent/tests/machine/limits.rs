@@ -1,4 +1,4 @@
-//! Limits: of rounds, tokens, money and time; raised and lowered while a run is under way.
+//! Limits: of rounds, tokens, money and time; raised and lowered during a run.
 
 use agentx_types::*;
 use serde_json::json;
@@ -256,7 +256,7 @@ fn limits_hold_between_the_attempts_of_one_call() {
             "rules of version {version}"
         );
         if cancelled {
-            // The effector hears of it while it waits.
+            // The effector is notified while it waits.
             session.model(vec![
                 StreamEnd {
                     stop_reason: StopReason::Interrupted,

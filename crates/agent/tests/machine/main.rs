@@ -1,5 +1,5 @@
-//! The agent machine from outside: facts in, outputs and actions out, through one harness that plays the rest
-//! of the world.
+//! The agent machine from outside: facts in, outputs and actions out, through a harness that simulates the
+//! rest of the system.
 
 #[cfg(test)]
 mod answers;

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::harness::*;
 
-/// Brings a fresh session of the oldest and of the newest rules into each state of a run.
+/// Brings a fresh session under the oldest and under the newest rules into each state of a run.
 fn in_each_state(check: impl Fn(&mut Session, &str)) {
     for version in OLDEST_AND_NEWEST {
         in_each_state_with_rules(version, &check);
@@ -28,7 +28,7 @@ fn in_each_state_with_rules(version: u32, check: impl Fn(&mut Session, &str)) {
     }
 }
 
-/// Answers everything that is open until nothing is.
+/// Answers all open actions until none is left.
 fn run_out(session: &mut Session) {
     for _ in 0..30 {
         if session.react().ledger().awaits_approval() {
@@ -140,7 +140,8 @@ fn what_interrupts_stops_the_run_and_comes_before_what_waits() {
             "{state}"
         );
         assert_eq!(session.ends_of_runs()[0].0, RunStatus::Interrupted, "{state}");
-        // A run that waits for a person is stopped at once: then c stops the run of b. Else b takes c along.
+        // A run that waits for a person is stopped at once: then c stops the run of b. Else c joins the run
+        // of b.
         assert_eq!(runs(session), if state == "approval" { 4 } else { 3 }, "{state}");
     });
 }
@@ -246,8 +247,7 @@ fn a_program_that_dies_while_it_closes_a_session_holds_the_queue_back_too() {
     });
 }
 
-/// Inputs that were queued in the copied session are queued in the copy, too: they begin nothing by
-/// themselves.
+/// Inputs that were queued in the copied session are queued in the copy, too: they open no run by themselves.
 #[test]
 fn what_is_queued_is_held_back_in_a_fork() {
     for version in OLDEST_AND_NEWEST {

@@ -5,7 +5,7 @@ use agentx_types::*;
 use crate::harness::*;
 use crate::repair::keeping;
 
-/// While a model is asked, a person chooses another one; then the first one refuses the request.
+/// While a model is called, a person chooses another one; then the first one refuses the request.
 fn refused_after_a_switch(version: u32, code: &str, overflow: Option<Overflow>) -> Session {
     let mut session = Session::started_with_rules(version, |config| {
         keeping(config);

@@ -1,5 +1,5 @@
-//! Tools of MCP servers in rules: a rule names the server and its tool, and none but one of the very
-//! description allows a tool that changed.
+//! Tools of MCP servers in rules: a rule names the server and its tool, and only a rule for exactly the
+//! present description allows a changed tool.
 
 use agentx_agent::approval::{Verdict, decide, judge, judge_inner, suggested};
 use agentx_types::*;
@@ -142,7 +142,7 @@ fn a_changed_tool_needs_a_person_or_a_rule_of_its_very_description() {
     }
 }
 
-/// A session in which a tool runs that asks a person: who they are, by their answer.
+/// A session in which a running tool asks a person.
 fn asking(approval: ApprovalMode) -> Session {
     let mut session = Session::new(config(ApprovalMode::Auto, &[]));
     session.say("go");
@@ -167,7 +167,7 @@ fn asking(approval: ApprovalMode) -> Session {
     session
 }
 
-/// What the tool was told.
+/// Returns the answer that the tool got.
 fn told(session: &Session) -> Vec<InnerDecision> {
     let actions = session
         .transitions

@@ -1,17 +1,17 @@
-//! A server whose window is smaller than everybody thinks: what it refuses is learned from, and no run after
-//! that fails for it.
+//! A server whose window is smaller than assumed: the session learns from its refusals, and no later run
+//! fails for it.
 
 use agentx_types::*;
 use serde_json::json;
 
 use crate::harness::*;
 
-/// A server that was started with a small window. It is made up: how it counts is not how we estimate.
+/// A server that was started with a small window. It is made up: its counts differ from our estimates.
 #[derive(Clone, Copy, Debug)]
 struct Server {
     /// Tokens that really fit.
     window: u64,
-    /// Whether it says so where it refuses, and how much was asked with.
+    /// Whether its refusals name its window and the size of the request.
     says: bool,
     /// The number of bytes per token.
     bytes: usize,
@@ -324,8 +324,8 @@ fn a_result_that_is_larger_than_a_known_window_is_shortened() {
     }
 }
 
-/// How many tokens results of `words` words each take with the first request that holds them, and how many
-/// there are for it.
+/// Returns the tokens of results of `words` words each in the first request that has them, and the available
+/// tokens.
 fn results_at_once(version: u32, results: usize, words: usize) -> (u64, u64, Session) {
     let mut session = Session::with(|config| {
         config.model.context_window = 16_384;
@@ -346,8 +346,8 @@ fn results_at_once(version: u32, results: usize, words: usize) -> (u64, u64, Ses
     (asked, 16_384 - 4_096, session)
 }
 
-/// A server that cuts without a word would lose the beginning of the request; another one refuses it, and is
-/// asked twice.
+/// A server that cuts silently would lose the beginning of the request; another one refuses it, and is called
+/// twice.
 #[test]
 fn results_that_do_not_fit_together_are_shortened_before_they_are_sent() {
     for (results, words) in [(1, 16_000), (3, 5_000), (8, 4_000)] {
@@ -449,7 +449,8 @@ fn a_refusal_without_numbers_is_followed_by_shorter_requests_until_one_fits() {
     assert_eq!(shorter_until(since::GUESSES_CONTINUE - 1, 4, 4_000, 40), None);
 }
 
-/// How many requests are refused until one fits that is at most `percent` of the first; `None` if the run ends before that.
+/// Returns the number of refused requests until one fits that is at most `percent` of the first; `None` if
+/// the run ends before.
 fn shorter_until(version: u32, rounds: u32, words: usize, percent: u64) -> Option<u32> {
     let mut session = Session::with_rules(version, |config| config.model.context_window = 24_000);
     session.copies = false;

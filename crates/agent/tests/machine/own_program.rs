@@ -1,4 +1,4 @@
-//! Commands that change this program's own settings: asked about each time, whatever rules say.
+//! Commands that change this program's own settings: each one needs a question, whatever the rules say.
 
 use agentx_agent::approval::{Verdict, always_asked, judge_inner};
 use agentx_types::{ApprovalMode, RULES_VERSION};
@@ -130,7 +130,7 @@ fn it_says_why_also_where_a_script_wants_it() {
     assert!(
         matches!(asked, Verdict::Ask(question) if question.reason.contains("changes the settings of AgentX"))
     );
-    // As in logs from before.
+    // As in older logs.
     let mut before = config.clone();
     before.rules_version = 4;
     assert_eq!(word(&before, "bash", input), "allow");

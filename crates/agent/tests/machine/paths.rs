@@ -110,7 +110,7 @@ fn a_rule_about_files_of_read_holds_for_command_lines_and_one_about_write_does_n
 fn what_names_nothing_of_a_denied_path_is_not_asked_about_beside_it() {
     let config = guarded(ApprovalMode::Ask, &["allow bash", "deny * in **/.env"]);
     let everyday = lines(include_str!("spellings/everyday.txt"));
-    // Of these it cannot be known which files they open.
+    // The files that these open are not known.
     const OPEN_ANY: &[&str] = &[
         "find . -type f -exec wc -l {} +",
         "xargs ls < x",

@@ -100,7 +100,7 @@ fn where_nobody_is_there_the_model_is_told_or_the_question_waits() {
     assert_eq!(last(&session), told);
     session.check_replay();
 
-    // Somebody was there; the next program has nobody.
+    // A person was present; the next program has none.
     let mut session = asking(|_| {});
     session.change(ConfigChange::Approval(ApprovalMode::Deny));
     session.restart();

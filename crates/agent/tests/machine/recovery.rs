@@ -371,7 +371,7 @@ fn a_copy_says_that_a_call_runs_in_the_original_and_a_restart_that_the_program_s
     }
 }
 
-/// A part of the life of a run that may take a minute.
+/// A part of a run that may take a minute.
 type Life = &'static [Part];
 
 enum Part {
@@ -379,7 +379,7 @@ enum Part {
     Works(i64),
     /// This number of seconds passes without a program.
     Gone(i64),
-    /// The next program is told this before it takes over: that there are so many seconds.
+    /// The time limit is changed to this many seconds before the next program takes over.
     Told(u64),
     Restart,
 }
@@ -418,7 +418,7 @@ fn hours_without_a_program_count_against_no_limit() {
                 Restart => session.restart(),
             }
         }
-        // What is left now is what a timer would be started with.
+        // The remaining time is that of a newly started timer.
         session.restart();
         let timer = session.timers()[0].1;
         let expected = left * 1_000 - 100..=left * 1_000;

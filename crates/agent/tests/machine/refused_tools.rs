@@ -1,5 +1,4 @@
-//! Tools that a provider refuses as they are described: they are not on offer any more, and the run
-//! continues.
+//! Tools whose description a provider refuses: they are no longer offered, and the run continues.
 
 use agentx_types::*;
 use serde_json::json;
@@ -19,7 +18,7 @@ fn tools(config: &mut AgentConfig, names: &[&str]) {
 }
 
 impl Session {
-    /// The request that is under way is refused with these words.
+    /// The open request is refused with this text.
     fn tool_refused(&mut self, message: &str) {
         let failed = AttemptFailed {
             attempt: 1,

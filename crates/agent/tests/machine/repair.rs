@@ -1,5 +1,5 @@
-//! A request that a provider refuses for its form, or would refuse: what is left out of the next one, and
-//! that it ends.
+//! A request that a provider refuses for its form, or would refuse: the parts that the next one leaves out,
+//! and the end of the repairs.
 
 use agentx_types::*;
 use proptest::prelude::*;
@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::condensing::small;
 use crate::harness::*;
 
-/// A session that keeps the beginning of what it sends, of a model that signs what it thinks.
+/// A session that keeps the beginning of its requests, with a model that signs its thinking.
 pub(crate) fn keeping(config: &mut AgentConfig) {
     small(config);
     config.model.api = Api::Anthropic;
@@ -38,13 +38,13 @@ impl Session {
         self.model(stream(said, StopReason::ToolUse));
     }
 
-    /// The same with a result of so many words.
+    /// The same with a result of this many words.
     pub(crate) fn thinking_round(&mut self, id: &str, words: usize) {
         self.thinks_and_looks(id);
         self.result(id, &"word ".repeat(words));
     }
 
-    /// The model call that is under way is refused for its form.
+    /// The open model call is refused for its form.
     pub(crate) fn refused(&mut self, part: RequestPart) {
         self.refused_as("bad_request", 400, part);
     }
@@ -53,7 +53,7 @@ impl Session {
         self.refused_beyond(code, status, part, None);
     }
 
-    /// The call is refused, with the most pictures that a request may have.
+    /// The call is refused, with the maximum number of pictures of a request.
     fn refused_beyond(&mut self, code: &str, status: u16, part: RequestPart, most_media: Option<u16>) {
         let failed = AttemptFailed {
             attempt: 1,
@@ -81,7 +81,7 @@ impl Session {
         self.states().filter_map(repaired).collect()
     }
 
-    /// The thinking that is sent.
+    /// Returns the thinking in the request.
     pub(crate) fn thoughts(&self) -> Vec<String> {
         let request = self.request();
         let parts = request.messages.iter().flat_map(|message| &message.content);
@@ -132,7 +132,7 @@ fn thinking_made_before_the_beginning_changed_is_sent_no_more() {
     }
 }
 
-/// Blank text is never sent, so thinking behind it would stand behind something else than when it was signed.
+/// Blank text is never sent, so thinking after it would follow another part than when it was signed.
 #[test]
 fn thinking_behind_blank_text_of_its_answer_is_signed_no_more() {
     for (version, signed) in [(0, vec!["a", "b", "c"]), (RULES_VERSION, vec!["a", "c"])] {
@@ -242,7 +242,7 @@ fn recall_is_on_offer_from_the_start_beside_other_tools() {
     }
 }
 
-/// A request with parts left out is no longer than the counted one, so that no longer answer fits beside it.
+/// A request with parts left out is no longer than the counted one, so no longer answer fits next to it.
 #[test]
 fn a_repaired_request_asks_for_no_longer_answer() {
     for (version, stays) in [(RULES_VERSION, true), (8, false)] {
@@ -266,7 +266,7 @@ fn a_repaired_request_asks_for_no_longer_answer() {
     }
 }
 
-/// Gateways of Chat Completions that hand requests on to Anthropic's models.
+/// Gateways of Chat Completions that forward requests to Anthropic's models.
 #[test]
 fn an_empty_text_that_is_refused_beside_calls_costs_one_request() {
     for (api, said, repairs) in [
@@ -430,7 +430,7 @@ fn shows(session: &mut Session, id: &str, pictures: usize) {
     });
 }
 
-/// The number of pictures in each message about pictures that is sent.
+/// Returns the number of pictures in each sent message with pictures.
 fn pictures_sent(session: &Session) -> Vec<usize> {
     let request = session.request();
     let is_look = |part: &ContentPart| part.as_text() == Some("look");

@@ -253,7 +253,7 @@ fn modes() {
     assert_eq!(verdict(&config(Auto, &["deny look"]), "look", json!({})), "deny");
 }
 
-/// A rule that is about some call of a tool is never said to be about none.
+/// A rule that matches some call of a tool is never reported as matching none.
 #[test]
 fn a_rule_that_matches_a_call_is_not_said_to_match_none() {
     let config = config(ApprovalMode::Ask, &[]);

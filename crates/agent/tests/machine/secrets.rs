@@ -1,5 +1,5 @@
-//! Files that may hold secrets, and the program's own: what is asked about, what a rule opens, and what
-//! nothing does.
+//! Files that may hold secrets, and the program's own: accesses that need a question, those that a rule
+//! allows, and those that nothing allows.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::rules::{config, rule};
 
-/// A guard as a configuration makes it, for a made-up person.
+/// A guard as from a configuration, for a made-up person.
 fn guard() -> Arc<Guard> {
     let all = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
     Arc::new(Guard {
@@ -87,7 +87,7 @@ fn files_with_secrets_are_asked_about_wherever_they_lie() {
     }
 }
 
-/// A line that says where its home is leads `~` to a file that has another name.
+/// A line that sets its home makes `~` lead to a file with another name.
 #[test]
 fn a_home_that_the_line_sets_hides_no_file() {
     let auto = guarded(ApprovalMode::Auto, &[]);
@@ -431,7 +431,7 @@ fn no_pattern_covers_files_that_agents_take_for_instructions() {
     );
 }
 
-/// A tool of a file, that reaches these hosts.
+/// A tool from a file that reaches these hosts.
 fn of_hosts(hosts: &[&str]) -> ToolSpec {
     let mut spec = config(ApprovalMode::Ask, &[]).tools[0].clone();
     spec.name = "weather".into();
@@ -482,7 +482,7 @@ fn rules_name_the_hosts_of_a_tool() {
         (one, &["deny *: to *.EXAMPLE.org.", "allow weather"], "deny"),
         // A name that no request can have may be any host.
         (&["1.2.3.4.5"], &["deny *: to b.org", "allow weather"], "deny"),
-        // What is not known before the call may be any host.
+        // A host that is not known before the call may be any.
         (&["*"], &["allow weather: to a.org"], "ask"),
         (&["*"], &["deny *: to b.org", "allow weather"], "deny"),
         (&["*"], &["allow weather: to *"], "allow"),
@@ -511,7 +511,7 @@ fn the_question_about_a_tool_says_what_it_reaches_and_always_keeps_the_host() {
     assert_eq!(kept.workspace.as_deref(), Some("/ws"));
     config.rules = vec![kept];
     assert_eq!(word(&config, "weather", json!({"city": "Rome"})), "allow");
-    // The same tool that sends elsewhere is another.
+    // The same tool with another destination is another tool.
     config.tools = [of_hosts(&["evil.example"])].into();
     assert_eq!(word(&config, "weather", json!({"city": "Rome"})), "ask");
 }
@@ -590,7 +590,7 @@ const AROUND_GUARDED: &[&str] = &[
     "cp -r /etc x",
 ];
 
-/// Commands that name no such folder, or do not act on what is in it.
+/// Commands that name no such folder, or do not act on its contents.
 const BESIDE_GUARDED: &[&str] = &[
     "cp -r src /tmp/x",
     "cp a.txt ~/notes/",
@@ -627,7 +627,7 @@ fn what_acts_on_a_whole_folder_opens_the_guarded_files_in_it() {
         let judged = word(&asking, "bash", call.clone());
         assert_ne!(judged, "allow", "{line}");
         assert_eq!(word(&unasked, "bash", call.clone()), "deny", "{line}");
-        // Exactly this line, where a person kept it.
+        // Exactly this line, if a person kept a rule for it.
         let kept = guarded(
             ApprovalMode::Deny,
             &[&format!("allow bash: {}", line.replace('*', "\\*"))],
@@ -636,14 +636,14 @@ fn what_acts_on_a_whole_folder_opens_the_guarded_files_in_it() {
             assert_eq!(word(&kept, "bash", call), "allow", "{line}");
         }
     }
-    // If nobody is asked, `--yes` included, only a line that a person kept acts on AgentX's own files.
+    // If nobody is asked, `--yes` included, only a line with a person's kept rule acts on AgentX's own files.
     let auto = guarded(ApprovalMode::Auto, &[]);
     for line in AROUND_GUARDED {
         let takes_own = *line != "cp -r /etc x";
         let judged = word(&auto, "bash", json!({"command": line}));
         assert_eq!(judged, if takes_own { "deny" } else { "ask" }, "{line}");
     }
-    // A session that keeps to an earlier version of the rules sees what it saw.
+    // A session under an earlier version of the rules behaves as before.
     let mut before = guarded(ApprovalMode::Ask, &["allow bash"]);
     before.rules_version = since::WHOLE_FOLDERS_ARE_OPENED - 1;
     let call = json!({"command": "cp -r ~/.local/share/. here"});

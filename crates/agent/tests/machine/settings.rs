@@ -149,8 +149,7 @@ fn a_word_for_the_end_that_is_not_known_is_named() {
     session.check_replay();
 }
 
-/// The reasoning that the next request has: the words and the model that they are of, and parts of
-/// `reasoning_details`.
+/// The reasoning in the next request: its text and its model, and the parts of `reasoning_details`.
 fn reasoning(session: &Session) -> Vec<(String, Option<String>)> {
     let request = session.request();
     let parts = request.messages.iter().flat_map(|message| &message.content);
@@ -165,7 +164,7 @@ fn reasoning(session: &Session) -> Vec<(String, Option<String>)> {
     parts.filter_map(one).collect()
 }
 
-/// Reasoning as servers of Chat Completions give it, with what OpenRouter wants back.
+/// Reasoning as servers of Chat Completions send it, with the data that OpenRouter requires back.
 fn reasons() -> [Event; 3] {
     let details = ProviderPart {
         api: "openai-chat".into(),

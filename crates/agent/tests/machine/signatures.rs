@@ -1,5 +1,5 @@
-//! What a model signed: Gemini's signatures go out again until they are refused, and thinking that broke off
-//! does not stand behind what was said since.
+//! Signed parts: Gemini's signatures are sent again until they are refused, and thinking that broke off does
+//! not follow later messages.
 
 use agentx_types::*;
 use serde_json::json;
@@ -35,7 +35,7 @@ fn signed(id: &str) -> Vec<Event> {
 }
 
 impl Session {
-    /// The number of parts that are sent with what Gemini attached to them.
+    /// The number of parts that are sent with Gemini's attached data.
     fn signatures(&self) -> usize {
         let request = self.request();
         let parts = request.messages.iter().flat_map(|message| &message.content);
@@ -70,8 +70,7 @@ fn a_signature_that_is_refused_is_left_out_and_later_ones_are_not() {
     session.check_replay();
 }
 
-/// The thinking that is kept of an attempt that broke off, once a person has steered and then stopped the
-/// run.
+/// The kept thinking of an attempt that broke off, after a person has steered and then stopped the run.
 fn kept_thinking(version: u32, steers: bool) -> usize {
     let mut session = Session::started_with_rules(version, keeping);
     let start = StreamStart {

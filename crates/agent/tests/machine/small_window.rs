@@ -1,5 +1,5 @@
-//! A server with a small window that counts the answer which is asked for into it, as vLLM does: no run fails
-//! for it, whatever longest answer a person has set.
+//! A server with a small window that includes the requested answer, as at vLLM: no run fails for it, whatever
+//! maximum length of an answer a person has set.
 
 use agentx_types::*;
 use serde_json::json;
@@ -11,7 +11,7 @@ use crate::overflow::too_long;
 #[derive(Clone, Copy, Debug)]
 struct Server {
     window: u64,
-    /// vLLM counts no further than to what does not fit: "at least 4193 input tokens".
+    /// vLLM counts only to the first token that does not fit: "at least 4193 input tokens".
     says_at_least: bool,
 }
 
@@ -63,8 +63,8 @@ impl Server {
     }
 }
 
-/// A session whose instructions and tools take about 2,800 tokens, of a model whose window is known or taken
-/// for 128,000.
+/// A session whose instructions and tools take about 2,800 tokens, with a model whose window is known or
+/// assumed to be 128,000.
 fn session(assumed: u64, longest_answer: u64) -> Session {
     session_of(RULES_VERSION, assumed, longest_answer)
 }
@@ -159,7 +159,7 @@ fn a_server_that_refuses_whatever_is_asked_is_not_asked_for_ever() {
     session.check_replay();
 }
 
-/// Instructions and tools fill much of a window of 12,000: what is kept leaves room for some exchanges.
+/// Instructions and tools fill much of a window of 12,000: there is still room for some exchanges.
 #[test]
 fn a_small_window_is_not_condensed_every_few_exchanges() {
     let summaries = |version: u32| {

@@ -1,5 +1,5 @@
-//! Tables of command lines: spellings around a rule that denies, lines near rules that allow, and what
-//! "always" keeps.
+//! Tables of command lines: spellings around a rule that denies, lines near rules that allow, and the rules
+//! that "always" keeps.
 
 use agentx_agent::approval::{Verdict, judge, suggested};
 use agentx_agent::pattern::literal;
@@ -24,7 +24,7 @@ fn now(rules: &[&str]) -> AgentConfig {
 /// The lines of a table, without its comments.
 pub(crate) fn lines(table: &str) -> impl Iterator<Item = String> {
     let lines = table.lines().filter(|line| !line.starts_with('#'));
-    // A line that has a backslash of its own is about that.
+    // A line with its own backslash tests that backslash.
     let is_escaped = |line: &str| (line.contains(r"\n") || line.contains(r"\t")) && !line.contains(r"gi\t");
     lines.map(move |line| {
         if !is_escaped(line) {
@@ -197,7 +197,7 @@ fn always_keeps_no_more_than_was_seen() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Rules that deny are no reason to be asked about what has nothing to do with them.
+/// Rules that deny cause no questions about unrelated commands.
 #[test]
 fn what_is_plain_is_not_asked_about_beside_a_rule_that_denies() {
     let config = now(DENIED);
@@ -215,7 +215,7 @@ fn what_is_plain_is_not_asked_about_beside_a_rule_that_denies() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// A rule that was kept in one project says nothing in another.
+/// A rule that was kept in one project has no effect in another.
 #[test]
 fn what_was_kept_holds_in_its_project_alone() {
     let mut config = now(&[]);
@@ -265,12 +265,12 @@ fn what_was_kept_in_a_project_allows_no_part_of_a_line_that_goes_out_of_it() {
             "sessions of before are decided about as they were: {line}"
         );
     }
-    // A person who wrote it for all places meant them.
+    // A person who wrote it for all folders meant them.
     config.rules.push(crate::rules::rule("allow bash: make *"));
     assert!(is_allowed(&config, "cd /other && make x"));
 }
 
-/// Whoever may write `.git/config` has an allowed `git status` run anything.
+/// A program that may write `.git/config` can make an allowed `git status` run anything.
 #[test]
 fn no_pattern_covers_files_that_programs_run_by_themselves() {
     let config = now(&[
@@ -335,7 +335,7 @@ fn no_pattern_covers_files_that_programs_run_by_themselves() {
     assert_eq!(path("a.rs").as_deref(), Some("a.rs"));
     assert_eq!(path(".git/config").as_deref(), Some(".git/config"));
     assert_eq!(path("/etc/x*").as_deref(), Some(r"/etc/x\*"));
-    // As in logs from before.
+    // As in older logs.
     let old = config_before();
     assert!(allowed(&old, ".git/config"));
     assert_eq!(
@@ -348,8 +348,8 @@ fn config_before() -> AgentConfig {
     config(ApprovalMode::Ask, &["allow change in **"])
 }
 
-/// A star over a program that reads stands for no option by which it writes, deletes, sends or runs, unless
-/// the rule names the option.
+/// A star after a program that reads matches no option by which it writes, deletes, sends or runs, unless the
+/// rule names the option.
 #[test]
 fn no_star_stands_for_an_option_that_writes_sends_or_runs() {
     let programs = [

@@ -1,5 +1,5 @@
 //! Messages that are sent although the window has moved past them: if no summary could be made, or one was
-//! taken out.
+//! removed.
 
 use agentx_types::*;
 
@@ -17,7 +17,7 @@ impl Session {
         });
     }
 
-    /// Rounds until the window moves; no summary can be had.
+    /// Rounds until the window moves; no summary is available.
     fn fill_without_summaries(&mut self, name: &str) {
         for round in 0..100 {
             if self.condense().is_some() {
@@ -31,7 +31,7 @@ impl Session {
         panic!("the window never moved");
     }
 
-    /// The inputs that are sent.
+    /// Returns the inputs in the request.
     fn inputs(&self) -> Vec<String> {
         let mut sent = self.sent();
         sent.retain(|line| line.starts_with("user: ") && !line.contains(LEFT_OUT));
@@ -52,11 +52,11 @@ fn where_no_summary_can_be_had_the_goal_and_what_is_pinned_are_sent_all_the_same
     session.fill_without_summaries("c");
     let stays = ["user: go", "user: remember this", "user: the task of now"];
     assert_eq!(session.inputs(), stays);
-    // All that are not sent are counted, but for the one that says so.
+    // All messages that are not sent are counted, without the note about them.
     let sent = session.sent().len() - 1;
     let fill = session.react().window_fill(9);
     assert_eq!(fill.left_out, (session.conversation().len() - sent) as u64);
-    // Who wants something to stay afterwards gets it back.
+    // An input that is pinned afterwards is sent again.
     session.pin("forget this");
     session.round("d", 1);
     assert!(session.inputs().contains(&"user: forget this".to_owned()));

@@ -1,5 +1,5 @@
 //! Refusals that mean little: a stray 400 of a gateway, and pictures that one model of several cannot see.
-//! Nothing of a session changes for good because of them.
+//! They change nothing in a session permanently.
 
 use agentx_types::*;
 

@@ -1,5 +1,5 @@
-//! Tools of MCP servers that take too much of the window: the model gets `find_tools`, and what it found
-//! stays where it is in each request after that.
+//! Tools of MCP servers that take too much of the window: the model gets `find_tools`, and the found tools
+//! stay at their position in each later request.
 
 use agentx_types::*;
 use serde_json::json;
@@ -22,7 +22,7 @@ fn tool_of_server(server: &str, name: &str, about: &str, tokens: usize) -> ToolS
     ToolSpec::new(format!("{server}__{name}"), about, schema, Access::Internal).with_reach(reach)
 }
 
-/// An agent with three tools of servers of 300 tokens each, which may take this many percent of 10,000.
+/// An agent with three tools of servers of 300 tokens each, which may take this percentage of 10,000 tokens.
 fn searching(at_percent: u8) -> impl FnOnce(&mut AgentConfig) {
     move |config| {
         config.rules_version = RULES_VERSION;

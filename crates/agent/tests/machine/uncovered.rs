@@ -1,4 +1,4 @@
-//! The reason in a question: which rule comes nearest to the call, and what it does not cover.
+//! The reason in a question: the rule nearest to the call, and the part that it does not cover.
 #![allow(clippy::unwrap_used, reason = "a test whose tool is missing fails")]
 
 use agentx_agent::approval::{describe, judge, not_covered_reason};
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::rules::{config, rule};
 
-/// An agent that asks, with these rules, as they are read now.
+/// An agent that asks, with these rules, in the current version.
 fn asking(rules: &[&str]) -> AgentConfig {
     AgentConfig {
         rules_version: RULES_VERSION,

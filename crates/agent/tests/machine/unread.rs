@@ -1,4 +1,4 @@
-//! Command lines with too much in them to be held against the rules.
+//! Command lines that are too large to be checked against the rules.
 
 use agentx_agent::approval::{Verdict, judge};
 use agentx_types::{AgentConfig, ApprovalMode, RULES_VERSION};

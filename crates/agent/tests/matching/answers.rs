@@ -1,4 +1,4 @@
-//! Answers of a model, in all the ways in which they are written and split.
+//! Answers of a model, in all their spellings and splits.
 
 use agentx_agent::matching::{AnswerParser, Finding, Intent, MatchNote};
 use agentx_types::VarKind;
@@ -12,7 +12,7 @@ fn read<'a>(pieces: impl IntoIterator<Item = &'a str>) -> Vec<Finding> {
     let rules = some();
     let (mut parser, mut found) = (AnswerParser::default(), Vec::new());
     for piece in pieces {
-        // Written down and read back between any two pieces.
+        // Serialized and read back between any two pieces.
         parser = serde_json::from_value(serde_json::to_value(&parser).unwrap()).unwrap();
         parser.feed(&rules, piece, &mut found);
     }

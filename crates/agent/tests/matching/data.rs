@@ -1,5 +1,5 @@
-//! Rules that others wrote for the same format: they can be used as they are, and what they say word for word
-//! is found.
+//! Rules that others wrote for the same format: they can be used unchanged, and their literal inputs are
+//! found.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use agentx_agent::matching::{AnswerParser, FastPath, Finding, Intent, mistakes, 
 use agentx_types::{IntentExample, IntentPattern, IntentReference, IntentRule, IntentVar};
 use serde_json::Value;
 
-/// Returns the folder of the rules; `None` if it is missing. Panics then where CI runs.
+/// Returns the folder of the rules; `None` if it is missing. In CI, a missing folder panics.
 fn folder() -> Option<PathBuf> {
     let root = std::env::var_os("AGENTX_TEST_DATA").map_or_else(
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"),
@@ -25,7 +25,7 @@ fn folder() -> Option<PathBuf> {
     None
 }
 
-/// A rule and the inputs that it is tested with: what is said, and what is filled in.
+/// A rule and its test inputs, each with the expected values.
 struct Sample {
     rule: IntentRule,
     tests: Vec<(String, Vec<(String, String)>)>,
@@ -103,7 +103,7 @@ fn rules(samples: &[Sample]) -> Vec<IntentRule> {
     samples.iter().map(|sample| sample.rule.clone()).collect()
 }
 
-/// Returns the meaning of lines if all of them are of these rules and nothing is noted.
+/// Returns the meaning of lines if all of them match these rules and there are no notes.
 fn meaning(rules: &[IntentRule], lines: &str) -> Option<Vec<Intent>> {
     let (mut parser, mut found) = (AnswerParser::default(), Vec::new());
     parser.feed(rules, lines, &mut found);
@@ -157,7 +157,7 @@ fn what_they_say_word_for_word_is_found() {
     }
 }
 
-/// The fast path may leave an input to a model, but it never says anything else than a model should.
+/// The fast path may leave an input to a model, but its result never differs from the expected one.
 #[test]
 fn nothing_is_found_that_a_model_would_say_otherwise() {
     let samples = samples();

@@ -149,7 +149,7 @@ fn words_in_place_of_a_variable_count_before_it() {
             ("放小明的歌", play("artist", "小明")),
             // Each has words where the other has a variable.
             ("play something by heart", None),
-            // The words of one cut into the variable of the other.
+            // The words of one overlap the variable of the other.
             ("放一首我的歌", None),
             // Whose is it, something or Stand?
             ("play something by Stand by Me", None),

@@ -1,5 +1,5 @@
-//! The pure parts of Match from outside: what answers come to, what needs no model, and the rules that others
-//! wrote.
+//! The pure parts of Match from outside: the results of answers, inputs that need no model, and the rules
+//! that others wrote.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

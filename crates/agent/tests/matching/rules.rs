@@ -8,7 +8,7 @@ pub(crate) fn rule(name: &str, vars: &[(&str, &str, VarKind)], patterns: &[&str]
         label: (*label).into(),
         kind: *kind,
     };
-    // What stands behind `=>` is what the pattern means.
+    // The text after `=>` is the meaning of the pattern.
     let pattern = |pattern: &&str| {
         let (input, output) = pattern
             .split_once("=>")
@@ -26,7 +26,7 @@ pub(crate) fn rule(name: &str, vars: &[(&str, &str, VarKind)], patterns: &[&str]
     }
 }
 
-/// The same with something to know.
+/// The same with knowledge.
 pub(crate) fn knowing(mut rule: IntentRule) -> IntentRule {
     rule.references.push(IntentReference {
         topic: "names".into(),

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::family::*;
 
 impl Family {
-    /// No model is asked where a limit is reached: of the agent that asks, or of one above.
+    /// No model is called once a limit is reached, of the calling agent or of one above.
     pub(crate) fn check_budgets(&self, asks: &AgentStateId) {
         let own = self.tree.agents.get(asks).into_iter();
         for agent in own.chain(self.tree.line(asks)) {
@@ -81,7 +81,7 @@ impl Family {
         ids
     }
 
-    /// Every call that runs for the agent with this name has its result.
+    /// Answers every call that runs for the agent with this name.
     pub(crate) fn tools_end(&mut self, name: &str) {
         let is_of = |open: &&Action| self.name(&open.agent_state_id) == name;
         let tools: Vec<Action> = self.open.iter().filter(is_of).cloned().collect();
@@ -120,7 +120,7 @@ impl Family {
         results[0].clone()
     }
 
-    /// Somebody says something that is known to be a person.
+    /// Sends an input that is known to come from a person.
     pub(crate) fn person_says(&mut self, text: &str) {
         let message = UserMessage {
             message_id: MessageId::with_suffix(self.log.len()),

@@ -1,6 +1,6 @@
-//! What agents spend together: a limit of one holds for all below it, however they were made and whatever
-//! they do. The harness looks at each model call: none is made where a limit is reached. Each answer costs 11
-//! tokens.
+//! The common spending of agents: a limit of one holds for all below it, however they were created and
+//! whatever they do. The harness checks each model call: none is made once a limit is reached. Each answer
+//! costs 11 tokens.
 
 use agentx_agent::delegation_tools;
 use agentx_types::*;
@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::family::*;
 
-/// A ReAct agent that can give work to these.
+/// A ReAct agent that can delegate to these.
 pub(crate) fn boss(name: &str, agents: Vec<AgentConfig>) -> AgentConfig {
     let own = agent(name);
     let tools = own.tools.iter().cloned().chain(delegation_tools(&agents));
@@ -85,7 +85,7 @@ fn a_child_at_work_ends_where_the_limit_of_the_one_above_is_reached() {
             "{why}"
         );
         family.check_replay();
-        // What people say next has a budget of its own.
+        // The next input of a person has its own budget.
         family.say("again");
         family.answer("boss", "done");
         assert_eq!(
@@ -123,7 +123,7 @@ fn who_finishes_what_it_was_at_asks_no_more() {
     family.calls("worker", "delegate", order("helper", true));
     let (worker, helper) = (id_of(&family, "worker"), id_of(&family, "helper"));
     let call = family.calls("worker", "look", json!({"path": "a"}));
-    // The helper uses the rest up; the worker's tool runs to its end, and then nobody is asked.
+    // The helper uses up the rest; the worker's tool runs to its end, and then no model is called.
     look(&mut family, "helper");
     let last = family.calls("helper", "look", json!({"path": "a"}));
     assert_eq!(family.result(&last).0, ToolStatus::Refused);
@@ -191,7 +191,7 @@ fn one_in_the_background_spends_what_the_run_that_made_it_may() {
     family.say("go");
     family.calls("boss", "delegate", order("worker", true));
     let worker = id_of(&family, "worker");
-    // The run is over, and its budget continues to count.
+    // The run has ended, and its budget continues to count.
     family.answer("boss", "sent off");
     assert_eq!(family.ends(), [(RunStatus::Completed, "sent off".to_owned())]);
     look(&mut family, "worker");
@@ -374,8 +374,7 @@ fn a_router_shares_the_budget_with_those_below_its_children() {
     family.check_replay();
 }
 
-/// Each attempt that broke off has cost what it has cost: no other one follows where that has used the budget
-/// up.
+/// Each attempt that broke off counts: no other one follows if it has used up the budget.
 #[test]
 fn a_router_looks_at_its_budget_between_two_attempts() {
     let attempt = |version| {

@@ -1,5 +1,4 @@
-//! What a random history chooses from: what is said, what models answer, how answers end, what limits there
-//! are.
+//! The choices of a random history: inputs, answers of models, ends of answers, and limits.
 
 use agentx_types::*;
 
@@ -23,7 +22,7 @@ pub(crate) fn said(choice: u8) -> &'static str {
     )
 }
 
-/// Returns the answer of a model to a router, and to anybody.
+/// Returns an answer of a model, for routers and for other agents.
 pub(crate) fn answer(choice: u8) -> &'static str {
     pick(
         &[
@@ -66,7 +65,7 @@ pub(crate) fn limits(choice: u8) -> Limits {
     }
 }
 
-/// Returns the change of an input that waits; `None` takes it back.
+/// Returns the change of a waiting input; `None` withdraws it.
 pub(crate) fn revised(choice: u8) -> Option<InputMode> {
     pick(
         &[

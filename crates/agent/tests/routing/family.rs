@@ -1,5 +1,5 @@
-//! A session with a router in it: it mints `seq`, keeps the log, and turns what agents want of each other
-//! into facts at once. Every step is taken twice: by the agents, and by copies of them that were written down
+//! A session with a router in it: it mints `seq`, keeps the log, and turns the agents' actions on each other
+//! into facts at once. Every step is taken twice: by the agents, and by copies of them that were serialized
 //! and read back.
 
 use std::collections::{BTreeSet, VecDeque};
@@ -15,7 +15,7 @@ pub(crate) struct Family {
     pub(crate) log: Vec<Fact>,
     /// The outputs at each fact.
     pub(crate) said: Vec<Said>,
-    /// Model calls, tools and timers that are under way.
+    /// Model calls, tools and timers in progress.
     pub(crate) open: Vec<Action>,
     pub(crate) cancelled: BTreeSet<ActionId>,
     /// Microseconds.
@@ -47,7 +47,7 @@ fn rule(name: &str, patterns: &[&str]) -> IntentRule {
     }
 }
 
-/// Music and volume are one agent's, the weather is another's; nobody does chess.
+/// One agent handles music and volume, another one the weather; none plays chess.
 pub(crate) fn routing(default: Option<AgentConfig>) -> Routing {
     let route = |rules: &[&str], agent| Route {
         rules: rules.iter().map(|rule| (*rule).into()).collect(),
@@ -90,7 +90,7 @@ impl Family {
         }
     }
 
-    /// The usual family, where the router keeps to this version of the rules.
+    /// The usual family; its router has this version of the rules.
     pub(crate) fn usual_of_version(rules_version: u32) -> Self {
         Self::new(AgentConfig {
             rules_version,
@@ -98,7 +98,7 @@ impl Family {
         })
     }
 
-    /// With a default agent that chats, by the rules of now.
+    /// With a default agent that chats, under the current rules.
     pub(crate) fn usual() -> Self {
         Self::usual_of_version(RULES_VERSION)
     }
@@ -111,7 +111,7 @@ impl Family {
         self.tree.agents.get(&Self::root()).unwrap()
     }
 
-    /// Takes a fact in, and with it what follows at once.
+    /// Applies a fact and its immediate consequences.
     pub(crate) fn fact(
         &mut self,
         to: Option<AgentStateId>,
@@ -136,8 +136,8 @@ impl Family {
         self.check_rest();
     }
 
-    /// A run of a router lasts until all that it gave to children is done, but for what comes to them from
-    /// the background.
+    /// A run of a router lasts until its children have done all their inputs, except those that come to them
+    /// from the background.
     fn check_rest(&self) {
         let works = |agent: &Agent| agent.run().is_some_and(|run| !run.status.is_final());
         let is_plain = |agent: &&Agent| agent.config().agents.is_empty() && works(agent);
@@ -245,7 +245,7 @@ impl Family {
         call.unwrap_or_else(|| panic!("{name} asks no model: {:?}", self.asks(ActionKind::CallModel)))
     }
 
-    /// Something that answers an action.
+    /// An event that answers an action.
     pub(crate) fn answers(&mut self, action: &Action, event: Event) {
         let last = match &event {
             Event::StreamEnd(end) => end.stop_reason != StopReason::Broken,
@@ -298,7 +298,7 @@ impl Family {
         );
     }
 
-    /// The agent with this name says so much.
+    /// Answers the model call of the agent with this name.
     pub(crate) fn answer(&mut self, name: &str, text: &str) {
         self.answer_as(name, text, StopReason::EndTurn);
     }
@@ -320,7 +320,7 @@ impl Family {
         );
     }
 
-    /// The session continues as another one from the fact with this `seq`, wherever that cuts.
+    /// Forks the session after the fact with this `seq`, wherever that is.
     pub(crate) fn fork_at(&mut self, seq: usize) {
         let log: Vec<Fact> = self.log.drain(..).take(seq).collect();
         self.said.clear();
@@ -343,13 +343,13 @@ impl Family {
         self.restart();
     }
 
-    // What can be seen.
+    // Observable results.
 
     pub(crate) fn heard(&self) -> impl Iterator<Item = &(AgentStateId, AgentOutput)> {
         self.said.iter().flatten()
     }
 
-    /// Returns the inputs that each agent was sent and took up, a line each: `music: play [..]`.
+    /// Returns the inputs that each agent got and took up, one line each: `music: play [..]`.
     pub(crate) fn inputs(&self) -> Vec<String> {
         let spawned = |id: &AgentStateId| {
             self.log.iter().find_map(|fact| match &fact.event {
@@ -404,7 +404,7 @@ impl Family {
         self.heard().flat_map(parts).collect()
     }
 
-    /// Replays the log with agents that have seen nothing, and compares.
+    /// Replays the log with fresh agents, and compares.
     pub(crate) fn check_replay(&self) {
         let mut tree = Tree::new(Agent::new(Self::root(), self.config.clone()));
         for (fact, said) in self.log.iter().zip(&self.said) {

@@ -75,7 +75,7 @@ fn several_things_are_done_in_order() {
         ]
     );
     assert_eq!(family.ends(), [completed("it rains\n\ndrip\n\nDROP")]);
-    // One agent for each route, for as long as the router is there.
+    // One agent for each route, as long as the router exists.
     assert_eq!(family.tree.agents.len(), 3);
     family.check_replay();
 }
@@ -150,7 +150,7 @@ fn more_of_the_same_is_forwarded() {
     family.answer("router", "-");
     assert_eq!(family.asks(ActionKind::CallModel), ["music"]);
     family.answer("music", "la");
-    // What came meanwhile joins before the next call of its model.
+    // Inputs that came meanwhile join before the next call of its model.
     family.answer("music", "LA");
     let inputs = [
         "music: play [The message was matched to play: {}.]",
@@ -294,7 +294,7 @@ fn all_parts_of_an_input_are_passed_on() {
             answer_schema: None,
         },
     );
-    // A picture has to be looked at.
+    // A picture needs a model.
     family.answer("router", "play");
     let ActionBody::CallModel(call) = family.call_of("music").body else {
         panic!("a model call")

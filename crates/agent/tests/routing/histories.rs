@@ -1,6 +1,6 @@
-//! Random histories of a router and its children: whatever happens in whatever order, every input has its
-//! end, nothing hangs and nothing is lost. The harness compares each step with that of copies that were
-//! written down and read back.
+//! Random histories of a router and its children: in any order of events, every input has its end, nothing
+//! hangs and nothing is lost. The harness compares each step with that of copies that were serialized and
+//! read back.
 
 use std::collections::BTreeSet;
 
@@ -138,7 +138,7 @@ fn stray(family: &mut Family, a: u8, b: u8) {
         .into(),
         _ => error("stray", "stray"),
     };
-    // Words that answer an action are always the answer to one that is open.
+    // Text that answers an action always answers an open one.
     let open = family
         .open
         .iter()
@@ -146,7 +146,7 @@ fn stray(family: &mut Family, a: u8, b: u8) {
     family.fact(Some(Family::root()), cause.filter(|_| !open), event);
 }
 
-/// Makes something else of an input that may still wait.
+/// Changes an input that may still wait.
 fn revise(family: &mut Family, a: u8, b: u8) {
     let said = |fact: &Fact| match &fact.event {
         Event::UserMessage(message) if fact.agent_state_id == Some(Family::root()) => {

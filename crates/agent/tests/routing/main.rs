@@ -1,5 +1,5 @@
-//! Agents that make agents from outside, routers first: facts in, what they say and want out, through a
-//! harness that plays the session around them.
+//! Agents that create agents, tested from outside, above all routers: facts in, outputs and actions out,
+//! through a harness that plays the session around them.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -79,7 +79,7 @@ fn a_router_makes_no_agent_where_there_is_no_room() {
     family.say("play");
     family.answer("music", "la");
     family.tree.others = 256;
-    // Who is there already continues.
+    // Existing agents continue.
     family.say("play");
     family.answer("music", "la");
     assert_eq!(

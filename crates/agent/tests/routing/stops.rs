@@ -24,7 +24,7 @@ fn an_interrupt_reaches_the_child() {
     family.check_replay();
 }
 
-/// A model that declines to sort an input has not said that no rule fits it, whatever it named before.
+/// A model that declines to classify an input does not mean that no rule fits it, whatever it named before.
 #[test]
 fn a_refusal_of_the_model_that_sorts_ends_the_run_as_one() {
     let declined = (RunStatus::Failed, " (the model declined to answer)".to_owned());
@@ -97,7 +97,7 @@ fn what_was_forwarded_to_a_child_that_is_being_stopped_is_still_heard() {
     family.interrupt(&child);
     family.steer("play on");
     family.answer_as("music", "", StopReason::Interrupted);
-    // The child has a run of its own for it, and the router waits for that.
+    // The child has its own run for it, and the router waits for that.
     assert!(family.ends().is_empty());
     family.answer("music", "la");
     assert_eq!(family.ends(), [(RunStatus::Completed, "la".to_owned())]);
@@ -156,7 +156,7 @@ fn limited(tokens: u64) -> Family {
 
 #[test]
 fn limits_are_shared_with_the_child() {
-    // The child's answer asks for a tool, which the limit forbids.
+    // The child's answer calls a tool, which the limit forbids.
     let mut family = limited(11);
     family.say("play");
     let call = family.calls("music", "look", serde_json::json!({"path": "a"}));
@@ -174,7 +174,7 @@ fn an_answer_that_reaches_the_limit_is_an_answer() {
     family.say("play");
     family.answer("music", "la");
     assert_eq!(family.ends(), [(RunStatus::Completed, "la".to_owned())]);
-    // Another task would go beyond it.
+    // Another task would exceed it.
     family.say("weather and play");
     family.answer("router", "weather\nplay");
     assert!(family.open.is_empty());

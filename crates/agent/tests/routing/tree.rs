@@ -1,4 +1,4 @@
-//! The agents of a session, as a session steps them: who takes a fact, who hears a child.
+//! The agents of a session, stepped as a session does: which agents get a fact, and which hear a child.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -45,7 +45,7 @@ impl Tree {
         above
     }
 
-    /// Lets all that a fact concerns take it.
+    /// Gives a fact to all agents that it concerns.
     pub(crate) fn step(&mut self, fact: &Fact) -> (Said, Vec<Action>) {
         if let Event::AgentSpawned(spawned) = &fact.event {
             let id = spawned.agent_state_id.clone();
@@ -153,7 +153,7 @@ impl Round {
 }
 
 impl Tree {
-    /// Whose limits the fact changes, from what they are now.
+    /// The agent whose limits the fact changes, with its present and its new limits.
     fn limits_of(&self, fact: &Fact) -> Option<(AgentStateId, Limits, Limits)> {
         let Event::ConfigChanged(ConfigChanged {
             change: ConfigChange::Limits(after),
@@ -167,7 +167,7 @@ impl Tree {
     }
 }
 
-/// The fact that an action is on record by.
+/// The fact that records an action.
 pub(crate) fn consequence(action: &Action) -> Option<EventDraft<Event>> {
     let (to, event): (&AgentStateId, Event) = match &action.body {
         ActionBody::Cancel(_) | ActionBody::DecideInnerCall(_) => return None,

@@ -1,4 +1,4 @@
-//! Searching the tools of servers: whether the right one is found, and what requests have.
+//! Searching the tools of servers: whether the right one is found, and the contents of requests.
 //!
 //! The 200 tools (`tools.txt`: server, name, description, parameters) and the 50 sentences (`sentences.txt`:
 //! the right tool, and how a person might ask for it) are made up. No sentence copies a description.

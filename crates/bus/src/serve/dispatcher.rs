@@ -1,4 +1,4 @@
-//! The way in: responders are attached, and requests are handed in.
+//! The interface to attach responders and to send requests.
 
 use std::fmt;
 use std::sync::Arc;

@@ -38,7 +38,7 @@ pub(super) struct DispatcherState<Q: Addressed> {
 pub(super) struct ResponderChannel<Q: Addressed> {
     pub(super) serve: Serve,
     /// The channel to the responder, with the responder's limit as its capacity: a request on its way counts
-    /// as delivered. `None` when it takes nothing new.
+    /// as delivered. `None` if it accepts nothing new.
     pub(super) way: ClaimDelivery<Q>,
 }
 

@@ -19,7 +19,7 @@ pub struct Requests<Q: Addressed> {
 }
 
 impl<Q: Addressed> Requests<Q> {
-    /// The next request; `None` when the responder was detached and all that it had been given was taken.
+    /// The next request; `None` once the responder is detached and all its requests were taken.
     pub async fn next(&mut self) -> Option<Claim<Q>> {
         self.claims.recv().await
     }

@@ -22,8 +22,8 @@ impl From<Outcome> for PerformedEffect {
     }
 }
 
-/// Performs effects for real. Every effect comes here at most once in the life of its call, but for one that
-/// a crash cut off and that is harmless to repeat.
+/// Performs effects for real. Every effect comes here at most once in the life of its call, except for one
+/// that a crash cut off and that is harmless to repeat.
 pub trait EffectPerformer: Send + Sync + 'static {
     /// Performs an effect. It is called in the order of the steps; the future is polled when the effect may
     /// begin. `again` means that a crash cut the effect off and it is repeated.

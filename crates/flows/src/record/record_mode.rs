@@ -11,7 +11,7 @@ const LONG_SLEEP_MS: u64 = 1_000;
 pub(crate) enum RecordMode {
     /// Only the end, in its place in the order of the steps: it is over as soon as it began.
     AtOnce,
-    /// Only the end.
+    /// Only the end is recorded.
     Noted,
     /// The beginning before the step begins, and the end. If only the beginning is recorded, the step is
     /// repeated.
@@ -24,7 +24,7 @@ pub(crate) enum RecordMode {
 }
 
 impl RecordMode {
-    /// Returns how `effect` is recorded. `repeatable` says whether a tool may be called twice.
+    /// Returns how `effect` is recorded. `repeatable` returns whether a tool may be called twice.
     pub(crate) fn of(effect: &HostEffect, repeatable: impl FnOnce(&str) -> bool) -> Self {
         let text = |key: &str| {
             effect

@@ -104,7 +104,7 @@ impl Tool for HttpRunner {
 }
 
 impl HttpCall {
-    /// Returns a secret as it is sent in base64.
+    /// Returns the base64 form of a secret.
     fn encoded(&self, shared: &ToolsShared) -> Option<String> {
         let auth = self
             .definition

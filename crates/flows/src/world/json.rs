@@ -13,7 +13,7 @@ pub(crate) fn instructions(schema: Option<&Value>) -> String {
     }
 }
 
-/// Compiles the schema that a script gives.
+/// Compiles the schema of a script.
 ///
 /// # Errors
 /// Returns an error with the code `invalid` if it is no schema, or exceeds the bounds of schemas from outside.

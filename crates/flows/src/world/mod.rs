@@ -56,11 +56,11 @@ pub(crate) struct FileToolCall {
 /// The position of the steps of a call in their file.
 #[derive(Clone, Debug)]
 pub(crate) enum CallOrigin {
-    /// In a script, after so many lines of its file.
+    /// In a script, after this many lines of its file.
     Script { file: String, before: u32 },
     /// Each step has a name.
     Steps(Vec<String>),
-    /// Nowhere in particular.
+    /// The tool is a single step, without a position.
     Whole,
 }
 

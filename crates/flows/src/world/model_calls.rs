@@ -125,7 +125,7 @@ pub(crate) async fn generate(call: Arc<FileToolCall>, asked: Value) -> Performed
 }
 
 /// `generate_json`: a value that fits the schema. An answer that does not fit is shown to the model once,
-/// with the mistakes.
+/// with the errors.
 pub(crate) async fn generate_json(call: Arc<FileToolCall>, asked: Value) -> PerformedEffect {
     let schema = asked.get("schema").filter(|schema| !schema.is_null());
     // Compile first: with an unusable schema, paying for an answer would be useless.

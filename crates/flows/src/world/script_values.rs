@@ -9,7 +9,7 @@ use super::{FileToolCall, text};
 
 /// The longest message or summary in bytes as JSON.
 const MAX_MESSAGE: usize = 256 << 10;
-/// The most messages that are handed out at once.
+/// The maximum number of messages that are returned at once.
 const MAX_RECENT: u64 = 1_000;
 /// The roles of a message.
 const ROLES: [&str; 5] = ["user", "assistant", "model", "tool", "system"];

@@ -1,5 +1,5 @@
 //! Answers of models that a script reads while they arrive. The complete answer is recorded when the model
-//! has finished, however much of it the script has read: the model is not asked again after a crash.
+//! has finished, however much of it the script has read: the model is not called again after a crash.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -157,10 +157,10 @@ pub(crate) async fn begin(call: Arc<FileToolCall>, stream: Arc<AnswerStream>) ->
     }
 }
 
-/// In the place of an answer: why the model was not asked.
+/// Instead of an answer: the reason why the model was not called.
 const REFUSED: &str = "refused";
 
-/// Returns the recorded reason why the model was not asked.
+/// Returns the recorded reason why the model was not called.
 pub(crate) fn refusal(recorded: Option<&EffectOutcome>) -> Option<EffectError> {
     match recorded {
         Some(EffectOutcome::Done(value)) => EffectError::from_value(value.get(REFUSED)?),

@@ -34,7 +34,7 @@ const LEAST_LOST_PERCENT: u64 = 5;
 pub enum CacheCause {
     /// Another model was chosen.
     ModelSwitch,
-    /// A fallback was asked, or the agent's own model again after one.
+    /// A fallback was called, or the agent's own model again after one.
     Fallback,
     /// Other tools are on offer, or they are described otherwise.
     ToolList,
@@ -66,7 +66,7 @@ pub struct CacheReport {
     pub session_id: SessionId,
     /// The event that the request follows from.
     pub seq: u64,
-    /// The model that was asked, as `provider/id`.
+    /// The called model, as `provider/id`.
     pub model: String,
     /// The event of its predecessor, the last answered request of the same agent before it; `None` for the
     /// first one.

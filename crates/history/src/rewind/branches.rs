@@ -17,14 +17,14 @@ const MOST_FORKS: usize = 1_000;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BranchTurn {
-    /// By a person.
+    /// An input of a person.
     Input {
         /// The event.
         seq: u64,
         /// The texts of the message.
         texts: Vec<String>,
     },
-    /// By the model.
+    /// An answer of the model.
     Answer {
         /// The event that ends it.
         seq: u64,

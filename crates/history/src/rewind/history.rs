@@ -44,7 +44,7 @@ pub struct PastInput {
 /// An effect that a rewind does not undo.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct IrreversibleEffect {
-    /// The event that tells of its end.
+    /// The event that records its end.
     pub seq: u64,
     /// The tool.
     pub tool: String,
@@ -88,7 +88,7 @@ pub struct SessionHistory {
     beyond: Vec<IrreversibleEffect>,
     files: BTreeMap<String, FileTrail>,
     running: BTreeMap<ToolCallId, RunningCall>,
-    /// Whether the model of the root is asked.
+    /// Whether a call of the root's model is in progress.
     asks: bool,
     /// Whether its answer has begun with words.
     received: bool,

@@ -24,14 +24,14 @@ pub struct Restoring {
     /// The first of the restores that are taken back together: this one and, directly before it, those that
     /// were cut off and that it repeats.
     pub first: u64,
-    /// Whether it takes another one back.
+    /// Whether it undoes another one.
     #[serde(skip)]
     pub is_undo: bool,
 }
 
 impl Restoring {
-    /// A restore that begins, after these. `changed_since` tells whether a tool changed a file after an
-    /// event.
+    /// Records the start of a restore, after these. `changed_since` returns whether a tool changed a file
+    /// after an event.
     pub(super) fn begun(
         fact: &Envelope<EnvironmentEvent>,
         restoring: &FilesRestoring,

@@ -36,7 +36,7 @@ pub struct Transcript {
     pub title: String,
     /// The directory that its agent works in.
     pub workspace: String,
-    /// The model that is asked.
+    /// The agent's model.
     pub model: String,
     /// For a fork: the parent session, and the last event that both have.
     pub parent: Option<(SessionId, u64)>,
@@ -139,7 +139,7 @@ pub async fn each_fact(
 /// The state while a session's transcript is read.
 #[derive(Default)]
 struct TranscriptReading {
-    /// The first agent that is spoken to: the one that people talk to.
+    /// The first agent with an input: the one to which people send inputs.
     root: Option<Option<AgentStateId>>,
     names: BTreeMap<AgentStateId, String>,
     acts: ActsOfOthers,

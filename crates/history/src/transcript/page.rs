@@ -31,7 +31,7 @@ pub(super) fn summary(transcript: &Transcript) -> Vec<(&'static str, String)> {
     }
     let usage = &transcript.usage;
     let read = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens;
-    // Models that were asked and cost nothing have no known price; those of the offline demo are free.
+    // Models that were called and cost nothing have no known price; those of the offline demo are free.
     let is_free = ["scripted", "demo"].contains(&transcript.model.as_str());
     let has_no_price = transcript.cost_usd == 0.0 && *usage != Usage::default() && !is_free;
     let cost = if has_no_price {

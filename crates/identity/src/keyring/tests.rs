@@ -1,4 +1,4 @@
-//! A keyring on a disk: made once, kept from others, and not lost by mistakes.
+//! A keyring on a disk: created once, protected from others, and not lost by mistake.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
 use std::os::unix::fs::PermissionsExt as _;
@@ -186,7 +186,7 @@ fn who_somebody_is() {
         role: TrustedAs::Operator,
     };
     keyring.trust(friend).unwrap();
-    // Trusting one's own key as a member takes nothing away.
+    // Trusting one's own key as a member removes no right.
     keyring
         .trust(Trusted {
             public_key: own,

@@ -116,8 +116,8 @@ fn check_header(blob: &[u8]) -> Result<(), KeyError> {
     Ok(())
 }
 
-/// The lines between the first and the last one. The library takes only lines of 70 letters, and other
-/// programs write other ones.
+/// The lines between the first and the last one. The library accepts only lines of 70 letters, and other
+/// programs write other lengths.
 fn letters(text: &[u8]) -> Result<Vec<u8>, KeyError> {
     let mut lines = text
         .split(|byte| *byte == b'\n')
@@ -132,7 +132,7 @@ fn letters(text: &[u8]) -> Result<Vec<u8>, KeyError> {
             KeyError::NoSecretKey
         });
     }
-    // Of its final size at once: a vector that grows leaves pieces of the secret behind.
+    // Allocated with its final size: a vector that grows leaves pieces of the secret behind.
     let mut letters = Vec::with_capacity(text.len());
     for line in lines {
         if line == END.as_bytes() {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub struct AnthropicOptions {
     /// The way to request reasoning. The default is [`ThinkingMode::Budget`].
     pub thinking: ThinkingMode,
-    /// Whether the model takes a temperature. The default is `true`.
+    /// Whether the model accepts a temperature. The default is `true`.
     pub temperature: bool,
     /// Whether requests mark the ends of the parts that the provider may cache (`cache_control`). The default
     /// is `true`.
@@ -43,6 +43,6 @@ pub enum ThinkingMode {
     /// The model decides how much it thinks; the requested number of tokens becomes an effort. Models from
     /// 4.6 on take it, and models from 4.7 on take nothing else.
     Adaptive,
-    /// The model cannot reason, so the request says nothing about it.
+    /// The model cannot reason, so the request has no setting for it.
     None,
 }

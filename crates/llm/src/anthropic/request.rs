@@ -230,7 +230,7 @@ fn thought<'a>(part: &'a ThinkingPart, model: &str) -> Option<BorrowedJson<'a>> 
     ))
 }
 
-/// A call of the model as it is sent back. The input must be an object.
+/// A call of the model, for sending it back. The input must be an object.
 fn tool_use(part: &ToolCallPart) -> BorrowedJson<'_> {
     let input = if part.input.is_object() {
         BorrowedJson::Value(&part.input)

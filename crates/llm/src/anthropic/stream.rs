@@ -287,8 +287,8 @@ impl MessageState {
         }
     }
 
-    /// Returns whether this begins another message than the one that is being read: a gateway asked twice,
-    /// and two answers run into one.
+    /// Returns whether this begins another message than the current one: a gateway called the model twice,
+    /// and merged two answers.
     fn is_another(&self, message: &MessageStart<'_>) -> bool {
         let id = message.id.as_deref().unwrap_or_default();
         let given = self.id.as_deref().unwrap_or_default();

@@ -10,7 +10,7 @@ use super::options::{AnthropicOptions, ThinkingMode};
 use super::request::MessageTurn;
 use crate::json::{BorrowedJson, object};
 
-/// The smallest budget that the API takes.
+/// The smallest budget that the API accepts.
 const SMALLEST_BUDGET: u64 = 1_024;
 
 /// The beta under which a request may decide about thinking that no longer fits: without this header the

@@ -39,7 +39,7 @@ pub struct EventStreamFrame {
     pub payload: Vec<u8>,
 }
 
-/// Why bytes are not frames. The stream cannot be read further.
+/// The reason why bytes are not frames. The stream cannot be read further.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum FrameError {
     /// A checksum is not that of the bytes.
@@ -66,7 +66,7 @@ impl FrameDecoder {
     ///
     /// # Errors
     ///
-    /// Returns an error if the bytes are not frames. The frames before the mistake were added.
+    /// Returns an error if the bytes are not frames. The frames before the error were added.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<EventStreamFrame>) -> Result<(), FrameError> {
         self.pending.extend_from_slice(bytes);
         let mut read = 0;

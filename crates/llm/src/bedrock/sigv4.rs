@@ -32,11 +32,11 @@ pub struct AwsCredentials {
 pub struct SigningRequest<'a> {
     /// The host, with a port that is not the scheme's own.
     pub host: &'a str,
-    /// The path as it is sent, from [`invoke_path`].
+    /// The path of the request, from [`invoke_path`].
     pub path: &'a str,
     /// The region, such as `us-east-1`.
     pub region: &'a str,
-    /// The body as it is sent.
+    /// The body of the request.
     pub body: &'a [u8],
     /// Seconds since 1970-01-01 UTC.
     pub unix_seconds: u64,

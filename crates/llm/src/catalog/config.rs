@@ -29,7 +29,7 @@ pub struct CatalogConfig {
 pub struct ProviderConfig {
     /// The name that people see. The default is the name of the provider.
     pub title: Option<String>,
-    /// The API that the servers speak. The default is `openai-chat`.
+    /// The API of the servers. The default is `openai-chat`.
     pub api: Option<Api>,
     /// The base address, without the path of the API.
     pub base_url: Option<String>,

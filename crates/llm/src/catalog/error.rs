@@ -1,4 +1,4 @@
-//! The mistakes in a catalog, with the nearest names.
+//! Errors of the catalog, with the nearest names.
 
 /// A name that the catalog does not know, or a configuration that it cannot use.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -6,7 +6,7 @@ pub enum CatalogError {
     /// The catalog has no model of this name, and the name has no provider.
     #[error("unknown model `{name}`")]
     UnknownModel {
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
         /// The nearest names, nearest first; may be empty.
         nearest: Vec<String>,
@@ -14,7 +14,7 @@ pub enum CatalogError {
     /// The catalog has no provider of this name.
     #[error("unknown provider `{name}`")]
     UnknownProvider {
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
         /// The nearest names, nearest first; may be empty.
         nearest: Vec<String>,

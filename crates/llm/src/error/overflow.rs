@@ -124,8 +124,8 @@ const TOO_LARGE_FOR_A_MINUTE: &str = "request too large for";
 const NO_LONG_CONTEXT: &str = "extra usage is required for long context";
 /// The tokens that such a subscription may send.
 const WITHOUT_LONG_CONTEXT: u64 = 200_000;
-/// Words with which a provider wants the caller to wait: Bedrock's "Too many tokens, please wait before
-/// trying again".
+/// Words with which a provider asks the caller to wait: Bedrock's "Too many tokens, please wait before trying
+/// again".
 const LATER: &[&str] = &[
     "please wait",
     "try again later",

@@ -38,7 +38,7 @@ pub(crate) fn function_name(name: &str) -> Cow<'_, str> {
 struct Turn<'a> {
     /// `user` or `model`.
     role: &'static str,
-    /// Never empty.
+    /// The parts, never empty.
     parts: Vec<BorrowedJson<'a>>,
 }
 
@@ -101,7 +101,7 @@ struct ContentWriter<'a, 'b> {
     model: &'a str,
     options: GeminiOptions,
     blobs: &'b dyn BlobSource,
-    /// By id.
+    /// The calls by id.
     calls: BTreeMap<&'a str, KnownCall<'a>>,
     turns: Vec<Turn<'a>>,
 }
@@ -186,7 +186,8 @@ impl<'a> ContentWriter<'a, '_> {
         part
     }
 
-    /// The parts of a person or of tools. An empty input is sent too: without it the model would speak twice.
+    /// The parts of a person or of tools. An empty input is sent too: without it the model would have two
+    /// turns in a row.
     fn said(&self, message: &'a Message) -> Vec<BorrowedJson<'a>> {
         let mut parts = Vec::with_capacity(message.content.len());
         let mut results: Vec<&ToolResultPart> = Vec::new();

@@ -39,8 +39,8 @@ fn version(id: &str) -> Option<(u32, u32)> {
     Some((major, minor.unwrap_or(0)))
 }
 
-/// Returns whether a model is of Gemini 3 or later: it wants signatures, and reads media within results of
-/// tools.
+/// Returns whether a model is of Gemini 3 or later: it requires signatures, and supports media within results
+/// of tools.
 pub(super) fn is_gemini_3(id: &str) -> bool {
     version(id).is_some_and(|(major, _)| major >= 3)
 }

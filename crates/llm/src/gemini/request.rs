@@ -103,7 +103,7 @@ pub(crate) fn thinking_of(request: &ModelRequest, options: &WireOptions) -> Gemi
     way.unwrap_or_else(|| family::thinking(&request.model.id))
 }
 
-/// The level of reasoning that a person wants, if any.
+/// The level of reasoning that a person has set, if any.
 pub(crate) fn level_of(request: &ModelRequest, options: &WireOptions) -> Option<&'static str> {
     let wished = request.params.thinking_tokens.map(effort);
     options.chat.effort.map(level).or(wished)

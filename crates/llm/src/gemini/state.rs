@@ -38,7 +38,7 @@ pub(super) struct GeminiState {
     /// The usage that was emitted last.
     said_usage: Usage,
     finish: Option<Finish>,
-    /// The part that takes more text, and how many bytes of text it has.
+    /// The part that can be extended, and the size of its text in bytes.
     open: Option<(PartKind, usize)>,
     /// A call whose arguments come in pieces.
     call: Option<OpenCall>,
@@ -208,7 +208,7 @@ impl GeminiState {
     }
 
     /// A complete call, or a piece of one. A piece without a name continues the call before it, and ends it
-    /// unless it says that more follows.
+    /// unless it announces more.
     fn function_call(
         &mut self,
         call: &FunctionCallWire<'_>,

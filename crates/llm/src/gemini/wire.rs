@@ -168,7 +168,7 @@ impl FunctionCallWire<'_> {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct PartialArg<'a> {
-    /// For example `$.operations[0].action`.
+    /// The path, for example `$.operations[0].action`.
     #[serde(borrow)]
     pub(super) json_path: Option<Str<'a>>,
     #[serde(borrow)]

@@ -37,7 +37,7 @@ enum OpenStep {
         signature: Option<String>,
     },
     Call(OpenCall),
-    /// A step that only Google understands, with all that came of it.
+    /// A step that only Google understands, with all its received parts.
     Other(Map<String, Value>),
 }
 

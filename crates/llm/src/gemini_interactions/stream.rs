@@ -160,7 +160,7 @@ impl InteractionState {
         self.emitter.check()?;
         self.usage(interaction, out);
         let stop_reason = match status {
-            // The server wants to be asked for the rest of an interaction that it stores: nothing is stored here.
+            // The server asks the client to fetch the rest of a stored interaction: nothing is stored here.
             "incomplete" | "continuation_required" => StopReason::MaxTokens,
             "completed" | "requires_action" if self.steps.has_calls() => StopReason::ToolUse,
             "completed" => StopReason::EndTurn,

@@ -54,7 +54,7 @@ pub(super) struct InteractionWire<'a> {
     #[serde(borrow)]
     pub(super) steps: Option<Vec<&'a RawValue>>,
     pub(super) usage: Option<InteractionUsage>,
-    /// Why it failed.
+    /// The reason for the failure.
     #[serde(borrow)]
     pub(super) errors: Option<Vec<&'a RawValue>>,
     #[serde(borrow)]

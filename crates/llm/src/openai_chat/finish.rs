@@ -5,7 +5,7 @@ use agentx_types::StopReason;
 use crate::error;
 use crate::stream::StreamError;
 
-/// The error that an answer ended with, if its server says that it failed in the middle: DeepSeek
+/// The error that ended an answer, if its server reports a failure in the middle: DeepSeek
 /// (<https://api-docs.deepseek.com/api/create-chat-completion>: `insufficient_system_resource`), Z.AI
 /// (`network_error`), OpenRouter (`error`), SGLang and vLLM (`abort`).
 pub(super) fn failure(word: Option<&str>) -> Option<StreamError> {
@@ -40,7 +40,7 @@ const GEMINI_DECLINES: &[&str] = &[
     "IMAGE_RECITATION",
 ];
 
-/// The reason, and the provider's word if it says more. An answer with tool calls ends for tool use,
+/// The reason, and the provider's word if it is more precise. An answer with tool calls ends for tool use,
 /// regardless of the server's word, and one with a refusal text is a refusal.
 pub(super) fn stop_reason(
     word: Option<&str>,

@@ -19,12 +19,12 @@ pub struct ChatOptions {
     pub effort: Option<Effort>,
     /// The reasoning effort that is allowed in a request with tools. The default is any.
     pub effort_with_tools: EffortWithTools,
-    /// Whether the model takes a temperature. The default is `true`.
+    /// Whether the model accepts a temperature. The default is `true`.
     pub temperature: bool,
     /// Whether the messages of a person and the assistant must alternate: neighbouring messages of a person
-    /// become one, the assistant speaks between a tool's message and a person's, and it does not speak last.
-    /// The default is `true`, because chat templates of local models often refuse anything else; vendors that
-    /// take any order get the messages as they are.
+    /// become one, an assistant's message comes between a tool's message and a person's, and it is not the
+    /// last. The default is `true`, because chat templates of local models often refuse anything else;
+    /// vendors that take any order get the messages as they are.
     pub strict_turns: bool,
     /// Whether requests to a model of Anthropic have cache breakpoints, which gateways pass on. The default
     /// is `true`.
@@ -59,10 +59,10 @@ impl Default for ChatOptions {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MaxTokensField {
-    /// `max_tokens`, which nearly every server takes except OpenAI's own: its reasoning models refuse it.
+    /// `max_tokens`, which nearly every server accepts except OpenAI's own: its reasoning models refuse it.
     #[default]
     MaxTokens,
-    /// `max_completion_tokens`, which OpenAI takes and many compatible servers ignore.
+    /// `max_completion_tokens`, which OpenAI accepts and many compatible servers ignore.
     MaxCompletionTokens,
 }
 
@@ -148,8 +148,8 @@ pub enum EffortWithTools {
     /// Any effort.
     #[default]
     AsWished,
-    /// The field must be left out. This is for gpt-5.4, which does not reason unless it is asked to; it has
-    /// refused `none` too (<https://github.com/livekit/agents/issues/5084>, March 2026).
+    /// The field must be left out. This is for gpt-5.4, which does not reason by default; it has refused
+    /// `none` too (<https://github.com/livekit/agents/issues/5084>, March 2026).
     Omitted,
     /// The field must be `none`. This is for gpt-5.5 and gpt-5.6, which reason unless a request forbids it
     /// (<https://github.com/BerriAI/litellm/pull/34569>, July 2026).

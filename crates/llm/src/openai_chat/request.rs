@@ -20,7 +20,7 @@ use crate::schema;
 
 /// The longest name of a tool: `^[a-zA-Z0-9_-]{1,64}$`.
 const LONGEST_NAME: usize = 64;
-/// The longest id of a call that OpenAI takes (<https://github.com/anomalyco/opencode/issues/12653>).
+/// The maximum length of a call's id at OpenAI (<https://github.com/anomalyco/opencode/issues/12653>).
 const LONGEST_ID: usize = 40;
 
 /// Returns the body of the request as JSON, with `stream: true`.

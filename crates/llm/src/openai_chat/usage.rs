@@ -110,7 +110,7 @@ fn read(wire: &UsageWire) -> Option<UsageRead> {
         return None;
     }
     let (prompt_tokens, cached, stored) = (first(&prompt), first(&cached), first(&stored));
-    // Anthropic's own shape: its `input_tokens` are those that have nothing to do with the cache.
+    // Anthropic's own shape: its `input_tokens` exclude those of the cache.
     let is_of_anthropic = first(&[wire.prompt_tokens]) == 0
         && (wire.cache_read_input_tokens.is_some() || wire.cache_creation_input_tokens.is_some());
     let beside = match () {

@@ -26,7 +26,7 @@ use crate::stream::StreamError;
 pub(super) const ENCRYPTED: &str = "encrypted_content";
 /// The field of a message that distinguishes a comment from the answer.
 pub(super) const PHASE: &str = "phase";
-/// Marks a call of a tool that takes any text instead of JSON.
+/// Marks a call of a tool whose argument is free text instead of JSON.
 pub(super) const CUSTOM: &str = "custom";
 
 /// The items of one answer.

@@ -207,7 +207,7 @@ impl KnownItem {
         self.kind == Some(kind) || untold
     }
 
-    /// Returns whether no `call_id` tells it from this item.
+    /// Returns whether no `call_id` distinguishes it from this item.
     fn may_be(&self, item: &OutputItem<'_>) -> bool {
         let call_id = item.call_id.as_deref().unwrap_or_default();
         self.call_id.is_empty() || call_id.is_empty() || self.call_id == call_id

@@ -1,5 +1,5 @@
-//! What a complete answer in a vendor's own JSON says, in the words of our types: the oracle for decoded
-//! streams and bodies.
+//! The contents of a complete answer in a vendor's own JSON, in our types: the oracle for decoded streams and
+//! bodies.
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its part")]
 
 use agentx_llm::Accumulated;
@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::without_nothing;
 
-/// Panics where `answer` is not what the vendor's `whole` answer says.
+/// Panics if `answer` differs from the vendor's `whole` answer.
 pub fn check(api: Api, name: &str, answer: &Accumulated, whole: &Value) {
     match api {
         Api::Anthropic => anthropic(name, answer, whole),
@@ -73,7 +73,7 @@ fn anthropic(name: &str, answer: &Accumulated, whole: &Value) {
     );
 }
 
-/// Blocks in a form in which both sides can be compared: without what is empty.
+/// Blocks in a form in which both sides can be compared, without empty ones.
 fn blocks(blocks: &[Value]) -> Vec<Value> {
     blocks
         .iter()
@@ -182,7 +182,7 @@ fn openai_calls(name: &str, answer: &Accumulated, message: &Value) -> usize {
             "{name}: call name"
         );
         let arguments = string(&expected["function"]["arguments"]);
-        // Arguments that were cut off are not JSON: the call has none, and says why.
+        // Arguments that were cut off are not JSON: the call has none, with the reason.
         let input = serde_json::from_str(arguments).unwrap_or(Value::Object(Map::new()));
         assert_eq!(got.input, input, "{name}: arguments");
     }
@@ -227,7 +227,7 @@ fn openai_usage(name: &str, answer: &Accumulated, usage: &Value) {
     );
 }
 
-/// The words of one kind in a content that is a string or a list.
+/// The text of one kind in a content that is a string or a list.
 fn words(content: &Value, kind: &str) -> String {
     match content {
         Value::String(text) if kind == "text" => text.clone(),
@@ -251,13 +251,13 @@ fn number(value: &Value) -> u64 {
     value.as_u64().unwrap_or(0)
 }
 
-/// Whether reasoning was kept: the server encrypts it anew in each event, so its bytes differ.
+/// Whether reasoning was kept: the server encrypts it again in each event, so its bytes differ.
 fn is_kept(data: Option<&Value>) -> bool {
     data.and_then(|data| data["encrypted_content"].as_str())
         .is_some_and(|kept| !kept.is_empty())
 }
 
-/// A part of the answer in the form of an item of Responses: what both sides can say of it.
+/// A part of the answer in the form of an item of Responses, as far as both sides can express it.
 fn responses_part(part: &ContentPart) -> Value {
     match part {
         ContentPart::Text(part) => json!({"text": part.text}),
@@ -311,7 +311,7 @@ fn responses_item(item: &Value) -> Vec<Value> {
 fn responses(name: &str, answer: &Accumulated, whole: &Value) {
     let output = whole["output"].as_array().expect("output");
     let got: Vec<Value> = answer.message.content.iter().map(responses_part).collect();
-    // A server that ends a stream with an empty output has said it all before.
+    // A server that ends a stream with an empty output has sent everything before.
     if !output.is_empty() {
         let expected: Vec<Value> = output.iter().flat_map(responses_item).collect();
         assert_eq!(got, expected, "{name}: output");
@@ -348,7 +348,7 @@ fn responses(name: &str, answer: &Accumulated, whole: &Value) {
     assert_eq!(answer.model, string(&whole["model"]), "{name}: model");
 }
 
-/// A part of Gemini's as both sides can say it: without what is empty and unsigned, and with neighbouring
+/// A part of Gemini's as both sides can express it: without empty unsigned parts, and with neighbouring
 /// unsigned texts as one.
 fn push_gemini_part(parts: &mut Vec<Value>, part: Value) {
     let is_text = part.get("text").is_some();
@@ -368,7 +368,7 @@ fn push_gemini_part(parts: &mut Vec<Value>, part: Value) {
     parts.push(part);
 }
 
-/// The parts of chunks as they came; calls whose arguments come in pieces are for other tests.
+/// The parts of chunks as they came; other tests cover calls whose arguments come in pieces.
 pub fn gemini_parts(chunks: &[Value]) -> Vec<Value> {
     let mut parts = Vec::new();
     let candidates = chunks
@@ -433,10 +433,10 @@ pub fn gemini_said(answer: &Accumulated) -> Vec<Value> {
     parts
 }
 
-/// Panics where `answer` is not what all chunks of a stream say.
+/// Panics if `answer` differs from the contents of all chunks of a stream.
 pub fn gemini(name: &str, answer: &Accumulated, chunks: &[Value]) {
     let (mut expected, mut got) = (gemini_parts(chunks), gemini_said(answer));
-    // Texts first: what stands between them does not matter here.
+    // Texts first: the parts between them do not matter here.
     expected.sort_by_key(|part| part.get("text").is_none());
     got.sort_by_key(|part| part.get("text").is_none());
     assert_eq!(got, expected, "{name}: parts");

@@ -1,5 +1,5 @@
-//! If the recordings are, how they are delivered, and what a golden file says. Shared by the tests of this
-//! crate.
+//! The location of the recordings, their delivery in pieces, and the contents of golden files. Shared by the
+//! tests of this crate.
 #![allow(
     dead_code,
     unreachable_pub,
@@ -21,7 +21,7 @@ use agentx_llm::{Accumulated, AnswerRecorder, StreamContext, StreamDecoder, Stre
 use agentx_types::{Api, EnvironmentEvent};
 use serde_json::Value;
 
-/// The folder of recordings; `None` if it is missing. Panics then where CI runs.
+/// The folder of recordings; `None` if it is missing. In CI, a missing folder panics.
 pub fn recordings(cases: &str) -> Option<PathBuf> {
     let root = std::env::var_os("AGENTX_TEST_DATA").map_or_else(
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"),
@@ -41,7 +41,7 @@ pub fn recordings(cases: &str) -> Option<PathBuf> {
 
 /// A recorded exchange.
 pub struct Recording {
-    /// The folder above the API's: who was asked.
+    /// The folder above the API's: the provider.
     pub provider: String,
     pub api: Api,
     /// The path without its last extension.
@@ -76,7 +76,7 @@ impl Recording {
     }
 }
 
-/// A model of the catalog; one of OpenAI's as a session asks it that began with Chat Completions.
+/// A model of the catalog; one of OpenAI's with Chat Completions, as in a session that began with it.
 pub fn model_by_chat(name: &str) -> agentx_types::ModelSpec {
     let mut model = agentx_llm::Catalog::builtin()
         .resolve(name)
@@ -182,7 +182,7 @@ pub fn random_pieces(bytes: &[u8], seed: u64) -> Vec<&[u8]> {
     pieces
 }
 
-/// A JSON value without nulls, empty lists and empty strings: SDKs add them to what came.
+/// A JSON value without nulls, empty lists and empty strings: SDKs add them to the received data.
 pub fn without_nothing(value: &Value) -> Value {
     match value {
         Value::Object(object) => object

@@ -1,5 +1,4 @@
-//! The bare call that `invoke` is measured against: a function in a VM, arguments and result, and nothing
-//! else.
+//! The bare call with which `invoke` is compared: a function in a VM, arguments and result, and nothing else.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -9,7 +8,7 @@ use serde_json::Value;
 
 use crate::measure::{micros, processor};
 
-/// A function in a VM of its own.
+/// A function in its own VM.
 pub(crate) struct Bare {
     lua: Lua,
     invoke: Function,
@@ -24,7 +23,7 @@ impl Bare {
         Self { lua, invoke, args }
     }
 
-    /// Arguments and result by serde: what mlua alone costs.
+    /// Arguments and result by serde: the cost of mlua alone.
     pub(crate) fn serde(&self, rounds: usize) -> [f64; 2] {
         let call = || -> Value {
             let args = self.args.clone();

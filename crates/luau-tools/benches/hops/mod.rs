@@ -1,4 +1,4 @@
-//! To another thread and back with nothing to do there, through channels of std.
+//! Round trips to another thread without any work, through channels of std.
 
 use std::hint::{self, black_box};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 
 use crate::measure::micros;
 
-/// To another thread and back with a copy of the arguments, and nothing else: microseconds by the clock.
+/// A round trip to another thread with a copy of the arguments, and nothing else: microseconds by the clock.
 pub(crate) async fn hop(args: &Value, rounds: usize, at_once: usize) -> f64 {
     let (there, told) = channel::<(Value, oneshot::Sender<Value>)>();
     std::thread::spawn(move || told.into_iter().for_each(|(value, back)| drop(back.send(value))));
@@ -26,7 +26,7 @@ pub(crate) async fn hop(args: &Value, rounds: usize, at_once: usize) -> f64 {
     micros(began.elapsed(), rounds)
 }
 
-/// The same to a thread that never sleeps, and looks for the answer all the time.
+/// The same to a thread that never sleeps; the caller polls for the answer all the time.
 pub(crate) fn awake(args: &Value, rounds: usize) -> f64 {
     let ((there, told), (back, answer)) = (channel::<Value>(), channel());
     std::thread::spawn(move || {

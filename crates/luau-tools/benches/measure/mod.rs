@@ -13,8 +13,7 @@ pub(crate) fn status(name: &str) -> f64 {
     number.parse().unwrap_or(0.0)
 }
 
-/// Processor time of the lanes' threads and of this one so far: it tells costs on a machine that does other
-/// things too.
+/// Processor time of the lanes' threads and of this one so far: it measures costs even on a busy machine.
 pub(crate) fn processor() -> (Duration, Duration) {
     let read = |path: std::path::PathBuf| {
         let text = std::fs::read_to_string(path).unwrap_or_default();
@@ -36,7 +35,7 @@ fn lane_threads() -> impl Iterator<Item = std::path::PathBuf> {
     tasks.map(|task| task.path()).filter(is_lane)
 }
 
-/// Whether all lanes wait to be told something: before that they do what can be done ahead.
+/// Returns whether all lanes wait for work: before that they finish their preparations.
 pub(crate) fn lanes_sleep() -> bool {
     lane_threads().all(|task| {
         let text = std::fs::read_to_string(task.join("status")).unwrap_or_default();
@@ -48,7 +47,7 @@ pub(crate) fn micros(time: Duration, rounds: usize) -> f64 {
     time.as_secs_f64() * 1e6 / rounds as f64
 }
 
-/// The one in the middle.
+/// Returns the median.
 pub(crate) fn median(mut all: Vec<f64>) -> f64 {
     all.sort_by(f64::total_cmp);
     all[all.len() / 2]

@@ -1,5 +1,5 @@
-//! Bounds by turns how long a neighbour of a hostile script waits. A test holds the lane and gives the turns
-//! itself, and reads no clock.
+//! Bounds, in turns, how long a neighbour of a hostile script waits. A test owns the lane and assigns the
+//! turns itself, without a clock.
 
 use std::time::Duration;
 
@@ -155,8 +155,7 @@ fn a_neighbour_waits_for_two_turns_of_a_hostile_script_at_most() -> Result<(), S
         let (mut turns, mut in_a_row) = (0, 0);
         let mut ended = held.ended();
         while turns < TURNS && ended.is_none() {
-            // From here on the neighbour is ready, also if its last turn was over before it asked for
-            // something.
+            // From here on the neighbour is ready, even if its last turn ended before it requested something.
             held.answer_the_neighbour();
             if held.lane.next_turn() == Some(NEIGHBOUR) {
                 in_a_row = 0;

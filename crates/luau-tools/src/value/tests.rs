@@ -115,7 +115,7 @@ impl Ways {
         }
     }
 
-    /// Returns a value outside of the VM, or its mistake.
+    /// Returns a value outside of the VM, or its error.
     fn out(&self, value: &Luau) -> mlua::Result<Result<Value, String>> {
         let problem: Option<String> = self.gives.call(value)?;
         Ok(problem.map_or_else(|| Ok(vm_exchange::take_value()), Err))
@@ -126,7 +126,7 @@ impl Ways {
         self.takes.call(true)
     }
 
-    /// With so much memory left.
+    /// With this much memory left.
     fn with_memory<T>(&self, left: usize, work: impl FnOnce() -> mlua::Result<T>) -> mlua::Result<T> {
         self.lua.set_memory_limit(self.lua.used_memory() + left)?;
         let done = work();
@@ -166,7 +166,7 @@ fn config(cases: u32) -> ProptestConfig {
     }
 }
 
-/// Runs a property some times, or for as long as `AGENTX_FUZZ_SECONDS` says.
+/// Runs a property several times, or for `AGENTX_FUZZ_SECONDS` seconds.
 fn look<S: Strategy>(cases: u32, strategy: S, test: impl Fn(S::Value) -> Result<(), TestCaseError>) {
     let seconds = std::env::var("AGENTX_FUZZ_SECONDS").map_or(0, |seconds| seconds.parse().unwrap());
     let until = Instant::now() + Duration::from_secs(seconds);
@@ -216,7 +216,7 @@ fn memory_may_end_at_any_allocation() {
     });
 }
 
-/// The hatch is lent twice, which panics: in the middle of the function of the VM that gives a value.
+/// The exchange is borrowed twice, which panics: in the middle of the VM's function that returns a value.
 #[test]
 fn a_panic_ends_before_it_reaches_the_vm() {
     let ways = Ways::new();

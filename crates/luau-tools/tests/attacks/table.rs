@@ -33,7 +33,7 @@ pub(crate) enum Ends {
 }
 
 impl Ends {
-    /// Whether an error of this code is one of those that are right.
+    /// Returns whether an error of this code is expected.
     pub(crate) fn may_say(&self, wanted: &str) -> bool {
         match self {
             With(_) => false,
@@ -92,11 +92,11 @@ const GENERATED: &[(&str, Make)] = &[
 ];
 
 const CPU: Ends = Code("limit_cpu");
-/// Cannot give its turn away; on a busy machine its time is over first.
+/// Cannot yield its turn; on a busy machine its time runs out first.
 const STUCK: Ends = OneOf(&["limit_turn", "limit_cpu"]);
 const STUCK_OR_BIG: Ends = OneOf(&["limit_turn", "limit_cpu", "script_error", "result"]);
 const MEMORY: Ends = Code("limit_memory");
-/// Grows little by little: on a busy machine its time is over first.
+/// Grows slowly: on a busy machine its time runs out first.
 const GROWS: Ends = OneOf(&["limit_memory", "limit_cpu"]);
 const SLOW_OR_BIG: Ends = OneOf(&["limit_cpu", "limit_memory", "limit_turn", "script_error"]);
 
@@ -696,7 +696,7 @@ pub(crate) const ATTACKS: &[Attack] = &[
         "ctx.async(function() error('inner') end):await()",
         Says("script_error", "inner"),
     ),
-    // Ways to what is not handed out
+    // Access to values that scripts do not get
     a(
         "write to a promise",
         "local p = ctx.async(function() ctx.sleep(0) return 1 end) return {(pcall(function() p.task = 1 end)), (pcall(rawset, p, 'co', 1)), (pcall(table.insert, p, 1)), p:await()}",

@@ -1,7 +1,8 @@
-//! How each function is called to see what it costs: with `n`, with a `text`, a `list` and some `bytes` of
-//! that size, and as `f`. What stands before ` | ` is done before it counts.
+//! The calls that measure the cost of each function: with `n`, with a `text`, a `list` and some `bytes` of
+//! that size, and as `f`. The code before ` | ` runs before the measurement.
 
-/// Calls that every function is tried with that begins no effect; most of them are errors for most functions.
+/// Calls that are tried with every function that begins no effect; most of them are errors for most
+/// functions.
 pub(crate) const GENERIC: &[&str] = &[
     "return f(text)",
     "return f(text, text)",
@@ -15,13 +16,13 @@ pub(crate) const GENERIC: &[&str] = &[
     "return f(n, 1, 1)",
 ];
 
-/// Functions that are errors, however they are called.
+/// Functions that raise an error, however they are called.
 pub(crate) const ALWAYS_FAIL: &str = "error os.time os.clock os.date os.getenv";
 
-/// Functions that read or write what is there already, so that no memory of the VM shows how much.
+/// Functions that read or write existing data, so that the VM's memory does not show how much.
 pub(crate) const IN_PLACE: &str = "next buffer.copy buffer.fill buffer.writestring";
 
-/// Calls whose size is `n`, by the names of functions; `*` stands as in the table of costs.
+/// Calls whose size is `n`, by the names of functions; `*` has the same meaning as in the table of costs.
 pub(crate) const CALLS: &[(&str, &[&str])] = &[
     ("error", &["f(text)"]),
     ("rawset", &["local t = table.create(n, 1) | f(t, n + 1, 2)"]),

@@ -1,17 +1,17 @@
 //! The allowed cost of one call of each function that a script can name, and how a hostile script would use
 //! it.
 
-/// How long one call keeps others on its thread waiting. `src/costs.rs` compares it with what the VM counts
-/// during calls of three sizes: bytes, safepoints, looks at the clock, effects. That a native loop takes no
-/// more steps than its size is what no count shows.
+/// How long one call keeps others on its thread waiting. `src/costs.rs` compares it with the VM's counts
+/// during calls of three sizes: bytes, safepoints, readings of the clock, effects. No count shows that a
+/// native loop takes no more steps than its size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cost {
-    /// A few steps for each argument: no memory, no safepoint and no look at the clock more for an argument
-    /// that is larger.
+    /// A few steps for each argument: no additional memory, safepoint or reading of the clock for a larger
+    /// argument.
     Constant,
-    /// The time of copying what it reads or makes, which the limit of memory bounds: memory in proportion.
+    /// The time of copying its input or result, which the limit of memory bounds: memory in proportion.
     Copies,
-    /// Linear in what it reads, and slower than a copy: where that is much the clock is read afterwards.
+    /// Linear in its input, and slower than a copy: the clock is read after large inputs.
     Charged,
     /// The function has safepoints: it yields its turn, or ends by the limits `turn` and `cpu`.
     Watched,
@@ -23,11 +23,11 @@ pub(crate) enum Cost {
 
 use Cost::{Charged, Constant, Copies, Effect, Refuses, Watched};
 
-/// Functions of a cost, and bodies that use them to hold up others. If there is none, a function is called
-/// with large arguments.
+/// Functions of a cost, and bodies that use them to delay others. If there is none, a function is called with
+/// large arguments.
 pub(crate) type Row = (Cost, &'static str, &'static [&'static str]);
 
-/// Every function, by its name; `*` stands for all that begin so and have no line of their own.
+/// Every function, by its name; `*` stands for all with this prefix that have no own line.
 pub(crate) const COSTS: &[Row] = &[
     // The globals
     (Constant, "assert getmetatable ipairs pairs rawequal rawget rawlen select setmetatable type typeof", &[]),
@@ -131,7 +131,7 @@ pub(crate) const COSTS: &[Row] = &[
     ]),
     (Copies, "debug.traceback", &["local function f(n) if n == 0 then for _ = 1, 1e9 do debug.traceback() end end f(n - 1) end f(1e4)"]),
     (Constant, "os.*", &[]),
-    // What a script is given
+    // The globals of AgentX
     (Effect, "ctx.* ctx.http.* ctx.kv.*", &[
         "ctx.emit(('x'):rep(1e6))",
         "ctx.kv.set('x', table.create(1e3, (table.create(1e6))))",

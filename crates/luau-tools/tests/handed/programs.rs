@@ -1,12 +1,12 @@
-//! Programs made at random from what a script can do to a value: write to it, give it a metatable, call what
-//! it has with others.
+//! Random programs from the operations of a script on a value: write to it, give it a metatable, call its
+//! functions with other values.
 
 /// A seeded source of programs: the same seed gives the same ones.
 pub(crate) struct Programs {
     state: u64,
 }
 
-/// The texts that a program stores once it has all its values, and after its last statement.
+/// The strings that a program stores once it has all its values, and after its last statement.
 pub(crate) const BEGAN: &str = "it began";
 pub(crate) const CAME_THROUGH: &str = "it came through";
 
@@ -40,7 +40,7 @@ const FIELDS: &[&str] = &[
     "n",
     "id",
 ];
-/// Methods of what is handed out.
+/// Methods of the values that scripts get.
 const METHODS: &[&str] = &[
     "await", "is_ready", "cancel", "input", "collect", "iter", "close", "recv", "send",
 ];
@@ -118,7 +118,7 @@ impl Programs {
         of[self.number(of.len())]
     }
 
-    /// Returns one of the values that the program has by then.
+    /// Returns one of the values that the program has at this point.
     fn value(&mut self) -> String {
         format!("v[{} % #v + 1]", self.number(1000))
     }
@@ -151,7 +151,7 @@ impl Programs {
         }
     }
 
-    /// The next program, with the globals of the older API too where `older` says so.
+    /// The next program, with the globals of the older API too if `older` is set.
     pub(crate) fn next(&mut self, older: bool) -> String {
         let mut text = format!("-- state\nfunction invoke(ctx, args)\n{BEGINNING}");
         if older {

@@ -85,7 +85,7 @@ pub(crate) const VALUES: &[Case] = &[
     ("tables more by one", "return ctx.json.encode(table.create(8192, {}))", Fails("more than 256 KiB of JSON")),
     ("a name as long as may be", "return #ctx.json.encode({[('n'):rep(262108)] = 1})", Is("262114")),
     ("a name longer by one", "return ctx.json.encode({[('n'):rep(262109)] = 1})", Fails("more than 256 KiB of JSON")),
-    // Metatables of what goes out are not asked
+    // Metatables of outgoing values are ignored
     ("__index of a result", "return setmetatable({}, {__index = error})", Is("{}")),
     ("__len of a result", "return setmetatable({1}, {__len = function() return 1e9 end})", Is("[1]")),
     ("__iter of a result", "return setmetatable({1}, {__iter = error})", Is("[1]")),
@@ -139,13 +139,13 @@ pub(crate) const VALUES: &[Case] = &[
     ("two long texts at once", "local s = '[' .. ('0,'):rep(1e5) .. '0]' local a, b = ctx.async(ctx.json.decode, s), ctx.async(ctx.json.decode, s) return #ctx.await_all(a, b) > 1e5 or 'torn'", Is("true")),
     ("a large value that is forgotten", "local s = '[' .. ('0,'):rep(1e5) .. '0]' ctx.async(function() ctx.json.decode(s) end) return 1", Is("1")),
     ("a large value in a coroutine that is closed", "local s = '[' .. ('0,'):rep(1e5) .. '0]' local c = coroutine.create(function() return #ctx.json.decode(s) end) coroutine.resume(c) return {(coroutine.close(c))}", Is("[true]")),
-    // What the host answers
+    // Answers of the host
     ("an answer too deep", "return ctx.http.get('deep')", Fails("nested deeper")),
     ("an answer too large", "return ctx.http.get('huge')", Fails("more than 256 KiB")),
     ("an answer of bytes", "return #ctx.http.get('bytes').body", Is("3")),
     ("an answer with names of metamethods", "local r = ctx.http.get('meta') return {r.x == nil, r.status}", Is("[true,200]")),
     ("an answer with a null", "return #ctx.http.get('nulls').list", Is("3")),
-    // What is asked
+    // Requests to the host
     ("a request with a cycle", "local t = {} t.t = t return ctx.invoke('t', t)", Fails("contains itself")),
     ("a request with a function", "return ctx.invoke('t', {f = print})", Fails("a function is not JSON (at args.f)")),
     ("a request that is too large", "return ctx.invoke('t', {('x'):rep(3e5)})", Fails("more than 256 KiB")),

@@ -3,8 +3,8 @@
 /// A value that only the victim may see.
 pub(crate) const SECRET: &str = "the victim's own";
 
-/// Uses what an attacker may have spoilt, and says what it saw; with `hold` it waits with its secret in every
-/// place that it has.
+/// Uses everything that an attacker may have damaged, and reports the results; with `hold` it waits with its
+/// secret in every place that it has.
 pub(crate) const VICTIM: &str = r#"
 local lib = require("shared")
 function invoke(ctx, args)
@@ -46,7 +46,7 @@ function invoke(ctx, args)
     return saw
 end"#;
 
-/// Goes through all that it can reach for a secret, `state` and `random` included.
+/// Searches everything that it can reach for a secret, `state` and `random` included.
 pub(crate) const LOOKS: &str = r#"
 local function search(secret, ctx)
     local seen, found = {}, false

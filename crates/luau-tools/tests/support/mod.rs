@@ -1,5 +1,5 @@
-//! A host for tests: answers from a function, keeps what it was asked, and can hold answers back or hand
-//! recorded ones out.
+//! A host for tests: answers from a function, keeps the requests, and can delay answers or return recorded
+//! ones.
 #![allow(
     dead_code,
     clippy::unwrap_used,
@@ -33,7 +33,7 @@ impl Answers {
         })
     }
 
-    /// `kind request` of everything that was asked.
+    /// `kind request` of every request.
     pub(crate) fn log(&self) -> Vec<String> {
         let asked = self.asked.lock().unwrap();
         asked
@@ -64,7 +64,7 @@ impl Host for Answers {
     }
 }
 
-/// Returns the outcome of an effect in a small world: models echo, `kv` and `cache` are empty, hosts are
+/// Returns the outcome of an effect on the test host: models echo, `kv` and `cache` are empty, hosts are
 /// those of the test.
 pub(crate) fn world(effect: &HostEffect) -> Outcome {
     let request = &effect.request;
@@ -102,7 +102,7 @@ pub(crate) fn script(source: &str) -> Script {
     Script::compile("test", source, Libraries::new()).unwrap()
 }
 
-/// Runs a script in the small world.
+/// Runs a script on the test host.
 pub(crate) async fn run(source: &str, args: Value) -> (Result<Value, ScriptError>, Vec<String>) {
     let host = Answers::new(world);
     let result = script(source)
@@ -117,8 +117,8 @@ pub(crate) async fn run(source: &str, args: Value) -> (Result<Value, ScriptError
     (result, log)
 }
 
-/// Hands out the outcomes of an earlier run, and notes what is asked differently. A step without an outcome
-/// never ends.
+/// Returns the outcomes of an earlier run, and records requests that differ. A step without an outcome never
+/// ends.
 pub(crate) struct Replays {
     recorded: BTreeMap<u64, (EffectKind, Value, Outcome)>,
     differs: Mutex<Vec<String>>,

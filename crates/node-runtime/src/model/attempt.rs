@@ -147,7 +147,7 @@ impl<'a> Attempt<'a> {
         self.stream(incoming, None, first_byte, hopeless).await
     }
 
-    /// Decodes a stream. `hopeless` if its content type says that it is something else.
+    /// Decodes a stream. `hopeless` if its content type is another one.
     async fn stream(
         &mut self,
         incoming: IncomingBody,

@@ -3,7 +3,7 @@
 //!
 //! # The order of things
 //!
-//! 1. The endpoint of the model's provider is found, and known mistakes are reported without sending
+//! 1. The endpoint of the model's provider is found, and known problems are reported without sending
 //!    anything: another server than before (`other_server`), no key (`missing_key`), an invalid address
 //!    (`bad_address`), a key that no header can hold (`bad_key`), tools that this API refuses
 //!    (`bad_request`).
@@ -37,13 +37,13 @@ use super::policy::{FailedAttempt, RetryDecision, Tries};
 use super::{ModelParts, call_events};
 use crate::blobs::load_blobs;
 
-/// A call with all that it needs. It is used up by [`Call::run`].
+/// A call with all its parts. [`Call::run`] consumes it.
 pub(super) struct Call {
     /// Endpoints, limits and clocks of the effector.
     pub(super) parts: Arc<ModelParts>,
     /// Connections, shared by all calls of the effector.
     pub(super) clients: Arc<ModelClients>,
-    /// The action that is answered. Its id gives the messages of each attempt theirs.
+    /// The answered action. The ids of the messages of each attempt derive from its id.
     pub(super) action: Arc<Action>,
     /// The request: the model, the conversation, the tools.
     pub(super) request: Arc<ModelRequest>,
@@ -53,7 +53,7 @@ pub(super) struct Call {
     pub(super) events: EventSink,
     /// Fires when the call has to stop.
     pub(super) cancel: CancellationToken,
-    /// The sessions in which a person wants the next attempt at once.
+    /// The sessions in which a person requests the next attempt at once.
     pub(super) retries: broadcast::Sender<SessionId>,
 }
 
@@ -219,7 +219,7 @@ impl Call {
         false
     }
 
-    /// Returns when a person wants the next attempt of this session's calls at once.
+    /// Completes when a person requests the next attempt of this session's calls at once.
     async fn is_wanted(&self, mut wishes: broadcast::Receiver<SessionId>) {
         loop {
             match wishes.recv().await {
@@ -254,7 +254,8 @@ fn endpoint_of<'a>(
     endpoint.ok_or_else(|| format!("no endpoint for the provider `{}`", model.provider))
 }
 
-/// Returns whether the server names another model than was asked: an alias and a dated version of it are one.
+/// Returns whether the server names another model than the called one: an alias and its dated version are the
+/// same model.
 fn is_other(asked: &str, answering: &str) -> bool {
     !answering.starts_with(asked) && !asked.starts_with(answering)
 }

@@ -78,7 +78,7 @@ fn needs_tls(url: &Url) -> bool {
             .any(|name| std::env::var(name).is_ok_and(|proxy| proxy.starts_with("https:")))
 }
 
-/// Makes one client. With `tls` the certificates of the machine are read, which takes milliseconds.
+/// Creates one client. With `tls` the certificates of the machine are read, which takes milliseconds.
 fn make(connect: Duration, tls: bool) -> Result<Client, AttemptFailure> {
     // Another part of the process may already have installed the same provider.
     let _ = rustls::crypto::ring::default_provider().install_default();

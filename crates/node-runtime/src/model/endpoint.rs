@@ -25,7 +25,7 @@ fn set_in(variable: Option<&str>, key: &str) -> String {
     }
 }
 
-/// Parses an address; the error describes the mistake.
+/// Parses an address. The error describes the problem.
 fn http_url(address: &str) -> Result<Url, String> {
     let url = Url::parse(address).map_err(|error| error.to_string())?;
     match url.scheme() {
@@ -45,7 +45,7 @@ pub struct Endpoint {
     /// The catalog's entry of the provider: its API, how the key is sent, which variables name key and
     /// address.
     provider: ProviderEntry,
-    /// The address for requests, or its mistake, which is reported at a call, so that other providers work.
+    /// The address for requests, or its problem, which is reported at a call, so that other providers work.
     url: Result<Url, String>,
     /// The address as it was given, without the path of an API.
     base_url: Option<String>,
@@ -181,7 +181,7 @@ impl Endpoint {
         self.url.as_ref().ok()
     }
 
-    /// The address for requests to a model with this API, or its mistake.
+    /// The address for requests to a model with this API, or its problem.
     pub(super) fn request_url(&self, api: Api, model: &str) -> Result<Url, String> {
         self.checked(http_url(&self.provider.request_url(
             api,
@@ -190,7 +190,7 @@ impl Endpoint {
         )))
     }
 
-    /// The address of the provider's API, or its mistake.
+    /// The address of the provider's API, or its problem.
     pub(super) fn checked_url(&self) -> Result<Url, String> {
         self.checked(self.url.clone())
     }
@@ -261,7 +261,7 @@ impl Endpoint {
         Ok(headers)
     }
 
-    /// Everything that [`Endpoint::scrub`] looks for, the longest first.
+    /// All texts that [`Endpoint::scrub`] removes, the longest first.
     fn secrets(&self) -> Vec<String> {
         let mut secrets: Vec<String> = self
             .headers

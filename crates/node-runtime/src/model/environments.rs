@@ -64,9 +64,9 @@ impl OpenAiEnvironment {
         Self(Vendor::new("openai", "openai", api_key.into()))
     }
 
-    /// Asks at another address, such as that of a proxy, by the protocol of the model that is asked: for
-    /// OpenAI's own models the Responses API (`BASE_URL/responses`). A server that is only compatible has an
-    /// address in the catalog: `Catalog::with_base_url`, or `base_url` of an agent's builder.
+    /// Asks at another address, such as that of a proxy, by the protocol of the called model: for OpenAI's
+    /// own models the Responses API (`BASE_URL/responses`). A server that is only compatible has an address
+    /// in the catalog: `Catalog::with_base_url`, or `base_url` of an agent's builder.
     #[must_use]
     pub fn at(self, base_url: impl Into<String>) -> Self {
         Self(self.0.at(base_url.into()))

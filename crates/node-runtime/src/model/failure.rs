@@ -28,14 +28,14 @@ use super::policy::CallLimits;
 
 /// The limit that ran out if only comments and pings came, as the setting and its factor.
 const WORDLESS: &str = "six times `calls.idle_timeout`";
-/// The advice for a model that takes no tools.
+/// The advice for a model that does not support tools.
 const WITHOUT_TOOLS: &str =
     "choose a model that supports tools, or set `tools.enabled: []` to work without them";
 
 /// The failure of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct AttemptFailure {
-    /// Stable, for programs.
+    /// The code for programs; it is stable.
     pub(super) code: &'static str,
     /// The message for people: the failing server, its address, and what to do. It contains no secrets.
     pub(super) message: String,
@@ -59,7 +59,8 @@ pub(super) struct AttemptFailure {
     /// The longest answer that the provider accepts, in tokens, if it refuses the requested one and names its
     /// limit.
     pub(super) longest_answer: Option<u64>,
-    /// The most pictures and other media that the provider takes in one request, if it refuses their number.
+    /// The maximum number of pictures and other media that the provider accepts in one request, if it refuses
+    /// their number.
     pub(super) most_media: Option<u16>,
 }
 
@@ -76,7 +77,7 @@ pub(super) enum CallEnd {
 }
 
 impl AttemptFailure {
-    /// Nothing can be sent as things are set up.
+    /// The configuration allows no request.
     pub(super) fn setup(message: String) -> Self {
         Self {
             code: "bad_setup",

@@ -128,7 +128,7 @@ pub(super) struct Tries {
     broken: u32,
     /// The time for which an unavailable server has been retried.
     waited: Duration,
-    /// For how long it is still waited for if it continues failing so.
+    /// The remaining time of retries if the server continues to fail like this.
     left: Option<Duration>,
     /// The words of the last failure, and how often they came in a row.
     words: (String, u32),

@@ -34,7 +34,7 @@ pub(super) struct StreamPace {
 }
 
 impl StreamPace {
-    /// A piece has come, and was waited for so long.
+    /// Records a piece that has arrived, and the time of waiting for it.
     pub(super) fn waited(&mut self, time: Duration) {
         self.close = if time <= CLOSE {
             self.close.saturating_add(1)

@@ -23,7 +23,7 @@ pub(super) struct DemoAnswer {
     pub(super) thinking: String,
     /// The text, in Markdown: results of tools first, then the next steps.
     pub(super) text: String,
-    /// The tools that are asked for, with their arguments.
+    /// The tools to call, with their arguments.
     pub(super) calls: Vec<(String, Value)>,
 }
 

@@ -1,4 +1,5 @@
-//! The texts of the demo, in English and Chinese. Each makes clear that a script speaks, not a model.
+//! The texts of the demo, in English and Chinese. Each makes clear that it comes from a script, not from a
+//! model.
 //!
 //! A text is chosen by the language of the input: one Chinese character makes it Chinese. Texts name
 //! commands as they are typed, so they change with the commands.

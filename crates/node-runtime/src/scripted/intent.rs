@@ -188,7 +188,7 @@ pub(super) fn parse(text: &str) -> DemoIntent {
         .unwrap_or(DemoIntent::Unclear)
 }
 
-/// The tool that a piece wants. The readers are asked in the order in which they are sure of themselves.
+/// The tool that a piece requests. The most reliable readers are tried first.
 fn tool(text: &str, lower: &str) -> Option<ToolWish> {
     run(text, lower)
         .or_else(|| write(text))

@@ -29,7 +29,7 @@ pub(super) fn answer(answers: &[ScriptedAnswer], request: &ModelRequest) -> Opti
 struct Cue {
     system: String,
     input: String,
-    /// The results since the input; `None` if no tool was asked for.
+    /// The results since the input; `None` if no tool was called.
     results: Option<String>,
     nth: u64,
 }

@@ -90,7 +90,7 @@ impl ScriptedEnvironment {
         Self::with_pace(Duration::ZERO)
     }
 
-    /// Waits so long between two pieces of an answer.
+    /// Waits this long between two pieces of an answer.
     pub fn with_pace(pace: Duration) -> Self {
         Self {
             pace,

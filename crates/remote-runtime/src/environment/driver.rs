@@ -163,7 +163,7 @@ impl ConnectionDriver {
     fn forget_unwanted(&mut self) -> Result<(), ReactorFailure> {
         let moment = self.moment()?;
         for feed in self.parts.shared.take_unheld() {
-            feed.fail(RequestFailure::Connection("nobody wanted it any more".into()));
+            feed.fail(RequestFailure::Connection("it has no reader any more".into()));
             if self
                 .feeds
                 .get(&feed.session)

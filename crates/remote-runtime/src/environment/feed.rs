@@ -130,7 +130,7 @@ impl SessionFeed {
             .send_if_modified(|people| people.role.replace(role) != Some(role));
     }
 
-    /// Returns whether anybody wants these events.
+    /// Returns whether a reader needs these events.
     pub(super) fn is_held(&self) -> bool {
         self.holders.load(Ordering::Acquire) > 0
     }

@@ -90,7 +90,7 @@ impl RecentFacts {
         self.start.map(|start| start + self.facts.len() as u64)
     }
 
-    /// Returns the start of a reader that wants everything after `after_seq`; `None` if it is not here.
+    /// Returns the start of a reader of everything after `after_seq`; `None` if it is not here.
     pub(super) fn snapshot(&self, after_seq: u64, with_fold: bool) -> Option<Snapshot> {
         let start = self.start.filter(|start| *start <= after_seq)?;
         self.head().filter(|head| after_seq <= *head)?;

@@ -59,7 +59,7 @@ impl Dialler {
         &self.peer
     }
 
-    /// Makes a connection. The time that it takes is the caller's to limit.
+    /// Opens a connection. The caller has to limit the time.
     async fn dial(self) -> Result<Socket, DialFailed> {
         let failed = |error: Error| failed(&self.peer, &error);
         let nonce = new_nonce().map_err(|why| DialFailed { why, for_good: false })?;

@@ -185,7 +185,7 @@ struct MirrorKeeper {
     /// The last fact that is here.
     /// It is compared with the server's before the copy continues.
     last: Option<Fact>,
-    /// Whether a run is under way.
+    /// Whether a run is in progress.
     running: bool,
     /// The known rows of the server.
     rows: MirrorRows,

@@ -18,7 +18,7 @@ use crate::remote_core::RemoteCore;
 
 /// Number of facts without the server's rows at which rows are requested, also while a run continues.
 const ENOUGH: u64 = 8192;
-/// Rows that are asked for at once have no more bytes.
+/// The maximum number of bytes of rows in one request.
 const MOST_BYTES: usize = 512 << 20;
 
 /// An answer that is on its way.
@@ -32,7 +32,7 @@ pub(super) struct MirrorRows {
     base: u64,
     /// A fork that was made here continues from rows that are here: they stay.
     depended_on: bool,
-    /// Whether rows should be asked for as soon as nothing is on its way.
+    /// Whether rows should be requested as soon as no request is in progress.
     wanted: bool,
     asking: Option<RowsQuery>,
     /// Rows that came and wait for facts.
@@ -62,7 +62,7 @@ impl MirrorRows {
         }
     }
 
-    /// Has rows asked for at the next chance.
+    /// Requests rows at the next opportunity.
     pub(super) fn want(&mut self, wanted: bool) {
         self.wanted |= wanted;
     }
@@ -83,7 +83,7 @@ impl MirrorRows {
     pub(super) fn have(&mut self, fetched: Result<Fetched, RuntimeError>) {
         match fetched {
             Ok(fetched) => self.came = Some(fetched),
-            Err(error) => tracing::debug!(%error, "the rows of the server did not come"),
+            Err(error) => tracing::debug!(%error, "the rows of the server could not be fetched"),
         }
     }
 }
@@ -119,7 +119,7 @@ impl MirrorKeeper {
         })
     }
 
-    /// Requests the rows of committed facts: when no run is under way, and now and then while one is.
+    /// Requests the rows of committed facts: when no run is in progress, and now and then during one.
     pub(super) fn want_rows(&mut self) {
         let without = self.kept.seq.saturating_sub(self.kept.rows);
         let is_quiet = self.kept.caught_up && !self.running && without > 0;

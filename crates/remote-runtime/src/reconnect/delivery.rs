@@ -252,7 +252,7 @@ impl ReconnectMachine {
         self.on_unsubscribed(moment, session, problem);
     }
 
-    /// Subscribes to all wanted sessions on a new connection.
+    /// Subscribes to all followed sessions on a new connection.
     pub(super) fn subscribe_all(&mut self, moment: Moment) {
         let off = self
             .sessions

@@ -23,7 +23,7 @@ enum Fate {
 
 #[derive(Clone, Debug)]
 enum SimulationStep {
-    /// The session has so many facts more.
+    /// The session gets this many more facts.
     Append(u8, u8),
     /// This much time passes.
     Pass(u16),
@@ -31,13 +31,13 @@ enum SimulationStep {
     Cut,
     /// The next dials fail.
     Down(u8),
-    /// A reader of the session comes, and wants all after this place.
+    /// A reader of the session arrives, and needs all events after this position.
     Read(u8, u8),
     /// A person sends an input.
     Say(u8),
     /// The next frames, this many, have this fate.
     Frames(Fate, u8),
-    /// Frames take so long from here on.
+    /// From here on, frames take this long.
     Delay(u8),
 }
 
@@ -347,7 +347,7 @@ proptest! {
         for step in &steps {
             world.step(step);
         }
-        // The network is well again, and everybody wants to read.
+        // The network works again, and all readers want to read.
         (world.down, world.delay, world.fate) = (0, 0, (Fate::Arrive, 0));
         for number in 0..2 {
             world.step(&SimulationStep::Append(number, 1));

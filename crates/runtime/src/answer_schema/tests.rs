@@ -109,7 +109,7 @@ fn a_reference_leads_into_the_value_or_is_refused() {
         json!({"$ref": "#"}),
         json!({"allOf": [{"$ref": "#"}]}),
         json!({"$ref": "#/$defs/a", "$defs": {"a": {"anyOf": [{"$ref": "#/$defs/b"}]}, "b": {"not": {"$ref": "#/$defs/a"}}}}),
-        // One way to it goes into the value, the other does not.
+        // One path to it descends into the value, the other does not.
         json!({"properties": {"x": {"$ref": "#/$defs/b"}}, "allOf": [{"$ref": "#/$defs/b"}],
             "$defs": {"b": {"allOf": [{"$ref": "#"}]}}}),
     ];
@@ -185,7 +185,7 @@ fn size_depth_and_patterns_have_bounds() {
             "{pattern}"
         );
     }
-    // As deep as both bounds allow, on the stack of a thread of a server.
+    // The maximum depth within both bounds, on the stack of a server's thread.
     let deep = (0..60).fold(json!({}), |inner, _| json!({"items": inner}));
     assert_eq!(
         problems(deep, &format!("{}{}", "[".repeat(60), "]".repeat(60))),

@@ -46,7 +46,7 @@ pub struct NamedAgent {
     /// The approval mode: it decides about calls that no rule decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<ApprovalMode>,
-    /// Limits of a run; those that are not named stay as they are.
+    /// Limits of a run; those that are not named stay unchanged.
     #[serde(default)]
     pub limits: NamedLimits,
     /// The directory that it works in.
@@ -113,7 +113,7 @@ pub trait Agents: Send + Sync {
     ///
     /// # Errors
     /// Returns [`RuntimeError::UnknownAgent`] if there is no agent of this name, [`RuntimeError::BadAgent`]
-    /// if its files have mistakes, and [`RuntimeError::UnknownModel`] if a wanted model is not known.
+    /// if its files have errors, and [`RuntimeError::UnknownModel`] if a model is not known.
     fn resolve(&self, wanted: &NamedAgent) -> Result<AgentConfig, RuntimeError>;
 }
 

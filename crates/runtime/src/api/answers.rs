@@ -4,7 +4,7 @@
 use agentx_types::{CondensedRange, ModelSpec, SessionId, WindowFill};
 use serde::{Deserialize, Serialize};
 
-/// The file that a call which waits for a decision would change, as it is now.
+/// The present contents of a file that a call waiting for a decision would change.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FileInQuestion {

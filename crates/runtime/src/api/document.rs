@@ -1,4 +1,4 @@
-//! A session as one document, as it is handed from one runtime to another.
+//! A session as one document, for the transfer from one runtime to another.
 
 use agentx_types::{BlobId, Envelope, EnvironmentEvent, SessionId, Timestamp};
 use serde::{Deserialize, Serialize};

@@ -34,12 +34,12 @@ pub enum RuntimeError {
         /// The nearest names.
         nearest: Vec<String>,
     },
-    /// The files of an agent have mistakes, or name something that does not exist.
+    /// The files of an agent have errors, or name something that does not exist.
     #[error("{what}")]
     BadAgent {
         /// The name of the agent.
         agent: String,
-        /// A description of the mistake.
+        /// A description of the error.
         what: String,
     },
     /// Something that the model needs is missing.
@@ -68,9 +68,9 @@ pub enum RuntimeError {
     /// Another answer of a server, or an error with its own code for programs.
     #[error("{detail}")]
     Remote {
-        /// Stable, for programs.
+        /// The code for programs; it is stable.
         code: String,
-        /// For people.
+        /// The message for people.
         detail: String,
     },
     /// The log of a session lost events that a follower has seen: its machine lost power, or an old copy

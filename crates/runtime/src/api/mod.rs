@@ -276,7 +276,7 @@ pub trait Runtime: Send + Sync {
     ///
     /// # Errors
     /// Returns [`RuntimeError::UnknownAgent`] if no file describes the agent, and [`RuntimeError::BadAgent`]
-    /// if its files have mistakes.
+    /// if its files have errors.
     fn agent(&self, wanted: &NamedAgent) -> BoxFuture<'_, Result<AgentConfig, RuntimeError>>;
 }
 

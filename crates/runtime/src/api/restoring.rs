@@ -80,7 +80,7 @@ pub struct PlannedFile {
     pub diff: String,
 }
 
-/// The files that a person wants to put back.
+/// The files that a person wants to restore.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RestoreRequest {
@@ -105,7 +105,7 @@ pub struct RestoreFile {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RestoreReport {
-    /// The event that tells of it, by which it can be taken back; absent if nothing was touched.
+    /// The event that records the restore, for undoing it; absent if no file was changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
     /// The restored files.

@@ -138,7 +138,7 @@ pub trait Session: Send + Sync {
         None
     }
 
-    /// The bus on which its agents are heard inside their own boundaries; `None` if it runs elsewhere.
+    /// The bus for events of its agents inside their own boundaries; `None` if it runs elsewhere.
     /// [`agent`](AgentView) gives access to one of them.
     fn agent_bus(&self) -> Option<AgentEventBus> {
         None

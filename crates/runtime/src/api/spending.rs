@@ -13,7 +13,7 @@ pub struct UsageQuery {
     pub owner: OwnerId,
     /// The grouping of the sums.
     pub by: UsageBy,
-    /// Only in this one.
+    /// Only the spending in this session.
     pub session: Option<SessionId>,
     /// The beginning of the period; `None` for all time.
     pub since: Option<Since>,
@@ -55,9 +55,9 @@ pub struct UsageRow {
     pub title: Option<String>,
     /// The number of calls.
     pub calls: u64,
-    /// Their tokens.
+    /// The tokens used.
     pub usage: Usage,
-    /// Their money.
+    /// The money spent.
     pub cost: NanoUsd,
     /// Models whose tokens have no known price, so that `cost` does not include them.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
@@ -74,7 +74,7 @@ pub enum SpendCause {
     ToolRound,
     /// An attempt that broke off and was retried.
     Retry,
-    /// A tool asked a model.
+    /// A tool called a model.
     Tool,
     /// A summary of the conversation.
     Compaction,
@@ -118,7 +118,7 @@ pub struct StoredSize {
     pub facts: u64,
     /// The number of blobs that it names.
     pub blobs: u64,
-    /// Their bytes.
+    /// The size of the blobs in bytes.
     pub blob_bytes: u64,
     /// Bytes of the whole database on disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]

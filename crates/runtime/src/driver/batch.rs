@@ -166,7 +166,7 @@ impl SessionDriver {
     }
 
     /// Rejects an event of a responder whose action is over, or that creates an agent beyond the limit, and
-    /// tells the responder why. Returns `false` if the event is accepted.
+    /// tells the responder the reason. Returns `false` if the event is accepted.
     fn refuse(&self, item: &mut PendingFact) -> bool {
         if item.of_responder
             && item

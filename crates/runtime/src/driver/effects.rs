@@ -240,7 +240,7 @@ fn code(end: &ActionEnd) -> &'static str {
 /// The status of a call whose responder ended without a result.
 fn status(end: &ActionEnd) -> ToolStatus {
     match end {
-        // The tool ended without a result: that is a mistake in the tool.
+        // The tool ended without a result: that is a bug in the tool.
         ActionEnd::Request(bus::RequestEnd::Settled) => ToolStatus::Failed,
         ActionEnd::Request(bus::RequestEnd::Lost) => ToolStatus::Unknown,
         ActionEnd::Request(bus::RequestEnd::Cancelled) => ToolStatus::Interrupted,

@@ -78,8 +78,7 @@ pub struct DriverParts {
     /// The bus on which committed facts and their derived events are published. Only drivers of sessions
     /// publish, and [`OfflineWriter`](crate::OfflineWriter) for sessions that nobody has open.
     pub bus: Bus<SystemEvent>,
-    /// The bus on which agents are heard inside their own boundaries; a reader of one agent filters by its
-    /// id.
+    /// The bus for events of agents inside their own boundaries; a reader of one agent filters by its id.
     pub agents: Bus<AgentEvent>,
     /// The open sessions, for inputs that environments send by themselves.
     pub sessions: OpenSessions,
@@ -170,7 +169,7 @@ struct SessionDriver {
     writer: Writer,
     /// The state of the session, one turn ahead of the log at most.
     fold: SessionFold,
-    /// The digest of all that was derived since this writer came.
+    /// The digest of all derived events since this writer took over.
     digest: DerivedDigest,
     /// The actions in progress.
     effects: RunningActions,

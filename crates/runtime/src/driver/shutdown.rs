@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 static HALTED: AtomicBool = AtomicBool::new(false);
 
-/// Halts every session of this process for good. It is for a program that is about to end and has no time to
-/// stop its runs: commands that it kills are not recorded as failed calls, and no model is called again. The
-/// next program finds the sessions as after a crash.
+/// Permanently halts every session of this process. It is for a program that is about to end and has no time
+/// to stop its runs: commands that it kills are not recorded as failed calls, and no model is called again.
+/// The next program finds the sessions as after a crash.
 ///
 /// A commit in progress is still completed.
 pub fn halt_sessions() {

@@ -34,13 +34,13 @@ pub(crate) use subscribed::{watched, written};
 /// The number of deliveries that may wait for the reader of a subscription; then its follower waits, and is
 /// cut off by its source.
 const READER_CAPACITY: usize = 1024;
-/// The number of deliveries that are handed on at once.
+/// The number of deliveries that are passed on together.
 const AT_ONCE: usize = 256;
 /// Maximum number of events that the bus keeps for a follower before it cuts the follower off.
 const BUS_CAPACITY: usize = 8192;
 
-/// The source of the events of a session. Its futures can be dropped while they wait: they are asked again
-/// then.
+/// The source of the events of a session. Its futures can be dropped while they wait: the next call
+/// continues.
 pub trait EventSource: Send {
     /// Begins to bring events, also again after a cut, so that nothing after [`SessionReader::known`] is
     /// missing; as a stream, nothing after [`SessionReader::overlap`].
@@ -128,7 +128,8 @@ impl<S: EventSource> Follower<S> {
     /// The next delivery; `None` at the end. It can be dropped while it waits.
     ///
     /// # Errors
-    /// Returns an error if the session cannot be followed on. One that cannot be reached may be asked again.
+    /// Returns an error if the session cannot be followed further. If it cannot be reached, the call may be
+    /// repeated.
     pub async fn next(&mut self) -> Result<Option<Delivery>, FollowError> {
         loop {
             match self.step() {

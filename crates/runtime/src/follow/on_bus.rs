@@ -33,7 +33,7 @@ pub(crate) struct BusSource {
     subscription: Option<FromBus>,
     /// Whether it begins with the next event, without earlier ones.
     from_now: bool,
-    /// The driver of the session, if its end is to be heard.
+    /// The driver of the session, if its end is observed.
     driver: Option<FollowedDriver>,
     /// Events that were taken from the bus and not passed on yet.
     taken: Vec<BusDelivery<SystemEvent>>,
@@ -175,7 +175,7 @@ impl EventSource for BusSource {
     }
 }
 
-/// The event as a reading hears it, if its view wants it.
+/// The event for a reader, if its view includes it.
 fn as_heard(event: &SystemEvent, view: View) -> Option<SourceItem> {
     match event {
         SystemEvent::Environment(fact) => Some(SourceItem::Fact(fact.clone())),

@@ -37,7 +37,7 @@ impl StreamSource for Written {
     }
 }
 
-/// A session that a runtime only looks at, in one view.
+/// A session that a runtime only observes, in one view.
 struct WatchedSession(Arc<dyn Runtime>, SessionId, View);
 
 /// A session that is only looked at.

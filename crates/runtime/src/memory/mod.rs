@@ -41,7 +41,7 @@ pub struct MemoryLog {
     shared: Arc<Mutex<LogState>>,
 }
 
-/// All that the log has, behind one lock.
+/// The whole log, behind one lock.
 #[derive(Clone, Default)]
 struct LogState {
     /// The sessions that were not deleted.
@@ -108,7 +108,7 @@ impl MemoryLog {
         then(stored.ok_or_else(|| LogError::NotFound(session.to_string()))?)
     }
 
-    /// Sessions that `keep` takes, those with the latest event first.
+    /// Sessions that `keep` accepts, those with the latest event first.
     fn latest(&self, query: &SessionQuery, keep: impl Fn(&StoredSession) -> bool) -> Vec<SessionInfo> {
         let shared = self.lock();
         let all = shared.sessions.values().filter(|stored| keep(stored));

@@ -73,7 +73,7 @@ fn is_between(letter: char) -> bool {
     !letter.is_alphanumeric()
 }
 
-/// A word as it is compared.
+/// A word in the form for comparisons.
 fn folded(word: &str) -> String {
     word.chars().map(fold).collect()
 }

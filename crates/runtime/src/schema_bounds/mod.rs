@@ -18,7 +18,7 @@ mod value;
 pub(crate) use schema::check as check_schema;
 pub(crate) use value::check as check_work;
 
-/// Maximum number of schemas that are reached from the top, each counted as often as it is reached.
+/// Maximum number of schemas reachable from the top, each counted as often as it is reached.
 pub(crate) const MAX_SCHEMAS: u64 = 50_000;
 /// Maximum nesting of schemas, through `$ref` too.
 pub(crate) const MAX_DEPTH: usize = 64;

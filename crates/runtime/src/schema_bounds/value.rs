@@ -10,7 +10,7 @@ use super::{MAX_STEPS, MAX_VALIDATION_DEPTH};
 /// Checks that a value can be validated within the bounds.
 ///
 /// # Errors
-/// Returns an error that says which bound it would exceed.
+/// Returns an error that names the exceeded bound.
 pub(crate) fn check(schema: &Value, value: &Value) -> Result<(), String> {
     let graph = Graph::new(schema);
     let mut work = Work {
@@ -147,7 +147,7 @@ impl<'a> Work<'_, 'a> {
 /// The steps to match a text with a pattern: its bytes, times the states of the pattern. There is about one for each
 /// byte of the pattern, and for each repetition that it counts some, because a class of letters has many.
 fn matching(pattern: &str, text: &str) -> u64 {
-    /// A step of a validator takes about as long as so many of a regular expression.
+    /// A step of a validator takes about as long as this many steps of a regular expression.
     const STATES_PER_STEP: u64 = 32;
     const OF_A_CLASS: u64 = 20;
     let counts = pattern.split(|c: char| !c.is_ascii_digit());

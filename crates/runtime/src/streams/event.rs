@@ -32,7 +32,7 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// The phase as it is written; empty for an agent that does nothing.
+    /// The phase as text; empty for an idle agent.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Idle => "",
@@ -120,7 +120,7 @@ pub struct StreamChunk {
     /// The value that a script emitted, if it is more than words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
-    /// The answer that it is a piece of. A model that is asked again begins another one.
+    /// The answer to which the piece belongs. A repeated model call begins another answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_id: Option<MessageId>,
     /// The call whose tool emits it.
@@ -165,7 +165,7 @@ impl StreamEvent {
         }
     }
 
-    /// Returns the kind as it is written.
+    /// Returns the kind as text.
     pub fn kind(&self) -> &'static str {
         match &self.body {
             StreamBody::Chunk(_) => "chunk",

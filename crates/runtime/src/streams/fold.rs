@@ -47,7 +47,7 @@ struct Voice {
     name: Arc<str>,
     /// The agent that made it.
     parent: Option<AgentStateId>,
-    /// Whether it sorts inputs and gives them to other agents.
+    /// Whether it routes inputs to other agents.
     routes: bool,
     phase: Phase,
     /// The status of its last run.
@@ -60,11 +60,11 @@ struct Voice {
     streamed: (bool, bool),
     /// Calls that run.
     running: BTreeSet<ToolCallId>,
-    /// Work for other agents that was asked for and has not begun: the call, the agent's name, all arguments.
+    /// Requested delegations that have not begun: the call, the agent's name, all arguments.
     orders: Vec<ToolCallRequested>,
     /// The result of a call for the model, until the end of the call follows.
     answered: Option<(ToolCallId, Vec<ContentPart>)>,
-    /// Agents that it made, as far as they are at work.
+    /// Agents that it created and that are working.
     at_work: BTreeSet<AgentStateId>,
 }
 
@@ -329,7 +329,7 @@ impl Voice {
         answered.map(|(_, result)| result).unwrap_or_default()
     }
 
-    /// Marks the agent as gone; its name stays: others still speak of it.
+    /// Marks the agent as gone; its name stays, because others still refer to it.
     fn close(&mut self) {
         // Only its name is still needed.
         *self = Self {

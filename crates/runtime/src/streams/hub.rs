@@ -20,7 +20,7 @@ use super::select::AgentSelection;
 use crate::follow::{Follower, SubscriptionSource};
 use agentx_session::{Delivery, EventCursor};
 
-/// The number of deliveries that are handed on at once.
+/// The number of deliveries that are passed on together.
 const AT_ONCE: usize = 256;
 
 /// The state shared by the multiplexer and the readers of its streams. The lock is held for one batch of
@@ -92,8 +92,8 @@ impl StreamHubState {
         }
     }
 
-    /// Gives an event to the streams that want it. Those of one agent are found by its id; the others are
-    /// asked.
+    /// Gives an event to the streams that want it. Streams of one agent are found by its id; the others are
+    /// checked one by one.
     fn hand_on(&mut self, event: &Arc<StreamEvent>) {
         let fold = &self.fold;
         if let Some(slots) = self.by_agent.get_mut(&event.agent_state_id) {
@@ -146,7 +146,7 @@ impl StreamHubState {
         }
     }
 
-    /// The session gives nothing more: all streams end, and those that join later end at once.
+    /// The session has ended: all streams end, and those that join later end at once.
     fn end(&mut self, end: &StreamEnd) {
         self.begin();
         self.ended = Some(end.clone());
@@ -162,7 +162,7 @@ pub(super) struct StreamPump {
     pub(super) hub: Arc<StreamHub>,
     pub(super) follower: Follower<SubscriptionSource>,
     pub(super) stop: CancellationToken,
-    /// Told once all that was there has been seen.
+    /// Notified once all earlier events have been read.
     pub(super) ready: Option<oneshot::Sender<()>>,
 }
 

@@ -110,7 +110,7 @@ impl AgentStream {
         self.behind.is_some()
     }
 
-    /// Reads on its own until there is an event; `None` if it takes part again, or the stream has ended.
+    /// Reads by itself until there is an event; `None` if it takes part again, or the stream has ended.
     async fn catch_up(&mut self) -> Option<Arc<StreamEvent>> {
         loop {
             if self.ended.is_some() || self.join() {
@@ -163,7 +163,7 @@ impl AgentStream {
         joined
     }
 
-    /// The stream is over with this event, which is still to be handed on.
+    /// The stream ends with this event, which has yet to be delivered.
     fn note_end(&mut self, event: &StreamEvent) {
         if let Some(end) = self.slot.end_with(event) {
             self.slot_end(end);

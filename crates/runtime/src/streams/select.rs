@@ -47,14 +47,14 @@ impl Select {
         }
     }
 
-    /// Only this medium of it, and the ends: `eof`, `closed` and `interrupted` belong to every medium.
+    /// Selects only this medium, and the ends: `eof`, `closed` and `interrupted` belong to every medium.
     #[must_use]
     pub fn medium(mut self, medium: Medium) -> Self {
         self.medium = Some(medium);
         self
     }
 
-    /// Returns whether it is wanted.
+    /// Returns whether the event is selected.
     pub fn wants(&self, event: &StreamEvent) -> bool {
         let whose = match &self.agent {
             AgentSelection::All => true,

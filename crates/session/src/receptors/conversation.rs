@@ -266,7 +266,7 @@ impl Talk {
             };
             let input = self.waiting.remove(at);
             if self.active.is_some() {
-                // The answer in progress ended without a fact of its own.
+                // The answer in progress ended without its own fact.
                 self.finish("end_turn", out);
             }
             self.start(input, out);

@@ -134,7 +134,7 @@ impl StreamReceptor {
 impl StreamMemory {
     /// An answer begins: the first attempt, or another one after the last broke off.
     fn start(&mut self, start: &StreamStart, out: &mut Vec<RuntimeEvent>) {
-        // The program died in mid-stream and the model is asked again.
+        // The program died in mid-stream and the model is called again.
         self.stop(StopReason::Broken, out);
         self.message = Some(OpenMessage {
             message_id: start.message_id.clone(),

@@ -93,7 +93,7 @@ pub(super) fn session_opened() -> EnvironmentEvent {
     .into()
 }
 
-/// A person says "hi".
+/// A person sends "hi".
 pub(super) fn user(id: &str, mode: InputMode) -> EnvironmentEvent {
     UserMessage {
         message_id: id.into(),

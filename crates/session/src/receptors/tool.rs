@@ -64,7 +64,7 @@ struct OpenCall {
 enum CallProgress {
     /// The arguments are being streamed.
     Announced,
-    /// The model has asked for it, with these arguments, then.
+    /// The model has called it, with these arguments, at this time.
     Asked(Value, Timestamp),
     /// The call has run since this time.
     Runs(Timestamp),
@@ -253,8 +253,8 @@ fn failure_of(result: &ToolResult) -> Option<ToolStatus> {
     }
 }
 
-/// The words of a failure as they are shown: whole up to [`SHOWN_CHARS`] characters, else both ends with `…`
-/// between them.
+/// The shown text of a failure: all of it up to [`SHOWN_CHARS`] characters, else both ends with `…` between
+/// them.
 fn shorten_failure(content: &[ContentPart]) -> String {
     let text: String = content.iter().filter_map(ContentPart::as_text).collect();
     let Some(too_many) = text.chars().count().checked_sub(SHOWN_CHARS + 1) else {

@@ -23,7 +23,7 @@ enum Last {
 /// The place of an event relative to the last one.
 #[derive(PartialEq)]
 pub(super) enum EventOrder {
-    /// No contradiction.
+    /// The order is consistent.
     Good,
     /// Too early: the last event did not come again yet.
     Early,

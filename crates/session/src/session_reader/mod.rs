@@ -189,7 +189,7 @@ impl SessionReader {
             }
         }
         if known == before {
-            // The log has fewer facts than it said.
+            // The log has fewer facts than it reported.
             if let CaughtUp::At(_) = self.caught_up {
                 self.caught_up = CaughtUp::At(self.taken.whole());
             }
@@ -232,7 +232,7 @@ impl SessionReader {
         }
     }
 
-    /// Everything up to here was handed on, or is not wanted.
+    /// Everything up to here was delivered, or is not wanted.
     pub fn position(&self) -> EventCursor {
         if self.ready.is_empty() {
             self.taken
@@ -241,8 +241,8 @@ impl SessionReader {
         }
     }
 
-    /// The last fact that needs to be brought no more: with those after it, everything wanted can be
-    /// delivered.
+    /// The last fact that the source need not bring any more: the facts after it suffice for everything
+    /// wanted.
     pub fn known(&self) -> u64 {
         if self.derives() {
             self.fold.as_ref().map_or(0, |fold| fold.last_seq())
@@ -361,7 +361,7 @@ impl SessionReader {
                 self.stage = ReaderStage::Live { in_step: true };
                 self.look_at(fact);
             }
-            // It comes again, after those that were asked for.
+            // It comes again, after the requested facts.
             Err(_) if !in_step => {}
             Err(gap) => self.stage = ReaderStage::Broken(gap),
         }
@@ -376,7 +376,7 @@ impl SessionReader {
             self.ready.push_back(Delivery::Environment(fact.clone()));
             return;
         }
-        // It was asked for first.
+        // The state was requested before any fact.
         let Some(fold) = &mut self.fold else { return };
         if self.brings == LiveContent::Facts {
             self.seen.fact(fact);

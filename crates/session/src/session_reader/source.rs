@@ -58,7 +58,7 @@ pub enum SourceItem {
 /// The next step of a reader.
 #[derive(Debug)]
 pub enum ReaderStep {
-    /// Hand this on.
+    /// Deliver this.
     Deliver(Delivery),
     /// Have the source begin, or begin again, after [`SessionReader::known`](super::SessionReader::known), or
     /// as a stream after [`SessionReader::overlap`](super::SessionReader::overlap); then
@@ -69,7 +69,7 @@ pub enum ReaderStep {
     Read(PastRequest),
     /// Wait for items of the source; then [`SessionReader::feed`](super::SessionReader::feed).
     Hear,
-    /// The reader wants nothing more.
+    /// The reader needs nothing more.
     End,
     /// The reader cannot deliver anything more.
     Missing(Gap),

@@ -22,7 +22,7 @@ pub(super) enum ReaderStage {
 pub(super) enum CaughtUp {
     /// The fact at which it has caught up is not known yet.
     Unknown,
-    /// With this fact.
+    /// The reader catches up with this fact.
     At(u64),
     /// Reported; this happens once.
     Said,

@@ -27,7 +27,7 @@ pub enum Delivery {
     Environment(Fact),
     /// A derived event.
     Runtime(Arc<Envelope<RuntimeEvent>>),
-    /// All that was there when the subscription began has been delivered, up to this `seq`.
+    /// All events that existed at the start of the subscription have been delivered, up to this `seq`.
     CaughtUp(u64),
     /// The subscriber was too slow, or the session cannot continue; it can subscribe again from the last
     /// `seq` that it has.

@@ -15,7 +15,7 @@ use crate::envelope::PayloadOf;
 /// A frame of a client.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClientFrame {
-    /// By which it is answered; chosen by the client, at most 64 characters.
+    /// The id for its answer; chosen by the client, at most 64 characters.
     pub id: String,
     /// The request.
     pub request: ClientRequest,

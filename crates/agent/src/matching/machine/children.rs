@@ -56,7 +56,7 @@ pub(super) struct WorkingChild {
     pub(super) child: AgentStateId,
     /// The rule by which it got its task; `None` for an input that no rule fits.
     pub(super) rule: Option<String>,
-    /// Whether it was asked to stop because something else was asked for.
+    /// Whether it was asked to stop because of another request.
     pub(super) leaving: bool,
 }
 

@@ -49,7 +49,7 @@ pub struct MatchAgent {
     pub(crate) config: Arc<AgentConfig>,
     /// The runs, and the inputs that wait.
     lifecycle: RunLifecycle,
-    /// The input that a model is asked about, while one is.
+    /// The input that a model is classifying, if one is.
     matching: Option<Matching>,
     /// Tasks that are to be done, in order, behind the one at work.
     plan: VecDeque<ChildTask>,

@@ -30,7 +30,7 @@ impl Default for AnswerBudget {
 }
 
 impl AnswerBudget {
-    /// Creates a budget of so many KiB.
+    /// Creates a budget of this many KiB.
     pub(super) fn of_kib(kib: usize) -> Self {
         Self {
             kib: Arc::new(Semaphore::new(kib)),

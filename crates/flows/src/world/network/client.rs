@@ -38,7 +38,7 @@ impl NameLookup for SystemLookup {
     }
 }
 
-/// Looks names up, and gives only addresses that may be connected to.
+/// Resolves names, and returns only permitted addresses.
 struct GuardedResolver {
     hosts: Arc<AllowedHosts>,
     lookup: Arc<dyn NameLookup>,

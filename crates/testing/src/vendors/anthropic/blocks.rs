@@ -11,7 +11,7 @@ pub(super) fn of(content: &Value) -> Vec<Value> {
     }
 }
 
-/// Returns a block without its breakpoint and with its fields sorted, as it is hashed and counted.
+/// Returns a block without its breakpoint and with its fields sorted, for hashing and counting.
 pub(super) fn bare(block: &Value) -> Value {
     let mut block = block.clone();
     if let Some(fields) = block.as_object_mut() {

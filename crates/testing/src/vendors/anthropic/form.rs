@@ -44,7 +44,7 @@ pub(super) struct ThinkingForm {
     pub(super) by_budget: bool,
     /// Whether the thinking is shown as text.
     pub(super) shown: bool,
-    /// Whether a block whose prefix changed is dropped, if the request says so.
+    /// Whether a block whose prefix changed is dropped, if the request requires that.
     pub(super) drops: Option<bool>,
 }
 

@@ -80,15 +80,15 @@ impl Anthropic {
         }
     }
 
-    /// Applies the rules for an older account: prefixes are checked only if the request says what to do with
-    /// a mismatch.
+    /// Applies the rules for an older account: prefixes are checked only if the request sets the action for a
+    /// mismatch.
     #[must_use]
     pub fn of_an_older_account(mut self) -> Self {
         self.enforces_prefixes = false;
         self
     }
 
-    /// Windows of so many tokens, for every model.
+    /// Sets a window of this many tokens for every model.
     #[must_use]
     pub fn with_window(mut self, tokens: u64) -> Self {
         self.window = Some(tokens);

@@ -39,7 +39,7 @@ pub struct AcceptedContent {
     model: String,
     answer: u64,
     is_vertex: bool,
-    /// Whether thoughts were asked for.
+    /// Whether thoughts were requested.
     thinks: bool,
 }
 
@@ -54,7 +54,7 @@ impl GeminiServer {
         }
     }
 
-    /// With a window of so many tokens.
+    /// Sets a window of this many tokens.
     #[must_use]
     pub fn with_window(mut self, tokens: u64) -> Self {
         self.window = tokens;

@@ -78,7 +78,7 @@ impl InteractionsServer {
         }
     }
 
-    /// With a window of so many tokens.
+    /// Sets a window of this many tokens.
     #[must_use]
     pub fn with_window(mut self, tokens: u64) -> Self {
         self.window = tokens;
