@@ -18,9 +18,9 @@ pub(crate) async fn a_session_is_opened_with_an_agent_by_its_name(place: Place) 
         workspace: Some(place.workspace().to_string_lossy().into_owned()),
         ..NamedAgent::new("guide")
     };
+    wanted.limits.max_iterations = Some(Some(2));
     let shown = place.runtime.agent(&wanted).await.unwrap();
     assert_eq!(shown, Guides.resolve(&wanted).unwrap());
-    wanted.limits.max_iterations = Some(Some(2));
     let session = place.runtime.open_named(wanted.clone()).await.unwrap();
     let mut config = session.state().await.unwrap().config;
     // A server's rules are no part of the agent that is asked for.

@@ -121,7 +121,7 @@ impl RemoteRuntime {
     }
 
     /// An agent from the server's files. The server applies the model, the approval mode and the workspace;
-    /// the system prompt is replaced here.
+    /// the system prompt and the limits are replaced here.
     pub(crate) async fn named(&self, wanted: NamedAgent) -> Result<AgentConfig, RuntimeError> {
         let path = ["agents", wanted.agent.as_str()];
         let approval = wanted.approval.map(|mode| json!(mode));
@@ -136,6 +136,7 @@ impl RemoteRuntime {
         if let Some(words) = &wanted.system_prompt {
             config.system_prompt = Arc::from(words.as_str());
         }
+        config.limits = wanted.limits.over(config.limits);
         Ok(config)
     }
 }
