@@ -1,5 +1,5 @@
 //! Rules about who decides on a waiting call: which answers of a caller are valid, and why others are not.
-//! They also go along with the question, so that a screen offers only valid answers.
+//! The valid answers are sent with the question, so that a screen offers only these.
 
 use agentx_runtime::{PendingApproval, Runtime as _, SessionState, Sharing};
 use agentx_types::{ApprovalDecision, SessionRole};
@@ -44,7 +44,7 @@ impl CallDecider {
         sharing: &Sharing,
     ) -> Self {
         let is_operators_session = access.owner == *state.runtime().owner();
-        // Who drives, or did, would allow what their own words led to.
+        // A person who drives, or did, would allow calls that their own messages led to.
         let spoke = sharing.spoke.contains(&caller.person);
         let is_theirs = access.owner == caller.person || access.role > SessionRole::Approve || spoke;
         Self {
@@ -64,8 +64,8 @@ impl CallDecider {
         !self.is_operator && !self.is_approver && !is_named
     }
 
-    /// Whether this answer to a call counts; `by_server` is whether the settings of the server ask about the
-    /// call.
+    /// Checks whether this answer to a call counts; `by_server` says whether the settings of the server ask
+    /// about the call.
     ///
     /// # Errors
     /// Returns an error that says who may decide so.
@@ -96,7 +96,7 @@ impl CallDecider {
         DECISIONS.into_iter().filter(counts).collect()
     }
 
-    /// Puts into each question of a session which answers count.
+    /// Adds the valid answers to each question of a session.
     pub(crate) fn offer(self, mut state: SessionState) -> SessionState {
         for call in &mut state.pending_approvals {
             call.answers = Some(self.answers(call));

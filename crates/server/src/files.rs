@@ -155,8 +155,8 @@ async fn config(
     Ok(state.config)
 }
 
-/// Returns the tools that read or change the one file that a call names: who sees a file or puts it back does
-/// what they do.
+/// Returns the tools that read or change the one file that a call names: showing or restoring a file follows
+/// their rules.
 fn tools_for_files(access: &SessionAccess, config: &AgentConfig) -> Vec<ToolSpec> {
     let offered = access.runtime.tools();
     let all = config.tools.iter().cloned().chain(offered);
