@@ -42,7 +42,7 @@ impl Life {
         let (sender, told) = channel();
         std::thread::spawn(move || {
             for _line in out.lines().map_while(Result::ok) {
-                // Nobody counts any more where it was killed.
+                // After a kill nobody counts any more.
                 let _ = sender.send(());
             }
         });

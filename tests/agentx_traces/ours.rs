@@ -207,7 +207,7 @@ impl Ours {
     }
 }
 
-/// What a stream is made of. It opens a stream where upstream takes the next model call for the same message.
+/// The parts of a stream. It opens a new stream at a model call that upstream counts as the same message.
 fn part(session: &mut Session, stream: &mut Stream, event: &DriverEvent) {
     match event.kind() {
         "text_delta" => {

@@ -1,5 +1,5 @@
 //! The other side: the driver's events, and what upstream's machine made of them, with the defects of the
-//! list repaired where messages and states are compared.
+//! list repaired to compare messages and states.
 
 use std::collections::BTreeSet;
 
@@ -241,8 +241,8 @@ impl Theirs {
         .collect()
     }
 
-    /// Answers and results, in order, with each answer cut where the model was asked again, and results after
-    /// their calls.
+    /// Answers and results, in order, with each answer cut at the point at which the model was asked again,
+    /// and results after their calls.
     pub(crate) fn messages(&self) -> Vec<Seen> {
         let mut repaired = Vec::new();
         let mut early: Vec<Seen> = Vec::new();

@@ -101,7 +101,7 @@ fn is_test_gate(line: &str) -> bool {
         && !line.contains("feature")
 }
 
-/// Where `#[cfg(test)] mod … {` begins; the end of the file where there is none.
+/// The line at which `#[cfg(test)] mod … {` begins; the end of the file if there is none.
 fn first_test_line(text: &str) -> usize {
     let lines: Vec<&str> = text.lines().collect();
     (0..lines.len())

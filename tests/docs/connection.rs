@@ -88,7 +88,7 @@ fn the_page_shows_what_is_signed() {
     assert_eq!(person["result"]["person"], owner_of(&key).as_str());
 }
 
-/// Every code that stands in the sources where a problem is made. Tests may make up others.
+/// Every code in the sources with which a problem is created. Tests may use others.
 fn said_by(source: &str) -> BTreeSet<String> {
     let code = source.split("#[cfg(test)]\nmod tests {").next().unwrap();
     let mut codes = BTreeSet::new();

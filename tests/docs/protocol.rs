@@ -55,7 +55,7 @@ fn frozen(file: &str) -> BTreeMap<String, Fields> {
         .collect()
 }
 
-/// A field as it is written: with `?` where it may be left out.
+/// A field in the form of the page: with `?` if it may be left out.
 pub(crate) fn field(written: &str) -> (String, bool) {
     match written.strip_suffix('?') {
         Some(name) => (name.to_owned(), true),

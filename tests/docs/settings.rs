@@ -156,7 +156,7 @@ fn seconds(time: Duration) -> String {
     format!("{} s", time.as_secs())
 }
 
-/// The numbers of a cell, with what they are of where that is bytes or seconds.
+/// The numbers of a cell, with their unit if that is bytes or seconds.
 fn numbers(cell: &str) -> Vec<String> {
     let words: Vec<&str> = cell.split([' ', ';']).filter(|word| !word.is_empty()).collect();
     let number = |word: &str| {

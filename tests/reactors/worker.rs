@@ -87,7 +87,7 @@ impl Ledger {
 
 /// Tells whoever started this program.
 fn tell(word: &str) {
-    // Nobody reads any more where the test has ended.
+    // If the test has ended, nobody reads any more.
     let _ = writeln!(std::io::stdout().lock(), "{word}");
 }
 

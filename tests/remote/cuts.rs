@@ -265,7 +265,7 @@ impl Keeper {
                     assert_eq!(kept.missing_blobs, 0, "blobs come with their facts");
                     break;
                 }
-                // What it needed besides events did not come through; it continues where it stopped.
+                // A request other than events did not get through; it continues at the same point.
                 Err(_) => {
                     let why = self.keeping.ended().await.unwrap_err();
                     eprintln!("the keeper begins again: {why}");
@@ -328,7 +328,7 @@ async fn storm(stage: &Stage) {
             proxy.weather(weather.clone());
             let so_far = wanted * step / steps;
             proxy.until(|tally| tally.cuts() >= so_far).await;
-            // All at once, as where a server's network goes away.
+            // All at once, as when a server's network goes away.
             proxy.cut_all(Cut::Reset);
         }
     }

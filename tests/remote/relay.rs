@@ -55,8 +55,7 @@ fn settings(data: &Path) -> Settings {
 }
 
 impl World {
-    /// A server on this data that listens at `listen`, and is called by `origin` where that is something
-    /// else.
+    /// A server on this data that listens at `listen`, and has the origin `origin` if that is something else.
     async fn new(data: Arc<tempfile::TempDir>, listen: SocketAddr, origin: Option<String>) -> Self {
         let settings = settings(data.path());
         let keyring = Keyring::open(data.path()).unwrap();

@@ -54,7 +54,7 @@ impl Model {
     /// Starts it. After the last of `replies` it says that all is done.
     ///
     /// # Panics
-    /// Where there is no port to be had.
+    /// Panics if there is no port to be had.
     pub fn start(replies: impl IntoIterator<Item = Reply>) -> Self {
         let book = Arc::new(Book::default());
         book.lock().replies.extend(replies);
@@ -122,7 +122,7 @@ impl Model {
     /// Waits for request number `number`, from 1.
     ///
     /// # Panics
-    /// Where it does not come.
+    /// Panics if it does not come.
     pub fn request(&self, number: usize) -> Value {
         let state = self.book.lock();
         let waited = self

@@ -84,7 +84,7 @@ impl Reply {
 /// What answers a request.
 type Script = dyn Fn(&Request) -> Reply + Send + Sync;
 
-/// A server that is there until the process ends. Hold it until the test ends: where the last clone is
+/// A server that is there until the process ends. Hold it until the test ends: when the last clone is
 /// dropped, the test fails if a request was refused.
 #[must_use]
 #[derive(Clone, Debug)]
@@ -223,7 +223,7 @@ fn until_it_goes(reader: &mut BufReader<TcpStream>) -> std::io::Result<bool> {
     reader.read_to_end(&mut rest).map(|_| false)
 }
 
-/// The beginning of an answer: its words and no end. Nothing at all where there are no words.
+/// The beginning of an answer: its words and no end. Empty if there are no words.
 fn begin_to_say(out: &mut TcpStream, words: Vec<String>) -> std::io::Result<()> {
     if words.is_empty() {
         return Ok(());

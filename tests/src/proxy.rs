@@ -110,7 +110,7 @@ impl Proxy {
     /// Stands before `target`; the weather is fine.
     ///
     /// # Panics
-    /// Where there is no port to be had.
+    /// Panics if there is no port to be had.
     pub fn start(target: SocketAddr, seed: u64) -> Self {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
         listener.set_nonblocking(true).expect("a listener");
@@ -136,7 +136,7 @@ impl Proxy {
         Self { address, shared }
     }
 
-    /// Where it is.
+    /// The address of the proxy.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -178,7 +178,7 @@ impl Proxy {
     /// Waits until so much has happened.
     ///
     /// # Panics
-    /// Where it does not happen.
+    /// Panics if it does not happen.
     pub async fn until(&self, enough: impl Fn(&Tally) -> bool) -> Tally {
         let mut tally = self.shared.tally.subscribe();
         let waited = timeout(2 * BOUND, tally.wait_for(enough)).await;

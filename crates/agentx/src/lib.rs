@@ -213,18 +213,18 @@ pub use update::{Answer, Update};
 ///
 /// | attribute | says |
 /// | --- | --- |
-/// | `name = "…"` | its name, where it is not the function's |
-/// | `read`, `change`, `run` | it reads files, changes things, runs programs: what is changed and run is asked about. Without one it touches nothing, and is never asked about |
+/// | `name = "…"` | its name, if it is not the function's |
+/// | `read`, `change`, `run` | it reads files, changes things, runs programs: calls that change or run something need approval. Without one it touches nothing and never needs approval |
 /// | `path = p`, `command = c` | the parameter that holds a path, or a command line, for approval rules |
 /// | `idempotent` | after a crash it may be called again |
-/// | `quit` | a call that works ends the run |
-/// | `waits` | it waits for agents or other tools, and so takes none of the places of calls that run at once |
+/// | `quit` | a successful call ends the run |
+/// | `waits` | it waits for agents or other tools, so it does not count against the limit of concurrent calls |
 ///
 /// A parameter is a name with a type that is [`Deserialize`](serde::Deserialize) and
-/// [`JsonSchema`](schemars::JsonSchema); an `Option` may be left out. `#[arg(default)]` and `#[arg(default =
-/// …)]` say what it is where it is left out, `#[arg(name = "…")]` what the model calls it, `#[arg("…")]` what
-/// a doc comment would. `&ToolContext` is the call's context and no argument: which session and workspace,
-/// output while it runs, cancellation, and [values](Ask::with).
+/// [`JsonSchema`](schemars::JsonSchema); an `Option` may be left out. `#[arg(default)]` and
+/// `#[arg(default = …)]` set its value if it is left out, `#[arg(name = "…")]` its name for the model, and
+/// `#[arg("…")]` its description in place of a doc comment. `&ToolContext` is not an argument but the call's
+/// context: session and workspace, output while the tool runs, cancellation, and [values](Ask::with).
 ///
 /// A parameter without a description does not compile:
 ///

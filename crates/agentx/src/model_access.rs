@@ -361,7 +361,7 @@ mod tests {
         models
     }
 
-    /// The effectors that `agentx-runtime` has for itself are tried where they are.
+    /// The effectors of `agentx-runtime` are tested there.
     #[tokio::test]
     async fn effectors_are_silent_about_actions_of_other_kinds() {
         let log: Arc<dyn SessionLog> = Arc::new(MemoryLog::new());

@@ -1,5 +1,5 @@
 //! The doors of a builder: custom models, keys, addresses, logs and runtimes, each in the few lines that it
-//! should take; and that nothing of the person who runs the program is read where nobody asks for it.
+//! should take; and that nothing of the person who runs the program is read unless it is requested.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::sync::Arc;

@@ -70,7 +70,7 @@ fn of_server(exit: Exit, code: &str, message: &str) -> Option<&'static str> {
     remedy(exit, code)
 }
 
-/// The hint if nothing listens where Ollama would.
+/// The hint if nothing listens at Ollama's address.
 pub(crate) const START_OLLAMA: &str = "start Ollama with `ollama serve`";
 /// The port of Ollama in an address.
 pub(crate) const OLLAMA: &str = ":11434";

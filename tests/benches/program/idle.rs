@@ -42,7 +42,7 @@ fn watch(pid: u32) {
     );
 }
 
-/// The chat below `script` (and a shell, where `script` starts one).
+/// The chat below `script` (and a shell, if `script` starts one).
 pub(crate) fn chat_of(parent: u32) -> Option<u32> {
     let children = std::fs::read_to_string(format!("/proc/{parent}/task/{parent}/children")).ok()?;
     let child: u32 = children.split_whitespace().next()?.parse().ok()?;

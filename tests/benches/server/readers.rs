@@ -1,5 +1,5 @@
 //! The process of the readers: many mirrors that follow sessions over WebSockets, count what comes and how
-//! late it is, check that nothing is missing or double, and come back by `seq` where they are cut off.
+//! late it is, check that nothing is missing or double, and come back by `seq` if they are cut off.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -63,7 +63,7 @@ impl Readers {
             "view": self.view,
             "stopped": self.stopped,
         });
-        // Too long for an argument where there are many sessions.
+        // Too long for an argument if there are many sessions.
         let mut role = Role::start("read", &[]);
         role.tell(&spec.to_string());
         let caught_up = role.hear();

@@ -123,7 +123,7 @@ fn expected(actor: Actor, kind: &str, needs: Needs, else_wrong: &'static str) ->
         Actor::Driver => needs != Needs::Own,
         Actor::Watcher => needs == Needs::Watch,
         Actor::Operator => matches!(needs, Needs::Watch | Needs::Approve),
-        // Whether there is such a session plays no part where one never subscribed to it.
+        // Without a subscription, it does not matter whether the session exists.
         _ if kind == "unsubscribe" => return "refused",
         _ => return "no_session",
     };

@@ -10,7 +10,7 @@ use crate::stage::{Actor, NO_SESSION, Stage, of_session};
 /// Whom a route is for, and so what each has to be answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum For {
-    /// Everybody, and it is not even looked where a page is from.
+    /// Everybody, and the origin of a page is not checked.
     All,
     /// Everybody, but no page of somewhere else.
     Anybody,

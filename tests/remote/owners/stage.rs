@@ -183,7 +183,7 @@ impl Stage {
         }
     }
 
-    /// The same answer as where there is no such session.
+    /// The same answer as for a session that does not exist.
     #[track_caller]
     pub(crate) fn is_as_of_none(&self, what: &str, answered: &Answered, none: &Answered) {
         let without_id = |answered: &Answered, id: &str| answered.text().replace(id, "SESSION");

@@ -35,7 +35,7 @@ pub async fn remote(url: &str, who: &Who, client: &str) -> Result<RemoteRuntime,
 /// All rows of a session as a log has them.
 ///
 /// # Panics
-/// Where they cannot be read.
+/// Panics if they cannot be read.
 pub async fn rows_of(log: &dyn SessionLog, session: &SessionId) -> Vec<LogRows> {
     let mut pages = Vec::new();
     let mut next = Some(0);

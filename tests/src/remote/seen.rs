@@ -24,7 +24,7 @@ struct State {
 }
 
 impl Seen {
-    /// Nothing yet; `what` names the reader where something is wrong.
+    /// Nothing yet; `what` names the reader in error messages.
     pub fn new(what: impl Into<String>) -> Self {
         Self {
             what: what.into(),
@@ -52,7 +52,7 @@ impl Seen {
         self.state.send_modify(|state| state.fault = Some(why));
     }
 
-    /// The `seq` of the last event; 0 where there was none.
+    /// The `seq` of the last event; 0 if there was none.
     pub fn last(&self) -> u64 {
         self.state.borrow().last
     }
@@ -84,7 +84,7 @@ impl Seen {
     /// Waits until it was shown so many lines, or for so long; says whether it was.
     ///
     /// # Panics
-    /// Where something went wrong.
+    /// Panics if something went wrong.
     pub async fn comes_within(&self, count: usize, bound: Duration) -> bool {
         let mut state = self.state.subscribe();
         let there = state.wait_for(|state| state.fault.is_some() || state.count >= count);
@@ -125,7 +125,7 @@ impl Seen {
     /// Fails the test unless it was shown exactly this.
     ///
     /// # Panics
-    /// Where it was shown something else.
+    /// Panics if it was shown something else.
     #[track_caller]
     pub fn is(&self, log: &[String]) {
         let lines = self.lock();
@@ -160,7 +160,7 @@ impl Seen {
     /// Fails the test unless all that it was shown is the beginning of this.
     ///
     /// # Panics
-    /// Where something is missing, or is another thing.
+    /// Panics if something is missing, or is another thing.
     #[track_caller]
     pub fn is_kept_in(&self, log: &[String]) {
         let count = self.count();

@@ -55,7 +55,7 @@ impl Worker {
     /// Starts it.
     ///
     /// # Panics
-    /// Where there is no port to be had.
+    /// Panics if there is no port to be had.
     pub fn start() -> Self {
         let asked: Arc<Mutex<BTreeMap<String, usize>>> = Arc::default();
         let (book, next) = (asked.clone(), AtomicU64::new(0));

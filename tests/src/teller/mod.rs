@@ -70,7 +70,7 @@ struct Book {
     trap: Option<Trap>,
 }
 
-/// Where the server stops.
+/// The point at which the server stops.
 #[derive(Debug)]
 struct Trap {
     left: usize,
@@ -81,7 +81,7 @@ impl Teller {
     /// Starts it on a port of its own.
     ///
     /// # Panics
-    /// Where there is no port to be had.
+    /// Panics if there is no port to be had.
     pub fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("an address");
@@ -97,7 +97,7 @@ impl Teller {
         Self { address, book }
     }
 
-    /// Where it is for who speaks this protocol.
+    /// The address for clients of this protocol.
     pub fn url(&self, provider: Provider) -> String {
         match provider {
             Provider::Anthropic => format!("http://{}", self.address),

@@ -127,7 +127,7 @@ impl Tube {
 
 impl Drop for Tube {
     fn drop(&mut self) {
-        // It has ended already where the test went well.
+        // It has already ended if the test succeeded.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,5 +1,5 @@
 //! The screen of a real terminal, with all that has scrolled away: an independent model of one (the `vt100`
-//! crate), which also breaks its rows anew where it gets another width, as today's terminals do.
+//! crate), which also rewraps its rows when its width changes, as today's terminals do.
 
 use std::ops::Range;
 

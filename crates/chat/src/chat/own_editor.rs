@@ -28,7 +28,7 @@ pub(super) enum Visit {
     Leaves(Exit),
 }
 
-/// A file that is deleted when this is dropped, unless it is the only place where a text is.
+/// A file that is deleted when this is dropped, unless it has the only copy of a text.
 struct DraftFile {
     path: PathBuf,
     keep: bool,

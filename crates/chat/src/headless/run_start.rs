@@ -74,7 +74,7 @@ pub(super) async fn take_back(session: &Arc<dyn Session>, run_id: &RunId) -> Res
     Ok(true)
 }
 
-/// The place where the words of an answer are printed, and when.
+/// The stream on which the words of an answer are printed, and the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AnswerOutput {
     /// They are shown to a person on standard error, so that an attempt that breaks off is never on standard

@@ -308,8 +308,8 @@ pub(crate) fn shortened_input(said: &SpokenWords, names: &PersonNames, style: Pa
     said_in(&short.join("\n"), speaker, style)
 }
 
-/// Words behind a sign, or behind `you:` where words stand for signs; those of another speaker behind that
-/// name.
+/// Renders words behind a sign, or behind `you:` if words replace signs; words of another speaker behind the
+/// speaker's name.
 fn said_in(text: &str, speaker: Option<&str>, style: Paint) -> String {
     let mut lines = text.lines();
     let before = match speaker {

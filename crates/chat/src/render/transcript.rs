@@ -279,7 +279,7 @@ impl TranscriptRenderer {
         if self.open_line.is_some_and(|open| open != kind) {
             self.end_line();
         }
-        // The first line that ends is where notes may stand.
+        // Notes may be printed after the first complete line.
         let rest = match shown.find('\n') {
             Some(at) if !self.notes.is_empty() => shown.split_off(at + 1),
             _ => String::new(),

@@ -1,10 +1,10 @@
 //! The status of a session: activity, open questions, queue and spending. One pure fold over the events of a
 //! session and the reports of its runtime; the caller provides the clock.
 //!
-//! Whoever shows a session while it continues asks here. Two things that look alike answer other questions
-//! and stay where they are: [`crate::render::sessions`] puts into words what a runtime lists of sessions that
-//! are not open, without their events; and [`crate::show`] has the facts of a session, from which the fold of
-//! the `session` crate makes its state after any of them.
+//! Every screen that shows a live session uses this module. Two similar modules have other purposes:
+//! [`crate::render::sessions`] describes sessions that are not open, from the list of a runtime, without
+//! their events; and [`crate::show`] has the facts of a session, from which the fold of the `session` crate
+//! computes the state after any of them.
 
 mod activity;
 pub(crate) mod queue;
@@ -92,7 +92,7 @@ impl SessionStatus {
         };
     }
 
-    /// The status where nothing runs, is asked or waits.
+    /// The status if nothing runs, no question is open and nothing waits.
     fn with_activity(activity: Activity) -> Self {
         Self {
             activity,

@@ -498,7 +498,7 @@ impl Trial {
         self.send(who, "POST", &path, &answer).await.is_some()
     }
 
-    /// Says something where nothing waits for an answer, and waits until a question is asked or the run ends.
+    /// Sends a message if nothing waits for an answer, and waits until a question is asked or the run ends.
     async fn say(&self, who: Who, id: &SessionId, words: &str, framed: bool) -> bool {
         let open = self.desk.state.open(id).await.unwrap();
         if self.waiting(id).await.is_some() {

@@ -15,9 +15,9 @@ enum Who {
     /// Another member, with this role in the session.
     Other(Option<SessionRole>),
     Operator,
-    /// Nobody, where visitors are let in.
+    /// Nobody, on a server that admits visitors.
     Visitor,
-    /// Nobody, where they are not.
+    /// Nobody, on a server that does not.
     Nobody,
     /// With a token that counts no longer, or never did.
     Stale,

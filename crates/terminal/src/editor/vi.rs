@@ -138,7 +138,7 @@ impl Vi {
 }
 
 impl Editor {
-    /// Takes a key, where vi's keys are wanted.
+    /// Takes a key, if vi's keys are on.
     pub(super) fn vi_key(&mut self, key: KeyEvent) -> EditOutcome {
         let Some(vi) = &mut self.vi else {
             return self.plain_key(key);

@@ -211,9 +211,9 @@ impl StartedCommand {
 
     /// Returns whether a process is the first one of the command, or one of its group.
     ///
-    /// Returns whether a process belongs to a recorded group. The number of a group is not reused while the
-    /// group has members, so a group without its first process is the same one if no other process has that
-    /// number; in addition it has to be in the program's terminal session.
+    /// The number of a group is not reused while the group has members, so a group without its first process
+    /// is the same one if no other process has that number; in addition it has to be in the program's
+    /// terminal session.
     pub(super) fn has(&self, process: &Process, all: &[Process]) -> bool {
         if process.pid == self.leader {
             return process.started == self.started;
