@@ -1,4 +1,4 @@
-//! Going back to what was written before: snapshots of the line, as many as fit.
+//! Undo and redo: snapshots of the line, as many as fit.
 
 /// Maximum number of changes that can be undone.
 const MOST: usize = 200;
@@ -38,7 +38,7 @@ impl Undo {
         }
     }
 
-    /// The cursor went elsewhere: what is typed there is another change.
+    /// The cursor was moved: text typed from here on is another change.
     pub(super) fn pause(&mut self) {
         self.typing = false;
     }
