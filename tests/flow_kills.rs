@@ -1,7 +1,7 @@
-//! A story is told by the real program and a model behind a real socket, and the program is killed (-9) at
-//! random points of it: after random bytes of random answers, after random events, after random times. Each
-//! time it is started again and continues. The story is the one of a program that nobody disturbed, and the
-//! model is asked again for nothing but what it was saying when the program died.
+//! The real program and a model behind a real socket tell a story, and the program is killed (-9) at random
+//! points of it: after random bytes of random answers, after random events, after random times. Each time it
+//! is started again and continues. The story is the one of a program that nobody disturbed, and the model is
+//! asked again for nothing but what it was saying when the program died.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::io::{BufRead as _, BufReader};

@@ -49,7 +49,7 @@ impl Life {
         Self { child, told }
     }
 
-    /// Kills it when it has told so much.
+    /// Kills the worker after so many lines of its output.
     fn dies_after(mut self, told: u64, what: &str) {
         for count in 0..told {
             if let Err(error) = self.told.recv_timeout(BOUND) {

@@ -32,7 +32,8 @@ const MOST_CALLS: u64 = 6;
 /// A program is killed at most so long after its last call has begun.
 const LONGEST: Duration = Duration::from_millis(8);
 
-/// A model that wants the server's tool called one to four times in each of its answers, until it is told to end.
+/// A model that wants the server's tool called one to four times in each of its answers, until the test ends
+/// it.
 struct Model {
     server: ModelServer,
     ends: Arc<AtomicBool>,

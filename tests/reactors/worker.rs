@@ -2,9 +2,9 @@
 //! and detached all the time.
 //!
 //! `reactors-worker FOLDER SEED (endless | last)` continues with the sessions of the folder. Each call of a
-//! tool is written to a ledger when it begins and when it ends, and told on standard output after that. In
-//! its `last` life the model asks for nothing more and the program ends when all runs have. It ends with its
-//! standard input, too.
+//! tool is written to a ledger when it begins and when it ends, and then to standard output. In its `last`
+//! life the model asks for nothing more and the program ends when all runs have. It ends with its standard
+//! input, too.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -85,9 +85,9 @@ impl Ledger {
     }
 }
 
-/// Tells whoever started this program.
+/// Prints a word for the test that started this program.
 fn tell(word: &str) {
-    // If the test has ended, nobody reads any more.
+    // If the test has ended, nothing reads it any more.
     let _ = writeln!(std::io::stdout().lock(), "{word}");
 }
 

@@ -338,7 +338,7 @@ async fn storm(stage: &Stage) {
     stage.others.calm();
 }
 
-/// Every message is in the log once, where its answer said, and had one run.
+/// Checks that every message is in the log once, at the `seq` of its answer, and had one run.
 fn check_inputs(facts: &[String], meaning: &[String], said: &BTreeMap<String, u64>) {
     let parsed = |lines: &[String]| -> Vec<Value> {
         lines
@@ -386,7 +386,7 @@ async fn every_reader_ends_with_the_servers_log_whatever_is_cut() {
     stop.store(true, Ordering::SeqCst);
     let mut sessions = Vec::new();
     for (session, driving, readers, keeper) in parts {
-        // Whoever drives stays until all is looked at: that they go would be an event.
+        // The driver stays until everything is checked: leaving would be an event.
         let (said, driver) = driving.await.unwrap();
         let facts = stage.direct.export(&session).await;
         let meaning = stage.direct.meaning(&session).await;

@@ -588,8 +588,8 @@ async fn who_says_half_of_something_and_then_nothing_is_let_go_in_time() {
     stage.ends().await;
 }
 
-/// How often may be asked at once, where one more comes back only each second: whoever continues asking runs
-/// out of it, however busy the machine is.
+/// The number of requests at once, which grows back by one each second: a client that continues asking uses
+/// it up, however busy the machine is.
 const AT_ONCE: usize = 60;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -138,7 +138,7 @@ fn parsed(lines: &[String]) -> Vec<Value> {
     lines.iter().map(parse).collect()
 }
 
-/// Each message that was confirmed is where its confirmation said, once, and had one run.
+/// Checks that each confirmed message is in the log once, at the confirmed `seq`, and had one run.
 fn check_messages(facts: &[Value], meaning: &[Value], confirmed: &BTreeMap<String, u64>) {
     let mut kept: BTreeMap<String, u64> = BTreeMap::new();
     for fact in facts.iter().filter(|fact| fact["event"] == "user_message") {
@@ -264,8 +264,8 @@ async fn check(world: &World, web: &Web, session: &str, shown: Shown<'_>, confir
     );
 }
 
-/// Asked to end while it streams, the server tells everybody, commits and is gone in time; whoever was told
-/// comes back.
+/// A server that has to end while it streams notifies all clients, commits and ends in time; the clients come
+/// back.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_is_asked_to_end_says_so_and_is_gone_in_time() {
     let worker = Worker::start();

@@ -1,6 +1,6 @@
-//! A story is told on a server by many agents at once heard by many readers, each of which wants some agents
-//! or some media, over WebSockets and event streams that are cut at random bytes. Each reader ends with all
-//! that it asked for, in order, nothing twice, and nothing else.
+//! Many agents at once tell a story on a server, and many readers follow, each of them some agents or some
+//! media, over WebSockets and event streams that are cut at random bytes. Each reader ends with all that it
+//! asked for, in order, nothing twice, and nothing else.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -19,7 +19,7 @@ use agentx_tests::{Random, Running, World, workspace_root};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-/// How many stories are told in the session.
+/// The number of stories in the session.
 const STORIES: usize = 3;
 /// How many connections are cut, at least.
 const CUTS: usize = 120;

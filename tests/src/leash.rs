@@ -95,7 +95,7 @@ impl Leash {
             self.pids.extend(line.trim().parse::<i32>().ok());
         }
         for pid in self.pids.drain(..) {
-            // Whoever is gone needs no signal.
+            // A process that has ended needs no signal.
             let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
         }
     }

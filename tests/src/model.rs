@@ -137,7 +137,7 @@ impl Model {
     /// What the last request tells the model about a call.
     ///
     /// # Panics
-    /// If it is not told anything, or more than once.
+    /// If the request says nothing about the call, or more than once.
     pub fn told_about(&self, call: &str) -> String {
         let requests = self.requests();
         let last = requests.last().expect("a request");

@@ -20,17 +20,17 @@ use crate::{BOUND, Random};
 const PIECE: usize = 16 * 1024;
 /// How many pieces may be under way in one direction.
 const UNDER_WAY: usize = 64;
-/// How long an end that was told that it is over may take to notice.
+/// The time within which an end has to notice that the connection is over.
 const NOTICE: Duration = Duration::from_secs(2);
 
 /// How a connection ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
-    /// Both ends are told that it broke (RST).
+    /// Both ends get a reset (RST).
     Reset,
-    /// Both ends are told that nothing more comes (FIN).
+    /// Both ends get the end of the stream (FIN).
     Finish,
-    /// Nobody is told anything: bytes are taken no more, and the ends stay open.
+    /// Neither end gets a signal: bytes are not forwarded any more, and the connections stay open.
     Silence,
 }
 

@@ -76,7 +76,7 @@ async fn helpers_have_scripts_of_their_own() {
     assert_eq!(agent.ask("coat?").await.unwrap().text, "Take a coat.");
 }
 
-/// A model that counts what it was told.
+/// A model that counts the messages it received.
 struct Counter;
 
 impl Provider for Counter {

@@ -241,8 +241,8 @@ impl AuthorizedSession {
         .await
     }
 
-    /// Returns the `seq` of a message that is sent again: it was allowed when it was first sent, whoever
-    /// drives by now and whatever is queued.
+    /// Returns the `seq` of a message that is sent again: it was allowed when it was first sent, so the
+    /// present driver and queue do not matter.
     ///
     /// # Errors
     /// Returns an error if another message has its key.

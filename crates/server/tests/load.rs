@@ -83,7 +83,7 @@ async fn while_many_read_a_long_message_others_go_on() {
         reader.send("subscribe", payload).await;
         readers.push(reader);
     }
-    // Nobody takes anything yet: whoever has a turn loses it when their piece is read, not when it is taken.
+    // Nothing is sent yet: a permit ends when its piece is read from the log, not when it is sent.
     let other = world.session(ApprovalMode::Auto).await;
     desk.say(&other, "echo one").await;
     let mut late = world.client("late").await;

@@ -25,7 +25,7 @@ pub(crate) fn measure() {
     let pid = chat_of(parent).unwrap_or(parent);
     let (began, cpu, bytes) = (Instant::now(), cpu_s(pid), chat.bytes);
     chat.press("go\r");
-    // What it has cost is told at its end.
+    // The end of an answer shows its cost.
     chat.wait_for(" out · $", LOST).expect("the end of the answer");
     let (took, cpu) = (began.elapsed().as_secs_f64(), cpu_s(pid) - cpu);
     let text: usize = markdown_pieces(pieces).iter().map(String::len).sum();

@@ -1,5 +1,5 @@
-//! The server under measurement, in a process of its own: the runtime that acts, with a model that streams as
-//! it is told.
+//! The server under measurement, in a process of its own: the runtime that acts, with a model whose stream
+//! the arguments describe.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -138,7 +138,7 @@ fn tools() -> Toolbox {
     Toolbox::builtin(ToolOptions::default())
 }
 
-/// Settings of a program that was told nothing.
+/// Settings of a program without arguments.
 pub(crate) fn settings(data: &Path) -> Settings {
     let place = data.to_string_lossy().into_owned();
     let lookup = move |name: &str| matches!(name, "HOME" | "AGENTX_DATA").then(|| place.clone());

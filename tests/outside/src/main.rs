@@ -35,7 +35,7 @@ async fn buy(#[arg("The journey.")] journey: Journey) -> Result<Ticket, String> 
     }
 }
 
-/// Buys a ticket for whoever names a city, and says what it read.
+/// Buys a ticket to the given city, and says what it read.
 struct Clerk;
 
 impl Provider for Clerk {

@@ -61,7 +61,7 @@ async fn decisions_deletions_and_new_sessions() {
     let of_others = [
         (Actor::Watcher, "denied"),
         (Actor::Driver, "denied"),
-        // Whoever runs the server gets rid of what takes its space.
+        // The operator of the server may delete sessions that take its space.
         (Actor::Operator, ""),
         (Actor::Owner, "no_session"),
     ];

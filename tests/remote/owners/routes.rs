@@ -18,7 +18,7 @@ enum For {
     Somebody,
     /// Somebody who has said who they are.
     Members,
-    /// Whoever runs the server.
+    /// The operator of the server.
     Operator,
     /// Who may see the session.
     Watch,
@@ -135,7 +135,7 @@ fn table() -> Vec<Route> {
     ]
 }
 
-/// Routes that [`table`] does not have, and where they are asked for.
+/// Routes that [`table`] does not have, each with the test that requests it.
 const ELSEWHERE: [(&str, &str); 13] = [
     // In `signatures`.
     ("POST", "/v1/auth/token"),

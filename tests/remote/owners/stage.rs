@@ -26,7 +26,7 @@ pub(crate) enum Actor {
     Watcher,
     /// A member who has nothing to do with it.
     Other,
-    /// Whoever runs the server; it is not their session, and they decide about its calls.
+    /// The operator of the server, who does not own the session and decides about its calls.
     Operator,
     /// Somebody who does not say who they are.
     Nobody,
@@ -163,7 +163,7 @@ impl Stage {
         Socket::try_enter(self.server.address(), &self.who(actor), &Self::client(actor)).await
     }
 
-    /// Whoever runs the server trusts somebody no more, as `agentx identity untrust` does it.
+    /// The operator withdraws the trust in a person, as `agentx identity untrust` does.
     pub(crate) fn untrust(&self, actor: Actor) {
         let key = self.who(actor).key().unwrap();
         let keyring = agentx_identity::Keyring::at(self.world.data());

@@ -45,7 +45,7 @@ async fn who_is_trusted_no_more_gets_nothing_from_then_on() {
             break;
         }
     }
-    // They do not come back, and whoever else is there does not notice.
+    // They cannot come back, and the others in the session do not notice.
     let again = stage.socket(Actor::Watcher).await;
     assert!(again.is_err(), "let in again");
     assert_eq!(

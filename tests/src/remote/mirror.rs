@@ -13,7 +13,8 @@ use tokio::task::JoinHandle;
 use crate::BOUND;
 use crate::remote::{Lost, Seen, Socket, Web, Who};
 
-/// So often may a reader be told that it cannot continue; else it would come back for ever.
+/// The maximum number of times that the server may refuse to continue a reader, which would otherwise come
+/// back for ever.
 const PATIENCE: usize = 10_000;
 
 /// The `seq` and index of an event.

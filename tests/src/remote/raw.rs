@@ -162,7 +162,7 @@ impl Raw {
     /// The next text frame as JSON.
     ///
     /// # Errors
-    /// Returns an error if none comes in time; the code where it is closed.
+    /// Returns an error if no frame comes in time, with the code if the connection is closed.
     pub async fn frame(&mut self, within: Duration) -> Result<Value, Lost> {
         loop {
             let (opcode, payload) = self.next(within).await?;

@@ -46,7 +46,7 @@ impl Seen {
         });
     }
 
-    /// Something happened that must not: whoever waits fails.
+    /// Reports an event that must not happen: all waiters fail.
     pub fn fault(&self, why: impl Into<String>) {
         let why = format!("{}: {}", self.what, why.into());
         self.state.send_modify(|state| state.fault = Some(why));

@@ -1,4 +1,4 @@
-//! What the model of the examples says: whoever asks the same gets the same.
+//! The answers of the examples' model: the same request gets the same answer.
 
 use serde_json::{Value, json};
 

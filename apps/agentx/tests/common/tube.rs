@@ -78,7 +78,7 @@ impl Tube {
         self.keys.write_all(keys.as_bytes()).unwrap();
     }
 
-    /// The terminal has another size; the program is told by a signal.
+    /// Resizes the terminal; a signal tells the program.
     pub(crate) fn resize(&self, columns: u16, rows: u16) {
         let (columns, rows) = (columns.to_string(), rows.to_string());
         let done = Command::new("stty")

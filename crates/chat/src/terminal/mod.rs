@@ -152,7 +152,7 @@ pub(crate) struct TerminalLoan(());
 
 impl Drop for TerminalLoan {
     fn drop(&mut self) {
-        // A terminal that is gone is noticed by whoever reads from it.
+        // The next read reports that the terminal is gone.
         let _ = enter();
         GATE.open();
     }

@@ -56,7 +56,7 @@ enum What {
     Say(&'static str),
     /// Any other request: its method, the end of its path, and its body.
     Send(&'static str, &'static str, Value),
-    /// A wish of whoever wants to drive.
+    /// A request about the wheel.
     Wheel(&'static str),
     /// A command that has no route, or another one.
     Command(&'static str, Value),
@@ -586,8 +586,8 @@ impl Trial {
     }
 }
 
-/// A call that an agent judges more freely than within these bounds. Whoever drives the operator's session
-/// may have people asked where nobody was: there what cannot be read is refused.
+/// A call that an agent judges more freely than within these bounds. The driver of the operator's session may
+/// make it ask although nobody was asked before; unreadable commands are then refused.
 fn freer(agent: &AgentConfig, bounds: &AgentConfig, is_own: bool) -> Option<String> {
     let asking = AgentConfig {
         approval: agent.approval,

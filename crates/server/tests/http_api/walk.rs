@@ -147,7 +147,7 @@ async fn every_route_asks_who_it_is() {
     }
 }
 
-/// A run was cut off: whoever only looks, by whichever route, has nothing continue.
+/// No route that only reads continues a run that was cut off.
 #[test]
 fn no_route_goes_on_with_a_run_for_somebody_who_only_looks() {
     let runtime = || tokio::runtime::Runtime::new().unwrap();
