@@ -119,7 +119,7 @@ impl Answering {
         Poll::Ready(None)
     }
 
-    /// Leaves a run that waits for a decision, because nobody listens any more.
+    /// Leaves a run that waits for a decision, because no caller listens any more.
     fn leave_undecided(&mut self) {
         self.phase = RunPhase::ApprovalRequired;
     }

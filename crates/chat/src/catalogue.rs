@@ -123,8 +123,7 @@ const CODES: &[&str] = &[
     "storage",
 ];
 
-/// Returns the name of the variant. A new one has no name here until somebody gives it one, an entry in
-/// [`EVERY`] and an example.
+/// Returns the name of the variant. A new variant needs a name here, an entry in [`EVERY`] and an example.
 fn name_of(error: &ChatError) -> &'static str {
     match error {
         ChatError::Usage { .. } => "usage",

@@ -7,7 +7,7 @@ pub const CUT_OFF: &str = "answer_cut_off";
 /// The code of an answer that says nothing.
 pub const EMPTY: &str = "empty_answer";
 
-/// The code of a run that nobody answered in time.
+/// The code of a run whose question got no answer in time.
 pub const NEEDED: &str = "operator_needed";
 /// The code of a run that ends because a question of the model waits for an answer.
 pub(crate) const ANSWER_NEEDED: &str = "answer_needed";

@@ -8,7 +8,7 @@ use crate::state::{Caller, ServerState, SessionAccess};
 
 /// The reason why an operator cannot keep a rule in the session of a member.
 const KEEPS_ELSEWHERE: &str = "in a member's session a call can only be allowed once; add a rule to this server's settings to allow such calls permanently";
-/// The reason why anybody else cannot keep a rule.
+/// The reason why a caller other than the operator cannot keep a rule.
 const KEEPS_NOTHING: &str = "you may only allow this call once; only this server's operator can save rules";
 /// The reason why members do not approve calls of their own sessions.
 const ONLY_THE_OPERATOR: &str = "only this server's operator may allow this call, by an answer or by a rule in the settings; until then it waits, and you may refuse it or stop the run";

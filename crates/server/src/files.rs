@@ -1,4 +1,4 @@
-//! The files that an agent works on, for remote callers: the file that a call would change, before somebody
+//! The files that an agent works on, for remote callers: the file that a call would change, before a person
 //! decides about it, and files to restore. Callers never read or change more of the server's disk than the
 //! agent could.
 

@@ -59,7 +59,7 @@ pub async fn limits_again(place: &Place, agent: &CommandLineOverrides, session: 
             let _ = session.change(ConfigChange::Limits(usual.limits)).await;
         }
     };
-    // If the server is gone, they stay in its session until somebody sets others.
+    // If the server is gone, they stay in its session until others are set.
     let _ = tokio::time::timeout(LEAVING, again).await;
 }
 

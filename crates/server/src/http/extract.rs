@@ -28,7 +28,8 @@ use crate::state::{Caller, SessionAccess};
 /// The statuses of a failed authentication.
 const ASKED: [u16; 4] = [400, 401, 403, 429];
 
-/// Anybody, or a page of an allowed origin: the name of their counter, and the kind of their connection.
+/// A caller without a token, or a page of an allowed origin: the name of their counter, and the kind of their
+/// connection.
 pub(crate) struct AnonymousCaller(pub(crate) String, pub(crate) ConnectionChannel);
 
 /// A caller with a token, or a visitor if visitors are allowed.

@@ -1,4 +1,4 @@
-//! A temporary approval mode that asks nobody, as `--yes` sets it. It lasts while the program that set it
+//! A temporary approval mode without questions, as `--yes` sets it. It lasts while the program that set it
 //! drives. It is reset when another program drives, or when the program has been gone for as long as the
 //! server waits for drivers.
 

@@ -47,7 +47,7 @@ impl RoomPresence {
         here.map(|member| member.role)
     }
 
-    /// Returns whether nobody is present.
+    /// Returns whether no seat is present.
     pub fn is_empty(&self) -> bool {
         self.lock().members.is_empty()
     }

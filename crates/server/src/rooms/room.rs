@@ -25,7 +25,7 @@ pub struct Room {
     id: SessionId,
     owner: OwnerId,
     runtime: Arc<NodeRuntime>,
-    /// The session; empty while the room is read-only, because nobody who may act in it is present, or
+    /// The session; empty while the room is read-only, because no person who may act in it is present, or
     /// another process writes it.
     session: OnceLock<Arc<dyn Session>>,
     /// Held while a change of the driver is decided and recorded, and while the driver acts.

@@ -57,7 +57,7 @@ pub enum WheelVerdict {
 }
 
 impl Wheel {
-    /// Creates a wheel that nobody has held yet.
+    /// Creates a wheel without a driver.
     pub fn new(patience: Patience) -> Self {
         Self {
             patience,
@@ -114,8 +114,8 @@ impl Wheel {
         }
     }
 
-    /// Checks that `seat` may do something that needs the wheel; if nobody holds it, the seat takes it by
-    /// that.
+    /// Checks that `seat` may do something that needs the wheel; if there is no driver, the seat takes the
+    /// wheel.
     ///
     /// # Errors
     /// Returns `stale_epoch` if the seat assumes an earlier wheel, `denied` if it may not drive or another
@@ -276,7 +276,7 @@ impl Wheel {
         }
     }
 
-    /// Returns whether anybody may have it.
+    /// Returns whether any seat may take it.
     fn is_free(&self, now: u64) -> bool {
         let gone = |since: u64| now.saturating_sub(since) >= self.patience.gone_ms;
         self.seat.is_none() || self.gone_since.is_some_and(gone)

@@ -159,7 +159,7 @@ fn watch(leader: i32) -> std::io::Result<File> {
         .spawn()?;
     let pipe = watcher.stdin.take();
     let pipe = pipe.ok_or_else(|| std::io::Error::other("the watcher has no pipe"))?;
-    // The runtime waits for the watcher when it has ended; nobody else has to.
+    // The runtime reaps the watcher when it has ended.
     Ok(File::from(pipe.into_owned_fd()?))
 }
 
@@ -221,7 +221,7 @@ mod tests {
         let (mut program, mut pipes) = started("sleep 1000 & echo up; sleep 1000");
         let mut up = [0; 3];
         pipes.stdout.read_exact(&mut up).await.unwrap();
-        // As if this process had been killed: the pipe breaks, and nobody says that all is well.
+        // As if this process had been killed: the pipe breaks, without the word that all is well.
         drop(program.watched.take());
         assert_eq!(rest_of(pipes.stdout).await, "");
         program.stop(Duration::from_secs(60)).await;
