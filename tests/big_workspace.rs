@@ -22,8 +22,8 @@ const RARE: usize = 997;
 /// Far longer than a search here takes.
 const BOUND: Duration = Duration::from_secs(20);
 
-/// What a file holds: a number, a word that all have, sometimes a rare one, sometimes words that are not
-/// ASCII.
+/// Returns the content of a file: a number, a word that all have, sometimes a rare one, sometimes words that
+/// are not ASCII.
 fn text(number: usize) -> Vec<u8> {
     let mut text = format!("// file {number}\nfunction work_{number}() {{}}\n").into_bytes();
     if number.is_multiple_of(RARE) {

@@ -72,7 +72,7 @@ pub(crate) const ALLOWED: &[(&str, &[&str])] = &[
     ("mock", &["testing"]),
 ];
 
-/// What the facade re-exports: every library.
+/// The re-exports of the facade: every library.
 const LIBRARIES: &[&str] = &[
     "macros",
     "types",

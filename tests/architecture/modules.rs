@@ -1,4 +1,4 @@
-//! How modules of a crate know each other, and how much is said about the code.
+//! The dependencies between the modules of a crate, and the amount of comments.
 
 use std::collections::{BTreeMap, BTreeSet};
 

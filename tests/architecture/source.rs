@@ -147,7 +147,8 @@ fn function_name(line: &str) -> Option<String> {
     (is_item && !name.is_empty()).then_some(name)
 }
 
-/// How many lines from the first one to the brace that closes the body; `None` for a function without one.
+/// Returns the number of lines from the first one to the brace that closes the body; `None` for a function
+/// without one.
 fn body_length(lines: &[&str]) -> Option<usize> {
     let (mut depth, mut brackets) = (0usize, 0usize);
     for (index, line) in lines.iter().enumerate() {

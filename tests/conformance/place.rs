@@ -38,11 +38,11 @@ pub(crate) async fn soon<T>(what: impl Future<Output = T>) -> T {
 /// A runtime, and what stands behind it.
 pub(crate) struct Place {
     home: tempfile::TempDir,
-    /// What is tested.
+    /// The runtime under test.
     pub(crate) runtime: Arc<dyn Runtime>,
     /// The same, for a place on a server.
     pub(crate) remote: Option<Arc<RemoteRuntime>>,
-    /// Where that server is.
+    /// The address of that server.
     pub(crate) url: String,
     /// What really is.
     pub(crate) node: Arc<NodeRuntime>,

@@ -11,9 +11,9 @@ use crate::markdown::{blocks, quoted, read, rows, section};
 use crate::none;
 use crate::protocol::{Fields, PAGE, differences, documented};
 
-/// Where codes of problems come from.
+/// The files with codes of problems.
 const SPEAKERS: &[&str] = &["crates/server/src", "crates/runtime/src/problem.rs"];
-/// What stands before a code of a problem.
+/// The text before a code of a problem.
 const BEFORE: &[&str] = &[
     "problem(\"",
     "Failure::new(\"",

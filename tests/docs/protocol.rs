@@ -83,7 +83,7 @@ fn shown(fields: &Fields) -> String {
     names.join(" ")
 }
 
-/// What differs between the page and the golden file.
+/// Returns the differences between the page and the golden file.
 pub(crate) fn differences(page: &BTreeMap<String, Fields>, frozen: &BTreeMap<String, Fields>) -> Vec<String> {
     let tags: BTreeSet<&String> = page.keys().chain(frozen.keys()).collect();
     tags.into_iter()

@@ -237,7 +237,7 @@ fn bytes(count: usize) -> String {
     size(count as u64)
 }
 
-/// What rows about frames, requests and messages say.
+/// The values in the rows about frames, requests and messages.
 fn of_messages(limits: &ServerLimits, quotas: &Quotas) -> Vec<(&'static str, Vec<String>)> {
     let option = |name: &str| many(of_server("options", name));
     vec![
@@ -291,7 +291,7 @@ fn of_messages(limits: &ServerLimits, quotas: &Quotas) -> Vec<(&'static str, Vec
     ]
 }
 
-/// What rows about connections and times say.
+/// The values in the rows about connections and times.
 fn of_connections(limits: &ServerLimits, quotas: &Quotas) -> Vec<(&'static str, Vec<String>)> {
     let some = |quota: Option<u64>| many(quota.unwrap());
     vec![

@@ -78,7 +78,7 @@ fn text_of(request: &Value, message: usize) -> String {
     request["messages"][message]["content"].to_string()
 }
 
-/// What was spent on summaries, in calls.
+/// Returns the number of model calls for summaries.
 fn compactions(world: &World) -> u64 {
     let ran = world.run(&["usage", "--by", "cause", "--json"]).exits(0);
     let rows: Value = serde_json::from_str(&ran.out).unwrap();

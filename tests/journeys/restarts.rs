@@ -21,7 +21,7 @@ fn taken_up(world: &World, killed: &Ran) -> Ran {
     ran
 }
 
-/// How the runs of a session ended, in order.
+/// Returns the final statuses of the runs of a session, in order.
 fn endings(world: &World, session: &str) -> Vec<String> {
     let shown = world.shown(session);
     let finished = shown.iter().filter(|frame| frame["event"] == "run_finished");

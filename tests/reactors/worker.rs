@@ -36,20 +36,20 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-/// How many sessions work side by side.
+/// The number of sessions that work side by side.
 const SESSIONS: usize = 8;
-/// How many tools there are.
+/// The number of tools.
 const TOOLS: u64 = 4;
-/// How many reactors are attached at most.
+/// The maximum number of attached reactors.
 const REACTORS: usize = 5;
 /// Whose the sessions are.
 const OWNER: &str = "own_test";
 
-/// Where calls are on record outside of the sessions.
+/// The ledger of calls outside of the sessions.
 #[derive(Clone)]
 struct Ledger {
     file: Arc<File>,
-    /// How much has happened: calls that began or ended, and requests to the model.
+    /// The number of events: calls that began or ended, and requests to the model.
     happened: watch::Sender<u64>,
 }
 

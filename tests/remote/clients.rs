@@ -15,7 +15,7 @@ use agentx_identity::{Keyring, Trusted, TrustedAs};
 use agentx_tests::remote::{Serving, Web, Who, Worker};
 use agentx_tests::{Running, World, workspace_root};
 
-/// What Python needs.
+/// The packages that Python needs.
 const PACKAGES: [&str; 2] = ["websockets>=13", "cryptography>=41"];
 
 /// A client that cannot run here is a failure if the checks have to be complete, else a note.

@@ -26,11 +26,11 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// How many connections of our own client are cut, and how many of others.
+/// The number of connections of our own client to cut, and of others.
 const CUTS: [usize; 2] = [250, 300];
-/// How many sessions stream.
+/// The number of sessions that stream.
 const SESSIONS: usize = 3;
-/// How many readers of each kind a session has.
+/// The number of readers of each kind in a session.
 const READERS: usize = 2;
 
 /// A server, and two bad networks before it: one for the client of this project, which signs only for the
@@ -72,7 +72,7 @@ impl Stage {
     }
 }
 
-/// What runs of a session have ended, as somebody sees who is not cut.
+/// The ended runs of a session, as a reader without cuts sees them.
 async fn ends_of_runs(stage: &Stage, session: &str) -> watch::Receiver<Vec<String>> {
     let mut socket = Socket::enter(stage.server.address(), &stage.who, "watcher").await;
     socket.subscribe(session, 0, "runtime").await;
@@ -96,7 +96,7 @@ struct Driver {
     session: String,
     socket: Option<Socket>,
     random: Random,
-    /// How often a message was said again.
+    /// The number of times that a message was sent again.
     again: usize,
 }
 

@@ -21,10 +21,10 @@ use tokio::sync::watch;
 
 /// The number of stories in the session.
 const STORIES: usize = 3;
-/// How many connections are cut, at least.
+/// The minimum number of connections to cut.
 const CUTS: usize = 120;
 
-/// What one reader wants; what it does not name, it wants all of.
+/// The filter of one reader; it wants all values of a field that it does not name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Part {
     agents: Vec<String>,
@@ -50,7 +50,7 @@ impl Part {
     }
 }
 
-/// What an event is a piece of, in the view `runtime`.
+/// The message or call that an event belongs to, in the view `runtime`.
 fn medium_of(frame: &Value) -> Option<&str> {
     match frame["event"].as_str()? {
         "text_delta" => Some("text"),
@@ -222,7 +222,7 @@ async fn watch(stage: &Stage, session: &str) -> watch::Receiver<(Vec<Value>, BTr
     heard
 }
 
-/// What readers want: agents that speak one after the other, media of their own, and both.
+/// The filters of readers: agents that speak one after the other, media of their own, and both.
 fn parts(agents: &BTreeMap<String, String>) -> Vec<Part> {
     let id = |name: &str| agents[name].as_str();
     vec![
@@ -234,7 +234,7 @@ fn parts(agents: &BTreeMap<String, String>) -> Vec<Part> {
     ]
 }
 
-/// What an agent said, put together from what a reader was shown.
+/// Assembles the text of an agent from the events of a reader.
 fn text(lines: &[String], agent: &str, tag: &str) -> String {
     let frames = lines.iter().map(|line| serde_json::from_str(line).unwrap());
     frames

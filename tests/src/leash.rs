@@ -47,7 +47,7 @@ impl Leash {
         }
     }
 
-    /// What a command begins with to be on the leash, with all that it starts from there on.
+    /// Returns the beginning of a command line that puts the command and all its descendants on the leash.
     pub fn put_on(&self) -> String {
         format!("exec 9>'{}'; echo $$ >&9; ", self.path.display())
     }

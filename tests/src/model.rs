@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::BOUND;
 use crate::model_server::{Answer, ModelServer, Reply};
 
-/// What it says when its list is at its end.
+/// The answer at the end of the list.
 const LAST_WORDS: &str = "all done";
 
 /// A model with a list of replies, one for each request.
@@ -88,7 +88,7 @@ impl Model {
         })
     }
 
-    /// What `ANTHROPIC_BASE_URL` is to be.
+    /// Returns the value for `ANTHROPIC_BASE_URL`.
     pub fn url(&self) -> String {
         self.server.url()
     }
@@ -134,7 +134,7 @@ impl Model {
         found.unwrap_or_else(|| panic!("request {number} never came; there were {}", state.requests.len()))
     }
 
-    /// What the last request tells the model about a call.
+    /// Returns the result of a call in the last request.
     ///
     /// # Panics
     /// If the request says nothing about the call, or more than once.

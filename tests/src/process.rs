@@ -47,7 +47,7 @@ impl Said {
     }
 }
 
-/// How the program ended, and what it said.
+/// The exit status of a program, and its output.
 #[derive(Clone, Debug)]
 pub struct Ran {
     /// Its exit code; `None` if a signal ended it.

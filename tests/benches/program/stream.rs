@@ -1,5 +1,6 @@
-//! What a minute of Markdown costs that streams into a terminal, 500 pieces a second, from the model's server
-//! through the log to the screen: the share of a core, the bytes written for each byte of text, memory.
+//! The costs of a minute of Markdown that streams into a terminal, 500 pieces a second, from the model's
+//! server through the log to the screen: the share of a core, the bytes written for each byte of text,
+//! memory.
 
 use std::time::{Duration, Instant};
 

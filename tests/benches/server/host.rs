@@ -20,7 +20,7 @@ use crate::desk::Desk;
 use crate::pace::PacedModel;
 use crate::process::{Role, number, orders, runtime};
 
-/// How many threads servers have here: 0 for the main thread alone.
+/// The number of threads of a server: 0 for the main thread alone.
 pub(crate) fn threads() -> u64 {
     number("AGENTX_BENCH_THREADS", 2)
 }

@@ -91,7 +91,7 @@ impl Drop for Role {
     }
 }
 
-/// What the parent says to this process, line by line. If the parent is gone, so is this process.
+/// The lines that the parent sends to this process. If the parent is gone, so is this process.
 pub(crate) fn orders() -> mpsc::Receiver<String> {
     let (sender, receiver) = mpsc::channel(16);
     std::thread::spawn(move || {

@@ -124,7 +124,7 @@ async fn list(home: &Path) {
     }
 }
 
-/// What is searched for: from what is in most messages to what is in few, several words, 中文, beginnings,
+/// The texts to search for: from what is in most messages to what is in few, several words, 中文, beginnings,
 /// words in a row.
 fn wanted(words: &Words) -> Vec<(&'static str, String)> {
     let word = |rank: usize| words.of_rank(rank).to_owned();

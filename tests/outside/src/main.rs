@@ -1,4 +1,4 @@
-//! What others build on the library first: a hello, a tool of their own, a model of their own.
+//! First programs on the library: a hello, a tool of one's own, a model of one's own.
 
 use agentx::schemars::JsonSchema;
 use agentx::serde::{Deserialize, Serialize};

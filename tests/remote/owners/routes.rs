@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::stage::{Actor, NO_SESSION, Stage, of_session};
 
-/// Whom a route is for, and so what each has to be answered.
+/// The callers of a route, which decide about the answer to each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum For {
     /// Everybody, and the origin of a page is not checked.
@@ -20,9 +20,9 @@ enum For {
     Members,
     /// The operator of the server.
     Operator,
-    /// Who may see the session.
+    /// People who may see the session.
     Watch,
-    /// Who may drive it.
+    /// People who may drive it.
     Drive,
     /// Whose it is.
     Own,
@@ -239,7 +239,7 @@ async fn every_route_answers_everybody_as_it_has_to_where_visitors_are_let_in() 
     everybody_gets_their_answer(true).await;
 }
 
-/// What a session is called and begins with is for those who may see it.
+/// Only people who may see a session get its title and its first message.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn lists_and_prefixes_have_only_what_one_may_see() {
     let stage = Stage::new(true).await;

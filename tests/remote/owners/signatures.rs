@@ -89,7 +89,7 @@ async fn a_page_of_somewhere_else_gets_no_challenge_and_no_token() {
     }
 }
 
-/// What was signed on one connection, or over HTTP, is worth nothing on another connection.
+/// A signature of one connection, or of HTTP, is worth nothing on another connection.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_signature_on_a_socket_counts_for_that_socket() {
     let stage = Stage::new(false).await;

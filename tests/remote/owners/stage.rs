@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 /// An agent that a file of the server describes.
 pub(crate) const AGENT: &str = "guide";
-/// What is in the title of the session.
+/// The title of the session.
 pub(crate) const TITLE: &str = "titleOfNobodyElse";
-/// What is said in the session.
+/// The message in the session.
 pub(crate) const WORDS: &str = "wordsOfNobodyElse";
 /// A session that there is not, of the same form as one that there is.
 pub(crate) const NO_SESSION: &str = "ses_zzzzzzzzzzzz";
@@ -127,7 +127,7 @@ impl Stage {
         asked["payload"]["tool_call_id"].as_str().unwrap().to_owned()
     }
 
-    /// Who drove drives no more: the next one can.
+    /// The driver releases the wheel, so that the next one can drive.
     pub(crate) async fn lets_go_of_the_wheel(&self, actor: Actor) {
         let mut socket = self.socket(actor).await.unwrap();
         let wish = json!({"session_id": self.session, "wish": "release"});

@@ -54,7 +54,7 @@ pub struct Raw {
     rest: Vec<u8>,
 }
 
-/// How a connection ended.
+/// The end of a connection.
 #[derive(Clone, Debug, Default)]
 pub struct Ended {
     /// The frames that came before.

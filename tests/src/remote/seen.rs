@@ -1,4 +1,4 @@
-//! What a reader was shown, in the order in which it was shown.
+//! The events that a reader received, in the order of their arrival.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use tokio::time::timeout;
 
 use crate::BOUND;
 
-/// What one reader was shown.
+/// The events that one reader received.
 #[derive(Debug)]
 pub struct Seen {
     what: String,
@@ -57,7 +57,7 @@ impl Seen {
         self.state.borrow().last
     }
 
-    /// How many lines there were.
+    /// Returns the number of lines.
     pub fn count(&self) -> usize {
         self.lock().len()
     }

@@ -45,7 +45,7 @@ impl Serving {
         self.address
     }
 
-    /// What a client dials.
+    /// Returns the address for clients.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }

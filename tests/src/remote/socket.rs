@@ -21,10 +21,10 @@ pub struct Socket {
     stream: WebSocketStream<TcpStream>,
     /// The first frame of the server.
     pub hello: Value,
-    /// What came while something else was waited for.
+    /// Frames that came while the test waited for another one.
     aside: VecDeque<Value>,
     frames: u64,
-    /// How long the server may say nothing.
+    /// The maximum silence of the server.
     pub silence: Duration,
 }
 

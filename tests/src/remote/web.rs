@@ -20,7 +20,7 @@ pub struct Web {
     token: Mutex<Option<String>>,
 }
 
-/// What a server answered.
+/// The response of a server.
 #[derive(Clone, Debug)]
 pub struct Answered {
     /// The status.
@@ -91,7 +91,7 @@ impl Web {
         }
     }
 
-    /// Who it is.
+    /// The identity of the client.
     pub fn who(&self) -> &Who {
         &self.who
     }
@@ -225,7 +225,7 @@ impl Web {
         Ok(())
     }
 
-    /// What answers a challenge over HTTP.
+    /// The body that answers a challenge over HTTP.
     pub fn token_request(&self, challenge: &Value) -> Value {
         let mut request = self.who.answer(challenge);
         request["nonce"] = challenge["nonce"].clone();

@@ -45,7 +45,7 @@ pub struct Request {
     pub body: String,
 }
 
-/// What the id of each call begins with; its number follows. No two answers have the same, as with any model.
+/// The beginning of each call's id; its number follows. No two answers have the same, as with any model.
 const CALL: &str = "toolu-";
 
 impl Request {
@@ -59,7 +59,7 @@ impl Request {
     }
 }
 
-/// What the server knows.
+/// The state of the server.
 #[derive(Debug, Default)]
 struct Book {
     requests: Vec<Request>,
@@ -178,7 +178,7 @@ const HEAD: &[u8] =
 const NOT_FOUND: &[u8] =
     b"HTTP/1.1 404 Not Found\r\ncontent-length: 2\r\nconnection: close\r\ncontent-type: application/json\r\n\r\n{}";
 
-/// How much of a piece is sent, and whether nothing is sent after it.
+/// Returns the number of bytes of a piece to send, and whether the stream stops after it.
 fn pass<'a>(book: &Mutex<Book>, piece: &'a [u8]) -> (&'a [u8], bool) {
     let mut book = lock(book);
     let Some(trap) = &mut book.trap else {
