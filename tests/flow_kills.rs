@@ -183,7 +183,7 @@ impl Stage {
         Some((session, facts))
     }
 
-    /// The events that the script emitted.
+    /// Returns the text of the story that the script emitted.
     fn told(&self, session: &str) -> String {
         let ran = self.world.run(&["sessions", "show", session, "--json"]).exits(0);
         let lines = ran.out.lines().map(|line| serde_json::from_str(line).unwrap());

@@ -11,7 +11,7 @@ use crate::markdown::{blocks, quoted, read, rows, section};
 use crate::none;
 use crate::protocol::{Fields, PAGE, differences, documented};
 
-/// The files with codes of problems.
+/// The sources with codes of problems.
 const SPEAKERS: &[&str] = &["crates/server/src", "crates/runtime/src/problem.rs"];
 /// The text before a code of a problem.
 const BEFORE: &[&str] = &[

@@ -50,7 +50,7 @@ impl Part {
     }
 }
 
-/// The message or call that an event belongs to, in the view `runtime`.
+/// Returns the medium of an event of the view `runtime`.
 fn medium_of(frame: &Value) -> Option<&str> {
     match frame["event"].as_str()? {
         "text_delta" => Some("text"),

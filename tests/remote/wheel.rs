@@ -86,7 +86,7 @@ impl Stage {
     }
 }
 
-/// Returns the changes of the wheel in the facts, after a check that their epochs are dense.
+/// Checks that the epochs of the wheel in the facts are dense, from 1.
 fn check_epochs(wheel: &[Value]) {
     for (index, fact) in wheel.iter().enumerate() {
         assert_eq!(fact["payload"]["epoch"], index as u64 + 1, "{fact}");

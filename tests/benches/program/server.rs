@@ -103,7 +103,7 @@ fn serve_markdown(args: &[String]) {
     stand_by(&server.expect("a port"));
 }
 
-/// Starts it and prints its address.
+/// Prints the address of the server, and waits forever.
 fn stand_by(server: &ModelServer) {
     println!("{}", server.url());
     std::io::stdout().flush().expect("standard output");

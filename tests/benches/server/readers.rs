@@ -16,7 +16,7 @@ use crate::identity;
 use crate::process::Role;
 use crate::socket::{Kind, READ_BYTES, Socket};
 
-/// The bytes that the small socket of a stopped reader holds.
+/// The size of the receive buffer of a reader with a small socket, in bytes.
 const SMALL_SOCKET: u32 = 16 * 1024;
 
 /// The work of the readers.

@@ -178,7 +178,7 @@ const HEAD: &[u8] =
 const NOT_FOUND: &[u8] =
     b"HTTP/1.1 404 Not Found\r\ncontent-length: 2\r\nconnection: close\r\ncontent-type: application/json\r\n\r\n{}";
 
-/// Returns the number of bytes of a piece to send, and whether the stream stops after it.
+/// Returns the part of a piece to send, and whether the stream stops after it.
 fn pass<'a>(book: &Mutex<Book>, piece: &'a [u8]) -> (&'a [u8], bool) {
     let mut book = lock(book);
     let Some(trap) = &mut book.trap else {
