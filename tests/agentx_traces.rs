@@ -25,7 +25,7 @@ use upstream::Theirs;
 pub(crate) enum Seen {
     /// The model's answer: text and calls in order.
     Answer(Vec<Part>),
-    /// What a call was answered.
+    /// The answer to a call.
     Result {
         id: String,
         name: String,
@@ -41,7 +41,7 @@ pub(crate) enum Part {
     Call { id: String, name: String, input: Value },
 }
 
-/// What differs, and why ours is right.
+/// The differences, each with the reason why ours is right.
 struct Difference {
     /// The defect and its reason.
     why: &'static str,
@@ -123,7 +123,7 @@ const DIFFERENCES: &[Difference] = &[
     },
 ];
 
-/// How many traces the whole set has; a smaller one need not show every difference.
+/// The number of traces of the whole set; a smaller one need not show every difference.
 const ALL_TRACES: usize = 28;
 
 fn load() -> Vec<(String, Theirs)> {

@@ -22,8 +22,8 @@ const RARE: usize = 997;
 /// Far longer than a search here takes.
 const BOUND: Duration = Duration::from_secs(20);
 
-/// What a file holds: a number, a word that all have, sometimes a rare one, sometimes words that are not
-/// ASCII.
+/// Returns the content of a file: a number, a word that all have, sometimes a rare one, sometimes words that
+/// are not ASCII.
 fn text(number: usize) -> Vec<u8> {
     let mut text = format!("// file {number}\nfunction work_{number}() {{}}\n").into_bytes();
     if number.is_multiple_of(RARE) {
@@ -182,7 +182,7 @@ impl Workspace {
     }
 }
 
-/// What both are asked, where all that is found can be shown.
+/// The searches of both whose results can all be shown.
 fn all_of_it() -> Vec<(&'static str, Value, &'static [&'static str])> {
     let files = |pattern: &str| json!({ "pattern": pattern, "mode": "files", "limit": 2000 });
     let with = |pattern: &str, key: &str, value: Value| {
@@ -233,7 +233,8 @@ fn all_of_it() -> Vec<(&'static str, Value, &'static [&'static str])> {
     ]
 }
 
-/// What both are asked, where it is counted: tool, arguments, the count in its details, and what `rg` lists.
+/// The searches of both whose results are counted: tool, arguments, the count in its details, and what `rg`
+/// lists.
 fn numbers() -> Vec<(&'static str, Value, &'static str, &'static [&'static str])> {
     let pattern = |pattern: &str| json!({ "pattern": pattern });
     vec![

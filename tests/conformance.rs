@@ -1,6 +1,6 @@
-//! What every runtime has to do, written against the trait alone and run on each: the one that acts, and the
-//! one that speaks to a server. What one of them answers, the other answers too; where it says no, it says
-//! the same no.
+//! Tests of every runtime, written against the trait alone and run on each: the one that acts, and the one
+//! that speaks to a server. What one of them answers, the other answers too; if it says no, it says the same
+//! no.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "conformance/agents.rs"]

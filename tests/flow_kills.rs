@@ -1,7 +1,7 @@
-//! A story is told by the real program and a model behind a real socket, and the program is killed (-9) at
-//! random points of it: after random bytes of random answers, after random events, after random times. Each
-//! time it is started again and continues. The story is the one of a program that nobody disturbed, and the
-//! model is asked again for nothing but what it was saying when the program died.
+//! The real program and a model behind a real socket tell a story, and the program is killed (-9) at random
+//! points of it: after random bytes of random answers, after random events, after random times. Each time it
+//! is started again and continues. The story is the one of a program that nobody disturbed, and the model is
+//! asked again for nothing but what it was saying when the program died.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::io::{BufRead as _, BufReader};
@@ -16,16 +16,16 @@ use agentx_tests::teller::{Provider, Request, Teller};
 use agentx_tests::{BOUND, Random, World, workspace_root};
 use serde_json::Value;
 
-/// How many programs are killed in all.
+/// The total number of programs to kill.
 const KILLS: usize = 200;
 /// About how many die in one story.
 const KILLS_A_STORY: usize = 8;
-/// What the story is about.
+/// The subject of the story.
 const PROMPT: &str = "Tell me a story about 一座灯塔";
 /// The story is cut into so many parts, and in each of them somebody has to die.
 const PARTS: usize = 10;
 
-/// What a program is killed at.
+/// The moment at which a program is killed.
 #[derive(Clone, Debug)]
 enum Death {
     /// The model has said so many more bytes, and then nothing for so long.
@@ -36,7 +36,7 @@ enum Death {
     Time(Duration),
 }
 
-/// What happens around a program.
+/// The world around a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sign {
     Stopped,
@@ -95,7 +95,7 @@ impl Life {
         true
     }
 
-    /// How it ended, and what it printed.
+    /// Its exit status and its output.
     fn ended(mut self) -> (Option<i32>, Vec<String>) {
         let status = self.child.wait().unwrap();
         (status.code(), self.printed.join().unwrap())
@@ -183,7 +183,7 @@ impl Stage {
         Some((session, facts))
     }
 
-    /// What the script emitted.
+    /// Returns the text of the story that the script emitted.
     fn told(&self, session: &str) -> String {
         let ran = self.world.run(&["sessions", "show", session, "--json"]).exits(0);
         let lines = ran.out.lines().map(|line| serde_json::from_str(line).unwrap());
@@ -194,7 +194,7 @@ impl Stage {
     }
 }
 
-/// How many answers are on record to their end.
+/// Returns the number of complete answers on record.
 fn answered(facts: &[Fact]) -> usize {
     let whole = |fact: &&Fact| {
         matches!(&fact.event, EnvironmentEvent::StreamEnd(end)

@@ -1,4 +1,4 @@
-//! What must hold of every session, shown over the driver: nothing is seen before it is committed, one order
+//! Invariants of every session, shown over the driver: nothing is seen before it is committed, one order
 //! without gaps, slow readers harm nobody, owners do not meet. docs/ARCHITECTURE.md names these tests.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,6 +1,6 @@
 //! Journeys over the real program and a model server on a real socket: in each state of a run it is
-//! interrupted, and killed and started again; tools and servers misbehave; the world around it is broken.
-//! What a person and a program are told is looked at, and that the session continues.
+//! interrupted, and killed and started again; tools and servers misbehave; the world around it is broken. The
+//! tests check the output for people and for programs, and that the session continues.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -18,9 +18,9 @@ use agentx::types::{EnvironmentEvent, SessionId};
 use agentx_tests::model_server::ModelServer;
 use agentx_tests::{Signed, program};
 
-/// How many processes are killed in all.
+/// The total number of processes to kill.
 const KILLS: usize = 300;
-/// How many of them in one session, before it is looked at as a whole.
+/// The number of them in one session, before the session is checked as a whole.
 const KILLS_A_SESSION: usize = 15;
 /// A process is killed at most so long after its start.
 const LONGEST: Duration = Duration::from_millis(260);
@@ -148,7 +148,7 @@ async fn facts(log: &SqliteLog, session: &SessionId) -> Vec<Fact> {
     log.read(session, 0, usize::MAX).await.unwrap()
 }
 
-/// What was printed is in the log, and the log is complete.
+/// Checks that all printed events are in the log, and that the log is complete.
 async fn check_after_death(log: &SqliteLog, session: &SessionId, frames: &[serde_json::Value], what: &str) {
     let facts = facts(log, session).await;
     for (index, fact) in facts.iter().enumerate() {

@@ -20,7 +20,7 @@ fn run(provider: Provider, example: &str, args: &[&str]) -> (Ran, usize) {
     (ran, teller.take().0.len())
 }
 
-/// What each agent said, line by line, by its name.
+/// The lines of each agent, by its name.
 fn streams(out: &str) -> BTreeMap<&str, Vec<&str>> {
     let mut streams: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for line in out.lines() {

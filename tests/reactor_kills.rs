@@ -1,8 +1,7 @@
 //! A program whose sessions are served by reactors that come and go is killed (-9) at random points, 200
 //! times, and continues each time. In the end each action is settled once, nothing was performed twice, and
-//! no call was lost.
-//!
-//! What was performed is known from a ledger outside of the sessions, which the tools themselves write to.
+//! no call was lost. A ledger outside of the sessions, which the tools themselves write, has the calls that
+//! were performed.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,9 +15,9 @@ use agentx::sqlite_log::{LogOptions, SqliteLog};
 use agentx::types::{ActionId, ActionKind, EnvironmentEvent, RunStatus, StopReason, ToolStatus};
 use agentx_tests::{BOUND, Random};
 
-/// How many programs are killed in all.
+/// The total number of programs to kill.
 const KILLS: u64 = 200;
-/// How many of them with the same sessions.
+/// The number of them with the same sessions.
 const KILLS_A_WORLD: u64 = 10;
 /// A program tells at most so much before it is killed.
 const MOST_TOLD: u64 = 40;
@@ -42,14 +41,14 @@ impl Life {
         let (sender, told) = channel();
         std::thread::spawn(move || {
             for _line in out.lines().map_while(Result::ok) {
-                // Nobody counts any more where it was killed.
+                // After a kill nobody counts any more.
                 let _ = sender.send(());
             }
         });
         Self { child, told }
     }
 
-    /// Kills it when it has told so much.
+    /// Kills the worker after so many lines of its output.
     fn dies_after(mut self, told: u64, what: &str) {
         for count in 0..told {
             if let Err(error) = self.told.recv_timeout(BOUND) {
@@ -79,7 +78,7 @@ impl Life {
     }
 }
 
-/// How often a call began and ended, by session and call.
+/// The number of times that a call began and ended, by session and call.
 type Ledger = BTreeMap<(String, String), (usize, usize)>;
 
 fn ledger(folder: &Path) -> Ledger {
@@ -99,12 +98,12 @@ fn ledger(folder: &Path) -> Ledger {
     ledger
 }
 
-/// What a log says of its actions.
+/// The actions of a log.
 #[derive(Default)]
 struct Settled {
-    /// How each call ended, each time that it did.
+    /// All ends of each call.
     results: BTreeMap<String, Vec<ToolStatus>>,
-    /// How often each call was handed in.
+    /// The number of times that each call was handed in.
     started: BTreeMap<String, usize>,
     /// Calls of answers that are complete.
     called: BTreeSet<String>,
@@ -136,7 +135,7 @@ impl Settled {
                     ));
                     this.called.append(&mut answering);
                 }
-                // What was said until its process died is set aside, and the model is asked again.
+                // The part of the answer until its process died is set aside, and the model is asked again.
                 EnvironmentEvent::WriterAttached(_) => {
                     asked = None;
                     answering.clear();
@@ -153,7 +152,7 @@ impl Settled {
     }
 }
 
-/// What was seen in all, so that a test that sees nothing fails.
+/// The totals, so that a test that sees nothing fails.
 #[derive(Debug, Default)]
 struct Seen {
     succeeded: usize,

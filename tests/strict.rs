@@ -65,7 +65,7 @@ fn strict_scripts(path: &Path) -> Vec<String> {
     scripts.into_iter().filter(strict).collect()
 }
 
-/// What stands below each `lua: |`, without its indentation.
+/// Returns the script below each `lua: |`, without its indentation.
 fn blocks(yaml: &str) -> Vec<String> {
     let blocks = yaml.split("lua: |\n").skip(1);
     blocks

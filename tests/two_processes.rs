@@ -139,7 +139,8 @@ async fn eight_processes_write_side_by_side_and_lose_nothing() {
             ..Answer::default()
         })
     };
-    // All take from one list: whoever asks next gets the next work; whoever comes after the last has ended.
+    // All take from one list: the next request gets the next work, and a request after the last work gets the
+    // end.
     let model = Model::start((0..PROCESSES * 4).map(work));
     let world = World::new(&model.url());
     let running: Vec<_> = (0..PROCESSES)

@@ -53,7 +53,7 @@ fn check_pairs(messages: &[Arc<Message>], what: &str) {
     }
 }
 
-/// How many summaries there were.
+/// Returns the number of summaries.
 pub(crate) fn condense_everywhere(name: &str, whole: &SessionFold) -> usize {
     let (before, asked) = (messages(whole), next_request(whole.clone()));
     let mut summaries = 0;

@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 use crate::upstream::{DriverEvent, tool_names, tool_states};
 use crate::{Part, Seen};
 
-/// What our fold made of a trace.
+/// The result of our fold of a trace.
 pub(crate) struct Ours {
     /// All that was derived.
     pub(crate) events: Vec<RuntimeEvent>,
     /// The states that the agent went through, by upstream's own map from events to states.
     pub(crate) states: Vec<String>,
-    /// How many inputs the trace was given.
+    /// The number of inputs of the trace.
     pub(crate) inputs: usize,
     /// The session as it stands after the trace.
     pub(crate) fold: SessionFold,
@@ -207,7 +207,7 @@ impl Ours {
     }
 }
 
-/// What a stream is made of. It opens a stream where upstream takes the next model call for the same message.
+/// The parts of a stream. It opens a new stream at a model call that upstream counts as the same message.
 fn part(session: &mut Session, stream: &mut Stream, event: &DriverEvent) {
     match event.kind() {
         "text_delta" => {
@@ -280,7 +280,7 @@ fn usage_of(events: &[DriverEvent], index: usize) -> Option<Usage> {
 }
 
 impl Ours {
-    /// How many events have this tag.
+    /// Returns the number of events with this tag.
     pub(crate) fn count(&self, tag: &str) -> usize {
         self.events.iter().filter(|event| event.tag() == tag).count()
     }
@@ -302,7 +302,7 @@ impl Ours {
         self.messages().into_iter().filter_map(text).collect()
     }
 
-    /// How many answers have text.
+    /// Returns the number of answers with text.
     pub(crate) fn answers_with_text(&self) -> usize {
         let has_text = |seen: &Seen| matches!(seen, Seen::Answer(parts) if parts.iter().any(|part| matches!(part, Part::Text(_))));
         self.messages().iter().filter(|seen| has_text(seen)).count()

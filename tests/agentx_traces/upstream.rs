@@ -1,5 +1,5 @@
 //! The other side: the driver's events, and what upstream's machine made of them, with the defects of the
-//! list repaired where messages and states are compared.
+//! list repaired to compare messages and states.
 
 use std::collections::BTreeSet;
 
@@ -121,7 +121,7 @@ fn changes<'a>(states: impl Iterator<Item = &'a str>) -> Vec<String> {
     all
 }
 
-/// What upstream's machine made of one event.
+/// The result of upstream's machine for one event.
 struct Step {
     outputs: Vec<(String, Value)>,
     state: String,
@@ -129,7 +129,7 @@ struct Step {
 
 /// A trace.
 pub(crate) struct Theirs {
-    /// What the driver said.
+    /// The output of the driver.
     pub(crate) events: Vec<DriverEvent>,
     steps: Vec<Step>,
 }
@@ -157,7 +157,7 @@ impl Theirs {
             .map(|(_, data)| data)
     }
 
-    /// How many events the driver gave of this name, as written.
+    /// Returns the number of the driver's events of this name, as written.
     pub(crate) fn inputs(&self, name: &str) -> usize {
         self.events.iter().filter(|event| event.name == name).count()
     }
@@ -174,7 +174,7 @@ impl Theirs {
             .collect()
     }
 
-    /// What the driver reported for all messages.
+    /// Returns the driver's reports for all messages.
     pub(crate) fn usage(&self) -> Usage {
         self.events
             .iter()
@@ -185,7 +185,7 @@ impl Theirs {
             })
     }
 
-    /// What upstream says that each turn cost: tokens in, tokens out.
+    /// Returns the cost of each turn according to upstream: input tokens, output tokens.
     pub(crate) fn turn_usages(&self) -> Vec<(u64, u64)> {
         let tokens = |data: &Value, key: &str| data["usage"][key].as_u64().unwrap();
         self.outputs("turn_response")
@@ -241,8 +241,8 @@ impl Theirs {
         .collect()
     }
 
-    /// Answers and results, in order, with each answer cut where the model was asked again, and results after
-    /// their calls.
+    /// Answers and results, in order, with each answer cut at the point at which the model was asked again,
+    /// and results after their calls.
     pub(crate) fn messages(&self) -> Vec<Seen> {
         let mut repaired = Vec::new();
         let mut early: Vec<Seen> = Vec::new();

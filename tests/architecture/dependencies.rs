@@ -1,6 +1,6 @@
-//! What the program may be made of: the rules of `deny.toml`, held against `Cargo.lock` and the manifests,
-//! even if cargo-deny is not installed. Advisories need a network and are looked at with `cargo deny check
-//! advisories`.
+//! The dependencies that the program may have: the rules of `deny.toml`, held against `Cargo.lock` and the
+//! manifests, even if cargo-deny is not installed. Advisories need a network and are looked at with
+//! `cargo deny check advisories`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
@@ -146,7 +146,7 @@ fn every_licence_is_an_allowed_one() {
     let host = Command::new(env!("CARGO")).arg("-vV").output().unwrap();
     let host = String::from_utf8(host.stdout).unwrap();
     let host = host.lines().find_map(|line| line.strip_prefix("host: ")).unwrap();
-    // What other platforms need besides is not on this machine.
+    // Crates that only other platforms need are not on this machine.
     let output = Command::new(env!("CARGO"))
         .args([
             "metadata",

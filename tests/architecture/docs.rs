@@ -29,7 +29,7 @@ const WORDS: &[&str] = &[
     "Frame",
 ];
 
-/// How many invariants there are.
+/// The number of invariants.
 const INVARIANTS: usize = 18;
 
 fn document() -> String {
@@ -56,7 +56,7 @@ fn table(document: &str, heading: &str) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// What stands between backticks.
+/// Returns the texts between backticks.
 fn quoted(text: &str) -> Vec<String> {
     text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }

@@ -72,7 +72,7 @@ pub(crate) const ALLOWED: &[(&str, &[&str])] = &[
     ("mock", &["testing"]),
 ];
 
-/// What the facade re-exports: every library.
+/// The re-exports of the facade: every library.
 const LIBRARIES: &[&str] = &[
     "macros",
     "types",
@@ -229,7 +229,7 @@ fn the_runtime_that_acts_and_the_one_that_mirrors_do_not_know_each_other() {
 fn the_table_has_no_cycle() {
     for (index, (name, uses)) in ALLOWED.iter().enumerate() {
         let later: Vec<&str> = ALLOWED[index..].iter().map(|(name, _)| *name).collect();
-        // `server` and `agentx` come late on purpose: whoever is used stands above its users.
+        // `server` and `agentx` come late on purpose: a used crate stands above its users.
         let wrong: Vec<&&str> = uses.iter().filter(|used| later.contains(used)).collect();
         assert!(wrong.is_empty(), "{name} stands above {wrong:?}, which it uses");
     }

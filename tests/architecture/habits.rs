@@ -174,7 +174,7 @@ fn tasks_and_threads_are_owned() {
     );
 }
 
-/// What is not as the list says: places that are not listed, and files with fewer than listed.
+/// Returns the deviations from the list: unlisted places, and files with fewer places than listed.
 fn beside_the_list(found: &[(String, Vec<usize>)], listed: &[(&str, usize, &str)]) -> Vec<String> {
     let mut wrong = Vec::new();
     for (path, lines) in found {

@@ -1,4 +1,4 @@
-//! How modules of a crate know each other, and how much is said about the code.
+//! The dependencies between the modules of a crate, and the amount of comments.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -147,7 +147,7 @@ fn knowledge<'s>(
 /// The modules of a folder that know each other in a circle, or are known by such, and whom they know.
 fn circles(modules: &[(Vec<&str>, &Source)], folder: &[&str]) -> Vec<String> {
     let mut knows = knowledge(modules, folder);
-    // Whoever knows nobody that is left is in no circle.
+    // A module that uses none of the remaining ones is in no cycle.
     while let Some(free) = knows
         .iter()
         .find(|(_, others)| others.iter().all(|other| !knows.contains_key(other.as_str())))

@@ -1,5 +1,5 @@
-//! One name, one sense: a public type name stands in one crate alone, so that whoever reads it, searches for
-//! it or imports it finds one thing.
+//! One name, one sense: a public type name stands in one crate alone, so that a reader, a search or an import
+//! finds one thing.
 
 use std::collections::{BTreeMap, BTreeSet};
 

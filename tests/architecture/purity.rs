@@ -12,7 +12,7 @@ use crate::source::sources;
 
 const PURE: &[&str] = &["types", "agent", "session", "llm"];
 
-/// What a pure crate may use from outside: data, text, arithmetic.
+/// The outside crates that a pure crate may use: data, text, arithmetic.
 const PURE_DEPENDENCIES: &[&str] = &[
     "base64",
     "blake3",
@@ -27,7 +27,7 @@ const PURE_DEPENDENCIES: &[&str] = &[
     "thiserror",
 ];
 
-/// What a pure crate may not say. Types whose order differs from run to run are here too.
+/// Words that a pure crate may not contain. Types whose order differs from run to run are here too.
 const IMPURE: &[&str] = &[
     "std::env",
     "std::fs",

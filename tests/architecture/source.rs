@@ -101,7 +101,7 @@ fn is_test_gate(line: &str) -> bool {
         && !line.contains("feature")
 }
 
-/// Where `#[cfg(test)] mod … {` begins; the end of the file where there is none.
+/// The line at which `#[cfg(test)] mod … {` begins; the end of the file if there is none.
 fn first_test_line(text: &str) -> usize {
     let lines: Vec<&str> = text.lines().collect();
     (0..lines.len())
@@ -147,7 +147,8 @@ fn function_name(line: &str) -> Option<String> {
     (is_item && !name.is_empty()).then_some(name)
 }
 
-/// How many lines from the first one to the brace that closes the body; `None` for a function without one.
+/// Returns the number of lines from the first one to the brace that closes the body; `None` for a function
+/// without one.
 fn body_length(lines: &[&str]) -> Option<usize> {
     let (mut depth, mut brackets) = (0usize, 0usize);
     for (index, line) in lines.iter().enumerate() {

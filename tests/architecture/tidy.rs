@@ -1,4 +1,4 @@
-//! What keeps the tree readable: budgets, headers, no open ends, tests that do not wait for a clock.
+//! Rules that keep the tree readable: budgets, headers, no open ends, tests that do not wait for a clock.
 
 use agentx_tests::workspace_root;
 
@@ -12,7 +12,7 @@ const FUNCTION_LINES: usize = 70;
 /// Lines of the program, tests left out: what other programs can use as well belongs into a library.
 const PROGRAM_LINES: usize = 8_000;
 
-/// What waits by the clock all the same, each with its reason. The path is a prefix.
+/// Tests that wait by the clock all the same, each with its reason. The path is a prefix.
 const MAY_SLEEP: &[(&str, &str)] = &[
     ("tests/benches/", "a benchmark measures by the clock"),
     ("crates/luau-tools/benches/", "a benchmark measures by the clock"),

@@ -46,7 +46,7 @@ pub(crate) async fn an_agent_that_cannot_be_had_is_named(place: Place) {
             }
             RuntimeError::BadAgent { agent, what } => {
                 assert_eq!(agent, "broken");
-                // Where things are on a server's disk is not told.
+                // Paths on a server's disk are not reported.
                 assert_eq!(
                     what.contains("agents/broken.yaml"),
                     place.remote.is_none(),

@@ -4,7 +4,7 @@ use agentx::runtime::{AgentInfo, AgentOrigin, Agents, NamedAgent, RuntimeError};
 use agentx::types::{AgentConfig, AgentKind, ApprovalMode};
 use agentx_testing::fixture;
 
-/// What files would describe: one agent that there is, and one whose files have mistakes.
+/// Agents as files would describe them: one agent that there is, and one whose files have mistakes.
 pub(crate) struct Guides;
 
 impl Agents for Guides {

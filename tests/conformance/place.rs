@@ -38,11 +38,11 @@ pub(crate) async fn soon<T>(what: impl Future<Output = T>) -> T {
 /// A runtime, and what stands behind it.
 pub(crate) struct Place {
     home: tempfile::TempDir,
-    /// What is tested.
+    /// The runtime under test.
     pub(crate) runtime: Arc<dyn Runtime>,
-    /// The same, where it is a server's.
+    /// The same, for a place on a server.
     pub(crate) remote: Option<Arc<RemoteRuntime>>,
-    /// Where that server is.
+    /// The address of that server.
     pub(crate) url: String,
     /// What really is.
     pub(crate) node: Arc<NodeRuntime>,
@@ -73,7 +73,7 @@ impl Place {
         blind.spec.id = "blind".into();
         blind.spec.input = Some(Vec::new());
         blind.aliases.clear();
-        // What the settings name where they were told nothing.
+        // The default of the settings.
         let mut usual = there.clone();
         usual.spec.id = "scripted".into();
         usual.spec.provider = "scripted".into();
@@ -125,7 +125,7 @@ impl Place {
         place
     }
 
-    /// A server of the same key with a copy of all that is kept now, and where it is.
+    /// A server with the same key and a copy of all stored data, and its address.
     pub(crate) async fn copied(&self) -> (Self, SocketAddr) {
         let home = tempfile::tempdir().unwrap();
         std::fs::create_dir(home.path().join("ws")).unwrap();

@@ -99,7 +99,7 @@ pub(crate) async fn lists_have_an_order_and_bounds(place: Place) {
         older.iter().map(|info| &info.session_id).collect::<Vec<_>>(),
         [&ids[0]]
     );
-    // Whoever asks for another's sessions gets their own.
+    // A query for another person's sessions returns one's own.
     let others = SessionQuery {
         owner: OwnerId::new("own_other"),
         ..query(&place)

@@ -11,9 +11,9 @@ use crate::markdown::{blocks, quoted, read, rows, section};
 use crate::none;
 use crate::protocol::{Fields, PAGE, differences, documented};
 
-/// Where codes of problems come from.
+/// The sources with codes of problems.
 const SPEAKERS: &[&str] = &["crates/server/src", "crates/runtime/src/problem.rs"];
-/// What stands before a code of a problem.
+/// The text before a code of a problem.
 const BEFORE: &[&str] = &[
     "problem(\"",
     "Failure::new(\"",
@@ -88,7 +88,7 @@ fn the_page_shows_what_is_signed() {
     assert_eq!(person["result"]["person"], owner_of(&key).as_str());
 }
 
-/// Every code that stands in the sources where a problem is made. Tests may make up others.
+/// Every code in the sources with which a problem is created. Tests may use others.
 fn said_by(source: &str) -> BTreeSet<String> {
     let code = source.split("#[cfg(test)]\nmod tests {").next().unwrap();
     let mut codes = BTreeSet::new();

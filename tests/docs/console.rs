@@ -22,7 +22,7 @@ pub(crate) struct Sandbox {
     dir: tempfile::TempDir,
 }
 
-/// What came of a line.
+/// The result of a line.
 pub(crate) struct Outcome {
     pub(crate) success: bool,
     pub(crate) text: String,

@@ -28,7 +28,7 @@ fn documents() -> Vec<String> {
     found
 }
 
-/// Where links of a text lead to.
+/// Returns the targets of the links of a text.
 fn targets(text: &str) -> Vec<String> {
     let mut targets = Vec::new();
     for piece in text.split("](").skip(1) {
@@ -39,7 +39,7 @@ fn targets(text: &str) -> Vec<String> {
     targets
 }
 
-/// What a heading is called in a link.
+/// Returns the anchor of a heading.
 fn anchors(document: &str) -> Vec<String> {
     let headings = document.lines().filter(|line| line.starts_with('#'));
     let slug = |heading: &str| -> String {

@@ -5,11 +5,11 @@ use agentx_tests::workspace_root;
 
 /// A fenced block.
 pub(crate) struct Block {
-    /// What stands behind the fence.
+    /// The words behind the fence.
     pub(crate) language: String,
     /// The line of the fence, from 1.
     pub(crate) line: usize,
-    /// What is inside.
+    /// The content.
     pub(crate) text: String,
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn prose(document: &str) -> String {
     prose
 }
 
-/// What stands below a heading, up to the next one of the same rank or a higher one.
+/// Returns the text below a heading, up to the next one of the same rank or a higher one.
 pub(crate) fn section<'a>(document: &'a str, heading: &str) -> &'a str {
     let rank = heading.chars().take_while(|c| *c == '#').count();
     let start = document
@@ -90,7 +90,7 @@ pub(crate) fn rows(text: &str) -> Vec<Vec<String>> {
     rows
 }
 
-/// What stands between backticks.
+/// Returns the texts between backticks.
 pub(crate) fn quoted(text: &str) -> Vec<String> {
     text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }

@@ -55,7 +55,7 @@ fn frozen(file: &str) -> BTreeMap<String, Fields> {
         .collect()
 }
 
-/// A field as it is written: with `?` where it may be left out.
+/// A field in the form of the page: with `?` if it may be left out.
 pub(crate) fn field(written: &str) -> (String, bool) {
     match written.strip_suffix('?') {
         Some(name) => (name.to_owned(), true),
@@ -83,7 +83,7 @@ fn shown(fields: &Fields) -> String {
     names.join(" ")
 }
 
-/// What differs between the page and the golden file.
+/// Returns the differences between the page and the golden file.
 pub(crate) fn differences(page: &BTreeMap<String, Fields>, frozen: &BTreeMap<String, Fields>) -> Vec<String> {
     let tags: BTreeSet<&String> = page.keys().chain(frozen.keys()).collect();
     tags.into_iter()

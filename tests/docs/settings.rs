@@ -156,7 +156,7 @@ fn seconds(time: Duration) -> String {
     format!("{} s", time.as_secs())
 }
 
-/// The numbers of a cell, with what they are of where that is bytes or seconds.
+/// The numbers of a cell, with their unit if that is bytes or seconds.
 fn numbers(cell: &str) -> Vec<String> {
     let words: Vec<&str> = cell.split([' ', ';']).filter(|word| !word.is_empty()).collect();
     let number = |word: &str| {
@@ -237,7 +237,7 @@ fn bytes(count: usize) -> String {
     size(count as u64)
 }
 
-/// What rows about frames, requests and messages say.
+/// The values in the rows about frames, requests and messages.
 fn of_messages(limits: &ServerLimits, quotas: &Quotas) -> Vec<(&'static str, Vec<String>)> {
     let option = |name: &str| many(of_server("options", name));
     vec![
@@ -291,7 +291,7 @@ fn of_messages(limits: &ServerLimits, quotas: &Quotas) -> Vec<(&'static str, Vec
     ]
 }
 
-/// What rows about connections and times say.
+/// The values in the rows about connections and times.
 fn of_connections(limits: &ServerLimits, quotas: &Quotas) -> Vec<(&'static str, Vec<String>)> {
     let some = |quota: Option<u64>| many(quota.unwrap());
     vec![

@@ -22,8 +22,7 @@ pub(crate) fn branch_everywhere(session: &Session) -> Result<(), TestCaseError> 
     Ok(())
 }
 
-/// The branch comes to rest, every call has its result there, and whoever reads both logs again derives the
-/// same.
+/// The branch comes to rest, every call has its result there, and reading both logs again derives the same.
 fn rests(mut branch: Session, before: &Calls, at: &SessionFold) -> Result<(), TestCaseError> {
     branch.settle();
     let mut calls = before.clone();

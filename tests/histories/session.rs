@@ -23,7 +23,7 @@ pub(crate) struct Session {
     pub(crate) frames: Vec<Envelope<RuntimeEvent>>,
     /// The same without envelopes.
     pub(crate) events: Vec<RuntimeEvent>,
-    /// How often each call of a tool that must not be repeated was performed.
+    /// The number of times that each call of a non-repeatable tool was performed.
     pub(crate) performed: BTreeMap<ToolCallId, usize>,
     at: Timestamp,
     model: Option<ModelCall>,
@@ -509,7 +509,7 @@ impl Session {
     }
 }
 
-/// What a driver puts on record for an action at once.
+/// Returns the facts that a driver records for an action at once.
 fn consequence(action: &Action) -> Option<EventDraft<Event>> {
     let started = |tool_call_id| ActionStarted {
         kind: action.body.kind(),

@@ -28,7 +28,7 @@ impl HeldLog {
         }
     }
 
-    /// What is behind the door.
+    /// The log behind the door.
     pub(crate) fn inner(&self) -> &FaultyLog {
         &self.inner
     }

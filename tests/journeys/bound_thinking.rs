@@ -1,7 +1,7 @@
 //! A life with the default model of Anthropic, which binds its thinking to all that stands before it: tools,
 //! an interrupt and a kill in the middle of thinking, a summary and its undo, a rewind, other tools. The
-//! server checks each request as that model's vendor does, and the test fails where one is refused or
-//! thinking would be dropped.
+//! server checks each request as that model's vendor does, and the test fails if one is refused or thinking
+//! would be dropped.
 
 use agentx_tests::{Model, Ran, Signed, World};
 use nix::sys::signal::Signal;

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::{facts, names};
 
-/// What the server answers where it is asked for a summary.
+/// The server's answer to a request for a summary.
 const SUMMARY: &str = "The numbers were printed.";
 /// The id of the model that [`CONFIG`] describes.
 const MODEL: &str = "made-up-1";
@@ -22,13 +22,13 @@ models:
 condense: {at: 60, keep: 2}
 ";
 
-/// A model that prints much so many times, writes summaries where those are wanted, and says that its window
-/// is full where `overflows` says so of a request by its number.
+/// A model that prints much this number of times, writes requested summaries, and reports a full window for
+/// the requests whose numbers `overflows` accepts.
 fn world(rounds: usize, overflows: fn(usize) -> bool) -> (World, Arc<Mutex<Vec<Value>>>) {
     world_with(rounds, overflows, 0)
 }
 
-/// The same, where the first so many summaries never come.
+/// The same, but this number of first summaries never come.
 fn world_with(rounds: usize, overflows: fn(usize) -> bool, stalls: usize) -> (World, Arc<Mutex<Vec<Value>>>) {
     let requests: Arc<Mutex<Vec<Value>>> = Arc::default();
     let (kept, asked) = (requests.clone(), AtomicUsize::new(0));
@@ -78,7 +78,7 @@ fn text_of(request: &Value, message: usize) -> String {
     request["messages"][message]["content"].to_string()
 }
 
-/// What was spent on summaries, in calls.
+/// Returns the number of model calls for summaries.
 fn compactions(world: &World) -> u64 {
     let ran = world.run(&["usage", "--by", "cause", "--json"]).exits(0);
     let rows: Value = serde_json::from_str(&ran.out).unwrap();

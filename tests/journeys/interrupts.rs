@@ -9,7 +9,7 @@ use nix::sys::signal::Signal;
 
 use crate::results_of;
 
-/// How long a stop may take here. It takes less than a second (one test looks at that); a machine that is
+/// The maximum time of a stop here. It takes less than a second (one test looks at that); a machine that is
 /// busy takes longer.
 const PATIENCE: Duration = Duration::from_secs(10);
 

@@ -93,7 +93,7 @@ impl Place {
             .await;
     }
 
-    /// How the next run that ends does so.
+    /// Returns the status of the next run that ends.
     async fn ends(&mut self) -> RunStatus {
         let event = self
             .until(|event| matches!(event, RuntimeEvent::RunFinished(_)))

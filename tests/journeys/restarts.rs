@@ -1,5 +1,5 @@
-//! kill -9 in each state of a run, and a new process: the model is asked anew, calls that may be repeated are
-//! repeated, of others the model is told that their outcome is unknown; each call has one result.
+//! kill -9 in each state of a run, and a new process: it asks the model again, and repeats the calls that may
+//! be repeated; of the others, the result says that their outcome is unknown. Each call has one result.
 
 use agentx_tests::model_server::{Answer, Reply};
 use agentx_tests::{Leash, Model, Ran, Running, World};
@@ -21,7 +21,7 @@ fn taken_up(world: &World, killed: &Ran) -> Ran {
     ran
 }
 
-/// How the runs of a session ended, in order.
+/// Returns the final statuses of the runs of a session, in order.
 fn endings(world: &World, session: &str) -> Vec<String> {
     let shown = world.shown(session);
     let finished = shown.iter().filter(|frame| frame["event"] == "run_finished");

@@ -1,5 +1,5 @@
 //! Tools that misbehave, through the whole program: they hang, flood, leave children behind, do not listen.
-//! The model is told, and the session continues.
+//! The result of the call tells the model, and the session continues.
 
 use agentx_tests::model_server::{Answer, Reply};
 use agentx_tests::{Leash, Model, World};

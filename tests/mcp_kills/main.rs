@@ -19,11 +19,12 @@ use nix::sys::signal::kill;
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 
-/// How many calls are cut off at least.
+/// The minimum number of calls to cut off.
 const CALLS: usize = 200;
 /// Sessions at once.
 const THREADS: usize = 2;
-/// How many programs are killed in one session, each while it makes calls, before the session is looked at as a whole.
+/// The number of programs to kill in one session, each while it makes calls, before the session is checked as
+/// a whole.
 const KILLS_A_SESSION: usize = 12;
 /// Calls in one answer of the model, at most.
 const CALLS_AT_ONCE: u64 = 4;
@@ -32,7 +33,8 @@ const MOST_CALLS: u64 = 6;
 /// A program is killed at most so long after its last call has begun.
 const LONGEST: Duration = Duration::from_millis(8);
 
-/// A model that wants the server's tool called one to four times in each of its answers, until it is told to end.
+/// A model that wants the server's tool called one to four times in each of its answers, until the test ends
+/// it.
 struct Model {
     server: ModelServer,
     ends: Arc<AtomicBool>,
@@ -112,7 +114,7 @@ impl Stage {
         runtime.block_on(facts).unwrap()
     }
 
-    /// How often each call began and ended, by the server's own file.
+    /// Returns the number of times that each call began and ended, by the server's own file.
     fn effects(&self) -> BTreeMap<String, (usize, usize)> {
         let mut effects = BTreeMap::<String, (usize, usize)>::new();
         for line in self.lines("counter") {
@@ -150,7 +152,7 @@ fn kill_in_calls(running: Running, calls: u64, moment: Duration) -> String {
     frame["session_id"].as_str().unwrap().to_owned()
 }
 
-/// What was seen in all, so that a test that sees nothing fails.
+/// The totals, so that a test that sees nothing fails.
 #[derive(Debug, Default)]
 struct Seen {
     answered: usize,

@@ -2,9 +2,9 @@
 //! and detached all the time.
 //!
 //! `reactors-worker FOLDER SEED (endless | last)` continues with the sessions of the folder. Each call of a
-//! tool is written to a ledger when it begins and when it ends, and told on standard output after that. In
-//! its `last` life the model asks for nothing more and the program ends when all runs have. It ends with its
-//! standard input, too.
+//! tool is written to a ledger when it begins and when it ends, and then to standard output. In its `last`
+//! life the model asks for nothing more and the program ends when all runs have. It ends with its standard
+//! input, too.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -36,20 +36,20 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-/// How many sessions work side by side.
+/// The number of sessions that work side by side.
 const SESSIONS: usize = 8;
-/// How many tools there are.
+/// The number of tools.
 const TOOLS: u64 = 4;
-/// How many reactors are attached at most.
+/// The maximum number of attached reactors.
 const REACTORS: usize = 5;
 /// Whose the sessions are.
 const OWNER: &str = "own_test";
 
-/// Where calls are on record outside of the sessions.
+/// The ledger of calls outside of the sessions.
 #[derive(Clone)]
 struct Ledger {
     file: Arc<File>,
-    /// How much has happened: calls that began or ended, and requests to the model.
+    /// The number of events: calls that began or ended, and requests to the model.
     happened: watch::Sender<u64>,
 }
 
@@ -85,9 +85,9 @@ impl Ledger {
     }
 }
 
-/// Tells whoever started this program.
+/// Prints a word for the test that started this program.
 fn tell(word: &str) {
-    // Nobody reads any more where the test has ended.
+    // If the test has ended, nothing reads it any more.
     let _ = writeln!(std::io::stdout().lock(), "{word}");
 }
 

@@ -15,10 +15,10 @@ use agentx_identity::{Keyring, Trusted, TrustedAs};
 use agentx_tests::remote::{Serving, Web, Who, Worker};
 use agentx_tests::{Running, World, workspace_root};
 
-/// What Python needs.
+/// The packages that Python needs.
 const PACKAGES: [&str; 2] = ["websockets>=13", "cryptography>=41"];
 
-/// What cannot be run here fails where checks are to be complete, and is said elsewhere.
+/// A client that cannot run here is a failure if the checks have to be complete, else a note.
 fn passed_by(why: &str) {
     assert!(!agentx_tests::every_check_must_run(), "not run: {why}");
     eprintln!("not run: {why}");

@@ -26,11 +26,11 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// How many connections of our own client are cut, and how many of others.
+/// The number of connections of our own client to cut, and of others.
 const CUTS: [usize; 2] = [250, 300];
-/// How many sessions stream.
+/// The number of sessions that stream.
 const SESSIONS: usize = 3;
-/// How many readers of each kind a session has.
+/// The number of readers of each kind in a session.
 const READERS: usize = 2;
 
 /// A server, and two bad networks before it: one for the client of this project, which signs only for the
@@ -72,7 +72,7 @@ impl Stage {
     }
 }
 
-/// What runs of a session have ended, as somebody sees who is not cut.
+/// The ended runs of a session, as a reader without cuts sees them.
 async fn ends_of_runs(stage: &Stage, session: &str) -> watch::Receiver<Vec<String>> {
     let mut socket = Socket::enter(stage.server.address(), &stage.who, "watcher").await;
     socket.subscribe(session, 0, "runtime").await;
@@ -96,7 +96,7 @@ struct Driver {
     session: String,
     socket: Option<Socket>,
     random: Random,
-    /// How often a message was said again.
+    /// The number of times that a message was sent again.
     again: usize,
 }
 
@@ -265,7 +265,7 @@ impl Keeper {
                     assert_eq!(kept.missing_blobs, 0, "blobs come with their facts");
                     break;
                 }
-                // What it needed besides events did not come through; it continues where it stopped.
+                // A request other than events did not get through; it continues at the same point.
                 Err(_) => {
                     let why = self.keeping.ended().await.unwrap_err();
                     eprintln!("the keeper begins again: {why}");
@@ -328,7 +328,7 @@ async fn storm(stage: &Stage) {
             proxy.weather(weather.clone());
             let so_far = wanted * step / steps;
             proxy.until(|tally| tally.cuts() >= so_far).await;
-            // All at once, as where a server's network goes away.
+            // All at once, as when a server's network goes away.
             proxy.cut_all(Cut::Reset);
         }
     }
@@ -338,7 +338,7 @@ async fn storm(stage: &Stage) {
     stage.others.calm();
 }
 
-/// Every message is in the log once, where its answer said, and had one run.
+/// Checks that every message is in the log once, at the `seq` of its answer, and had one run.
 fn check_inputs(facts: &[String], meaning: &[String], said: &BTreeMap<String, u64>) {
     let parsed = |lines: &[String]| -> Vec<Value> {
         lines
@@ -386,7 +386,7 @@ async fn every_reader_ends_with_the_servers_log_whatever_is_cut() {
     stop.store(true, Ordering::SeqCst);
     let mut sessions = Vec::new();
     for (session, driving, readers, keeper) in parts {
-        // Whoever drives stays until all is looked at: that they go would be an event.
+        // The driver stays until everything is checked: leaving would be an event.
         let (said, driver) = driving.await.unwrap();
         let facts = stage.direct.export(&session).await;
         let meaning = stage.direct.meaning(&session).await;

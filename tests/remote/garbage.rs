@@ -1,4 +1,4 @@
-//! What makes no sense is refused with a reason and within a bound: garbage, a gigabyte, a later version, the
+//! The server refuses nonsense with a reason and within a bound: garbage, a gigabyte, a later version, the
 //! wrong order, half a frame and silence. Somebody who follows a session meanwhile notices nothing.
 #![allow(
     clippy::unwrap_used,
@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 const SOON: Duration = Duration::from_secs(20);
 /// More is never taken of something that is too big.
 const TOO_MUCH: usize = 64 << 20;
-/// What a gigabyte is.
+/// The number of bytes of a gigabyte.
 const GIGABYTE: u64 = 1 << 30;
 /// The most memory that the server has had, whatever it was sent.
 const MEMORY_KIB: u64 = 512 << 10;
@@ -266,7 +266,7 @@ async fn wrong_order(stage: &Stage) {
         is_turned_away(&mut raw, early).await;
     });
     futures_util::future::join_all(early).await;
-    // What another connection was asked to sign is worth nothing here.
+    // The challenge of another connection is worth nothing here.
     let (_other, hello) = Raw::dial(stage.address()).await;
     let (mut raw, _) = Raw::dial(stage.address()).await;
     let mut answer = stage.who.answer(&hello);
@@ -274,7 +274,7 @@ async fn wrong_order(stage: &Stage) {
     let text = client_frame("authenticate", answer);
     raw.send(&frame(TEXT, text.as_bytes())).await.unwrap();
     is_turned_away(&mut raw, "a signature for another connection").await;
-    // Who said who they are does not say it again.
+    // A client that has signed in does not sign in again.
     let mut raw = stage.enter().await;
     let again = client_frame("authenticate", json!({"client": "raw"}));
     is_refused(&mut raw, &again, &["bad_request", "refused", "authenticated"]).await;
@@ -588,8 +588,8 @@ async fn who_says_half_of_something_and_then_nothing_is_let_go_in_time() {
     stage.ends().await;
 }
 
-/// How often may be asked at once, where one more comes back only each second: whoever continues asking runs
-/// out of it, however busy the machine is.
+/// The number of requests at once, which grows back by one each second: a client that continues asking uses
+/// it up, however busy the machine is.
 const AT_ONCE: usize = 60;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -601,7 +601,7 @@ async fn who_asks_too_often_is_told_so_and_nobody_else_is() {
     let ping = frame(TEXT, client_frame("ping", json!({})).as_bytes());
     raw.send(&ping.repeat(2 * AT_ONCE)).await.unwrap();
     assert_eq!(refusal(&mut raw).await, "rate_limited");
-    // Who continues all the same is let go; what it still sends then may be answered by a reset.
+    // A client that continues all the same is disconnected; bytes that it still sends may get a reset.
     let sent = raw.send(&ping.repeat(5_000)).await;
     let ended = raw.ends(SOON).await.unwrap();
     eprintln!("5000 frames at once: sent {sent:?}, closed {:?}", ended.code);

@@ -113,7 +113,7 @@ async fn what_is_kept_is_the_servers_log_to_the_byte_and_works_without_it() {
     let (log, runtime) = elsewhere();
     let remote = place.remote.clone().unwrap();
     let keeping = soon(keep(&remote, &id, log.clone(), true)).await.unwrap();
-    // What happens now is kept as it happens.
+    // Events from now on are kept as they come.
     place.model.push(ModelScript::text("the end"));
     let mut talk = talk;
     talk.say("and now?").await;

@@ -27,7 +27,7 @@ struct Hosts {
     name: String,
 }
 
-/// Where the server is.
+/// The address of the server.
 const SERVER: &str = "10.213.0.1:5200";
 
 fn script(args: &[&str]) -> Result<(), String> {

@@ -72,9 +72,9 @@ async fn kept(log: &SqliteLog, id: &SessionId) -> Vec<String> {
     text(&log.read(id, 0, usize::MAX).await.unwrap())
 }
 
-/// Nobody adds to it, and who wants to is told what to do.
+/// The session cannot be continued, and the error says what to do.
 async fn is_read_only(runtime: &dyn Runtime, id: &SessionId) {
-    // At a server it can be looked at: whoever says something is refused.
+    // A server shows it, and refuses messages.
     let said = match runtime.open(OpenRequest::Resume(id.clone(), vec![])).await {
         Ok(session) => session.send(input("more")).await.map(drop),
         Err(error) => Err(error),

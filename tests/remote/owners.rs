@@ -1,6 +1,6 @@
 //! Who may do what: every HTTP route and every frame of a client, for everybody there can be, with the answer
-//! that each has to get from a real server. If somebody may not know of a session, the answer is the same as
-//! where there is none, and nothing that anybody gets has another one's ids, titles or words in it.
+//! that each has to get from a real server. A person who may not know of a session gets the same answer as
+//! for none, and nothing that anybody gets has another one's ids, titles or words in it.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,6 +1,6 @@
-//! Who stands between a client and its server, or in the server's place: a relay that passes every byte on,
-//! one that ends the TLS of the client with a key of its own, a server without TLS, and a server that was set
-//! up anew.
+//! Programs between a client and its server, or in the server's place: a relay that passes every byte on, one
+//! that ends the TLS of the client with a key of its own, a server without TLS, and a server that was set up
+//! anew.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::net::SocketAddr;
@@ -55,8 +55,7 @@ fn settings(data: &Path) -> Settings {
 }
 
 impl World {
-    /// A server on this data that listens at `listen`, and is called by `origin` where that is something
-    /// else.
+    /// A server on this data that listens at `listen`, and has the origin `origin` if that is something else.
     async fn new(data: Arc<tempfile::TempDir>, listen: SocketAddr, origin: Option<String>) -> Self {
         let settings = settings(data.path());
         let keyring = Keyring::open(data.path()).unwrap();
@@ -97,10 +96,10 @@ fn new_data() -> Arc<tempfile::TempDir> {
     Arc::new(tempfile::tempdir().unwrap())
 }
 
-/// What passed through a relay, in both directions.
+/// The bytes that passed through a relay, in both directions.
 type Seen = Arc<Mutex<Vec<u8>>>;
 
-/// How a relay deals with TLS.
+/// A relay's way to handle TLS.
 #[derive(Clone)]
 enum Relay {
     /// It passes every byte on.

@@ -23,11 +23,11 @@ use agentx_types::SessionId;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
-/// How often the server is killed.
+/// The number of times to kill the server.
 const KILLS: usize = 100;
-/// How many sessions there are.
+/// The number of sessions.
 const SESSIONS: usize = 5;
-/// How many clients watch each; one more drives.
+/// The number of clients that watch each; one more drives.
 const WATCHERS: usize = 3;
 /// Of so many deaths one comes before the server has done much; the others come while sessions stream.
 const EARLY: usize = 4;
@@ -37,7 +37,7 @@ const LONGEST: Duration = Duration::from_secs(5);
 /// A server that is asked to end is gone within this, with what the machine is slow.
 const IN_TIME: Duration = Duration::from_secs(8);
 
-/// What one session was shown as, and to whom.
+/// The events of one session that each client received.
 struct Watched {
     session: String,
     facts: Vec<Arc<Seen>>,
@@ -48,7 +48,7 @@ struct Watched {
 /// Somebody who says one thing after the other, each until it is confirmed.
 struct Driver {
     session: Arc<dyn Session>,
-    /// What this client itself shows.
+    /// The events that this client itself shows.
     meaning: Arc<Seen>,
 }
 
@@ -138,7 +138,7 @@ fn parsed(lines: &[String]) -> Vec<Value> {
     lines.iter().map(parse).collect()
 }
 
-/// Each message that was confirmed is where its confirmation said, once, and had one run.
+/// Checks that each confirmed message is in the log once, at the confirmed `seq`, and had one run.
 fn check_messages(facts: &[Value], meaning: &[Value], confirmed: &BTreeMap<String, u64>) {
     let mut kept: BTreeMap<String, u64> = BTreeMap::new();
     for fact in facts.iter().filter(|fact| fact["event"] == "user_message") {
@@ -264,8 +264,8 @@ async fn check(world: &World, web: &Web, session: &str, shown: Shown<'_>, confir
     );
 }
 
-/// Asked to end while it streams, the server tells everybody, commits and is gone in time; whoever was told
-/// comes back.
+/// A server that has to end while it streams notifies all clients, commits and ends in time; the clients come
+/// back.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_is_asked_to_end_says_so_and_is_gone_in_time() {
     let worker = Worker::start();
@@ -301,7 +301,7 @@ async fn a_server_that_is_asked_to_end_says_so_and_is_gone_in_time() {
     );
     assert_eq!(bye["payload"]["retry_after_ms"], 1000, "{bye}");
     drop(stream);
-    // What was shown is there, and it continues.
+    // All received events are in the log, and the session continues.
     let server = Serving::at(&world, address, &[]);
     let web = Web::new(&url, &who, "direct").signed_in().await;
     web.say(&session, "work on turns=1 words=3", "on").await.done();

@@ -1,6 +1,6 @@
-//! A story is told on a server by many agents at once heard by many readers, each of which wants some agents
-//! or some media, over WebSockets and event streams that are cut at random bytes. Each reader ends with all
-//! that it asked for, in order, nothing twice, and nothing else.
+//! Many agents at once tell a story on a server, and many readers follow, each of them some agents or some
+//! media, over WebSockets and event streams that are cut at random bytes. Each reader ends with all that it
+//! asked for, in order, nothing twice, and nothing else.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -19,12 +19,12 @@ use agentx_tests::{Random, Running, World, workspace_root};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-/// How many stories are told in the session.
+/// The number of stories in the session.
 const STORIES: usize = 3;
-/// How many connections are cut, at least.
+/// The minimum number of connections to cut.
 const CUTS: usize = 120;
 
-/// What one reader wants; what it does not name, it wants all of.
+/// The filter of one reader; it wants all values of a field that it does not name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Part {
     agents: Vec<String>,
@@ -50,7 +50,7 @@ impl Part {
     }
 }
 
-/// What an event is a piece of, in the view `runtime`.
+/// Returns the medium of an event of the view `runtime`.
 fn medium_of(frame: &Value) -> Option<&str> {
     match frame["event"].as_str()? {
         "text_delta" => Some("text"),
@@ -222,7 +222,7 @@ async fn watch(stage: &Stage, session: &str) -> watch::Receiver<(Vec<Value>, BTr
     heard
 }
 
-/// What readers want: agents that speak one after the other, media of their own, and both.
+/// The filters of readers: agents that speak one after the other, media of their own, and both.
 fn parts(agents: &BTreeMap<String, String>) -> Vec<Part> {
     let id = |name: &str| agents[name].as_str();
     vec![
@@ -234,7 +234,7 @@ fn parts(agents: &BTreeMap<String, String>) -> Vec<Part> {
     ]
 }
 
-/// What an agent said, put together from what a reader was shown.
+/// Assembles the text of an agent from the events of a reader.
 fn text(lines: &[String], agent: &str, tag: &str) -> String {
     let frames = lines.iter().map(|line| serde_json::from_str(line).unwrap());
     frames

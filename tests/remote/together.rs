@@ -1,5 +1,5 @@
 //! Several people on one session through the remote runtime: who is there, who drives, who may decide, and
-//! what each is told who may not.
+//! the errors for all others.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "../conformance/place.rs"]
@@ -178,7 +178,7 @@ async fn one_drives_and_what_a_former_driver_says_is_refused() {
         || matches!(&late, RuntimeError::Remote { code, .. } if code == "stale_epoch");
     assert!(refused, "{late:?}");
 
-    // Whoever leaves lets the wheel go.
+    // Leaving releases the wheel.
     session.close().await;
     until(&mut at_ours, |people| is_driven_by(people, None)).await;
     talk.session.rename("ours again".into()).await.unwrap();

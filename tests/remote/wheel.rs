@@ -13,7 +13,7 @@ use agentx_tests::World;
 use agentx_tests::remote::{Serving, Socket, Web, Who, Worker, problem_code};
 use serde_json::{Value, json};
 
-/// How often two race for the wheel, and four for a decision.
+/// The number of races of two for the wheel, and of four for a decision.
 const ROUNDS: usize = 20;
 
 /// A server with a session, its owner, and people who may do something in it.
@@ -86,7 +86,7 @@ impl Stage {
     }
 }
 
-/// What the facts say of the wheel: dense epochs.
+/// Checks that the epochs of the wheel in the facts are dense, from 1.
 fn check_epochs(wheel: &[Value]) {
     for (index, fact) in wheel.iter().enumerate() {
         assert_eq!(fact["payload"]["epoch"], index as u64 + 1, "{fact}");
@@ -150,7 +150,7 @@ async fn of_many_who_take_the_wheel_at_once_one_has_it_and_what_the_others_belie
         assert_eq!(has.len(), 1, "one has it: {has:?}");
         seats = answered.into_iter().map(|(_, socket, _)| socket).collect();
         let driver = &mut seats[has[0]];
-        // Who believes in the wheel of before is refused, also who drives.
+        // A request with an earlier epoch is refused, even the driver's.
         let late = stage.message("late", Some(before));
         assert_eq!(driver.refused("user_message", late).await, "stale_epoch");
         let now = stage.message(&format!("work t{round} turns=1 words=2"), Some(before + 1));

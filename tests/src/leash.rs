@@ -23,7 +23,7 @@ impl Leash {
     /// A new one at `path`.
     ///
     /// # Panics
-    /// Where the pipe cannot be made.
+    /// Panics if the pipe cannot be made.
     pub fn new(path: impl AsRef<Path>) -> Self {
         let path = path.as_ref().to_owned();
         nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
@@ -47,7 +47,7 @@ impl Leash {
         }
     }
 
-    /// What a command begins with to be on the leash, with all that it starts from there on.
+    /// Returns the beginning of a command line that puts the command and all its descendants on the leash.
     pub fn put_on(&self) -> String {
         format!("exec 9>'{}'; echo $$ >&9; ", self.path.display())
     }
@@ -60,7 +60,7 @@ impl Leash {
     /// Waits until `count` processes have said that they are there.
     ///
     /// # Panics
-    /// Where they do not come.
+    /// Panics if they do not come.
     pub fn taken_by(&mut self, count: usize) {
         while self.pids.len() < count {
             let line = self
@@ -74,7 +74,7 @@ impl Leash {
     /// Waits until nobody holds it; says how long that took.
     ///
     /// # Panics
-    /// Where somebody keeps it.
+    /// Panics if somebody keeps it.
     pub fn let_go(&mut self) -> Duration {
         let began = Instant::now();
         loop {
@@ -95,7 +95,7 @@ impl Leash {
             self.pids.extend(line.trim().parse::<i32>().ok());
         }
         for pid in self.pids.drain(..) {
-            // Whoever is gone needs no signal.
+            // A process that has ended needs no signal.
             let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
         }
     }

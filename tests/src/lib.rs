@@ -52,7 +52,7 @@ pub fn every_check_must_run() -> bool {
 /// missing, the caller says what it did not run: `what` names it.
 ///
 /// # Panics
-/// Where the data is missing and `CI` is set: a check that is not run must not look like one that passed.
+/// Panics if the data is missing and `CI` is set: a check that is not run must not look like one that passed.
 pub fn test_data(name: &str, what: &str) -> Option<PathBuf> {
     let base = std::env::var_os("AGENTX_TEST_DATA")
         .map_or_else(|| workspace_root().join("../shared/data"), PathBuf::from);

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::BOUND;
 use crate::model_server::{Answer, ModelServer, Reply};
 
-/// What it says when its list is at its end.
+/// The answer at the end of the list.
 const LAST_WORDS: &str = "all done";
 
 /// A model with a list of replies, one for each request.
@@ -54,7 +54,7 @@ impl Model {
     /// Starts it. After the last of `replies` it says that all is done.
     ///
     /// # Panics
-    /// Where there is no port to be had.
+    /// Panics if there is no port to be had.
     pub fn start(replies: impl IntoIterator<Item = Reply>) -> Self {
         let book = Arc::new(Book::default());
         book.lock().replies.extend(replies);
@@ -88,7 +88,7 @@ impl Model {
         })
     }
 
-    /// What `ANTHROPIC_BASE_URL` is to be.
+    /// Returns the value for `ANTHROPIC_BASE_URL`.
     pub fn url(&self) -> String {
         self.server.url()
     }
@@ -122,7 +122,7 @@ impl Model {
     /// Waits for request number `number`, from 1.
     ///
     /// # Panics
-    /// Where it does not come.
+    /// Panics if it does not come.
     pub fn request(&self, number: usize) -> Value {
         let state = self.book.lock();
         let waited = self
@@ -134,10 +134,10 @@ impl Model {
         found.unwrap_or_else(|| panic!("request {number} never came; there were {}", state.requests.len()))
     }
 
-    /// What the last request tells the model about a call.
+    /// Returns the result of a call in the last request.
     ///
     /// # Panics
-    /// If it is not told anything, or more than once.
+    /// If the request says nothing about the call, or more than once.
     pub fn told_about(&self, call: &str) -> String {
         let requests = self.requests();
         let last = requests.last().expect("a request");

@@ -20,13 +20,13 @@ pub struct Answer {
     pub tools: Vec<(String, String, serde_json::Value)>,
     /// Words of the answer, each a delta.
     pub words: Vec<String>,
-    /// How long each word waits.
+    /// The pause before each word.
     pub pace: Duration,
     /// Whether each word is the time at which it was sent, in microseconds since the epoch.
     pub stamped: bool,
 }
 
-/// What the server does with one request.
+/// The server's reaction to one request.
 #[derive(Clone, Debug)]
 pub enum Reply {
     /// It answers.
@@ -41,7 +41,7 @@ pub enum Reply {
     Events {
         /// Each with its name and the empty line at its end.
         events: Vec<String>,
-        /// How long each of them waits.
+        /// The pause before each of them.
         pace: Duration,
         /// Whether nothing comes behind them until the client goes away, not even an end.
         stalls: bool,
@@ -81,10 +81,10 @@ impl Reply {
     }
 }
 
-/// What answers a request.
+/// The function that answers a request.
 type Script = dyn Fn(&Request) -> Reply + Send + Sync;
 
-/// A server that is there until the process ends. Hold it until the test ends: where the last clone is
+/// A server that is there until the process ends. Hold it until the test ends: when the last clone is
 /// dropped, the test fails if a request was refused.
 #[must_use]
 #[derive(Clone, Debug)]
@@ -160,7 +160,7 @@ impl ModelServer {
         })
     }
 
-    /// What `ANTHROPIC_BASE_URL` is to be.
+    /// Returns the value for `ANTHROPIC_BASE_URL`.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
@@ -223,7 +223,7 @@ fn until_it_goes(reader: &mut BufReader<TcpStream>) -> std::io::Result<bool> {
     reader.read_to_end(&mut rest).map(|_| false)
 }
 
-/// The beginning of an answer: its words and no end. Nothing at all where there are no words.
+/// The beginning of an answer: its words and no end. Empty if there are no words.
 fn begin_to_say(out: &mut TcpStream, words: Vec<String>) -> std::io::Result<()> {
     if words.is_empty() {
         return Ok(());

@@ -47,7 +47,7 @@ impl Said {
     }
 }
 
-/// How the program ended, and what it said.
+/// The exit status of a program, and its output.
 #[derive(Clone, Debug)]
 pub struct Ran {
     /// Its exit code; `None` if a signal ended it.
@@ -80,7 +80,7 @@ impl Running {
     /// Starts it without input.
     ///
     /// # Panics
-    /// Where it cannot be started.
+    /// Panics if it cannot be started.
     pub fn start(command: Command) -> Self {
         Self::with_input(command, Stdio::null())
     }
@@ -88,7 +88,7 @@ impl Running {
     /// Starts it with an input that is open until it is closed.
     ///
     /// # Panics
-    /// Where it cannot be started.
+    /// Panics if it cannot be started.
     pub fn talk(command: Command) -> Self {
         Self::with_input(command, Stdio::piped())
     }
@@ -120,7 +120,7 @@ impl Running {
     /// Waits until standard output holds such a frame.
     ///
     /// # Panics
-    /// Where it ends or time runs out before.
+    /// Panics if it ends or time runs out before.
     pub fn frame(&self, wanted: impl Fn(&Value) -> bool) -> Value {
         let mut seen = 0;
         let mut found = None;
@@ -180,7 +180,7 @@ impl Running {
     /// Sends it a signal.
     ///
     /// # Panics
-    /// Where it is gone.
+    /// Panics if it is gone.
     pub fn signal(&self, signal: Signal) {
         let id = i32::try_from(self.child.id()).expect("a process id");
         nix::sys::signal::kill(Pid::from_raw(id), signal).expect("it is still there");
@@ -195,7 +195,7 @@ impl Running {
     /// Waits until it has ended.
     ///
     /// # Panics
-    /// Where it does not end.
+    /// Panics if it does not end.
     pub fn end(mut self) -> Ran {
         self.finish()
     }
@@ -222,7 +222,7 @@ impl Running {
     /// The most memory that it has had so far, in KiB.
     ///
     /// # Panics
-    /// Where the system does not say.
+    /// Panics if the system does not say.
     pub fn peak_kib(&self) -> u64 {
         let status =
             std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("its status");
@@ -245,7 +245,7 @@ impl Ran {
     /// The last line of standard output: the result.
     ///
     /// # Panics
-    /// Where it is none.
+    /// Panics if it is not a result.
     pub fn result(&self) -> Value {
         let last = self.out.lines().last().unwrap_or_default();
         let result: Value = serde_json::from_str(last).unwrap_or_default();
@@ -265,7 +265,7 @@ impl Ran {
     /// The session that it speaks of.
     ///
     /// # Panics
-    /// Where it speaks of none.
+    /// Panics if it names no session.
     pub fn session(&self) -> String {
         let ids = self.out.lines().filter_map(|line| {
             let value: Value = serde_json::from_str(line).ok()?;
@@ -279,7 +279,7 @@ impl Ran {
     /// Fails the test unless the exit code is this one.
     ///
     /// # Panics
-    /// Where it is another one.
+    /// Panics if it is another one.
     #[track_caller]
     pub fn exits(self, code: i32) -> Self {
         assert_eq!(self.code, Some(code), "{self}");

@@ -16,34 +16,34 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::{BOUND, Random};
 
-/// How much is read at once.
+/// The maximum number of bytes in one read.
 const PIECE: usize = 16 * 1024;
-/// How many pieces may be under way in one direction.
+/// The maximum number of pieces under way in one direction.
 const UNDER_WAY: usize = 64;
-/// How long an end that was told that it is over may take to notice.
+/// The time within which an end has to notice that the connection is over.
 const NOTICE: Duration = Duration::from_secs(2);
 
-/// How a connection ends.
+/// The way in which a connection ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
-    /// Both ends are told that it broke (RST).
+    /// Both ends get a reset (RST).
     Reset,
-    /// Both ends are told that nothing more comes (FIN).
+    /// Both ends get the end of the stream (FIN).
     Finish,
-    /// Nobody is told anything: bytes are taken no more, and the ends stay open.
+    /// Neither end gets a signal: bytes are not forwarded any more, and the connections stay open.
     Silence,
 }
 
-/// What connections meet.
+/// The behaviour of the proxy towards connections.
 #[derive(Clone, Debug, Default)]
 pub struct Weather {
     /// A connection is cut after so many bytes of both directions together: a number of this range.
     pub cut_after: Option<Range<u64>>,
     /// In one of these ways.
     pub cuts: Vec<Cut>,
-    /// How long each byte is under way, in each direction.
+    /// The delay of each byte, in each direction.
     pub delay: Duration,
-    /// How many bytes pass in a second, in each direction.
+    /// The number of bytes per second, in each direction.
     pub bytes_per_second: Option<u64>,
     /// After so many bytes of one direction, a number of this range, nothing passes for so long; again and
     /// again.
@@ -110,7 +110,7 @@ impl Proxy {
     /// Stands before `target`; the weather is fine.
     ///
     /// # Panics
-    /// Where there is no port to be had.
+    /// Panics if there is no port to be had.
     pub fn start(target: SocketAddr, seed: u64) -> Self {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
         listener.set_nonblocking(true).expect("a listener");
@@ -136,17 +136,17 @@ impl Proxy {
         Self { address, shared }
     }
 
-    /// Where it is.
+    /// The address of the proxy.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// What a client dials, and what the server behind it has to call itself.
+    /// Returns the address for clients, which is also the origin that the server has to name.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// What is behind it for connections from now on.
+    /// Sets the server behind it for connections from now on.
     pub fn point_to(&self, target: SocketAddr) {
         self.shared.lock().target = target;
     }
@@ -178,7 +178,7 @@ impl Proxy {
     /// Waits until so much has happened.
     ///
     /// # Panics
-    /// Where it does not happen.
+    /// Panics if it does not happen.
     pub async fn until(&self, enough: impl Fn(&Tally) -> bool) -> Tally {
         let mut tally = self.shared.tally.subscribe();
         let waited = timeout(2 * BOUND, tally.wait_for(enough)).await;
@@ -196,7 +196,7 @@ async fn accept(listener: std::net::TcpListener, shared: Arc<Shared>) {
     }
 }
 
-/// What one connection meets.
+/// The behaviour towards one connection.
 struct Fate {
     season: u64,
     weather: Weather,
@@ -221,7 +221,7 @@ impl Fate {
         (state.target, fate, Random::new(seed))
     }
 
-    /// How many of `bytes` still pass, and how the connection is cut after them, if it is.
+    /// Returns how many of `bytes` still pass, and the cut after them, if there is one.
     fn pass(&self, bytes: usize, shared: &Shared) -> (usize, Option<Cut>) {
         let Some(cut) = self.cut else {
             return (bytes, None);

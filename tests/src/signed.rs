@@ -12,9 +12,9 @@ use crate::model_server::Reply;
 /// An answer with thinking, and how the credentials are sent.
 #[derive(Clone, Debug, Default)]
 pub struct Signed {
-    /// What the model answers.
+    /// The answer of the model.
     pub answer: ModelAnswer,
-    /// How long each event of the stream waits.
+    /// The pause before each event of the stream.
     pub pace: Duration,
     /// After so many events nothing more is sent. `None` sends the complete answer.
     pub stalls_after: Option<usize>,
@@ -74,7 +74,7 @@ impl Signed {
         }
     }
 
-    /// What is sent in answer to a request that was accepted.
+    /// Returns the response to an accepted request.
     pub(crate) fn reply_to(self, accepted: &CheckedRequest) -> Reply {
         let CheckedRequest::Anthropic(accepted) = accepted else {
             panic!("only Anthropic Messages has thinking with signatures");

@@ -12,7 +12,7 @@ use crate::{Ran, Running};
 /// The key that the program has; it must turn up nowhere.
 pub const KEY: &str = "sk-ant-made-up-0123456789-do-not-show";
 
-/// Where the program runs.
+/// The directories and the model server in which the program runs.
 #[derive(Debug)]
 pub struct World {
     home: tempfile::TempDir,
@@ -25,7 +25,7 @@ impl World {
     /// A new one whose model is at `url`.
     ///
     /// # Panics
-    /// Where it cannot be made.
+    /// Panics if it cannot be made.
     pub fn new(url: &str) -> Self {
         let home = tempfile::tempdir().expect("a temporary directory");
         std::fs::create_dir(home.path().join("ws")).expect("a workspace");
@@ -40,7 +40,7 @@ impl World {
     /// A new one with this model, which it holds.
     ///
     /// # Panics
-    /// Where it cannot be made.
+    /// Panics if it cannot be made.
     pub fn of(model: ModelServer) -> Self {
         Self {
             _model: Some(model.clone()),
@@ -55,7 +55,7 @@ impl World {
         self
     }
 
-    /// Where the agent works.
+    /// The directory in which the agent works.
     pub fn workspace(&self) -> PathBuf {
         self.home.path().join("ws")
     }
@@ -65,7 +65,7 @@ impl World {
         self.workspace().join(name)
     }
 
-    /// Where sessions are kept.
+    /// The directory of sessions.
     pub fn data(&self) -> PathBuf {
         let usual = || self.home.path().join(".local/share/agentx");
         self.data.clone().unwrap_or_else(usual)
@@ -74,7 +74,7 @@ impl World {
     /// Writes the user's configuration.
     ///
     /// # Panics
-    /// Where it cannot be written.
+    /// Panics if it cannot be written.
     pub fn config(&self, text: &str) {
         let folder = self.home.path().join(".config/agentx");
         std::fs::create_dir_all(&folder).expect("a folder");
@@ -84,7 +84,7 @@ impl World {
     /// The program with these arguments.
     ///
     /// # Panics
-    /// Where it cannot be built.
+    /// Panics if it cannot be built.
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(program());
         command
@@ -129,7 +129,7 @@ impl World {
     /// The facts of a session, as another process reads them.
     ///
     /// # Panics
-    /// Where the program cannot read them.
+    /// Panics if the program cannot read them.
     pub fn shown(&self, session: &str) -> Vec<Value> {
         let ran = self.run(&["sessions", "show", "--json", session]).exits(0);
         ran.frames()
@@ -144,10 +144,10 @@ impl World {
 }
 
 /// The program: the one that `AGENTX_TEST_PROGRAM` names, or else `target/debug/agentx`, which is built first
-/// where a test runs alone.
+/// if a test runs alone.
 ///
 /// # Panics
-/// Where it does not build.
+/// Panics if it does not build.
 pub fn program() -> PathBuf {
     if let Some(named) = std::env::var_os("AGENTX_TEST_PROGRAM") {
         return named.into();
@@ -159,10 +159,10 @@ pub fn program() -> PathBuf {
     path.join("agentx")
 }
 
-/// The model server `agentx-mock`: the one beside the [`program`], which is built first where there is none.
+/// The model server `agentx-mock`: the one beside the [`program`], which is built first if there is none.
 ///
 /// # Panics
-/// Where it does not build.
+/// Panics if it does not build.
 pub fn mock() -> PathBuf {
     let beside = program().with_file_name("agentx-mock");
     if !beside.exists() {

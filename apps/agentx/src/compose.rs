@@ -172,8 +172,8 @@ impl CommandTarget {
     }
 }
 
-/// Starts a copy of a server's session in the local database. The copy belongs to this person, even if
-/// somebody else owns the original.
+/// Starts a copy of a server's session in the local database. The copy belongs to this user, even if another
+/// person owns the original.
 pub(crate) async fn begin_keeping(
     place: &CommandTarget,
     settings: &Settings,

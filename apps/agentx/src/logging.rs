@@ -28,7 +28,7 @@ pub(crate) fn start(settings: &Settings, draws: bool) -> Result<(), ChatError> {
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_ansi(false)
-        // If nobody reads standard error any more, an error about that would end the program.
+        // If standard error has no reader any more, an error about that would end the program.
         .log_internal_errors(false);
     match settings.log_file.clone().or(in_chat) {
         Some(path) => {

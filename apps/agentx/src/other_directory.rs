@@ -1,5 +1,5 @@
-//! A session that somebody continues from another directory than its own: the files and the configuration of
-//! its own directory apply, and AgentX reports what is missing there.
+//! A session that is continued from another directory than its own: the files and the configuration of its
+//! own directory apply, and AgentX reports what is missing there.
 
 use std::path::{Path, PathBuf};
 

@@ -16,7 +16,7 @@ use agentx_agent_files::{
 };
 use serde::Serialize;
 
-/// A folder of the data; `None` if it is missing. Panics then where CI runs.
+/// A folder of the data; `None` if it is missing. Panics in CI in that case.
 fn data(folder: &str) -> Option<PathBuf> {
     let root = std::env::var_os("AGENTX_TEST_DATA").map_or_else(
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"),

@@ -16,7 +16,7 @@ fn validator(of: SchemaOf) -> Validator {
     jsonschema::draft202012::new(&schema(of)).unwrap()
 }
 
-/// JSON files of a folder of the data; none where it is missing. Panics then where CI runs.
+/// JSON files of a folder of the data; none if it is missing. Panics in CI in that case.
 fn files(folder: &str) -> Vec<(PathBuf, Value)> {
     let root = std::env::var_os("AGENTX_TEST_DATA").map_or_else(
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"),

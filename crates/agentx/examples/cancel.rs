@@ -1,4 +1,4 @@
-//! Whoever stops waiting stops the run: the model in mid-word, a tool, and the agents that were given work.
+//! Cancelling the wait stops the run: the model in mid-word, a tool, and the agents at work below.
 
 use agentx::{AgentError, AgentHandle, Answering, CancellationToken, Update};
 

@@ -1,6 +1,6 @@
-//! An agent that is answering: one stream of updates, and the answer as its end. Whoever awaits the answer
-//! folds the same stream. It hears one run of one subscription and keeps no place in the session: the
-//! follower is behind the subscription.
+//! An agent that is answering: one stream of updates with the answer at its end. Awaiting the answer folds
+//! the same stream. It reads one run of one subscription and keeps no position in the session; the follower
+//! behind the subscription does that.
 
 use std::collections::BTreeMap;
 use std::future::{Future as _, IntoFuture, poll_fn};
@@ -22,8 +22,8 @@ use crate::{AgentError, AgentHandle, Answer, Update};
 /// An agent that is answering. Read it with [`Answering::next`] or as a [`Stream`]; await it for the answer
 /// alone.
 ///
-/// Whoever drops it stops the run, with its model call, its tools and the agents that it made. A run that
-/// waits for a decision continues waiting, and [`AgentHandle::answer`] takes it up again.
+/// Dropping it stops the run, with its model call, its tools and the agents that it created. A run that waits
+/// for a decision continues waiting, and [`AgentHandle::answer`] takes it up again.
 pub struct Answering {
     agent: AgentHandle,
     run: RunId,
@@ -77,15 +77,15 @@ impl Answering {
         self
     }
 
-    /// A value for the tools of this run from here on, as [`Ask::with`](crate::Ask::with): what a process
-    /// that continues with a run after another has to give again.
+    /// Adds a value for the tools of this run from now on, as [`Ask::with`](crate::Ask::with) does. A process
+    /// that continues another process's run has to give its values again.
     pub async fn with<T: Send + Sync + 'static>(self, value: T) -> Self {
         let values = RequestValues::default().with(value);
         self.agent.asks().keep(self.agent.id(), &self.run, values).await;
         self
     }
 
-    /// The run that gives the answer.
+    /// Returns the run of the answer.
     pub fn run(&self) -> &RunId {
         &self.run
     }
@@ -119,7 +119,7 @@ impl Answering {
         Poll::Ready(None)
     }
 
-    /// Nobody listens any more, and the run waits for a decision.
+    /// Leaves a run that waits for a decision, because no caller listens any more.
     fn leave_undecided(&mut self) {
         self.phase = RunPhase::ApprovalRequired;
     }
@@ -176,7 +176,7 @@ impl Answering {
         }
     }
 
-    /// The values of the run are given to nobody any more.
+    /// Removes the values of the run.
     fn forget(&self) {
         let (asks, session, run) = (
             self.agent.asks().clone(),
@@ -242,7 +242,7 @@ impl AnswerProgress {
         self.update_of_child(event)
     }
 
-    /// The same, if what is said is not part of the answer.
+    /// Returns the update, for an event that is not part of the answer.
     fn update_of_child(&mut self, event: &RuntimeEvent) -> Option<Update> {
         Some(match event {
             RuntimeEvent::TextDelta(delta) => Update::Text(delta.text.clone()),
@@ -308,7 +308,7 @@ impl IntoFuture for Answering {
                 match update? {
                     Update::Answered(answer) => return Ok(answer),
                     update if asks(&update) => {
-                        // What is heard may be over: the question may have been answered since.
+                        // The event may be out of date: the question may have been answered since.
                         let calls = self.agent.pending().await?;
                         if !calls.is_empty() {
                             self.leave_undecided();

@@ -11,8 +11,8 @@ use crate::{AgentError, AgentHandle, Answer, Answering};
 
 /// A question that is about to be asked. Await it for the [`Answer`], or [stream](Ask::stream) it.
 ///
-/// Whoever stops waiting stops the run, with its model call, its tools and the agents that it made, unless it
-/// waits for a decision: then it continues waiting.
+/// Dropping the future stops the run, with its model call, its tools and the agents that it created, unless
+/// the run waits for a decision: then it continues waiting.
 #[must_use = "nothing is sent until it is awaited or streamed"]
 pub struct Ask {
     agent: AgentHandle,
@@ -33,10 +33,9 @@ impl Ask {
         }
     }
 
-    /// A value for the tools of this run, and of no other: they have it with `context.get::<T>()`. It is in
-    /// no log and does not outlive the process; helpers do not get it. It is for the tools that the agent
-    /// brings itself: if the agent is on a server or on a runtime that was there already, asking with a value
-    /// is an error.
+    /// Adds a value for the tools of this run alone: they read it with `context.get::<T>()`. It is in no log
+    /// and does not outlive the process; helpers do not get it. Only the agent's own tools get it: if the
+    /// agent is on a server or on an existing runtime, asking with a value is an error.
     pub fn with<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         self.values = self.values.with(value);
         self
@@ -48,15 +47,15 @@ impl Ask {
         self
     }
 
-    /// The schema that the answer has to fit: the run ends only with an answer that does, or fails once the
-    /// model was asked again [as often as it may be](AnswerSchema::repairs). Calls of tools on the way are
-    /// not held against it. Without one the schema of the agent's file holds, if it has one.
+    /// Sets the schema that the answer has to fit. The run ends with such an answer, or fails after the model
+    /// was asked again [the maximum number of times](AnswerSchema::repairs). Calls of tools before the answer
+    /// are not checked. Without it, the schema of the agent's file applies, if there is one.
     pub fn answer_schema(mut self, schema: AnswerSchema) -> Self {
         self.answer_schema = Some(Arc::new(schema));
         self
     }
 
-    /// Asks, and hears what the agent says and does on the way. When this returns the input is in the log.
+    /// Asks, and streams the agent's updates. When this returns, the input is in the log.
     ///
     /// # Errors
     /// Returns an error if the input cannot be committed, or if a [value](Ask::with) would reach no tool.

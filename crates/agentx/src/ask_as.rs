@@ -14,8 +14,7 @@ use crate::{AgentError, AgentHandle, Ask};
 
 /// A question whose answer is a `T`. Await it to send it.
 ///
-/// Objects of the schema allow no properties but those of the type, so that models can be held to it
-/// natively.
+/// Objects of the schema allow only the properties of the type, so that the APIs of models can enforce it.
 #[must_use = "nothing is sent until it is awaited"]
 pub struct AskAs<T> {
     ask: Ask,
@@ -24,8 +23,8 @@ pub struct AskAs<T> {
 }
 
 impl AgentHandle {
-    /// Asks the agent and waits for an answer that is a `T`. The model gets the JSON Schema of `T`, the
-    /// answer is validated, and one that does not fit is answered with what is wrong, [twice at
+    /// Asks the agent and waits for an answer that is a `T`. The model gets the JSON Schema of `T`. The
+    /// answer is validated, and if it does not fit, the model gets the problems, [twice at
     /// most](AskAs::repairs).
     ///
     /// ```
@@ -83,8 +82,8 @@ impl<T: DeserializeOwned + JsonSchema + 'static> IntoFuture for AskAs<T> {
     /// Asks.
     ///
     /// # Errors
-    /// Returns the errors of [`Ask`]: [`AgentError::Ended`] where no answer fitted; and
-    /// [`AgentError::Unreadable`] where an answer fits the schema of `T` and is none.
+    /// Returns the errors of [`Ask`]: [`AgentError::Ended`] if no answer fitted; and
+    /// [`AgentError::Unreadable`] if an answer fits the schema of `T` but cannot be read as a `T`.
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
             let schema = AnswerSchema {
@@ -100,7 +99,7 @@ impl<T: DeserializeOwned + JsonSchema + 'static> IntoFuture for AskAs<T> {
     }
 }
 
-/// The schema of a type, with its objects closed where that changes nothing else.
+/// Returns the schema of a type, with its objects closed if that changes nothing else.
 fn schema_of<T: JsonSchema>() -> Value {
     let mut schema = schemars::schema_for!(T).to_value();
     close(&mut schema);

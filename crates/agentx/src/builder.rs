@@ -14,8 +14,8 @@ use crate::setup::Workplace;
 use crate::tool::IntoTool;
 use crate::{AgentError, AgentHandle, Provider, Reply};
 
-/// An agent with these standing instructions. It is told what else it is, and then
-/// [started](AgentBuilder::start).
+/// Creates an agent with these standing instructions. Set its other properties, and then
+/// [start](AgentBuilder::start) it.
 pub fn agent(instructions: impl Into<Arc<str>>) -> AgentBuilder {
     AgentBuilder {
         definition: Definition {
@@ -66,7 +66,7 @@ impl AgentBuilder {
     }
 
     /// Models to ask in this order, within a run, if the model is down, limited or refuses. The next run
-    /// begins with the model again. Without it those of the configuration are asked, if there is one.
+    /// begins with the model again. Without this, those of the configuration apply, if there is one.
     pub fn fallbacks<T: Into<String>>(mut self, models: impl IntoIterator<Item = T>) -> Self {
         self.definition.door.fallbacks = Some(models.into_iter().map(Into::into).collect());
         self
@@ -89,8 +89,8 @@ impl AgentBuilder {
         self
     }
 
-    /// A model that the program brings itself. With it [`AgentBuilder::model`] names one of the provider's
-    /// models, if it has several.
+    /// Sets a model that the program provides itself. [`AgentBuilder::model`] then names one of the
+    /// provider's models, if it has several.
     pub fn provider(mut self, provider: impl Provider) -> Self {
         self.definition.door.own = Some(OwnProvider {
             name: provider.name().to_owned(),
@@ -100,9 +100,9 @@ impl AgentBuilder {
         self
     }
 
-    /// The same by the whole contract of model calls: the environment's effector answers for the agent's
-    /// model, under the name of its provider. Retries, errors and partial answers are then its own affair;
-    /// [`Effector`](crate::runtime::Effector) says what it has to say.
+    /// Does the same with the whole contract of model calls: the environment's effector answers for the
+    /// agent's model, under the name of its provider. The effector then handles retries, errors and partial
+    /// answers itself; [`Effector`](crate::runtime::Effector) describes the contract.
     pub fn environment(mut self, environment: ModelEnvironment) -> Self {
         let (name, effector) = environment.into_parts();
         self.definition.door.own = Some(OwnProvider {
@@ -113,8 +113,8 @@ impl AgentBuilder {
         self
     }
 
-    /// A model whose answers are listed: texts, or [`Reply`]s that ask for tools. For tests: nothing else is
-    /// asked, and one call more than answers fails.
+    /// Sets a model with a list of answers, for tests: texts, or [`Reply`]s that call tools. A call beyond
+    /// the last answer fails.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -137,22 +137,21 @@ impl AgentBuilder {
         self
     }
 
-    /// A tool: the name of a function with [`#[agentx::tool]`](crate::tool), or anything else that is one.
+    /// Adds a tool: the name of a function with [`#[agentx::tool]`](crate::tool), or any other tool.
     pub fn tool<Form>(mut self, tool: impl IntoTool<Form>) -> Self {
         self.definition.tools.push(tool.into_tool());
         self
     }
 
-    /// The built-in tools too: files, searches, command lines. They are asked about as the approval mode
-    /// says.
+    /// Adds the built-in tools: files, searches, command lines. The approval mode decides about their calls.
     #[cfg(feature = "tools")]
     pub fn builtin_tools(mut self) -> Self {
         self.definition.builtin = true;
         self
     }
 
-    /// An agent that this one may hand work to, by its name. Where it works and is kept is as for this one; a
-    /// model that it names has a key and an address of its own.
+    /// Adds an agent to which this one may delegate work, by its name. It has the same workspace and log as
+    /// this one; if it names a model, it needs its own key and address.
     pub fn helper(mut self, name: impl Into<String>, helper: Self) -> Self {
         self.definition.helpers.push((name.into(), helper.definition));
         self
@@ -160,9 +159,9 @@ impl AgentBuilder {
 
     /// Sets the default for calls that no rule decides; without it a person decides, unless a configuration
     /// that was [asked for](AgentBuilder::from_user_config) says otherwise. Only calls of tools that change
-    /// files or run programs are asked about: a run that comes to one ends for whoever awaits it with
-    /// [`AgentError::ApprovalRequired`], and continues when [`AgentHandle::approve`] or [`AgentHandle::deny`]
-    /// says so.
+    /// files or run programs need approval. Awaiting a run that needs one returns
+    /// [`AgentError::ApprovalRequired`], and the run continues after [`AgentHandle::approve`] or
+    /// [`AgentHandle::deny`].
     pub fn approval(mut self, mode: ApprovalMode) -> Self {
         self.definition.rights.approval = Some(mode);
         self
@@ -175,8 +174,8 @@ impl AgentBuilder {
     }
 
     /// Sets the limits of each run, instead of the configuration's; a field that is `None` is not a limit.
-    /// Without this, and without a configuration, a model is answered with tool results 50 times. A run that
-    /// reaches a limit ends with [`AgentError::Ended`], which holds the text until then.
+    /// Without this, and without a configuration, a model gets tool results 50 times. A run that reaches a
+    /// limit ends with [`AgentError::Ended`], which contains the text until then.
     ///
     /// ```
     /// use agentx::types::{Limits, NanoUsd};
@@ -195,14 +194,14 @@ impl AgentBuilder {
         self
     }
 
-    /// The directory that tools work in; the current one by default.
+    /// Sets the directory in which tools work; the current one by default.
     pub fn workspace(mut self, directory: impl Into<PathBuf>) -> Self {
         self.place.workspace = Some(directory.into());
         self
     }
 
-    /// Keeps sessions in this log. **Without it nothing is kept**: the log is in
-    /// [memory](crate::runtime::MemoryLog), and goes with the last handle.
+    /// Keeps sessions in this log. **Without this, nothing is stored**: the log is in
+    /// [memory](crate::runtime::MemoryLog), and disappears with the last handle.
     pub fn log(mut self, log: Arc<dyn SessionLog>) -> Self {
         self.place.log = Some(log);
         self
@@ -217,33 +216,33 @@ impl AgentBuilder {
     }
 
     /// Reads the configuration of the person who runs the program, as the program `agentx` does: their file,
-    /// that of the workspace, the environment. Models, keys, rules and limits that are not said here are
-    /// theirs; the model is then that which they name, else that of the first provider that has a key, else
-    /// the offline demo. Without this nothing of theirs is read.
+    /// that of the workspace, the environment. It provides models, keys, rules and limits that the builder
+    /// does not set. The model is the one that it names, else that of the first provider with a key, else the
+    /// offline demo. Without this, the library reads nothing of the person's.
     #[cfg(feature = "config")]
     pub fn from_user_config(mut self) -> Self {
         self.place.user_config = true;
         self
     }
 
-    /// The same with settings that are there already.
+    /// Does the same with settings that were already read.
     #[cfg(feature = "config")]
     pub fn settings(mut self, settings: agentx_config::Settings) -> Self {
         self.place.settings = Some(Box::new(settings));
         self
     }
 
-    /// Opens the session on an existing runtime, with that one's log, models, settings and tools: the agent
-    /// has those of them whose specifications were given by [`AgentBuilder::tool`], and all with
+    /// Opens the session on an existing runtime, with its log, models, settings and tools. Of its tools, the
+    /// agent gets those whose specifications were given to [`AgentBuilder::tool`], or all with
     /// [`AgentBuilder::all_tools`].
     pub fn runtime(mut self, runtime: Arc<dyn Runtime>) -> Self {
         self.place.runtime = Some(runtime);
         self
     }
 
-    /// All tools of the runtime that it is on, also those of [reactors](AgentHandle::attach) that come later:
-    /// the agent is notified of them between two runs. The built-in tools are among them only on a [runtime
-    /// that is there already](AgentBuilder::runtime), or with [`AgentBuilder::builtin_tools`].
+    /// Gives the agent all tools of its runtime, including those of [reactors](AgentHandle::attach) that are
+    /// attached later: the agent gets them between two runs. The built-in tools are among them only on an
+    /// [existing runtime](AgentBuilder::runtime), or with [`AgentBuilder::builtin_tools`].
     pub fn all_tools(mut self) -> Self {
         self.definition.all_tools = true;
         self
@@ -266,15 +265,15 @@ impl AgentBuilder {
     ///
     /// # Errors
     /// Returns an error if no model is named, the model is not known or lacks its key, two tools have one
-    /// name, two doors do not go together (as [`log`](Self::log) and [`runtime`](Self::runtime)), the session
-    /// cannot be kept, or a configuration that was asked for has mistakes.
+    /// name, two methods exclude each other (as [`log`](Self::log) and [`runtime`](Self::runtime)), the
+    /// session cannot be stored, or a requested configuration has mistakes.
     pub async fn start(self) -> Result<AgentHandle, AgentError> {
         self.assemble().await?.start().await
     }
 
-    /// Continues with a session of [its directory](AgentBuilder::data_dir) or [log](AgentBuilder::log), as it
-    /// stands there: instructions, model, rules and the conversation are the session's, and a question that
-    /// was asked is still asked. Only the tools are this builder's.
+    /// Continues a session of [its directory](AgentBuilder::data_dir) or [log](AgentBuilder::log).
+    /// Instructions, model, rules and the conversation are the session's, and an open question stays open.
+    /// Only the tools are this builder's.
     ///
     /// # Errors
     /// Returns the errors of [`AgentBuilder::start`], or an error if the session does not exist or another

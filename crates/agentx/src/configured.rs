@@ -11,7 +11,7 @@ use crate::model_access::Models;
 use crate::setup::{BuiltParts, PROGRAM, Workplace};
 
 impl Workplace {
-    /// The settings that were asked for.
+    /// Returns the requested settings.
     pub(crate) fn settings(&self) -> Result<Option<Settings>, AgentError> {
         if let Some(settings) = &self.settings {
             return Ok(Some((**settings).clone()));
@@ -31,7 +31,7 @@ impl Workplace {
     }
 }
 
-/// A runtime as the settings say, if the description does not say otherwise.
+/// Assembles a runtime from the settings, unless the builder sets something else.
 pub(crate) fn assemble(
     definition: Definition,
     place: &Workplace,

@@ -12,7 +12,7 @@ pub enum AgentError {
     #[cfg(feature = "config")]
     #[error(transparent)]
     Config(#[from] agentx_config::ConfigError),
-    /// Nobody says which model.
+    /// No model is named.
     #[error(
         "no model is named: `.model(\"provider/model\")` names one and `.api_key(..)` its key, `.model(\"scripted\")` the offline demo, and \
          `.from_user_config()` takes the person's settings"
@@ -27,16 +27,16 @@ pub enum AgentError {
     /// Sessions cannot be stored.
     #[error("cannot keep sessions: {0}")]
     Storage(#[source] std::io::Error),
-    /// An error of input or output that the program itself met, as `?` makes it in a function that asks an
-    /// agent, too. The library never makes it.
+    /// An input or output error of the program itself, for `?` in a function that also asks an agent. The
+    /// library never returns it.
     #[error(transparent)]
     Io(#[from] std::io::Error),
     /// An error of the runtime: an unknown model, a missing key, a missing session, …
     #[error(transparent)]
     Runtime(#[from] RuntimeError),
     /// The run waits for a decision: [`approve`](crate::AgentHandle::approve) or
-    /// [`deny`](crate::AgentHandle::deny), then [`answer`](crate::AgentHandle::answer). It continues waiting,
-    /// also when this process is gone.
+    /// [`deny`](crate::AgentHandle::deny), then [`answer`](crate::AgentHandle::answer). It continues waiting
+    /// even after this process has ended.
     #[error("{}", undecided(.calls))]
     ApprovalRequired {
         /// The calls to decide about.

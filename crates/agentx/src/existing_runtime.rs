@@ -1,4 +1,4 @@
-//! Agents on a runtime that is there already: this process's, or a server's.
+//! Agents on an existing runtime: this process's, or a server's.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -49,11 +49,11 @@ pub(crate) async fn server(
 }
 
 impl Workplace {
-    /// Whether the doors that were used go together. A session that is elsewhere is kept, and its settings
-    /// are read, there: what is said here of either would be dropped.
+    /// Checks that the used methods of the builder go together. If the session is on another runtime, that
+    /// runtime stores it and has its own settings, so such options of the builder would be lost.
     ///
     /// # Errors
-    /// Returns an error if they do not, with both and what to do.
+    /// Returns an error that names both methods and the remedy.
     pub(crate) fn check(&self) -> Result<(), AgentError> {
         let here = [
             (self.log.is_some(), ".log(..)"),

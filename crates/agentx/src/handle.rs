@@ -1,4 +1,4 @@
-//! An agent that one can talk to: its session, and the runtime that the session is written by.
+//! A handle to an agent: its session, and the runtime that writes the session.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,10 +14,10 @@ use agentx_types::{AgentStateId, ApprovalDecision, InputMode, RunId, SessionId, 
 use crate::tool::AskValues;
 use crate::{AgentError, Answer, Answering, Ask};
 
-/// An agent that one can talk to. Clones refer to the same agent.
+/// A handle to an agent. Clones refer to the same agent.
 ///
-/// With the last clone the session is left [as it stands](AgentHandle::suspend); [`AgentHandle::close`] stops
-/// what runs first.
+/// Dropping the last clone leaves the session [as it is](AgentHandle::suspend); [`AgentHandle::close`] stops
+/// the current work first.
 #[derive(Clone)]
 pub struct AgentHandle {
     inner: Arc<HandleInner>,
@@ -64,13 +64,13 @@ impl AgentHandle {
         self.inner.session.id()
     }
 
-    /// The session itself, for what is not here.
+    /// Returns the session, for functions that the handle does not have.
     pub fn session(&self) -> &Arc<dyn Session> {
         &self.inner.session
     }
 
-    /// The session's first agent, the one that is talked to: for what names an agent, as [what it says inside
-    /// its own boundary](agentx_runtime::AgentView::events).
+    /// Returns the id of the session's first agent, the one that gets the inputs, for functions that need an
+    /// agent, such as [its own output](agentx_runtime::AgentView::events).
     ///
     /// # Errors
     /// Returns an error if the session cannot be read.
@@ -94,9 +94,9 @@ impl AgentHandle {
         &self.inner.runtime
     }
 
-    /// Attaches a reactor to the agent's runtime while it runs: it hears what is committed, and serves tools
-    /// or models. Tools that it brings reach an agent with [all tools](crate::AgentBuilder::all_tools),
-    /// between two runs. It is not started again when it fails.
+    /// Attaches a reactor to the agent's runtime: it gets committed events, and serves tools or models. An
+    /// agent with [all tools](crate::AgentBuilder::all_tools) gets its tools between two runs. A reactor that
+    /// fails is not restarted.
     ///
     /// # Errors
     /// Returns an error if the reactor cannot start, or if the runtime is not the agent's own: attach it
@@ -109,8 +109,8 @@ impl AgentHandle {
         attached.map_err(|failed| AgentError::Setup(failed.to_string()))
     }
 
-    /// Stops a reactor: it ends what it has, and is dropped where that takes longer than `within`. Returns
-    /// whether it was there.
+    /// Stops a reactor. It completes its requests, and is dropped if that takes longer than `within`. Returns
+    /// whether it was attached.
     pub async fn detach(&self, reactor: ReactorId, within: Duration) -> bool {
         match &self.inner.own {
             Some(own) => own.detach(reactor, within).await,
@@ -118,13 +118,13 @@ impl AgentHandle {
         }
     }
 
-    /// Says `text` to the agent. Nothing happens before the result is awaited, for the answer, or
-    /// [streamed](Ask::stream). While the agent is busy the input waits for its turn.
+    /// Sends `text` to the agent. Nothing happens until the result is awaited for the answer, or
+    /// [streamed](Ask::stream). While the agent is busy, the input waits for its turn.
     pub fn ask(&self, text: impl Into<String>) -> Ask {
         Ask::new(self.clone(), text.into())
     }
 
-    /// Says `text` to the agent and hears what it says and does on the way.
+    /// Sends `text` to the agent and streams its updates.
     ///
     /// # Errors
     /// Returns an error if the input cannot be committed.
@@ -132,8 +132,8 @@ impl AgentHandle {
         self.ask(text).stream().await
     }
 
-    /// Says `text` in the middle of the current run: the model reads it before its next answer. Where nothing
-    /// is in progress it is an input like any other. Returns its `seq`.
+    /// Sends `text` into the current run: the model reads it before its next answer. If nothing is in
+    /// progress, it is an ordinary input. Returns its `seq`.
     ///
     /// # Errors
     /// Returns an error if it cannot be committed.
@@ -149,10 +149,10 @@ impl AgentHandle {
         self.inner.session.send(input).await
     }
 
-    /// Whether values of an ask reach tools: those that run where this handle is.
+    /// Checks that the values of an ask reach the tools, which they do only in this process.
     ///
     /// # Errors
-    /// Returns an error if the agent is elsewhere, with what to do.
+    /// Returns an error with the remedy if the agent is on another runtime.
     pub(crate) fn takes_values(&self) -> Result<(), AgentError> {
         match self.inner.own {
             Some(_) => Ok(()),
@@ -169,7 +169,7 @@ impl AgentHandle {
         &self.inner.asks
     }
 
-    /// Stops what runs: the model, tools, and the agents that this one made. The session continues.
+    /// Stops the current run: the model, tools, and the agents that this one created. The session continues.
     ///
     /// # Errors
     /// Returns an error if it cannot be committed.
@@ -221,8 +221,8 @@ impl AgentHandle {
         Ok(())
     }
 
-    /// The answer of the current run, or of the last one: after a decision, or in a process that continues
-    /// with the session after another.
+    /// Returns the answer of the current run, or of the last one: after a decision, or in a process that
+    /// continues another process's session.
     ///
     /// # Errors
     /// Returns an error for the same reasons as [`Ask`], and if no question was ever sent.
@@ -243,7 +243,7 @@ impl AgentHandle {
         self.listen(run.run_id).await
     }
 
-    /// Hears a run from its input on.
+    /// Follows a run from its input on.
     pub(crate) async fn listen(&self, run: RunId) -> Result<Answering, AgentError> {
         let before = run.input().unwrap_or(1).saturating_sub(1);
         let events = self.inner.session.subscribe(before, View::Runtime).await?;
@@ -258,16 +258,16 @@ impl AgentHandle {
         Ok(self.state().await?.last_seq)
     }
 
-    /// Another session that begins with all of this one. Both continue by themselves.
+    /// Creates another session that begins with all of this one. Both continue independently.
     ///
     /// # Errors
-    /// Returns an error if the log says no.
+    /// Returns an error if the log refuses it.
     pub async fn fork(&self) -> Result<Self, AgentError> {
         self.branch(None).await
     }
 
-    /// Another session that begins with this one up to the event `seq`. What was in progress there is not
-    /// taken over.
+    /// Creates another session that begins with this one up to the event `seq`. Work in progress at that
+    /// event is not continued.
     ///
     /// # Errors
     /// Returns an error if the event does not exist, or the log refuses it.
@@ -283,14 +283,14 @@ impl AgentHandle {
         Ok(Self::new(session, runtimes, inner.asks.clone()))
     }
 
-    /// Gives the session back as it stands, as if the process had died: whoever resumes it continues with the
-    /// run that was under way, and a question that was asked is still asked.
+    /// Leaves the session as it is, as if the process had died: resuming it continues the run in progress,
+    /// and an open question stays open.
     pub async fn suspend(self) {
         self.inner.session.suspend().await;
     }
 
-    /// Stops what runs and gives the session back. Inputs that wait begin nothing: they continue waiting, and
-    /// whoever resumes the session has them begin, in order, with the next input.
+    /// Stops the current work and closes the session. Queued inputs stay queued. After the session is
+    /// resumed, they begin in order with the next input.
     pub async fn close(self) {
         self.inner.session.close().await;
     }

@@ -1,8 +1,8 @@
 //! AgentX: an event-driven runtime for LLM agents.
 //!
 //! An agent is a pure state machine; everything outside it is its environment and speaks to it in events; the
-//! events, in order, are the session. This crate is the one to add: the shortest way to an agent of its own,
-//! and all the parts.
+//! events, in order, are the session. Add this crate to your program: it is the shortest way to an agent, and
+//! re-exports all parts.
 //!
 //! ```
 //! /// Says what the weather is like.
@@ -20,7 +20,8 @@
 //! # }
 //! ```
 //!
-//! Nothing is read of the person who runs the program, and nothing is kept, unless it is asked for:
+//! The library reads no settings of the person who runs the program, and stores nothing, unless you ask for
+//! it:
 //!
 //! ```no_run
 //! # async fn start(key: String) -> Result<(), agentx::AgentError> {
@@ -31,8 +32,8 @@
 //! ```
 //!
 //! [`AgentBuilder::from_user_config`] takes their models, keys and rules, as the program `agentx` does. The
-//! model `scripted` is the offline demo, which needs no key and asks for a tool that is named in the words.
-//! `docs/LIBRARY.md` has the doors one by one, and what each feature of this crate costs.
+//! model `scripted` is the offline demo, which needs no key and calls a tool that the message names.
+//! `docs/LIBRARY.md` describes each method, and the cost of each feature of this crate.
 //!
 //! | to | see | example |
 //! | --- | --- | --- |
@@ -87,7 +88,7 @@
 //! | [`tools`] | tools whose arguments are a type; the built-in ones: feature `tools` |
 //! | [`sqlite_log`], [`config`], [`server`], `testing` | by their features: sessions on disk, the configuration, a server, what tests share |
 
-/// The pieces of code in the documentation of the library are tests.
+/// Runs the code in the documentation of the library as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/LIBRARY.md")]
 struct Library;
@@ -141,8 +142,8 @@ pub use agentx_testing as testing;
 pub use agentx_tools as tools;
 pub use agentx_types as types;
 
-/// Libraries whose traits the arguments and results of tools have: a crate that depends on this one needs
-/// them not beside it.
+/// Libraries whose traits the arguments and results of tools implement, so that a program need not depend on
+/// them itself.
 pub use {schemars, serde, serde_json};
 
 /// Cancels a run ([`Ask::cancelled_by`]), what a reactor serves, or an action that is performed.
@@ -174,9 +175,8 @@ pub use update::{Answer, Update};
 
 /// Makes a tool of an async function.
 ///
-/// The model reads what is written here anyway: the function's name, its documentation, and what stands
-/// before each parameter. The function of this name then makes the tool; give the name to
-/// [`AgentBuilder::tool`].
+/// The model reads the function's name, its documentation, and the documentation of each parameter. Give the
+/// name of the function to [`AgentBuilder::tool`].
 ///
 /// ```
 /// use agentx::ToolContext;
@@ -208,25 +208,25 @@ pub use update::{Answer, Update};
 /// assert_eq!(spec.input_schema["required"], serde_json::json!(["from", "to"]));
 /// ```
 ///
-/// It returns `Result<T, E>`: a `T` that is text is read as it is, any other as JSON; an `E` is shown, and
-/// the model reads it as a failure. When the run is stopped, the function is dropped where it waits.
+/// It returns `Result<T, E>`. The model reads a `T` that is text unchanged, any other `T` as JSON, and an `E`
+/// by its `Display` as a failure. When the run is stopped, the function is dropped at its current await.
 ///
 /// | attribute | says |
 /// | --- | --- |
-/// | `name = "…"` | its name, where it is not the function's |
-/// | `read`, `change`, `run` | it reads files, changes things, runs programs: what is changed and run is asked about. Without one it touches nothing, and is never asked about |
+/// | `name = "…"` | its name, if it is not the function's |
+/// | `read`, `change`, `run` | it reads files, changes things, runs programs: calls that change or run something need approval. Without one it touches nothing and never needs approval |
 /// | `path = p`, `command = c` | the parameter that holds a path, or a command line, for approval rules |
 /// | `idempotent` | after a crash it may be called again |
-/// | `quit` | a call that works ends the run |
-/// | `waits` | it waits for agents or other tools, and so takes none of the places of calls that run at once |
+/// | `quit` | a successful call ends the run |
+/// | `waits` | it waits for agents or other tools, so it does not count against the limit of concurrent calls |
 ///
 /// A parameter is a name with a type that is [`Deserialize`](serde::Deserialize) and
-/// [`JsonSchema`](schemars::JsonSchema); an `Option` may be left out. `#[arg(default)]` and `#[arg(default =
-/// …)]` say what it is where it is left out, `#[arg(name = "…")]` what the model calls it, `#[arg("…")]` what
-/// a doc comment would. `&ToolContext` is the call's context and no argument: which session and workspace,
-/// output while it runs, cancellation, and [values](Ask::with).
+/// [`JsonSchema`](schemars::JsonSchema); an `Option` may be left out. `#[arg(default)]` and
+/// `#[arg(default = …)]` set its value if it is left out, `#[arg(name = "…")]` its name for the model, and
+/// `#[arg("…")]` its description in place of a doc comment. `&ToolContext` is not an argument but the call's
+/// context: session and workspace, output while the tool runs, cancellation, and [values](Ask::with).
 ///
-/// A parameter that nothing is said about does not compile:
+/// A parameter without a description does not compile:
 ///
 /// ```compile_fail
 /// /// Shouts.
@@ -244,8 +244,8 @@ pub use update::{Answer, Update};
 /// }
 /// ```
 ///
-/// Nor does a tool of which nothing is said, one that is not `async`, borrows its arguments, or returns no
-/// `Result`:
+/// Nor does a tool without a description, or one that is not `async`, borrows its arguments, or does not
+/// return a `Result`:
 ///
 /// ```compile_fail
 /// #[agentx::tool]
@@ -279,16 +279,17 @@ pub use update::{Answer, Update};
 /// ```
 pub use agentx_macros::tool;
 
-/// Makes a test of a recorded session: `agentx sessions export --fixture SESSION -o tests/fixtures/bug.session` records
-/// it, and the test replays it without a model, a key, the network or a clock.
+/// Makes a test from a recorded session:
+/// `agentx sessions export --fixture SESSION -o tests/fixtures/bug.session` records it, and the test replays
+/// it without a model, a key, the network or a clock.
 ///
 /// ```
 /// agentx::replay_test!("tests/fixtures/question.session");
 /// ```
 ///
-/// The path begins at the folder of the crate's `Cargo.toml`, and the file is part of the test program. The test is called
-/// `replay_of_question`, after the file. It fails at the first event from which something else follows than was recorded, with its
-/// `seq` and both sides.
+/// The path begins at the folder of the crate's `Cargo.toml`, and the file is part of the test program. The
+/// test is called `replay_of_question`, after the file. It fails at the first event with another result than
+/// the recorded one, and prints its `seq` and both results.
 pub use agentx_macros::replay_test;
 
 use agentx_types::{RunStatus, RuntimeEvent};
@@ -297,8 +298,8 @@ use agentx_types::{RunStatus, RuntimeEvent};
 ///
 /// # Errors
 /// Returns an error if the input could not be committed, the session ended, or the run did not come to an
-/// answer; the error then has its reason. A run that waits for a person's decision waits here too: answer it
-/// from another task, or give the agent rules.
+/// answer; the error then has its reason. If the run waits for a person's decision, this function waits, too:
+/// answer it from another task, or give the agent rules.
 pub async fn ask(session: &dyn Session, text: &str) -> Result<String, RuntimeError> {
     let seq = session.send(UserInput::text(text)).await?;
     let mut events = session.subscribe(seq - 1, View::Runtime).await?;

@@ -4,7 +4,7 @@ use agentx_llm::Secret;
 
 use crate::{AgentBuilder, AgentError, Answer, Provider, Reply, agent};
 
-/// A model that is asked something once: an id, an alias or `provider/id`, as for [`AgentBuilder::model`].
+/// Creates a single call of a model: an id, an alias or `provider/id`, as for [`AgentBuilder::model`].
 ///
 /// ```no_run
 /// # async fn asked(key: String) -> Result<(), agentx::AgentError> {
@@ -64,8 +64,8 @@ impl Model {
         self
     }
 
-    /// Asks, and waits for the answer. Nothing of it is kept. A call that fails is tried again as an agent's
-    /// is; whoever stops waiting stops it.
+    /// Asks, and waits for the answer. Nothing is stored. A failed call is retried like an agent's; dropping
+    /// the future stops the call.
     ///
     /// # Errors
     /// Returns an error for the same reasons as [`AgentBuilder::start`], and if the model gives no answer.

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::AgentError;
 
-/// The provider whose protocol a server speaks that is named by its address alone.
+/// The provider whose protocol is assumed for a server of which only the address is given.
 const COMPATIBLE: &str = "openai";
 /// Maximum length of an answer of a program's own model, in tokens.
 const OWN_OUTPUT_TOKENS: u64 = 8_192;
@@ -32,7 +32,7 @@ pub(crate) struct ModelAccess {
 }
 
 impl ModelAccess {
-    /// Whether it leads to a model of its own.
+    /// Returns whether it names its own model.
     pub(crate) fn names_one(&self) -> bool {
         self.own.is_some() || self.model.is_some()
     }
@@ -69,7 +69,7 @@ impl Models {
         }
     }
 
-    /// The same, on a runtime that has models of its own.
+    /// Adds the models of an existing runtime.
     pub(crate) fn offered_by(self, runtime: &dyn Runtime) -> Self {
         Self {
             there: runtime.models(),
@@ -77,7 +77,7 @@ impl Models {
         }
     }
 
-    /// Takes in what is said of a model; `fallback` is its name where none is said.
+    /// Adds the settings of a model; `fallback` is its name if they name none.
     pub(crate) fn open(&mut self, door: &ModelAccess, fallback: Option<&str>) -> Result<(), AgentError> {
         if let Some(own) = &door.own {
             if self.own.insert(own.name.clone(), own.clone()).is_some() {
@@ -105,7 +105,7 @@ impl Models {
         Ok(())
     }
 
-    /// The model that is meant.
+    /// Resolves the model.
     pub(crate) fn resolve(
         &self,
         door: &ModelAccess,
@@ -118,7 +118,7 @@ impl Models {
         self.spec(name, door.base_url.is_some())
     }
 
-    /// The models that are meant if the first one does not answer; `None` for those of the configuration.
+    /// Resolves the models to ask if the first one does not answer; `None` for those of the configuration.
     pub(crate) fn fallbacks(&self, door: &ModelAccess) -> Result<Option<Vec<ModelSpec>>, AgentError> {
         let names = door.fallbacks.as_ref();
         names
@@ -126,7 +126,7 @@ impl Models {
             .transpose()
     }
 
-    /// The model that the program brings itself, if it does.
+    /// Returns the model that the program provides itself, if there is one.
     pub(crate) fn own(&self, door: &ModelAccess) -> Option<ModelSpec> {
         Some(door.own.as_ref()?.spec(door.model.as_deref()))
     }
@@ -235,7 +235,7 @@ impl Models {
     }
 }
 
-/// Puts what two agents may only say alike.
+/// Sets a value on which all agents have to agree.
 fn put<T: Clone + PartialEq>(
     all: &mut BTreeMap<String, T>,
     provider: &str,
@@ -257,7 +257,7 @@ impl OwnProvider {
         ModelSpec {
             id: model.to_owned(),
             provider: self.name.clone(),
-            // In which form its requests are shown to people; the provider makes of them what it likes.
+            // The form in which its requests are shown to people; the provider may use another.
             api: Api::OpenaiChat,
             context_window: self.context_window,
             max_output_tokens: OWN_OUTPUT_TOKENS,
@@ -270,7 +270,7 @@ impl OwnProvider {
     }
 }
 
-/// Hands calls of a program's own models to its providers.
+/// Passes calls of a program's own models to its providers.
 struct ByProvider {
     own: BTreeMap<String, Arc<dyn Effector>>,
     others: Arc<dyn Effector>,
@@ -299,7 +299,7 @@ impl Effector for ByProvider {
 const WITHOUT_HTTP: &str =
     "this program is built without the feature `http` of agentx, so it cannot call models over a network";
 
-/// Says of every call that there is no network.
+/// Fails every call, because there is no network.
 #[cfg(not(feature = "http"))]
 struct NoNetwork;
 
@@ -363,7 +363,7 @@ mod tests {
         models
     }
 
-    /// The effectors that `agentx-runtime` has for itself are tried where they are.
+    /// The effectors of `agentx-runtime` are tested there.
     #[tokio::test]
     async fn effectors_are_silent_about_actions_of_other_kinds() {
         let log: Arc<dyn SessionLog> = Arc::new(MemoryLog::new());

@@ -1,5 +1,4 @@
-//! A model that a program brings itself: a few lines for whoever has one, and the whole contract of model
-//! calls behind them.
+//! A model that a program provides itself: a simple trait in front of the whole contract of model calls.
 
 use std::error::Error;
 use std::future::Future;
@@ -16,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 /// The reason why a provider has no answer: any error, or a text (`Err("the model sleeps".into())`).
 pub type ProviderError = Box<dyn Error + Send + Sync>;
 
-/// A model that a program brings itself; see [`AgentBuilder::provider`](crate::AgentBuilder::provider).
+/// A model that a program provides itself; see [`AgentBuilder::provider`](crate::AgentBuilder::provider).
 ///
 /// ```
 /// use agentx::types::{ModelRequest, Role};
@@ -53,13 +52,13 @@ pub trait Provider: Send + Sync + 'static {
         128_000
     }
 
-    /// Answers a request: `request.system`, then `request.messages`, with `request.tools` on offer. What is
-    /// said is heard at once. When the run is stopped the future is dropped where it waits.
+    /// Answers a request: `request.system`, then `request.messages`, with `request.tools` on offer. The
+    /// session gets its text at once. When the run is stopped, the future is dropped at its current await.
     ///
     /// # Errors
-    /// Returns an error that says why there is no answer; the run ends with it. The error is shown and
-    /// recorded, so keep secrets out of it. AgentX does not retry: a provider that can try again does so
-    /// before it returns.
+    /// Returns the reason why there is no answer; the run ends with it. The error is shown and recorded, so
+    /// keep secrets out of it. AgentX does not retry: a provider that can try again does so before it
+    /// returns.
     fn answer(
         &self,
         request: &ModelRequest,
@@ -78,7 +77,7 @@ pub trait Provider: Send + Sync + 'static {
     }
 }
 
-/// Takes what a model says, piece by piece.
+/// Takes the answer of a model, piece by piece.
 #[derive(Debug)]
 pub struct AnswerSink {
     events: EventSink,
@@ -123,7 +122,7 @@ impl AnswerSink {
     }
 
     async fn emit(&self, event: impl Into<EnvironmentEvent>) {
-        // Where the session is gone the call is cancelled too.
+        // If the session is gone, the call is cancelled, too.
         self.events.emit(event).await;
     }
 }
@@ -215,7 +214,7 @@ fn failed(message: &str) -> Vec<EnvironmentEvent> {
     ]
 }
 
-/// The code of what a provider of a program's own says.
+/// The error code of a program's own provider.
 const CODE: &str = "provider";
 
 fn error(message: String) -> ErrorOccurred {

@@ -1,4 +1,4 @@
-//! From a description to a runtime: which log, whose models, which tools.
+//! Builds a runtime from a definition: its log, models and tools.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -45,7 +45,7 @@ pub(crate) struct Workplace {
 pub(crate) struct BuiltParts {
     definition: Definition,
     models: Models,
-    /// The model where none is named.
+    /// The model if none is named.
     usual_model: Option<String>,
     /// The defaults for every agent.
     base: Base,
@@ -80,7 +80,7 @@ impl AgentBuilder {
 }
 
 impl Workplace {
-    /// The directory that tools work in, as it really is.
+    /// Returns the real path of the directory in which tools work.
     pub(crate) fn workspace(&self) -> Result<PathBuf, AgentError> {
         let here = self.workspace.as_deref().unwrap_or(Path::new("."));
         std::fs::canonicalize(here).map_err(|error| {
@@ -103,7 +103,7 @@ impl Workplace {
         Ok(Arc::new(MemoryLog::new()))
     }
 
-    /// The files that keep its sessions, as no call may touch them.
+    /// Returns the files with its sessions, which no call may touch.
     fn own_files(&self, workspace: &Path) -> Result<Vec<String>, AgentError> {
         let directory = self.data_dir();
         if directory.as_os_str().is_empty() {
@@ -132,7 +132,7 @@ impl Workplace {
     }
 }
 
-/// A runtime of what the description says, and of nothing else.
+/// Builds a runtime from the definition alone.
 fn alone(definition: Definition, place: &Workplace) -> Result<BuiltParts, AgentError> {
     let mut models = Models::new(Catalog::builtin());
     definition.open(&mut models, None)?;
@@ -157,7 +157,8 @@ fn alone(definition: Definition, place: &Workplace) -> Result<BuiltParts, AgentE
     BuiltParts::new(definition, models, (None, base), parts)
 }
 
-/// The built-in tools, without any variable of this process that looks like a secret, or that holds one.
+/// Returns the built-in tools. Their commands get no variable of this process that looks like a secret or
+/// contains one.
 #[cfg(feature = "tools")]
 fn builtin(models: &Models, place: &Workplace) -> Toolbox {
     use agentx_tools::{CommandRecords, ProgramEnvironment, ToolOptions};
@@ -167,7 +168,7 @@ fn builtin(models: &Models, place: &Workplace) -> Toolbox {
     options.bash.environment = hidden.fold(ProgramEnvironment::default(), |environment, key| {
         environment.hide_value(key.expose())
     });
-    // What a killed process leaves running is only looked for where its sessions are still there.
+    // Processes of a killed program can be found only if its sessions are stored.
     let directory = place.data_dir();
     if !directory.as_os_str().is_empty() {
         options.bash.records = Some(CommandRecords::in_directory(
@@ -203,7 +204,7 @@ pub(crate) fn base(workspace: &Path, guard: Guard) -> Base {
 }
 
 impl Definition {
-    /// Tells `models` how those of this agent and its helpers are reached.
+    /// Adds the models of this agent and its helpers to `models`.
     pub(crate) fn open(&self, models: &mut Models, usual: Option<&str>) -> Result<(), AgentError> {
         models.open(&self.door, usual)?;
         let mut helpers = self.helpers.iter();
@@ -282,7 +283,7 @@ impl BuiltParts {
         let mut changes = Vec::new();
         if let Some(own) = &self.own {
             let before = own.state(session).await?.config;
-            // A provider of the program answers instead of another one, which may be gone.
+            // A provider of the program replaces another one, which may be gone.
             if let Some(model) = self.models.own(&self.definition.door)
                 && model.provider != before.model.provider
             {
@@ -320,7 +321,7 @@ impl BuiltParts {
             fallbacks: fallbacks.unwrap_or_else(|| base.fallbacks.clone()),
             name: name.to_owned(),
             system_prompt: definition.instructions.clone(),
-            // What a project tells its coding agent is not for the agents of a program.
+            // The instructions of a project are for its coding agent, not for the agents of a program.
             instructions: Vec::new(),
             tools: self.specs(definition, &agents).into(),
             approval: rights.approval.unwrap_or(base.approval),

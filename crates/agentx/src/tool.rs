@@ -1,4 +1,4 @@
-//! Conversions into tools, and the way by which the values of one ask reach them.
+//! Conversions into tools, and the values of an ask for its tools.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,8 +10,8 @@ use serde_json::Value;
 use tokio::sync::RwLock;
 
 /// The argument of [`AgentBuilder::tool`](crate::AgentBuilder::tool): the name of a function with
-/// `#[agentx::tool]`, a [`TypedTool`], or anything that is a [`Tool`] already. `Form` only keeps these apart;
-/// it is found by itself.
+/// `#[agentx::tool]`, a [`TypedTool`], or anything that is a [`Tool`] already. `Form` only distinguishes
+/// these; it is inferred.
 pub trait IntoTool<Form> {
     /// Converts the value into a tool.
     fn into_tool(self) -> Arc<dyn Tool>;
@@ -68,8 +68,8 @@ pub(crate) struct AskValues {
 }
 
 impl AskValues {
-    /// Does what begins a run, and keeps `values` for it. No tool looks for values in between, so none of the
-    /// run misses them.
+    /// Runs `begin`, which starts a run, and keeps `values` for the run. No tool can look for values in
+    /// between, so no tool misses them.
     pub(crate) async fn begin(
         &self,
         session: &dyn Session,
@@ -107,7 +107,7 @@ impl AskValues {
     }
 }
 
-/// A tool that is given the values of the ask which its call belongs to.
+/// A tool that gets the values of the ask to which its call belongs.
 pub(crate) struct ToolWithValues {
     tool: Arc<dyn Tool>,
     asks: Arc<AskValues>,

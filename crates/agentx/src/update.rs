@@ -65,19 +65,19 @@ pub struct Answer {
     /// Tokens of all model calls of the run, read and written.
     pub usage: Usage,
     /// Money of all model calls of the run, in billionths of a US dollar; `cost.as_usd()` is in dollars. Zero
-    /// where the model's price is not known.
+    /// if the model's price is unknown.
     pub cost: NanoUsd,
-    /// From the input to the answer, without the time in which no program was there to continue with the run.
-    /// After a crash the time since the last event before it is left out too, because nothing tells when the
-    /// program died.
+    /// Time from the input to the answer, without the time in which no program continued the run. After a
+    /// crash, the time since the last event before it is left out, too, because the time of the crash is not
+    /// recorded.
     pub duration: Duration,
     /// The number of model calls.
     pub model_calls: u32,
 }
 
 impl Answer {
-    /// An answer in these words, of this run; it took nothing and cost nothing. For tests of what takes an
-    /// answer. The fields can be set.
+    /// Creates an answer with this text, of this run, without usage and cost, for tests. The fields can be
+    /// set.
     pub fn new(text: impl Into<String>, run_id: RunId) -> Self {
         Self {
             text: text.into(),

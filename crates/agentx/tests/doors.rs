@@ -1,5 +1,5 @@
 //! The doors of a builder: custom models, keys, addresses, logs and runtimes, each in the few lines that it
-//! should take; and that nothing of the person who runs the program is read where nobody asks for it.
+//! should take; and that nothing of the person who runs the program is read unless it is requested.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
@@ -76,7 +76,7 @@ async fn helpers_have_scripts_of_their_own() {
     assert_eq!(agent.ask("coat?").await.unwrap().text, "Take a coat.");
 }
 
-/// A model that counts what it was told.
+/// A model that counts the messages it received.
 struct Counter;
 
 impl Provider for Counter {

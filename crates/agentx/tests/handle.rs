@@ -47,7 +47,7 @@ fn settings(home: &tempfile::TempDir) -> Settings {
     load(request).unwrap().settings
 }
 
-/// Says what it is given, to whoever may ask.
+/// Returns its argument.
 #[agentx::tool(change)]
 async fn repeat_it(
     /// The words.

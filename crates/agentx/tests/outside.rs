@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use support::{build_folder, cargo, printed, workspace};
 
-/// Everything that it depends on is built again where its features differ from those of the workspace.
+/// Its dependencies are built again if their features differ from those of the workspace.
 const BOUND: Duration = Duration::from_secs(580);
 
 /// A hello with a tool compiles no more crates than these, itself among them: 125, as docs/LIBRARY.md says,

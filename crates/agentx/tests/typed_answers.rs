@@ -31,7 +31,7 @@ enum Kind {
 
 const ROME: &str = r#"{"city": "Rome", "kind": "capital"}"#;
 
-/// Says where one is.
+/// Returns the current city.
 #[agentx::tool]
 async fn here() -> Result<String, String> {
     Ok("Rome".to_owned())

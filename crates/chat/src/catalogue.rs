@@ -20,8 +20,8 @@ const HEAD: &str = "# Errors
 
 Made from the code: `UPDATE_DOCS=1 cargo test -p agentx-chat catalogue` writes it anew.
 
-An error is a line `error: …` on standard error, often one `hint: …` that says what to do, and an [exit code](CLI.md#exit-codes). Where a [result](PROTOCOL.md#the-result-of-a-headless-run)
-is wanted, its field `error` has the same as `kind`, `message` and `hint`. Kinds are stable; the words after them are examples.
+An error is a line `error: …` on standard error, often one `hint: …` that says what to do, and an [exit code](CLI.md#exit-codes). In a
+[result object](PROTOCOL.md#the-result-of-a-headless-run), the field `error` has `kind`, `message` and `hint`. Kinds are stable; the texts after them are examples.
 
 ## Commands
 ";
@@ -30,7 +30,7 @@ is wanted, its field `error` has the same as `kind`, `message` and `hint`. Kinds
 const RUNS: &str = "
 ## Runs
 
-How a run can fail that had begun. The message is what the model's server or the runtime said; the kind is the code of the failure.
+The failures of a run that had begun. The message is from the model's server or the runtime; the kind is the code of the failure.
 ";
 
 /// The names of all variants, those inside others too.
@@ -123,8 +123,7 @@ const CODES: &[&str] = &[
     "storage",
 ];
 
-/// Returns the name of the variant. A new one has no name here until somebody gives it one, an entry in
-/// [`EVERY`] and an example.
+/// Returns the name of the variant. A new variant needs a name here, an entry in [`EVERY`] and an example.
 fn name_of(error: &ChatError) -> &'static str {
     match error {
         ChatError::Usage { .. } => "usage",

@@ -161,7 +161,7 @@ pub fn read_inputs(console: &Console) -> mpsc::Receiver<TerminalInput> {
     if has_keys(console) { keys() } else { lines() }
 }
 
-/// The first lines of a chat: which agent works where, and what is unusual about how calls are decided.
+/// The first lines of a chat: the agent, its place, and unusual decisions about calls.
 fn first_lines(
     place: &Place,
     settings: &Settings,

@@ -142,8 +142,8 @@ fn in_rows(lines: &[Vec<String>], console: &Console) -> String {
     wrap_lines(&text, width)
 }
 
-/// Returns whether a setting has its own row. Built-in providers that nobody connected are left out, and the
-/// data directory stands at the end.
+/// Returns whether a setting has its own row. Built-in providers without settings are left out, and the data
+/// directory stands at the end.
 fn is_told(loaded: &Loaded, row: &SettingRow) -> bool {
     if row.origin != SettingOrigin::Default {
         return true;

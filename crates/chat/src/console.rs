@@ -181,7 +181,7 @@ impl Console {
         written.map_err(|error| self.gone(error))
     }
 
-    /// Returns whether somebody may still read standard output. A command that waits long before it writes
+    /// Returns whether standard output may still have a reader. A command that waits long before it writes
     /// notices `| head -1` in this way.
     #[cfg(unix)]
     pub fn is_read(&self) -> bool {
@@ -195,7 +195,7 @@ impl Console {
         !gone
     }
 
-    /// Returns `true`: this system cannot tell whether anybody reads.
+    /// Returns `true`: this system cannot tell whether there is a reader.
     #[cfg(not(unix))]
     pub(crate) fn is_read(&self) -> bool {
         true

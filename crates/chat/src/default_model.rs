@@ -1,5 +1,5 @@
-//! The model of a new session if nobody names one and a person names a server of their own
-//! (`OPENAI_BASE_URL`): the model of that server.
+//! The model of a new session if none is set but a server of the user's own is (`OPENAI_BASE_URL`): the model
+//! of that server.
 
 use agentx::config::{Loaded, ProviderKey, ProviderSettings, SettingOrigin, Settings, Sourced};
 use agentx::node::model::{ModelListError, models_of_server};
@@ -17,7 +17,7 @@ use crate::run_failure::{OLLAMA, START_OLLAMA};
 const NAMES: usize = 8;
 
 /// Uses a model of one of the user's own servers: its only one if none is named, or the named one if only
-/// that server knows it. Prints a note if nobody named it.
+/// that server knows it. Prints a note if no setting names it.
 ///
 /// # Errors
 /// Returns an error if the server rejects the API key, and if no model is named and the server has several or

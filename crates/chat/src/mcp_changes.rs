@@ -19,7 +19,7 @@ pub fn servers(settings: &Settings, tools: &[ToolSpec]) -> McpServers {
     McpServers::of(settings, &agentx::node::program_environment(settings), names)
 }
 
-/// A note about servers whose tools nobody knows yet; empty if there are none.
+/// Returns a note about servers whose tools are still unknown; empty if there are none.
 pub fn note(settings: &Settings) -> String {
     match settings.connect {
         Some(_) => String::new(),

@@ -28,8 +28,8 @@ pub struct DescribedServer<'a> {
     pub target: &'a [String],
 }
 
-/// A note about servers whose tools nobody knows yet, and those that could not be started the last time;
-/// empty if there are none.
+/// Returns a note about servers whose tools are still unknown, and those that could not be started the last
+/// time; empty if there are none.
 pub fn note(servers: &McpServers) -> String {
     let unknown = servers.iter().filter(|known| known.known().identity.is_none());
     let names: Vec<&str> = unknown.map(|known| known.server().name.as_str()).collect();

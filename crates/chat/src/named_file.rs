@@ -1,4 +1,4 @@
-//! Files that a person names on a command line. Opening a named pipe would block until somebody writes into
+//! Files that a person names on a command line. Opening a named pipe would block until a process writes into
 //! it.
 
 use std::fs::File;
@@ -12,7 +12,7 @@ const OPEN_ALREADY: [&str; 3] = ["/dev/fd/", "/proc/self/fd/", "/dev/stdin"];
 ///
 /// # Errors
 /// Returns an error if it cannot be opened, or is no regular file. A file that the shell itself has opened
-/// may be a pipe: somebody writes into it.
+/// may be a pipe, since a process already writes into it.
 pub fn open_named(path: &Path) -> io::Result<File> {
     let is_open_already = OPEN_ALREADY
         .iter()

@@ -1,11 +1,11 @@
-//! Writes to stdout and stderr on threads, because a write to a pipe that nobody reads blocks forever.
+//! Writes to stdout and stderr on threads, because a write to a pipe without a reader blocks forever.
 //!
-//! Once signals are handled, one thread per stream writes the output of all other threads. Nobody waits for a
-//! single chunk: a model's answer comes in thousands of them, and a thread switch for each took a quarter of
-//! a run's time. [`WAITING`] bounds the unwritten bytes. A failed write is reported by the next one, or by
-//! [`finish`]. Output to one stream waits for earlier output to the other, so that both appear in order on
-//! one terminal. Once the program was asked to stop, a wait lasts for [`PATIENCE`] at most and the rest is
-//! not written.
+//! Once signals are handled, one thread per stream writes the output of all other threads. Callers do not
+//! wait for single chunks: a model's answer has thousands of them, and a thread switch for each took a
+//! quarter of a run's time. [`WAITING`] bounds the unwritten bytes. A failed write is reported by the next
+//! one, or by [`finish`]. Output to one stream waits for earlier output to the other, so that both appear in
+//! order on one terminal. Once the program was asked to stop, a wait lasts for [`PATIENCE`] at most and the
+//! rest is not written.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -38,7 +38,7 @@ pub(crate) fn standard_error() -> StreamWriter {
 /// Waits until everything is written to both streams, and says why something could not be.
 ///
 /// # Errors
-/// Returns the error of a write to standard output. An error of standard error could not be shown to anybody.
+/// Returns the error of a write to standard output. An error of standard error could not be shown anywhere.
 pub(crate) fn finish() -> io::Result<()> {
     let written = OUT.finish();
     let _ = ERR.finish();

@@ -7,7 +7,7 @@ pub const CUT_OFF: &str = "answer_cut_off";
 /// The code of an answer that says nothing.
 pub const EMPTY: &str = "empty_answer";
 
-/// The code of a run that nobody answered in time.
+/// The code of a run whose question got no answer in time.
 pub const NEEDED: &str = "operator_needed";
 /// The code of a run that ends because a question of the model waits for an answer.
 pub(crate) const ANSWER_NEEDED: &str = "answer_needed";
@@ -70,7 +70,7 @@ fn of_server(exit: Exit, code: &str, message: &str) -> Option<&'static str> {
     remedy(exit, code)
 }
 
-/// The hint if nothing listens where Ollama would.
+/// The hint if nothing listens at Ollama's address.
 pub(crate) const START_OLLAMA: &str = "start Ollama with `ollama serve`";
 /// The port of Ollama in an address.
 pub(crate) const OLLAMA: &str = ":11434";

@@ -73,7 +73,7 @@ pub enum Target {
     Id(String),
     /// The latest of this directory.
     Last,
-    /// The session that the person chooses; the latest of this directory if nobody can be asked.
+    /// The session that the person chooses; without a person, the latest of this directory.
     Chosen,
 }
 
@@ -116,7 +116,7 @@ async fn latest(place: &Place, settings: &Settings) -> Result<SessionId, ChatErr
     Err(ChatError::NoSession { workspace })
 }
 
-/// Returns the directory if nobody names one.
+/// Returns the default directory.
 pub async fn workspace(place: &Place, settings: &Settings) -> Result<String, ChatError> {
     Ok(match place.default_agent().await? {
         Some(agent) => agent.workspace,
@@ -222,7 +222,7 @@ pub async fn leave(place: &Place, session: &dyn Session) {
     let _ = tokio::time::timeout(LEAVING, session.close()).await;
 }
 
-/// Returns whether a question of the model is open that stays open even if nobody is there.
+/// Returns whether a question of the model is open that waits for a person even without one.
 async fn keeps_question(session: &dyn Session) -> bool {
     session.state().await.is_ok_and(|state| keeps_a_question(&state))
 }
@@ -306,7 +306,7 @@ pub fn who_decides(config: &AgentConfig) -> ApprovalMode {
     }
 }
 
-/// Returns whether nobody knows what the model of this agent costs.
+/// Returns whether the prices of this agent's model are unknown.
 pub fn has_no_price(agent: &AgentConfig) -> bool {
     let model = &agent.model;
     agent.kind == AgentKind::React && model.prices == Prices::default() && model.api != Api::Scripted

@@ -91,7 +91,7 @@ fn start() -> std::io::Result<broadcast::Sender<Exit>> {
             match listening {
                 Ok((runtime, system)) => {
                     stop_request::hear_signals();
-                    // Whoever started the thread waits for this.
+                    // The starter of the thread waits for this.
                     let _ = ready.send(Ok(()));
                     runtime.block_on(hear(system, &told));
                 }

@@ -111,7 +111,7 @@ impl MergedSettings {
     }
 
     /// Every key with its value and origin, in the order of the table, what belongs to one provider or model
-    /// together; keys that nobody set are at their place.
+    /// together; keys without a value are at their place.
     pub fn rows(&self) -> Vec<SettingRow> {
         let mut rows = Vec::new();
         let mut branches: Vec<&str> = Vec::new();

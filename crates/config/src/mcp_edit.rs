@@ -1,4 +1,4 @@
-//! Adds a server to the person's file and takes it out again, so that nobody has to write it by hand.
+//! Adds a server to the user's file, and removes one.
 
 use std::path::Path;
 

@@ -61,7 +61,7 @@ pub(crate) fn effects(layer: &SettingsLayer, own: &PersonalSettings<'_>) -> Vec<
     effects
 }
 
-/// Returns where the messages to models of the file's providers go, with which keys.
+/// Describes the addresses of the file's providers and the keys that they get.
 fn of_providers(layer: &SettingsLayer) -> Vec<String> {
     let mut effects = Vec::new();
     for (path, address) in &layer.entries {
@@ -95,7 +95,8 @@ fn of_providers(layer: &SettingsLayer) -> Vec<String> {
     effects
 }
 
-/// A model with its provider and address, if the person's settings, or else the file's, say where it is.
+/// Describes a model with its provider and address, if the person's settings, or else the file's, have an
+/// address.
 fn model_with_address(layer: &SettingsLayer, own: &PersonalSettings<'_>, name: &str) -> String {
     let mut merged = own.merged.clone();
     merged.lay(layer.clone());

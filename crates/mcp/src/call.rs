@@ -179,7 +179,7 @@ impl RemoteCall<'_> {
     }
 }
 
-/// Notifies the server that nobody waits any more, without waiting for a server that does not read.
+/// Notifies the server that the call is cancelled, without waiting for a server that does not read.
 async fn cancel(handle: RequestHandle<RoleClient>) {
     const PATIENCE: Duration = Duration::from_millis(200);
     let told = handle.cancel(Some("the client stopped waiting".to_owned()));

@@ -60,7 +60,7 @@ pub(crate) const CONNECT: Duration = Duration::from_secs(10);
 /// All tools that a server lists, as JSON; further ones are left out. Every start of the program reads them.
 pub(crate) const LISTED_BYTES: usize = 2 << 20;
 /// All tools of a server that were ever accepted, as JSON; new ones beyond that are left out. Accepted tools
-/// are not deleted to make room: the server could then describe a tool again as if nobody had seen it.
+/// are not deleted to make room: the server could then describe a tool again as if it were new.
 pub(crate) const ACCEPTED_BYTES: usize = 4 << 20;
 /// The file with what is known of a server; it is never larger.
 pub(crate) const FILE_BYTES: u64 = 16 << 20;

@@ -193,7 +193,7 @@ impl ClientHandler for ServerListener {
     ) -> Result<ElicitResult, ErrorData> {
         match self.calls.last() {
             Some(call) => Ok(call.elicit(asked).await),
-            // Nobody asked for anything, so nobody answers.
+            // No open call could have caused this question.
             None => Ok(ElicitResult::new(ElicitationAction::Decline)),
         }
     }

@@ -1,5 +1,5 @@
-//! Servers at an address: both generations of the protocol, and what becomes of a call where the network or
-//! the server fails. The answers are made up after the specification.
+//! Servers at an address: both generations of the protocol, and the outcome of a call if the network or the
+//! server fails. The answers are made up after the specification.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
 use std::sync::{Arc, Mutex};

@@ -1,8 +1,8 @@
 //! Authentication: a signed challenge becomes a token, or identifies one connection; there are no passwords.
 //!
-//! A nonce counts once and for a minute; it is signed together with what this server calls itself, so that a
-//! signature that another server asked for is worth nothing here. On a connection on which the server proved
-//! its key, it is bound to that too. Tokens are kept as hashes, in memory only.
+//! A nonce counts once and for a minute; it is signed together with this server's origin, so that a signature
+//! for another server is useless here. On a connection on which the server proved its key, it is bound to
+//! that too. Tokens are kept as hashes, in memory only.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -38,7 +38,8 @@ pub struct Authenticator {
     allowed: Vec<String>,
     visitors: bool,
     nonces: Mutex<Expiring<String, ()>>,
-    /// The owner of the token, and whether it was given out where the server had proved its key.
+    /// The owner of each token, and whether it was issued on a connection on which the server had proved its
+    /// key.
     tokens: Mutex<Expiring<[u8; 32], (Identity, bool)>>,
 }
 
@@ -72,8 +73,7 @@ impl Identity {
         }
     }
 
-    /// Under which name they wait and are counted: their own, or that of the address that a visitor comes
-    /// from.
+    /// Returns the name of their queue and counter: their own id, or for a visitor that of the address.
     fn line(&self, address: &str) -> OwnerId {
         if self.visitor {
             OwnerId::new(format!("visitors at {address}"))
@@ -82,7 +82,7 @@ impl Identity {
         }
     }
 
-    /// Them at one of their programs, which comes from `address`.
+    /// Returns them as a caller with one of their programs, at `address`.
     pub fn at(&self, client: &str, address: &str) -> Caller {
         Caller {
             line: self.line(address),
@@ -103,15 +103,15 @@ impl Identity {
 pub struct IssuedToken {
     /// The token to send from now on.
     pub token: String,
-    /// Whose it is.
+    /// The identity of its owner.
     pub identity: Identity,
-    /// Until when it counts: milliseconds since 1970.
+    /// The time at which it expires: milliseconds since 1970.
     pub expires_at_ms: u64,
 }
 
 impl Authenticator {
-    /// `key` is the server's own, and `origin` what it calls itself; so many nonces are known at once, of all
-    /// addresses and of each, and so many tokens, of all people and of each.
+    /// `key` and `origin` are the server's own. The numbers are the limits of known nonces, in all and per
+    /// address, and of tokens, in all and per person.
     pub fn new(
         keyring: Keyring,
         (key, origin): (Arc<SecretKey>, String),
@@ -234,7 +234,7 @@ impl Authenticator {
         self.known.generation()
     }
 
-    /// Whom the operator trusts.
+    /// Returns the people whom the operator trusts.
     pub(crate) fn known(&self) -> &KnownPeople {
         &self.known
     }
@@ -250,9 +250,9 @@ impl Authenticator {
         }
     }
 
-    /// Answers an open challenge from `address` with a token. The token is valid on connections of the same
-    /// kind alone: one that was given out where the server had proved its key is useless to anybody who
-    /// intercepts it elsewhere.
+    /// Answers an open challenge from `address` with a token. The token is valid only on connections of the
+    /// same kind: a token that was issued after the server had proved its key is useless on a connection
+    /// without that proof.
     ///
     /// # Errors
     /// Returns an error if [`Authenticator::identify`] does, or if the nonce is unknown, used or expired.
@@ -296,7 +296,7 @@ impl Authenticator {
         })
     }
 
-    /// Whose token this is.
+    /// Returns the owner of a token.
     ///
     /// # Errors
     /// Returns an error if it is not known here, has expired, or was given out on another kind of connection.
@@ -368,7 +368,7 @@ impl Authenticator {
     }
 }
 
-/// Returns a problem with nothing but its code and words.
+/// Returns a problem that has only its code and message.
 pub(crate) fn problem(code: &str, detail: &str) -> Box<Problem> {
     Box::new(Problem {
         code: code.to_owned(),

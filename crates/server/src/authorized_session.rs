@@ -72,16 +72,16 @@ impl AuthorizedSession {
         })
     }
 
-    /// Whether something more may run in this session, as far as its owner's quotas go.
+    /// Checks whether the owner's quotas allow one more run in this session.
     pub(crate) async fn may_run(&self) -> Result<Option<QuotaGuard>, RuntimeError> {
         if self.access.role < SessionRole::Drive {
-            // It is refused for that, and they learn nothing of the owner's other sessions.
+            // It is refused for that reason, and the caller learns nothing about the owner's other sessions.
             return Ok(None);
         }
         self.state.may_run(&self.access.owner, self.room.id()).await
     }
 
-    /// Whether something more may be kept in this session for good, as far as its owner's quotas go.
+    /// Checks whether the owner's quotas allow storing more in this session permanently.
     pub(crate) async fn may_keep(&self) -> Result<(), RuntimeError> {
         if self.access.role < SessionRole::Drive {
             return Ok(());
@@ -128,7 +128,7 @@ impl AuthorizedSession {
         change: ConfigChange,
         believed: Option<u64>,
     ) -> Result<u64, RuntimeError> {
-        // What is refused takes no wheel, and what is stricter may be done only so often.
+        // A refused change does not take the wheel, and stricter changes are limited in number.
         self.allowed(change.clone()).await?;
         self.drive_with(believed, true, |session| async move {
             let change = self.allowed(change).await?;
@@ -164,8 +164,8 @@ impl AuthorizedSession {
         self.access.owner == *self.state.runtime().owner()
     }
 
-    /// Checks that the caller may decide so about a waiting call. Returns whether the decision is limited to
-    /// what the settings of the server leave open.
+    /// Checks that the caller may make this decision about a waiting call. Returns whether the server's
+    /// settings limit the decision.
     ///
     /// # Errors
     /// Returns an error that names who may decide.
@@ -222,7 +222,7 @@ impl AuthorizedSession {
         self.note_failure(act(self.session.clone()).await)
     }
 
-    /// Sends a message. One that was sent before gets the same answer again.
+    /// Sends a message. A repeated message gets the same answer again.
     pub(crate) async fn say(&self, input: UserInput, believed: Option<u64>) -> Result<u64, RuntimeError> {
         if let Some(seq) = self.earlier_seq(&input).await? {
             return Ok(seq);
@@ -241,8 +241,8 @@ impl AuthorizedSession {
         .await
     }
 
-    /// Returns the `seq` of a message that is sent again: it was allowed when it was first sent, whoever
-    /// drives by now and whatever is queued.
+    /// Returns the `seq` of a message that is sent again: it was allowed when it was first sent, so the
+    /// present driver and queue do not matter.
     ///
     /// # Errors
     /// Returns an error if another message has its key.
@@ -275,7 +275,7 @@ impl AuthorizedSession {
         Ok(seq)
     }
 
-    /// Passes an answer on, and notes an error after which the session has to be opened again.
+    /// Returns an answer unchanged, and notes an error after which the session has to be opened again.
     pub(crate) fn note_failure<T>(&self, answer: Result<T, RuntimeError>) -> Result<T, RuntimeError> {
         answer.inspect_err(|error| self.room.note_failure(error))
     }
@@ -306,7 +306,7 @@ impl AuthorizedSession {
             return Err(RuntimeError::Refused("visitors may only watch".into()));
         }
         let _gate = self.room.gate.lock().await;
-        // A person whose access was revoked is notified whatever quotas are used up.
+        // A person whose access was revoked is notified even if quotas are used up.
         let had = self.session.state().await?.sharing.roles.contains_key(&person);
         if role.is_some() || !had {
             self.may_keep().await?;

@@ -1,5 +1,5 @@
 //! Rules about who decides on a waiting call: which answers of a caller are valid, and why others are not.
-//! They also go along with the question, so that a screen offers only valid answers.
+//! The valid answers are sent with the question, so that a screen offers only these.
 
 use agentx_runtime::{PendingApproval, Runtime as _, SessionState, Sharing};
 use agentx_types::{ApprovalDecision, SessionRole};
@@ -8,7 +8,7 @@ use crate::state::{Caller, ServerState, SessionAccess};
 
 /// The reason why an operator cannot keep a rule in the session of a member.
 const KEEPS_ELSEWHERE: &str = "in a member's session a call can only be allowed once; add a rule to this server's settings to allow such calls permanently";
-/// The reason why anybody else cannot keep a rule.
+/// The reason why a caller other than the operator cannot keep a rule.
 const KEEPS_NOTHING: &str = "you may only allow this call once; only this server's operator can save rules";
 /// The reason why members do not approve calls of their own sessions.
 const ONLY_THE_OPERATOR: &str = "only this server's operator may allow this call, by an answer or by a rule in the settings; until then it waits, and you may refuse it or stop the run";
@@ -44,7 +44,7 @@ impl CallDecider {
         sharing: &Sharing,
     ) -> Self {
         let is_operators_session = access.owner == *state.runtime().owner();
-        // Who drives, or did, would allow what their own words led to.
+        // A person who drives, or did, would allow calls that their own messages led to.
         let spoke = sharing.spoke.contains(&caller.person);
         let is_theirs = access.owner == caller.person || access.role > SessionRole::Approve || spoke;
         Self {
@@ -64,8 +64,8 @@ impl CallDecider {
         !self.is_operator && !self.is_approver && !is_named
     }
 
-    /// Whether this answer to a call counts; `by_server` is whether the settings of the server ask about the
-    /// call.
+    /// Checks whether this answer to a call counts; `by_server` says whether the settings of the server ask
+    /// about the call.
     ///
     /// # Errors
     /// Returns an error that says who may decide so.
@@ -96,7 +96,7 @@ impl CallDecider {
         DECISIONS.into_iter().filter(counts).collect()
     }
 
-    /// Puts into each question of a session which answers count.
+    /// Adds the valid answers to each question of a session.
     pub(crate) fn offer(self, mut state: SessionState) -> SessionState {
         for call in &mut state.pending_approvals {
             call.answers = Some(self.answers(call));

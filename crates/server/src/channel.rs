@@ -40,7 +40,7 @@ impl ConnectionChannel {
         matches!(self, Self::Keyed(_))
     }
 
-    /// Returns what a signature for this one connection is bound to.
+    /// Returns the binding of a signature for this one connection.
     pub(crate) fn of_connection(&self) -> Binding {
         match self {
             Self::Keyed(exported) => Binding::Exporter(*exported),
@@ -48,8 +48,8 @@ impl ConnectionChannel {
         }
     }
 
-    /// Returns what a signature in exchange for a token is bound to: requests share connections, so it is the
-    /// server and not the connection.
+    /// Returns the binding of a signature for a token: requests share connections, so it is bound to the
+    /// server and not to the connection.
     pub(crate) fn of_requests(&self, server: &PublicKey) -> Binding {
         match self {
             Self::Keyed(_) => Binding::ServerKey(*server),
@@ -83,7 +83,7 @@ impl TlsAcceptors {
         matches!(self, Self::Certificate(_))
     }
 
-    /// Finds out what a connection speaks, and does the handshake. The caller limits how long that takes.
+    /// Detects the protocol of a connection, and does the handshake. The caller limits the time.
     pub(crate) async fn open(&self, stream: TcpStream) -> std::io::Result<OpenedConnection> {
         match self {
             Self::Certificate(acceptor) => {

@@ -1,5 +1,5 @@
 //! The time by a client's clock, for the model: clients of NEXUS send it with each message, so that "this
-//! evening" means something. The message keeps it as a text of its own.
+//! evening" means something. The message keeps it as a separate text.
 
 use agentx_runtime::time_note;
 

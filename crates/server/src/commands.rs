@@ -103,7 +103,7 @@ impl ServerState {
                 self.share(caller, session, person, role).await
             }
             _ => {
-                // Who may not see the session learns nothing of it.
+                // A person who may not see the session learns nothing about it.
                 self.access(caller, session).await?;
                 Err(remote(
                     "unknown_command",

@@ -49,7 +49,7 @@ impl ConnectionRefused {
     }
 }
 
-/// The place of a connection among the counted ones. It is given back when the last clone is dropped.
+/// The slot of a connection in the limit. It is released when the last clone is dropped.
 #[derive(Clone)]
 pub(crate) struct Permit(Arc<ConnectionCounts>);
 
@@ -62,7 +62,7 @@ struct ConnectionCounts {
     lingers: AtomicBool,
 }
 
-/// The place of a connection among those of its address. It is given back when this is dropped.
+/// The slot of a connection in the limit of its address. It is released when this is dropped.
 struct AddressPermit {
     unknown: Arc<UnauthenticatedCounts>,
     network: IpAddr,
@@ -78,8 +78,8 @@ impl ConnectionLimiter {
         }
     }
 
-    /// Returns a connection from this address. One that is `shared` is of a proxy: each of its requests
-    /// counts for another address.
+    /// Returns the permit for a connection from this address. A `shared` connection is a proxy's: each of its
+    /// requests counts for its own client's address.
     ///
     /// # Errors
     /// Returns an error if there is no room for it.

@@ -32,7 +32,7 @@ const QUEUE_PAUSE_MS: u64 = 5_000;
 /// Returns whether a person can send it. Content of models and tools comes from them.
 fn is_said(part: &ContentPart) -> bool {
     match part {
-        // What a provider attached is sent back to it as its own.
+        // Data from a provider would be sent back to it as its own.
         ContentPart::Text(text) => text.provider.is_none(),
         ContentPart::Image(_) | ContentPart::Audio(_) | ContentPart::File(_) => true,
         ContentPart::Thinking(_)
@@ -153,8 +153,8 @@ impl ServerState {
         .await
     }
 
-    /// Tries again at once what pauses between two attempts, or asks again after a run that ended without an
-    /// answer.
+    /// Retries a model call at once that pauses between two attempts, or asks again after a run that ended
+    /// without an answer.
     ///
     /// # Errors
     /// Returns an error if the caller may not, or does not drive.
@@ -221,7 +221,7 @@ impl ServerState {
                 frame.decision,
                 ApprovalDecision::Session | ApprovalDecision::Always
             );
-            // With any other decision it is kept nowhere but in the log.
+            // With any other decision, the rule would only be in the log.
             let rule = frame.rule.filter(|_| keeps).map(|rule| *rule);
             let input = ApprovalInput::new(frame.tool_call_id, frame.decision)
                 .note(frame.note)
@@ -352,8 +352,8 @@ impl ServerState {
         .await
     }
 
-    /// Asks for the wheel, takes it, hands it over or lets it go. Returns the `seq` of the change, if it
-    /// changed hands, and how it is now.
+    /// Asks for the wheel, takes it, hands it over or releases it. Returns the `seq` of the change, if there
+    /// was one, and the state of the wheel.
     ///
     /// # Errors
     /// Returns an error if the caller may not.

@@ -10,7 +10,7 @@ use agentx_runtime::RunCounts;
 pub struct MetricCounter(AtomicU64);
 
 impl MetricCounter {
-    /// Counts on.
+    /// Adds to the counter.
     pub fn add(&self, more: u64) {
         if more > 0 {
             self.0.fetch_add(more, Ordering::Relaxed);
@@ -45,7 +45,7 @@ pub struct ServerCounters {
     pub refused: MetricCounter,
     /// Frames that were sent.
     pub sent: MetricCounter,
-    /// And their bytes.
+    /// Bytes of these frames.
     pub sent_bytes: MetricCounter,
     /// Readers that were too slow.
     pub overrun: MetricCounter,

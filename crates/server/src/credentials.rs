@@ -54,7 +54,7 @@ pub(crate) fn client_of(headers: &HeaderMap) -> Result<&str, Box<Problem>> {
     check_client(name).map(|()| name)
 }
 
-/// Checks what a program calls itself.
+/// Checks the name that a program gives itself.
 ///
 /// # Errors
 /// Returns `bad_request` if the name is empty, too long, or could be mistaken for more than a name: it is

@@ -1,6 +1,5 @@
-//! Turns at work that takes long: reading history, checking a session. Only a few pieces of it are done at
-//! once, and one of each person, so that neither many readers nor one person with many connections keep
-//! everybody else waiting.
+//! Permits for slow work: reading history, checking a session. Only a few tasks run at once, and one per
+//! person, so that neither many readers nor one person with many connections keep everybody else waiting.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -29,7 +28,7 @@ pub(crate) fn readers_at_once() -> usize {
     (cores / 2).clamp(1, 8)
 }
 
-/// The number of people that are remembered before those who wait for nothing are forgotten.
+/// Maximum number of remembered people; beyond it, people who wait for nothing are forgotten.
 const REMEMBERED: usize = 1024;
 
 /// A semaphore that is fair to people. Each person waits in a queue of their own, and the first of each queue
@@ -96,7 +95,7 @@ impl FairQueue {
 }
 
 impl FairPermit {
-    /// Ends the work: others may continue, and the same person when this is dropped.
+    /// Releases the common permit: others may continue now, and the same person when this is dropped.
     pub fn of_the_person(self) -> Self {
         Self { _all: None, ..self }
     }

@@ -1,4 +1,4 @@
-//! The files that an agent works on, for remote callers: the file that a call would change, before somebody
+//! The files that an agent works on, for remote callers: the file that a call would change, before a person
 //! decides about it, and files to restore. Callers never read or change more of the server's disk than the
 //! agent could.
 
@@ -155,8 +155,8 @@ async fn config(
     Ok(state.config)
 }
 
-/// Returns the tools that read or change the one file that a call names: who sees a file or puts it back does
-/// what they do.
+/// Returns the tools that read or change the one file that a call names: showing or restoring a file follows
+/// their rules.
 fn tools_for_files(access: &SessionAccess, config: &AgentConfig) -> Vec<ToolSpec> {
     let offered = access.runtime.tools();
     let all = config.tools.iter().cloned().chain(offered);

@@ -1,6 +1,6 @@
 //! Finds the client behind trusted proxies. Anybody can write a forwarding header, so it is used only if the
-//! connection comes from a proxy that the operator trusts, and only as far as trusted proxies wrote it: the
-//! last address in it that is not one of theirs.
+//! connection comes from a trusted proxy, and only the part that trusted proxies wrote: the client is the
+//! last address in it that does not belong to one of them.
 //!
 //! nginx and Caddy write `X-Forwarded-For`; `Forwarded` is RFC 7239. A proxy that writes one may pass on the
 //! client's other one, so if both are present and differ, neither is used.
@@ -16,7 +16,7 @@ const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Proxies(Vec<AddressPrefix>);
 
-/// Addresses that begin alike.
+/// Addresses with a common prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct AddressPrefix {
     address: u128,

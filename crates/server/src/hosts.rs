@@ -52,7 +52,7 @@ impl HostNames {
             _ => return Err(unclear()),
         };
         for authority in named.iter().chain(uri.authority()) {
-            // A user's name is no part of `Host` (RFC 9110, 7.2); a proxy might read another host there.
+            // `Host` has no user name (RFC 9110, 7.2); a proxy might read another host there.
             if authority.as_str().contains('@') {
                 return Err(unclear());
             }
@@ -82,7 +82,7 @@ impl HostNames {
     }
 }
 
-/// Returns a host without what may be written in several ways.
+/// Returns a host in a normalized form.
 fn plain(host: &str) -> String {
     let host = host.trim_start_matches('[').trim_end_matches(']');
     host.trim_end_matches('.').to_ascii_lowercase()

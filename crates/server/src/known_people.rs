@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use agentx_identity::{Keyring, KnownPerson, PublicKey, Stamp};
 use agentx_types::OwnerId;
 
-/// Whom the operator trusts.
+/// The people whom the operator trusts.
 pub(crate) struct KnownPeople {
     keyring: Keyring,
     read: Mutex<Option<KnownRead>>,
@@ -39,7 +39,7 @@ impl KnownPeople {
         })
     }
 
-    /// Everybody whose sessions are their own: who is not the operator.
+    /// Returns all people except the operator: each has their own sessions.
     pub(crate) fn members(&self) -> Vec<OwnerId> {
         self.with(|people| {
             let members = people.iter().filter(|(_, known)| !known.operator);
@@ -60,7 +60,7 @@ impl KnownPeople {
         self.generation.load(Ordering::Acquire)
     }
 
-    /// Looks whether something has changed.
+    /// Checks whether something has changed.
     pub(crate) fn look(&self) {
         self.with(|_| ());
     }

@@ -34,7 +34,7 @@ impl LiveSettings {
         self.now.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Takes over what holds without a restart. Returns whether that is anything.
+    /// Takes the settings that apply without a restart. Returns whether any of them changed.
     fn take(&self, new: &Settings) -> bool {
         let mut now = self.now.write().unwrap_or_else(PoisonError::into_inner);
         let (settings, runtime) = &*now;
@@ -65,8 +65,7 @@ impl LiveSettings {
     }
 }
 
-/// Returns the settings that are other ones than those that the server has read, and that it reads when it
-/// starts alone.
+/// Returns the changed settings that the server reads only when it starts.
 fn read_at_the_start(old: &Settings, new: &Settings) -> Vec<&'static str> {
     let model = |settings: &Settings| settings.model.as_ref().map(|model| model.value.clone());
     let changed = [
@@ -164,7 +163,7 @@ impl ServerState {
         Ok(())
     }
 
-    /// Questions about calls that a rule denies by now are closed: an answer would not allow them.
+    /// Closes questions about calls that a rule now denies, because an answer could not allow them.
     async fn refuse_what_is_denied(
         &self,
         session: &dyn Session,

@@ -19,8 +19,8 @@ const UNTRUSTED: &str = "the owner of this session is no longer trusted by this 
 /// The number of interrupted sessions that are opened at once.
 const REOPEN: usize = 4;
 
-/// Continues sessions that a server was running when it died. Sessions of other programs wait until they are
-/// opened.
+/// Continues sessions with a run that was in progress when a server died. Sessions of other programs wait
+/// until they are opened.
 pub(crate) async fn reopen(state: Arc<ServerState>) {
     let sessions = match state.runtime().under_way_at_a_server().await {
         Ok(sessions) => sessions,
@@ -48,8 +48,7 @@ pub(crate) async fn reopen(state: Arc<ServerState>) {
     }
 }
 
-/// Ends what runs in sessions of people who are not trusted any more, and the questions about their calls
-/// with it.
+/// Ends the runs of people who are no longer trusted, and the questions about their calls.
 async fn stop_runs_of_untrusted(state: &ServerState) {
     match state.runtime().under_way().await {
         Ok(sessions) => {

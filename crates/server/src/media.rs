@@ -65,7 +65,7 @@ fn is_public(url: &str) -> bool {
     let Some(authority) = authority.filter(|it| scheme == Some("https") && !it.as_str().contains('@')) else {
         return false;
     };
-    // Elsewhere there are other services than the web.
+    // Other ports may belong to services other than the web.
     let port = authority.as_str().strip_prefix(authority.host());
     if !matches!(port, Some("" | ":443")) {
         return false;

@@ -42,7 +42,7 @@ impl MemberBounds {
         let config = self.fit(config);
         let model = &config.model;
         if !self.models.contains(model) {
-            // The price of an unlisted model is unknown: it would pass each bound on money.
+            // The price of an unlisted model is unknown, so no bound on money would stop it.
             return Err(format!(
                 "this server does not offer the model {}/{}; its operator can add it to the settings (`models`)",
                 model.provider, model.id
@@ -80,9 +80,8 @@ impl MemberBounds {
         }
     }
 
-    /// Returns a configuration as the server lets it be for a new session: the server's own tools, its
-    /// directory and its way to read rules; no rule that allows what the settings do not; limits no wider
-    /// than theirs.
+    /// Fits a configuration for a new session to the server: the server's own tools, directory and version of
+    /// the rules; no rule that allows more than the settings; limits no wider than theirs.
     fn fit(&self, config: AgentConfig) -> AgentConfig {
         let agents: Vec<AgentConfig> = config.agents.into_iter().map(|agent| self.fit(agent)).collect();
         let mut tools = as_offered(&config.tools, &self.tools);
@@ -110,9 +109,8 @@ impl MemberBounds {
         }
     }
 
-    /// Returns what `after` allows an agent beyond both `before` and the settings of the server, as text;
-    /// `None` if it widens nothing. The whole configuration is compared, including the agents that it may
-    /// create.
+    /// Describes what `after` allows an agent beyond both `before` and the settings of the server; `None` if
+    /// it widens nothing. The whole configuration is compared, including the agents that it may create.
     fn widened(&self, before: &AgentConfig, after: &AgentConfig) -> Option<String> {
         // All fields are named: a new field needs a decision here whether it can allow an agent more.
         let AgentConfig {
@@ -120,7 +118,7 @@ impl MemberBounds {
             name: _,
             model,
             fallbacks,
-            // What an answer may take: `wider_spending`, for a session as a whole.
+            // Checked by `wider_spending`, for the session as a whole.
             params: _,
             system_prompt: _,
             instructions: _,

@@ -1,4 +1,4 @@
-//! Members of a server: what binds the sessions of each owner, and the directory that each member works in.
+//! Members of a server: the rules that bind each owner's sessions, and the working directory of each member.
 
 use std::path::{Path, PathBuf};
 
@@ -22,7 +22,7 @@ pub(crate) fn server_rules(
 
 /// Returns the directory of a member, which may not exist yet.
 pub(crate) fn directory(settings: &Settings, member: &OwnerId) -> PathBuf {
-    // What is not there yet has no links in it.
+    // A directory that does not exist yet contains no links.
     let wanted = &settings.members_dir;
     let known = wanted.ancestors().find_map(|above| {
         let real = std::fs::canonicalize(above).ok()?;
@@ -34,7 +34,7 @@ pub(crate) fn directory(settings: &Settings, member: &OwnerId) -> PathBuf {
 /// Creates the directory of a member, which only the server's user may read.
 ///
 /// # Errors
-/// Returns an error if it cannot be created, or lies where no tool may work.
+/// Returns an error if it cannot be created, or is in a place in which no tool may work.
 pub(crate) fn make_directory(settings: &Settings, member: &OwnerId) -> Result<String, RuntimeError> {
     let directory = directory(settings, member);
     let helps = "the operator has to set `members_dir`";

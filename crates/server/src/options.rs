@@ -101,7 +101,7 @@ pub struct ServerLimits {
     pub silence: Duration,
     /// The time after which a reader that takes none of its pending bytes is cut off.
     pub stalled: Duration,
-    /// The times that a driver is waited for.
+    /// The times that the server waits for a driver.
     pub patience: Patience,
     /// The time after which a session without readers and without a run is closed.
     pub idle: Duration,
@@ -114,7 +114,7 @@ pub struct ServerLimits {
 }
 
 impl ServerLimits {
-    /// Returns the limits of what waits for one reader.
+    /// Returns the limits of the frames that wait for one reader.
     pub fn waiting(&self) -> FeedBounds {
         FeedBounds {
             frames: self.waiting_frames,

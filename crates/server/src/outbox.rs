@@ -142,7 +142,7 @@ impl<T> Outbox<T> {
             OutboxItem::Task(_) => 0,
         };
         if queue.items.is_empty() {
-            // An idle connection keeps no memory for what it once had.
+            // An idle connection keeps no memory of an earlier queue.
             queue.items = VecDeque::new();
         }
         Some(NextFrame::Item(item))

@@ -18,7 +18,7 @@ use crate::state::ServerState;
 const BELIEVED: Duration = Duration::from_secs(5);
 /// The number of people that are remembered.
 const REMEMBERED: usize = 1024;
-/// Over which time costs are added up.
+/// The period for which costs are added up.
 const DAY_US: i64 = 24 * 60 * 60 * 1_000_000;
 
 /// The resources that people hold at the moment.
@@ -60,7 +60,7 @@ pub(crate) struct ConnectionSlot<'a> {
     pub(crate) operator: bool,
     /// Whether they have not authenticated.
     pub(crate) visitor: bool,
-    /// From which address or network.
+    /// The address or network.
     pub(crate) address: &'a str,
 }
 
@@ -167,7 +167,7 @@ impl ServerState {
         Ok(Some(counted))
     }
 
-    /// Something more is about to be kept in a session of `owner` for good.
+    /// Checks that a session of `owner` may permanently store more.
     ///
     /// # Errors
     /// Returns `quota_storage` if their sessions take too much space.
@@ -210,8 +210,8 @@ impl ServerState {
         Ok(Some(counted))
     }
 
-    /// Ends what runs in sessions of members whose money is used up: what a run costs is not known before it
-    /// begins. A call that waits for a person costs nothing, and continues waiting.
+    /// Ends the runs of members who have reached their cost quota, because the cost of a run is not known
+    /// before it begins. A call that waits for a person costs nothing, and continues waiting.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
@@ -228,7 +228,7 @@ impl ServerState {
             let Some(open) = room.as_ref().and_then(|room| room.session()) else {
                 continue;
             };
-            // One that cannot continue keeps no other at work.
+            // A session that fails must not keep the others running.
             if let Err(error) = end_one(&**open, too_dear(cost, most)).await {
                 tracing::warn!(%session, %error, "cannot stop session, although its owner's budget is used up");
             }
@@ -289,7 +289,7 @@ impl ServerState {
     }
 }
 
-/// Ends what runs in one session. A call that waits for a person continues waiting.
+/// Ends the run of one session. A call that waits for a person continues waiting.
 async fn end_one(open: &dyn Session, why: String) -> Result<(), RuntimeError> {
     let waits = [RunStatus::AwaitingApproval, RunStatus::Stopping];
     let run = open.state().await?.run;

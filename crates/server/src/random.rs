@@ -1,4 +1,4 @@
-//! Secrets that a server makes, and how it remembers them.
+//! Creates the secrets of a server, and hashes them for storage.
 
 use agentx_types::wire::Problem;
 use base64::Engine as _;

@@ -1,4 +1,4 @@
-//! Refuses clients for which the server has no room, in HTTP or by an alert of TLS, whichever they speak.
+//! Refuses clients for which the server has no room: in HTTP, or by a TLS alert to clients that speak TLS.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,8 +38,8 @@ impl Rejector {
             let speaks = tokio::time::timeout(WITHIN, begins_with_handshake(&stream)).await;
             // A client that sends nothing in time gets an answer in HTTP.
             if let Ok(is_tls) = speaks.unwrap_or(Ok(false)) {
-                // What is left unread when a connection is closed makes a reset of it, and may take our words
-                // with it.
+                // Unread bytes would reset the connection when it is closed, and the client could lose our
+                // answer.
                 let _ = stream.try_read(&mut [0; 4096]);
                 let _ = if is_tls {
                     stream.try_write(&ALERT)

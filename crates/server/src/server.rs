@@ -1,4 +1,4 @@
-//! The server itself: what it listens on, how connections are taken, and how it ends.
+//! The server itself: it listens, accepts connections, and shuts down.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -51,10 +51,10 @@ pub struct Server {
     own_routes: Router,
 }
 
-/// Listens as `options` say; connections are accepted when the server runs.
+/// Listens on the address in `options`; connections are accepted when the server runs.
 ///
 /// # Errors
-/// Returns an error if the options would show more than was meant, or the address or the certificate cannot
+/// Returns an error if the options would expose more than intended, or the address or the certificate cannot
 /// be used.
 pub async fn bind(
     runtime: Arc<NodeRuntime>,
@@ -189,7 +189,7 @@ impl Server {
     }
 }
 
-/// Takes connections, for ever.
+/// Accepts connections forever.
 async fn accept(
     listener: &TcpListener,
     doors: TlsAcceptors,
@@ -245,7 +245,7 @@ async fn accept(
     }
 }
 
-/// Lets a request in that is for this server, and sees to it that its body is not in the way of the next one.
+/// Lets a request in that is for this server, and ensures that its body does not disturb the next request.
 async fn enter(State(state): State<Arc<ServerState>>, request: Request, next: Next) -> Response {
     let answer = |request: Request| async {
         let host = state

@@ -42,7 +42,7 @@ pub enum ServerError {
     /// Runs were stopped, but the log could not store that. The next server resumes them.
     #[error("could not save that {sessions} sessions stopped: {error}")]
     NotSaved {
-        /// In how many sessions.
+        /// The number of sessions.
         sessions: usize,
         /// The log's error.
         error: LogError,

@@ -52,8 +52,8 @@ pub(crate) fn shortened(mut detail: String) -> String {
     detail
 }
 
-/// Less waits in a session than this server keeps there. One message may go beyond the bytes, so that each
-/// fits into an empty queue; one that `interrupts` what runs is taken however many wait.
+/// Checks that the queue of a session has room. One message may exceed the bytes, so that every message fits
+/// into an empty queue. A message that `interrupts` the run is accepted however many wait.
 ///
 /// # Errors
 /// Returns `queue_full` if the queue is full.
@@ -106,7 +106,7 @@ pub(crate) fn check_size(quotas: &Quotas, config: &AgentConfig) -> Result<(), Ru
     check_bytes(quotas, json_len(config))
 }
 
-/// Standing instructions of a request are not larger than a configuration may be.
+/// Checks that the standing instructions of a request are not larger than a configuration may be.
 ///
 /// # Errors
 /// Returns `too_large` if the prompt is too long.
@@ -136,8 +136,8 @@ fn check_rules_version(version: u32) -> Result<(), RuntimeError> {
 /// Checks the size of a configuration after a change; one that is already too large may shrink.
 ///
 /// # Errors
-/// Returns an error if [`check_size`] does. An invalid value is refused whatever the configuration was
-/// before.
+/// Returns an error if [`check_size`] does. An invalid value is refused even if the configuration was already
+/// invalid.
 pub(crate) fn check_change(
     quotas: &Quotas,
     before: &AgentConfig,

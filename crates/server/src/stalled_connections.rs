@@ -9,11 +9,11 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-/// A stream that fails when nothing of what is written has been taken for too long.
+/// A stream that fails when the peer has taken none of the written bytes for too long.
 pub(crate) struct StallTimeout<S> {
     inner: S,
     patience: Duration,
-    /// Runs while something waits to be taken.
+    /// Runs while written bytes wait for the peer.
     waiting: Option<Pin<Box<Sleep>>>,
 }
 

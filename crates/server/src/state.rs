@@ -266,7 +266,7 @@ impl ServerState {
     /// # Errors
     /// Returns [`LogError::NotFound`] if the caller may not even know that it exists.
     pub async fn access(&self, caller: &Caller, session: &SessionId) -> Result<SessionAccess, RuntimeError> {
-        // None is longer, and a refusal would repeat it.
+        // No valid id is longer, and a refusal would repeat it.
         if session.as_str().len() > ID_BYTES {
             return Err(LogError::NotFound("with so long an id".to_owned()).into());
         }

@@ -62,8 +62,8 @@ pub(crate) fn keyed_acceptor(key: Arc<SecretKey>) -> Result<TlsAcceptor, ServerE
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
-/// The server's own key, as rustls signs with it. What TLS signs begins with 64 spaces, so it is never a text
-/// that AgentX signs.
+/// The server's own key, as rustls signs with it. The texts that TLS signs begin with 64 spaces, so they
+/// never equal a text that AgentX signs.
 #[derive(Clone, Debug)]
 struct OwnKey(Arc<SecretKey>);
 

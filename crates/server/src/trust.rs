@@ -24,7 +24,7 @@ pub(crate) fn choose(
     known: &[ModelInfo],
     name: &str,
 ) -> Result<ModelSpec, RuntimeError> {
-    // It is compared with each that is known, and a refusal repeats it.
+    // It is compared with every known name, and a refusal repeats it.
     bounded("the name of a model", Some(name), NAME_CHARS)?;
     let offers: Vec<ModelOffer<'_>> = known
         .iter()
@@ -40,7 +40,7 @@ pub(crate) fn choose(
     })
 }
 
-/// Returns a client's agent as this server lets it be.
+/// Returns a client's agent, fitted to this server.
 ///
 /// # Errors
 /// Returns an error if the model is not known here, or a member asks for more trust than the server gives.
@@ -163,7 +163,7 @@ fn known_here(
     let usual = || (config.kind == AgentKind::React).then(|| Box::new(settings.condensing.clone()));
     let condensing = config.condensing.clone().or_else(usual);
     let condensing = condensing_of_server(settings, &runtime.models(), condensing)?;
-    // Agents that it may create are bounded as it is itself; `check_size` bounds their nesting.
+    // Agents that it may create have the same bounds; `check_size` bounds their nesting.
     let agents = config.agents.into_iter();
     let agents: Vec<AgentConfig> = agents
         .map(|agent| known_here(state, caller, agent))
@@ -188,7 +188,7 @@ fn known_here(
     })
 }
 
-/// Bounds the agents that an agent sends inputs to as the agent itself is bounded.
+/// Applies the bounds of an agent to the agents that it routes inputs to.
 fn routing_of_server(
     state: &ServerState,
     caller: &Caller,

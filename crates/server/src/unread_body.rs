@@ -67,7 +67,7 @@ impl Drop for LentBody {
     }
 }
 
-/// Answers a request with `answer`, and sees to it that its connection can continue, or that the client knows
+/// Answers a request with `answer`, and ensures that its connection can continue, or that the client knows
 /// that it does not.
 pub(crate) async fn answered<F: Future<Output = Response>>(
     request: Request,

@@ -53,7 +53,7 @@ impl ApproverConnections {
 }
 
 impl WaitingConnection {
-    /// Returns whether this one may decide about calls in sessions of `owner`, as of now.
+    /// Returns whether this person may now decide about calls in sessions of `owner`.
     fn decides_for(&self, state: &ServerState, owner: &OwnerId) -> bool {
         let is_named = self.identity.approver && self.identity.person != *owner;
         (self.identity.operator || is_named) && state.auth().still_knows(&self.identity)
@@ -77,7 +77,7 @@ impl Drop for CallWatcher {
 }
 
 /// Notifies a connection of waiting calls from now on, beginning with those that already wait. `None` for a
-/// person who decides about none.
+/// person who may not decide about any.
 pub(crate) fn listen(
     state: &Arc<ServerState>,
     identity: &Identity,

@@ -52,8 +52,8 @@ fn about(session: &str, call: &Value, own: &SessionId) -> Vec<(&'static str, Val
     ]
 }
 
-/// Whoever's session it is, and whether there is one at all: a member is answered the same, and nothing
-/// happens in it.
+/// A member gets the same answer for another person's session and for none at all, and nothing happens in the
+/// session.
 #[tokio::test]
 async fn no_frame_of_a_member_reaches_a_session_of_another() {
     let world = World::new().await;

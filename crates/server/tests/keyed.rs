@@ -132,7 +132,7 @@ async fn a_token_counts_at_its_server_and_on_its_kind_of_connection_alone() {
             assert_eq!(auth.holder(&token, (&used, now)).is_ok(), used == given);
             assert!(other.state.auth().holder(&token, (&used, now)).is_err());
         }
-        // The same over the wire, where a script without TLS sends it.
+        // The same over the wire, sent by a script without TLS.
         let request =
             format!("GET /v1/me HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {token}\r\n\r\n");
         let plain = TcpStream::connect(address(&world)).await.unwrap();
@@ -213,7 +213,7 @@ async fn a_long_handshake_is_cut_off() {
     }
     assert!(taken >= 1, "nothing was sent");
     let mut answer = Vec::new();
-    // Whether it is closed or reset depends on what was still under way; `within` fails where it stays open.
+    // Whether it is closed or reset depends on what was still under way; `within` fails if it stays open.
     let _closed_or_reset = within(long.read_to_end(&mut answer)).await;
     assert!(answer.len() < 16, "{answer:?}");
     world.end().await;

@@ -83,7 +83,8 @@ async fn while_many_read_a_long_message_others_go_on() {
         reader.send("subscribe", payload).await;
         readers.push(reader);
     }
-    // Nobody takes anything yet: whoever has a turn loses it when their piece is read, not when it is taken.
+    // No reader receives anything yet: a permit ends when its piece is read from the log, not when the client
+    // receives it.
     let other = world.session(ApprovalMode::Auto).await;
     desk.say(&other, "echo one").await;
     let mut late = world.client("late").await;

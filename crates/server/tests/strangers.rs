@@ -257,7 +257,7 @@ async fn after_a_body_that_nobody_read_the_next_request_is_answered_or_the_clien
         assert!(body.contains("unauthenticated"), "{body}");
         assert_eq!(bare.rest().await, "");
     }
-    // Who asks first is not told to send what nobody wants.
+    // A client that asks first does not get a 100 for an unwanted body.
     let mut bare = Bare::new(&world).await;
     bare.send(head("content-length: 10\r\nexpect: 100-continue"))
         .await;

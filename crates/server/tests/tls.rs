@@ -1,4 +1,4 @@
-//! TLS from files: the same server behind a certificate, and what is said where it cannot be used.
+//! TLS from files: the same server behind a certificate, and the error if it cannot be used.
 #![allow(
     missing_docs,
     clippy::expect_used,

@@ -30,7 +30,7 @@ async fn asks(client: &mut Client, session: &SessionId) -> Value {
     client.find(|frame| frame["event"] == "approval_requested").await["payload"]["tool_call_id"].clone()
 }
 
-/// Whether it has been told of a call in this session.
+/// Returns whether the client was notified of a call in this session.
 async fn was_told(client: &mut Client, session: &SessionId) -> bool {
     client.accepted("ping", json!({})).await;
     let is_of = |frame: &Value| is_told(frame) && frame["payload"]["session_id"] == json!(session);
@@ -42,7 +42,7 @@ async fn who_may_decide_is_told_of_a_members_call_and_nobody_else() {
     let world = World::new().await;
     let ((ann, ann_id), (bob, _), (vera, vera_id)) =
         (world.member("ann"), world.member("bob"), approver(&world));
-    // Connections are told in the order in which they were made.
+    // Connections are notified in the order in which they were opened.
     let mut others = [
         world.client_of(&bob, "bob").await,
         world.client_of(&ann, "ann").await,

@@ -529,7 +529,7 @@ fn driver_has_no_more(
     // The operator may give this session another approval mode than that of the settings, but no way around
     // their rules.
     let reference = by_settings(bounds, ApprovalMode::Ask);
-    // What cannot be read is refused where nobody is asked. Whoever drives may have people asked.
+    // Unreadable lines are refused if nobody is asked. A driver may have people asked.
     let asked = AgentConfig {
         approval: now.approval,
         ..before.clone()

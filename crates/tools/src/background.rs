@@ -6,8 +6,8 @@ use agentx_types::{LeftRunning, SessionId, ToolCallId};
 /// The processes that the tools of a [`Toolbox`](crate::Toolbox) leave running when their calls have ended,
 /// usually commands.
 pub trait Background: Send + Sync {
-    /// Ends what an earlier process left running for a session that it never closed. `open` are the calls
-    /// that were cut off. Returns what was ended.
+    /// Ends the commands that an earlier process left running for a session that it never closed. `open` has
+    /// the calls that were cut off. Returns the ended commands.
     fn end_left<'a>(
         &'a self,
         session: &'a SessionId,
@@ -27,6 +27,6 @@ pub trait Background: Send + Sync {
     /// Ends one job on request of a person. Returns whether it ran.
     fn stop<'a>(&'a self, session: &'a SessionId, job: &'a str) -> BoxFuture<'a, bool>;
 
-    /// Ends what runs for a session. It is gone when the future ends.
+    /// Ends the commands of a session. They are gone when the future ends.
     fn shutdown<'a>(&'a self, session: &'a SessionId) -> BoxFuture<'a, ()>;
 }

@@ -1,4 +1,5 @@
-//! Blocking work: on a thread of its own, abandoned at once when the call is cancelled, and asked to stop.
+//! Blocking work on a separate thread. When the call is cancelled, the work is asked to stop, and the call
+//! does not wait for it.
 
 use std::io::{self, Read};
 use std::time::{Duration, Instant};

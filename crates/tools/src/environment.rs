@@ -1,6 +1,6 @@
 //! The environment of programs that run for an agent. A model that prints its environment must not see the
-//! keys that it runs on, nor those of the person; variables whose name or value looks like a secret are left
-//! out.
+//! API keys of the program, nor those of the person, so variables whose name or value looks like a secret are
+//! left out.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -86,8 +86,8 @@ impl ProgramEnvironment {
         self
     }
 
-    /// Never passes this variable on, whatever is kept; only those that every program needs (`PATH`, `HOME`,
-    /// `TERM`, …) stay.
+    /// Never passes this variable on, even if `keep` names it; only variables that every program needs
+    /// (`PATH`, `HOME`, `TERM`, …) stay.
     #[must_use]
     pub fn hide_name(mut self, name: impl Into<String>) -> Self {
         self.hidden_names.push(name.into());
@@ -122,8 +122,8 @@ impl ProgramEnvironment {
         withheld
     }
 
-    /// Returns the variables of this process that a program does not get, with their values, sorted by name:
-    /// what looks like a secret. Values of less than 8 bytes are left out.
+    /// Returns the variables of this process that look like secrets and that a program does not get, with
+    /// their values, sorted by name. Values of less than 8 bytes are left out.
     pub fn secrets(&self) -> Vec<(String, String)> {
         let withheld = std::env::vars_os().filter(|(name, value)| !self.passes(name, value));
         let readable = withheld.filter_map(|(name, value)| {
@@ -140,8 +140,8 @@ impl ProgramEnvironment {
         self.of(std::env::vars_os())
     }
 
-    /// Returns the variables of `own` that a program gets, and those that keep Git from running what a folder
-    /// brings.
+    /// Returns the variables of `own` that a program gets, and those that keep Git from running programs of a
+    /// folder.
     pub(crate) fn of<'a>(
         &'a self,
         own: impl Iterator<Item = (OsString, OsString)> + 'a,
@@ -165,7 +165,7 @@ impl ProgramEnvironment {
                     || has_token(&value)))
     }
 
-    /// Returns whether a variable is never passed on, whatever is kept.
+    /// Returns whether a variable is never passed on, even if `keep` names it.
     fn hides(&self, name: &OsStr, value: &OsStr) -> bool {
         let (name, value) = (name.to_string_lossy(), value.to_string_lossy());
         if NEEDED_NAMES.contains(&&*name) {
@@ -181,8 +181,8 @@ impl ProgramEnvironment {
 pub struct WithheldVariable {
     /// The name of the variable.
     pub name: String,
-    /// Whether [`ProgramEnvironment::keep`] would pass it on: it only looks like a secret. Else it is, or
-    /// holds, what is hidden.
+    /// Whether [`ProgramEnvironment::keep`] would pass it on, because it only looks like a secret. Otherwise
+    /// it is explicitly hidden.
     pub may_be_kept: bool,
 }
 
@@ -192,7 +192,7 @@ pub struct WithheldVariable {
 const GIT: [(&str, &str); 2] = [("safe.bareRepository", "explicit"), ("core.fsmonitor", "false")];
 
 /// Returns the variables by which Git takes these settings, behind those that are set already
-/// (<https://git-scm.com/docs/git-config#ENVIRONMENT>). What a person has set there themselves stays.
+/// (<https://git-scm.com/docs/git-config#ENVIRONMENT>). The person's own settings there stay.
 fn git_guards(own: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
     let value = |name: &str| {
         let found = own.iter().find(|(own, _)| own.to_str() == Some(name));
@@ -202,7 +202,7 @@ fn git_guards(own: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
         None | Some("") => 0,
         Some(count) => match count.trim().parse::<usize>() {
             Ok(count) if count < 1000 => count,
-            // Git refuses to run with it; it is not ours to mend.
+            // Git refuses to run with an invalid value; we do not repair it.
             _ => return Vec::new(),
         },
     };

@@ -1,5 +1,4 @@
-//! `finish`: the model reports that it is done. A call of it ends the run, so that a headless caller gets a
-//! summary.
+//! `finish`: the model reports that it is done. A call ends the run, and a headless caller gets a summary.
 
 use agentx_runtime::{ToolContext, ToolOutcome};
 use agentx_types::Access;

@@ -1,5 +1,4 @@
-//! Tools as an agent is given them, and the built-in ones: bash, job, read, write, edit, glob, grep, todo,
-//! finish.
+//! The tools of an agent, and the built-in ones: bash, job, read, write, edit, glob, grep, todo, finish.
 //!
 //! A tool is one type: an input struct with a derived JSON Schema, and a function ([`TypedTool`]). [`Typed`]
 //! turns it into the object-safe [`agentx_runtime::Tool`]: it validates the arguments and explains errors to
@@ -10,11 +9,11 @@
 //! Rules that every tool here keeps:
 //!
 //! - A failure is an outcome that the model reads; nothing that a model sends can panic the process.
-//! - The model sees a bounded output, with a note of what was left out and how to read on.
-//! - A path whose real place lies outside the workspace is refused unless the call was approved for that.
-//!   This is the second line: the agent decides approvals from the text of the call alone, and cannot see
-//!   symbolic links.
-//! - When a call is cancelled, what it started is gone within a second.
+//! - The model sees a bounded output, with a note about the omitted part and how to read it.
+//! - A path whose real target is outside the workspace is refused unless the call was approved for that. This
+//!   is the second line: the agent decides approvals from the text of the call alone, and cannot see symbolic
+//!   links.
+//! - When a call is cancelled, the processes that it started are gone within a second.
 #![doc = include_str!("../docs/limits.md")]
 
 mod arguments;

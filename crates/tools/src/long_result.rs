@@ -1,5 +1,6 @@
-//! A result that is too long for a model: its beginning and its end, and a blob with all of it, from which
-//! `read` continues. For tools whose output comes as a whole; that of commands is cut while it comes.
+//! Shortens a result that is too long for a model to its beginning and its end, and stores all of it in a
+//! blob that `read` can continue from. This is for tools that return their output as a whole; the output of
+//! commands is cut while it arrives.
 
 use std::sync::Arc;
 

@@ -38,10 +38,10 @@ pub struct BashOptions {
     pub head_bytes: usize,
     /// Bytes from the end of the output that the model sees: 16 KiB.
     pub tail_bytes: usize,
-    /// Bytes of output that are kept as a blob: the first 16 MiB. What follows is counted.
+    /// Bytes of output that are kept as a blob: the first 16 MiB. The rest is only counted.
     pub kept_bytes: usize,
-    /// Bytes of output that all calls together may hold for blobs before these are stored: 64 MiB. When
-    /// nothing is left, a call keeps what it has, and its end.
+    /// Bytes of output that all calls together may hold for blobs before these are stored: 64 MiB. When the
+    /// budget is used up, a call keeps its output so far, and the end.
     pub budget: OutputBudget,
     /// Bytes of output after which the command is killed: 2 GiB.
     pub kill_bytes: u64,

@@ -1,5 +1,5 @@
-//! JSON Schemas for models: the derived schema without what only costs tokens. Every model call carries all
-//! of them.
+//! JSON Schemas for models: the derived schema without parts that only cost tokens, because every model call
+//! contains all schemas.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;

@@ -29,7 +29,7 @@ fn named(process: u32, number: u64) -> String {
     format!(".agentx-{process}-{number}.tmp")
 }
 
-/// Says that a file is being written. Another machine or container may not see this process; it sees the
+/// Locks a file that is being written. Another machine or container may not see this process, but it sees the
 /// lock.
 pub(crate) fn hold(file: &File) {
     // Without locks, the process id has to be enough.
@@ -50,7 +50,7 @@ pub(crate) fn copy_permissions(replaced: &Metadata, file: &File) -> io::Result<(
     file.set_permissions(replaced.permissions())
 }
 
-/// Removes what killed processes left in a directory. What cannot be removed stays.
+/// Removes the files that killed processes left in a directory, as far as possible.
 pub(crate) fn remove_left(directory: impl AsFd) {
     let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
     let Ok(mut listed) = Dir::openat(directory.as_fd(), ".", flags, Mode::empty()) else {
@@ -66,8 +66,8 @@ pub(crate) fn remove_left(directory: impl AsFd) {
     }
 }
 
-/// Returns whether the process that gave a file this name is gone. One with the number of this process may
-/// have been there before it: then it counted further.
+/// Returns whether the process that gave a file this name is gone. An earlier process may have had the same
+/// number as this one: then its counter was higher.
 fn is_left(name: &str) -> bool {
     let numbers = || {
         name.strip_prefix(".agentx-")?

@@ -1,7 +1,7 @@
 //! Values that are secrets by their form: private keys, and tokens of services that put a fixed beginning
 //! before each.
 //!
-//! Sources, those of the services themselves where they have a page: GitHub
+//! Sources are the pages of the services themselves, if they have one: GitHub
 //! (<https://github.blog/changelog/2021-03-31-authentication-token-format-updates-are-generally-available/>),
 //! AWS
 //! (<https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_identifiers.html#identifiers-unique-ids>),
@@ -10,7 +10,7 @@
 //! <https://docs.slack.dev/reference/methods/tooling.tokens.rotate>), and Stripe, which says that its test
 //! keys can do no harm (<https://gitlab.com/gitlab-org/gitlab/-/issues/458019>). The others are those of
 //! <https://github.com/gitleaks/gitleaks/blob/master/config/gitleaks.toml>; `dckr_pat_`, `gsk_`, `xai-` and
-//! `whsec_` are as they are seen in use.
+//! `whsec_` were seen in use.
 
 /// The prefixes of tokens.
 const BEGINNINGS: &[&str] = &[
@@ -109,14 +109,14 @@ pub(crate) fn has_token(text: &str) -> bool {
         || words.any(|word| is_token(word) || word.split('.').any(is_token))
 }
 
-/// What stands in place of a secret that is left out.
+/// The replacement for a secret that is left out.
 const LEFT_OUT: &str = "(left out)";
 /// The beginning and the end of a private key in its text form.
 const KEY_BEGINS: &str = "-----BEGIN ";
 const KEY_ENDS: &str = "-----END ";
 
-/// Returns the text without what has the form of a secret: private keys, tokens of services, passwords in
-/// addresses. `None` if it holds none.
+/// Returns the text without anything that has the form of a secret: private keys, tokens of services,
+/// passwords in addresses. `None` if it contains none.
 ///
 /// ```
 /// use agentx_tools::without_tokens;

@@ -16,7 +16,7 @@ pub struct Toolbox {
     wrapper: Option<ToolWrapper>,
 }
 
-/// Makes of each tool the one that an agent's own calls get.
+/// Wraps a tool for the calls that an agent makes itself.
 pub type ToolWrapper = Arc<dyn Fn(Arc<dyn Tool>) -> Arc<dyn Tool> + Send + Sync>;
 
 /// The name of the tool is taken.
@@ -35,7 +35,7 @@ impl std::fmt::Display for DuplicateTool {
 impl std::error::Error for DuplicateTool {}
 
 impl Toolbox {
-    /// Returns a box of these tools, which leave running what `background` knows of.
+    /// Returns a toolbox of these tools, whose background processes `background` manages.
     pub fn from_tools(
         tools: impl IntoIterator<Item = Arc<dyn Tool>>,
         background: Arc<dyn Background>,
@@ -75,8 +75,8 @@ impl Toolbox {
         self
     }
 
-    /// Wraps tools where an agent calls them itself. Tools that are called by other tools, such as scripts,
-    /// are not wrapped.
+    /// Wraps the tools for calls that an agent makes itself. Calls by other tools, such as scripts, use the
+    /// unwrapped tools.
     #[must_use]
     pub fn wrapped(mut self, wrapper: ToolWrapper) -> Self {
         self.wrapper = Some(wrapper);
@@ -96,7 +96,7 @@ impl Toolbox {
             .map(|(_, tool)| Arc::clone(tool))
     }
 
-    /// Returns the tool of this name as an agent's own calls get it.
+    /// Returns the tool of this name for the calls that an agent makes itself.
     pub fn get_for_agent(&self, name: &str) -> Option<Arc<dyn Tool>> {
         let tool = self.get(name)?;
         Some(match &self.wrapper {
@@ -124,8 +124,8 @@ impl Toolbox {
         }
     }
 
-    /// Ends what an earlier process left running for a session that it never closed. `open` are the calls
-    /// that were cut off. Returns what was ended.
+    /// Ends the commands that an earlier process left running for a session that it never closed. `open` has
+    /// the calls that were cut off. Returns the ended commands.
     pub async fn end_left_running(&self, session: &SessionId, open: &[ToolCallId]) -> Vec<LeftRunning> {
         match &self.background {
             Some(background) => background.end_left(session, open).await,
@@ -141,8 +141,8 @@ impl Toolbox {
             .is_some_and(|background| background.may_have_left(session))
     }
 
-    /// Returns what an earlier process left running for a session that it never closed. `open` returns the
-    /// calls that were cut off; it is called only if something runs.
+    /// Returns the commands that an earlier process left running for a session that it never closed. `open`
+    /// returns the calls that were cut off; it is called only if something runs.
     pub async fn left_running<E>(
         &self,
         session: &SessionId,
@@ -157,7 +157,7 @@ impl Toolbox {
     }
 
     /// Ends one background command of a session on request of a person. It has ended when this returns, and
-    /// the session is notified how. Returns whether it ran.
+    /// the session is notified of the outcome. Returns whether it ran.
     pub async fn stop_job(&self, session: &SessionId, job: &str) -> bool {
         match &self.background {
             Some(background) => background.stop(session, job).await,
@@ -165,8 +165,8 @@ impl Toolbox {
         }
     }
 
-    /// Ends what runs in the background of a session. Its jobs are gone when this returns. Dropping the last
-    /// clone of a box kills them as well, without waiting.
+    /// Ends the background commands of a session. They are gone when this returns. Dropping the last clone of
+    /// a box kills them as well, without waiting.
     pub async fn shutdown(&self, session: &SessionId) {
         if let Some(background) = &self.background {
             background.shutdown(session).await;

@@ -1,5 +1,5 @@
 //! A tool as one type: its arguments are a struct, its schema is derived from that struct, its work is a
-//! function. The adapter [`Typed`] alone validates arguments.
+//! function. Only the adapter [`Typed`] validates arguments.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -46,14 +46,14 @@ use crate::{ToolFailure, arguments, schema};
 /// assert_eq!(spec.input_schema["additionalProperties"], false);
 /// ```
 pub trait TypedTool: Send + Sync + 'static {
-    /// The arguments. Doc comments of its fields are what the model reads about them; it has to
-    /// `deny_unknown_fields`, so that a misspelt argument is an error and not a silent default.
+    /// The arguments. The model reads the doc comments of its fields; it has to `deny_unknown_fields`, so
+    /// that a misspelt argument is an error and not a silent default.
     type Input: DeserializeOwned + JsonSchema + Send;
 
-    /// Returns what the model and the approval rules see, without the schema.
+    /// Returns the description for the model and the approval rules, without the schema.
     fn about(&self) -> ToolAbout;
 
-    /// Does it.
+    /// Runs a call.
     fn run(
         &self,
         input: Self::Input,

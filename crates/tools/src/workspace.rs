@@ -15,7 +15,7 @@ use crate::{ToolFailure, nearest};
 pub(crate) struct Scope {
     base: PathBuf,
     outside: bool,
-    /// The tool and its caller: rules may depend on where a path leads.
+    /// The tool and its caller: rules may depend on the target of a path.
     call: Option<(&'static str, ToolContext)>,
 }
 

@@ -1,4 +1,4 @@
-//! Rules about paths hold where a symbolic link leads, which only the tool can see.
+//! Rules about paths apply to the target of a symbolic link, which only the tool can see.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -41,7 +41,7 @@ fn context(place: &Place, version: u32, approval: ApprovalMode, rules: Vec<Rule>
     guarded(place, version, approval, rules, None)
 }
 
-/// The same where files are guarded.
+/// The same with guarded files.
 fn guarded(
     place: &Place,
     version: u32,
@@ -451,7 +451,7 @@ async fn programs_follow_no_guarded_link(version: u32) {
     }
     let now = std::fs::read_to_string(outside.join("config.yaml")).unwrap();
     assert_eq!(now, "made up\n");
-    // A folder elsewhere may hold anything; where somebody can be asked, it is named first.
+    // A folder elsewhere may contain anything; if somebody can be asked, it is named first.
     symlink(&outside, base.join("clean/all")).unwrap();
     let context = guarded(&place, version, ApprovalMode::Ask, Vec::new(), Some(guard));
     let line = json!({"command": "grep -R made clean"});

@@ -68,7 +68,7 @@ impl fmt::Debug for SearchKey {
     }
 }
 
-/// The engine that is asked, where and with which key.
+/// The engine, its address and its key.
 #[derive(Clone, Debug)]
 pub struct WebSearchOptions {
     /// The engine.

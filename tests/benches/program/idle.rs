@@ -1,4 +1,4 @@
-//! What an open chat costs while nothing happens: wake-ups and memory.
+//! The costs of an idle chat: wake-ups and memory.
 
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -42,7 +42,7 @@ fn watch(pid: u32) {
     );
 }
 
-/// The chat below `script` (and a shell, where `script` starts one).
+/// The chat below `script` (and a shell, if `script` starts one).
 pub(crate) fn chat_of(parent: u32) -> Option<u32> {
     let children = std::fs::read_to_string(format!("/proc/{parent}/task/{parent}/children")).ok()?;
     let child: u32 = children.split_whitespace().next()?.parse().ok()?;
@@ -55,7 +55,7 @@ pub(crate) fn chat_of(parent: u32) -> Option<u32> {
     }
 }
 
-/// How often any thread of the process went to sleep and was woken.
+/// Returns the number of times that any thread of the process went to sleep and was woken.
 fn switches(pid: u32) -> u64 {
     let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).expect("its threads");
     let of = |task: std::fs::DirEntry| {

@@ -17,7 +17,7 @@ use crate::server::Server;
 /// Pieces, and how far they are apart: 500 a second for longer than is typed.
 const PIECES: usize = 30_000;
 const PACE_US: u64 = 2_000;
-/// How many keys are pressed, and how far they are apart: faster than people type.
+/// The number of keys, and the time between two: faster than people type.
 const KEYS: usize = 600;
 const BETWEEN: Duration = Duration::from_millis(35);
 /// No echo takes longer.
@@ -105,7 +105,7 @@ impl Chat {
         }
     }
 
-    /// What the terminal is sent next; `None` if that takes too long.
+    /// Returns the next output to the terminal; `None` if that takes too long.
     pub(crate) fn read(&mut self, patience: Duration) -> Option<Vec<u8>> {
         self.output.recv_timeout(patience).ok().map(|(_, bytes)| bytes)
     }

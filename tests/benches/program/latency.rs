@@ -12,7 +12,8 @@ use crate::keys::Chat;
 use crate::process::{Scratch, percentile, program};
 use crate::server::Server;
 
-/// How many words come, and how far apart: a thousand a second, five hundred, and as many as models say.
+/// The number of words, and the time between two: a thousand a second, five hundred, and as many as models
+/// say.
 const WORDS: [(usize, u64); 3] = [(2_000, 1_000), (2_000, 2_000), (500, 15_000)];
 /// The digits of the time at which a word was sent.
 const DIGITS: usize = 16;

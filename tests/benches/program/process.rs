@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use nix::sys::resource::{UsageWho, getrusage};
 
-/// What one run took.
+/// The costs of one run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Cost {
     pub(crate) wall_s: f64,
@@ -56,7 +56,7 @@ pub(crate) fn run(scratch: &Scratch, url: &str, args: &[&str]) -> Cost {
     measured(scratch, url, &agentx(), args)
 }
 
-/// Runs any program the same way. Stops the benchmark where it fails.
+/// Runs any program the same way. Stops the benchmark if it fails.
 pub(crate) fn measured(scratch: &Scratch, url: &str, program: &Path, args: &[&str]) -> Cost {
     let mut command = Command::new(std::env::current_exe().expect("this program"));
     command.arg("measure").arg(program).args(args);

@@ -79,7 +79,7 @@ pub(crate) fn serve(args: &[String]) {
     stand_by(&server.expect("a port"));
 }
 
-/// What an answer of a model looks like: headings, lists, a table, code, words.
+/// A typical answer of a model: headings, lists, a table, code, words.
 const CHAPTER: &str = "## Chapter\n\nEarly in the morning a **lamplighter** came to the `harbour`, and nobody was there. The wind \
 stopped for a while, and on the ground lay a [letter](https://example.com/letter).\n\n- it belonged to *no one*\n- so it was \
 picked up\n- and carried on until it was dark\n\n| who | where |\n| --- | --- |\n| a ferryman | the hills |\n| a baker | \
@@ -103,7 +103,7 @@ fn serve_markdown(args: &[String]) {
     stand_by(&server.expect("a port"));
 }
 
-/// Says where it is, and is there.
+/// Prints the address of the server, and waits forever.
 fn stand_by(server: &ModelServer) {
     println!("{}", server.url());
     std::io::stdout().flush().expect("standard output");

@@ -1,4 +1,4 @@
-//! How long it takes until the program says its version, and until it has asked the model.
+//! The time until the program prints its version, and until it has sent a request to the model.
 
 use std::net::TcpListener;
 use std::time::Instant;

@@ -1,5 +1,6 @@
-//! What a minute of Markdown costs that streams into a terminal, 500 pieces a second, from the model's server
-//! through the log to the screen: the share of a core, the bytes written for each byte of text, memory.
+//! The costs of a minute of Markdown that streams into a terminal, 500 pieces a second, from the model's
+//! server through the log to the screen: the share of a core, the bytes written for each byte of text,
+//! memory.
 
 use std::time::{Duration, Instant};
 
@@ -25,7 +26,7 @@ pub(crate) fn measure() {
     let pid = chat_of(parent).unwrap_or(parent);
     let (began, cpu, bytes) = (Instant::now(), cpu_s(pid), chat.bytes);
     chat.press("go\r");
-    // What it has cost is told at its end.
+    // The end of an answer shows its cost.
     chat.wait_for(" out · $", LOST).expect("the end of the answer");
     let (took, cpu) = (began.elapsed().as_secs_f64(), cpu_s(pid) - cpu);
     let text: usize = markdown_pieces(pieces).iter().map(String::len).sum();

@@ -46,7 +46,7 @@ pub(crate) fn measure() {
     }
 }
 
-/// How long a remote runtime takes from asking until it has caught up: milliseconds.
+/// The time of a remote runtime from its request until it has caught up, in milliseconds.
 async fn mirror(url: &str, id: &SessionId, view: View) -> f64 {
     let options = ConnectOptions::new(url, identity::key(), "mirror");
     let runtime = RemoteRuntime::connect(options).await.expect("a server");

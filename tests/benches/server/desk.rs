@@ -1,4 +1,4 @@
-//! What a person does with a server: says something over a WebSocket, asks over HTTP.
+//! A person's part: sends messages over a WebSocket, and requests over HTTP.
 
 use std::time::Instant;
 

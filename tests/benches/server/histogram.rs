@@ -4,7 +4,7 @@
 /// Below this each microsecond has a step of its own; above, each power of two has so many.
 const STEPS: u64 = 128;
 
-/// How often each delay came.
+/// The count of each delay.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Histogram {
     counts: Vec<u64>,

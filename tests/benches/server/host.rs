@@ -1,5 +1,5 @@
-//! The server under measurement, in a process of its own: the runtime that acts, with a model that streams as
-//! it is told.
+//! The server under measurement, in a process of its own: the runtime that acts, with a model whose stream
+//! the arguments describe.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::desk::Desk;
 use crate::pace::PacedModel;
 use crate::process::{Role, number, orders, runtime};
 
-/// How many threads servers have here: 0 for the main thread alone.
+/// The number of threads of a server: 0 for the main thread alone.
 pub(crate) fn threads() -> u64 {
     number("AGENTX_BENCH_THREADS", 2)
 }
@@ -140,7 +140,7 @@ fn tools() -> Toolbox {
     Toolbox::builtin(ToolOptions::default())
 }
 
-/// Settings of a program that was told nothing.
+/// Settings of a program without arguments.
 pub(crate) fn settings(data: &Path) -> Settings {
     let place = data.to_string_lossy().into_owned();
     let lookup = move |name: &str| matches!(name, "HOME" | "AGENTX_DATA").then(|| place.clone());

@@ -1,4 +1,4 @@
-//! Who the benchmark is to a server: one key, which its server knows as an operator's.
+//! The identity of the benchmark: one key, which the server knows as an operator's.
 
 use agentx::identity::{AuthChallenge, SecretKey, sign_challenge};
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ pub(crate) fn key() -> SecretKey {
     SecretKey::from_seed(&[7; 32]).expect("a key")
 }
 
-/// What is sent to `POST /v1/auth/token` for a challenge.
+/// Returns the body of `POST /v1/auth/token` for a challenge.
 pub(crate) fn answer(challenge: &Value) -> Value {
     let key = key();
     let signature = sign_challenge(&key, &read(challenge));

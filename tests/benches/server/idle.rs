@@ -1,4 +1,4 @@
-//! What costs while nothing happens: 10,000 sessions, and 2,000 connections.
+//! The costs of an idle server: 10,000 sessions, and 2,000 connections.
 
 use std::time::{Duration, Instant};
 
@@ -58,7 +58,7 @@ pub(crate) fn sessions() {
     lists(&mut host.desk());
 }
 
-/// What a server without sessions takes.
+/// The costs of a server without sessions.
 fn alone() -> f64 {
     let host = Host::start(0);
     host.desk().get("/v1/sessions?limit=50");

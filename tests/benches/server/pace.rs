@@ -46,12 +46,12 @@ impl Pace {
     }
 }
 
-/// What is to be streamed: the text of a message says it.
+/// The stream to produce, as the text of a message describes it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stream {
     /// Deltas a second.
     pub(crate) rate: u64,
-    /// How many in all.
+    /// The total number.
     pub(crate) count: u64,
     /// Bytes of each.
     pub(crate) bytes: usize,

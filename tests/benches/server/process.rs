@@ -91,7 +91,7 @@ impl Drop for Role {
     }
 }
 
-/// What the parent says to this process, line by line. If the parent is gone, so is this process.
+/// The lines that the parent sends to this process. If the parent is gone, so is this process.
 pub(crate) fn orders() -> mpsc::Receiver<String> {
     let (sender, receiver) = mpsc::channel(16);
     std::thread::spawn(move || {
@@ -105,7 +105,7 @@ pub(crate) fn orders() -> mpsc::Receiver<String> {
     receiver
 }
 
-/// A runtime as the server has it: with so many threads, or one that is the main thread where it is 0.
+/// A runtime like the server's, with this number of threads, or only the main thread if it is 0.
 pub(crate) fn runtime(threads: usize) -> tokio::runtime::Runtime {
     let mut builder = if threads == 0 {
         tokio::runtime::Builder::new_current_thread()

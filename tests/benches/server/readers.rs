@@ -1,5 +1,5 @@
 //! The process of the readers: many mirrors that follow sessions over WebSockets, count what comes and how
-//! late it is, check that nothing is missing or double, and come back by `seq` where they are cut off.
+//! late it is, check that nothing is missing or double, and come back by `seq` if they are cut off.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -16,25 +16,25 @@ use crate::identity;
 use crate::process::Role;
 use crate::socket::{Kind, READ_BYTES, Socket};
 
-/// What a reader whose socket is small keeps of what it does not read.
+/// The size of the receive buffer of a reader with a small socket, in bytes.
 const SMALL_SOCKET: u32 = 16 * 1024;
 
-/// What the readers are to do.
+/// The work of the readers.
 #[derive(Clone, Debug)]
 pub(crate) struct Readers {
     /// The server's address.
     pub(crate) url: String,
     /// Whether it is the bare one, which knows no sessions.
     pub(crate) bare: bool,
-    /// How many connections.
+    /// The number of connections.
     pub(crate) connections: usize,
     /// The sessions; connection after connection takes the next ones, around and around.
     pub(crate) sessions: Vec<String>,
-    /// How many sessions each connection follows.
+    /// The number of sessions that each connection follows.
     pub(crate) subscriptions: usize,
     /// Which events.
     pub(crate) view: &'static str,
-    /// How many of them never read once they have caught up.
+    /// The number of connections that stop reading once they have caught up.
     pub(crate) stopped: usize,
 }
 
@@ -63,7 +63,7 @@ impl Readers {
             "view": self.view,
             "stopped": self.stopped,
         });
-        // Too long for an argument where there are many sessions.
+        // Too long for an argument if there are many sessions.
         let mut role = Role::start("read", &[]);
         role.tell(&spec.to_string());
         let caught_up = role.hear();
@@ -77,11 +77,11 @@ impl Readers {
 /// Readers at work.
 pub(crate) struct Reading {
     pub(crate) role: Role,
-    /// How long the slowest took from asking until it had caught up.
+    /// The time of the slowest from its request until it had caught up.
     pub(crate) slowest_ms: f64,
 }
 
-/// What readers saw in some time.
+/// The counts of readers in some time.
 #[derive(Clone, Debug)]
 pub(crate) struct Seen {
     pub(crate) events_per_s: f64,
@@ -90,11 +90,11 @@ pub(crate) struct Seen {
     pub(crate) p50: f64,
     pub(crate) p99: f64,
     pub(crate) most: f64,
-    /// How often a reader was cut off.
+    /// The number of readers that were cut off.
     pub(crate) cuts: u64,
     /// Events that were missing, or came again.
     pub(crate) wrong: u64,
-    /// What the server gave as reasons.
+    /// The reasons that the server gave.
     pub(crate) reasons: String,
 }
 
@@ -120,7 +120,7 @@ impl Reading {
     }
 }
 
-/// What all mirrors of the process count.
+/// The sum of the counts of all mirrors of the process.
 #[derive(Default)]
 struct Counts {
     began: Cell<Option<Instant>>,

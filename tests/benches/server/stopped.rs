@@ -7,7 +7,7 @@ use crate::pace::Stream;
 use crate::process::{median, number};
 use crate::readers::{Readers, Seen};
 
-/// What both readers saw in one run: with the stopped one, and without.
+/// The counts of both readers in one run: with the stopped one, and without.
 type Pair = ((Seen, f64), (Seen, f64));
 
 const MIRRORS: usize = 100;
@@ -32,7 +32,7 @@ pub(crate) fn measure() {
     show("one stopped", &|pair| pair.1.clone());
 }
 
-/// What each that reads saw, and the most memory of the server.
+/// Returns the counts of each active reader, and the peak memory of the server.
 fn once(stopped: usize) -> (Seen, f64) {
     let host = Host::start(1);
     let readers = Readers {

@@ -13,7 +13,7 @@ const INPUT: usize = 3_000;
 const ANSWER: usize = 2_000;
 const PIECE: usize = 100;
 
-/// How much there is to be.
+/// The amount of data to create.
 #[derive(Clone, Copy)]
 pub(crate) struct Size {
     pub(crate) sessions: usize,

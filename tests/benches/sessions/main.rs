@@ -124,8 +124,8 @@ async fn list(home: &Path) {
     }
 }
 
-/// What is searched for: from what is in most messages to what is in few, several words, 中文, beginnings,
-/// words in a row.
+/// The texts to search for: words of most messages down to those of few, several words, 中文, beginnings, words
+/// in a row.
 fn wanted(words: &Words) -> Vec<(&'static str, String)> {
     let word = |rank: usize| words.of_rank(rank).to_owned();
     let in_a_row = |ranks: &[usize]| ranks.iter().map(|rank| word(*rank)).collect::<Vec<_>>().join("-");

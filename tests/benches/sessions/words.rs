@@ -1,7 +1,7 @@
 //! Texts as people and models write them, as far as an index can tell: few words often, many words seldom,
 //! some of them 中文.
 
-/// How many words there are.
+/// The number of words.
 const WORDS: usize = 60_000;
 const SYLLABLES: [&str; 24] = [
     "ba", "con", "der", "el", "fi", "ga", "hin", "is", "jo", "ka", "lu", "men", "no", "or", "pre", "qua",

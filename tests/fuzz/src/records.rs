@@ -19,7 +19,7 @@ pub fn check(data: &[u8]) {
     assert_eq!(encode(&again.facts), (written, blobs));
 }
 
-/// Where and when it ends.
+/// The number and the time of the last fact.
 fn last(records: &Records) -> Option<(u64, i64)> {
     records.facts.last().map(|fact| (fact.seq, fact.at.0))
 }

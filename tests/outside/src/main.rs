@@ -1,4 +1,4 @@
-//! What others build on the library first: a hello, a tool of their own, a model of their own.
+//! First programs on the library: a hello, a tool of one's own, a model of one's own.
 
 use agentx::schemars::JsonSchema;
 use agentx::serde::{Deserialize, Serialize};
@@ -35,7 +35,7 @@ async fn buy(#[arg("The journey.")] journey: Journey) -> Result<Ticket, String> 
     }
 }
 
-/// Buys a ticket for whoever names a city, and says what it read.
+/// Buys a ticket to the given city, and says what it read.
 struct Clerk;
 
 impl Provider for Clerk {

@@ -1,4 +1,4 @@
-//! What can be done once, or needs something of its own: decisions, deletions, new sessions, agents of files,
+//! Routes that work once, or need data of their own: decisions, deletions, new sessions, agents of files,
 //! blobs, late drivers.
 
 use agentx_tests::remote::Answered;
@@ -6,21 +6,21 @@ use serde_json::{Value, json};
 
 use crate::stage::{AGENT, Actor, NO_SESSION, Stage};
 
-/// What strangers are answered, whatever they ask of another one's session.
+/// The answers to strangers about another person's session.
 const OF_STRANGERS: [(Actor, &str); 4] = [
     (Actor::Other, "no_session"),
     (Actor::Nobody, "no_session"),
     (Actor::Stale, "unauthenticated"),
     (Actor::Elsewhere, "bad_origin"),
 ];
-/// What those are answered who ask for what is for members, and are none.
+/// The answers to callers who are no members, on routes for members.
 const OF_NO_MEMBERS: [(Actor, &str); 3] = [
     (Actor::Nobody, "denied"),
     (Actor::Stale, "unauthenticated"),
     (Actor::Elsewhere, "bad_origin"),
 ];
 
-/// What one of them is answered.
+/// Returns the answer to one of them.
 async fn ask_as(stage: &Stage, actor: Actor, (method, path): (&str, &str), body: Option<&Value>) -> Answered {
     let web = stage.web(actor).await;
     web.try_ask(method, path, actor.headers(), body).await.unwrap()
@@ -61,7 +61,7 @@ async fn decisions_deletions_and_new_sessions() {
     let of_others = [
         (Actor::Watcher, "denied"),
         (Actor::Driver, "denied"),
-        // Whoever runs the server gets rid of what takes its space.
+        // The operator of the server may delete sessions that take its space.
         (Actor::Operator, ""),
         (Actor::Owner, "no_session"),
     ];
@@ -118,7 +118,7 @@ async fn files_and_what_waits_are_for_those_who_drive() {
             };
             let answered = ask(&stage.session).await;
             let told = format!("{method} {what} {actor:?}: {answered}");
-            // Who decides about a call sees the file that it changes.
+            // A person who decides about a call sees the file that it changes.
             let decides = actor == Actor::Operator && *what == file;
             let code = kept_out.filter(|_| !decides).unwrap_or(done);
             assert_eq!(answered.code(), code, "{told}");

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::stage::{Actor, EVIL, NO_SESSION, Stage, of_session};
 
-/// What a frame needs.
+/// The requirement of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Needs {
     Watch,
@@ -123,7 +123,7 @@ fn expected(actor: Actor, kind: &str, needs: Needs, else_wrong: &'static str) ->
         Actor::Driver => needs != Needs::Own,
         Actor::Watcher => needs == Needs::Watch,
         Actor::Operator => matches!(needs, Needs::Watch | Needs::Approve),
-        // Whether there is such a session plays no part where one never subscribed to it.
+        // Without a subscription, it does not matter whether the session exists.
         _ if kind == "unsubscribe" => return "refused",
         _ => return "no_session",
     };
@@ -233,7 +233,7 @@ async fn a_socket_is_opened_by_those_who_may() {
     }
 }
 
-/// Who may see a session no more is notified once, and gets nothing of it from then on.
+/// A person who loses access to a session is notified once, and gets nothing of it from then on.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_loses_their_role_sees_no_more() {
     let stage = Stage::new(false).await;

@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use crate::stage::{Actor, NO_SESSION, Stage, of_session};
 
-/// Whom a route is for, and so what each has to be answered.
+/// The callers of a route, which decide about the answer to each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum For {
-    /// Everybody, and it is not even looked where a page is from.
+    /// Everybody, and the origin of a page is not checked.
     All,
     /// Everybody, but no page of somewhere else.
     Anybody,
@@ -18,11 +18,11 @@ enum For {
     Somebody,
     /// Somebody who has said who they are.
     Members,
-    /// Whoever runs the server.
+    /// The operator of the server.
     Operator,
-    /// Who may see the session.
+    /// People who may see the session.
     Watch,
-    /// Who may drive it.
+    /// People who may drive it.
     Drive,
     /// Whose it is.
     Own,
@@ -135,7 +135,7 @@ fn table() -> Vec<Route> {
     ]
 }
 
-/// Routes that [`table`] does not have, and where they are asked for.
+/// Routes that [`table`] does not have, each with the test that requests it.
 const ELSEWHERE: [(&str, &str); 13] = [
     // In `signatures`.
     ("POST", "/v1/auth/token"),
@@ -239,7 +239,7 @@ async fn every_route_answers_everybody_as_it_has_to_where_visitors_are_let_in() 
     everybody_gets_their_answer(true).await;
 }
 
-/// What a session is called and begins with is for those who may see it.
+/// Only people who may see a session get its title and its first message.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn lists_and_prefixes_have_only_what_one_may_see() {
     let stage = Stage::new(true).await;

@@ -89,7 +89,7 @@ async fn a_page_of_somewhere_else_gets_no_challenge_and_no_token() {
     }
 }
 
-/// What was signed on one connection, or over HTTP, is worth nothing on another connection.
+/// A signature of one connection, or of HTTP, is worth nothing on another connection.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_signature_on_a_socket_counts_for_that_socket() {
     let stage = Stage::new(false).await;
@@ -152,7 +152,7 @@ async fn nothing_is_signed_for_a_server_that_calls_itself_something_else() {
         panic!("it signed for another place");
     };
     assert!(error.to_string().contains("calls itself"), "{error}");
-    // That is the client's part: whoever signs all the same is let in, since it is the same server.
+    // That is the client's part: a client that signs all the same is let in, since it is the same server.
     let key = SecretKey::from_seed(&[2; 32]).unwrap();
     let web = Web::new(&proxy.url(), &stage.who(Actor::Owner), "x");
     let asked = challenge(&web).await;

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 /// An agent that a file of the server describes.
 pub(crate) const AGENT: &str = "guide";
-/// What is in the title of the session.
+/// The title of the session.
 pub(crate) const TITLE: &str = "titleOfNobodyElse";
-/// What is said in the session.
+/// The message in the session.
 pub(crate) const WORDS: &str = "wordsOfNobodyElse";
 /// A session that there is not, of the same form as one that there is.
 pub(crate) const NO_SESSION: &str = "ses_zzzzzzzzzzzz";
@@ -26,7 +26,7 @@ pub(crate) enum Actor {
     Watcher,
     /// A member who has nothing to do with it.
     Other,
-    /// Whoever runs the server; it is not their session, and they decide about its calls.
+    /// The operator of the server, who does not own the session and decides about its calls.
     Operator,
     /// Somebody who does not say who they are.
     Nobody,
@@ -127,7 +127,7 @@ impl Stage {
         asked["payload"]["tool_call_id"].as_str().unwrap().to_owned()
     }
 
-    /// Who drove drives no more: the next one can.
+    /// The driver releases the wheel, so that the next one can drive.
     pub(crate) async fn lets_go_of_the_wheel(&self, actor: Actor) {
         let mut socket = self.socket(actor).await.unwrap();
         let wish = json!({"session_id": self.session, "wish": "release"});
@@ -163,7 +163,7 @@ impl Stage {
         Socket::try_enter(self.server.address(), &self.who(actor), &Self::client(actor)).await
     }
 
-    /// Whoever runs the server trusts somebody no more, as `agentx identity untrust` does it.
+    /// The operator withdraws the trust in a person, as `agentx identity untrust` does.
     pub(crate) fn untrust(&self, actor: Actor) {
         let key = self.who(actor).key().unwrap();
         let keyring = agentx_identity::Keyring::at(self.world.data());
@@ -183,7 +183,7 @@ impl Stage {
         }
     }
 
-    /// The same answer as where there is no such session.
+    /// The same answer as for a session that does not exist.
     #[track_caller]
     pub(crate) fn is_as_of_none(&self, what: &str, answered: &Answered, none: &Answered) {
         let without_id = |answered: &Answered, id: &str| answered.text().replace(id, "SESSION");

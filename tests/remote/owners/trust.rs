@@ -1,5 +1,5 @@
-//! Whom the operator trusts no more: what they hold counts for nothing from then on, and nothing that happens
-//! later reaches them.
+//! People whom the operator no longer trusts: their tokens and connections are invalid from then on, and
+//! nothing that happens later reaches them.
 
 use agentx_tests::BOUND;
 use serde_json::json;
@@ -30,7 +30,7 @@ async fn who_is_trusted_no_more_gets_nothing_from_then_on() {
     let message = json!({"session_id": stage.session, "content": "late"});
     let refused = asking.try_ask("user_message", message).await;
     assert!(refused.is_err(), "the connection is still there: {refused:?}");
-    // What is said now is heard by the others alone.
+    // Only the others get the messages from now on.
     owner.say(&stage.session, "afterwards", "k").await.done();
     let (heard, why) = reading.is_closed().await;
     assert!(why.contains("this server no longer trusts this key"), "{why}");
@@ -45,7 +45,7 @@ async fn who_is_trusted_no_more_gets_nothing_from_then_on() {
             break;
         }
     }
-    // They do not come back, and whoever else is there does not notice.
+    // They cannot come back, and the others in the session do not notice.
     let again = stage.socket(Actor::Watcher).await;
     assert!(again.is_err(), "let in again");
     assert_eq!(

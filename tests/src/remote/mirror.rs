@@ -13,7 +13,8 @@ use tokio::task::JoinHandle;
 use crate::BOUND;
 use crate::remote::{Lost, Seen, Socket, Web, Who};
 
-/// So often may a reader be told that it cannot continue; else it would come back for ever.
+/// The maximum number of times that the server may refuse to continue a reader, which would otherwise come
+/// back for ever.
 const PATIENCE: usize = 10_000;
 
 /// The `seq` and index of an event.
@@ -35,7 +36,7 @@ pub async fn remote(url: &str, who: &Who, client: &str) -> Result<RemoteRuntime,
 /// All rows of a session as a log has them.
 ///
 /// # Panics
-/// Where they cannot be read.
+/// Panics if they cannot be read.
 pub async fn rows_of(log: &dyn SessionLog, session: &SessionId) -> Vec<LogRows> {
     let mut pages = Vec::new();
     let mut next = Some(0);

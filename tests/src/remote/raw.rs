@@ -54,12 +54,12 @@ pub struct Raw {
     rest: Vec<u8>,
 }
 
-/// How a connection ended.
+/// The end of a connection.
 #[derive(Clone, Debug, Default)]
 pub struct Ended {
     /// The frames that came before.
     pub frames: Vec<Value>,
-    /// The close code, where one was said.
+    /// The close code, if there was one.
     pub code: Option<u16>,
 }
 
@@ -67,7 +67,7 @@ impl Raw {
     /// Connects and says nothing.
     ///
     /// # Panics
-    /// Where there is nobody.
+    /// Panics if nobody listens.
     pub async fn connect(address: SocketAddr) -> Self {
         let stream = TcpStream::connect(address).await.expect("somebody listens");
         Self {
@@ -79,7 +79,7 @@ impl Raw {
     /// Sends bytes.
     ///
     /// # Errors
-    /// Where nobody takes them.
+    /// Returns an error if nobody takes them.
     pub async fn send(&mut self, bytes: &[u8]) -> Result<(), Lost> {
         let sent = timeout(BOUND, self.stream.write_all(bytes)).await;
         sent.map_err(|_| "it does not take them")?
@@ -89,7 +89,7 @@ impl Raw {
     /// Sends a frame.
     ///
     /// # Errors
-    /// Where nobody takes it.
+    /// Returns an error if nobody takes it.
     pub async fn say(&mut self, frame: &Value) -> Result<(), Lost> {
         self.send(&self::frame(TEXT, frame.to_string().as_bytes())).await
     }
@@ -97,7 +97,7 @@ impl Raw {
     /// Reads the head of an HTTP answer.
     ///
     /// # Errors
-    /// Where none comes.
+    /// Returns an error if none comes.
     pub async fn head(&mut self, within: Duration) -> Result<String, Lost> {
         loop {
             if let Some(end) = self.rest.windows(4).position(|four| four == b"\r\n\r\n") {
@@ -121,7 +121,7 @@ impl Raw {
     /// Asks for a WebSocket with these headers beside those that have to be there.
     ///
     /// # Errors
-    /// Where there is no answer.
+    /// Returns an error if there is no answer.
     pub async fn upgrade(&mut self, version: u8, headers: &str) -> Result<String, Lost> {
         let request = format!(
             "GET /v1/socket HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: websocket\r\n\
@@ -134,7 +134,7 @@ impl Raw {
     /// A connection whose first frame has been read.
     ///
     /// # Panics
-    /// Where it does not come about.
+    /// Panics if it does not come about.
     pub async fn dial(address: SocketAddr) -> (Self, Value) {
         let mut raw = Self::connect(address).await;
         let head = raw.upgrade(13, "sec-websocket-protocol: agentx.v1\r\n").await;
@@ -147,7 +147,7 @@ impl Raw {
     /// A connection that has said who it is.
     ///
     /// # Panics
-    /// Where it is not let in.
+    /// Panics if it is not let in.
     pub async fn enter(address: SocketAddr, who: &Who) -> Self {
         let (mut raw, hello) = Self::dial(address).await;
         let mut answer = who.answer(&hello);
@@ -162,7 +162,7 @@ impl Raw {
     /// The next text frame as JSON.
     ///
     /// # Errors
-    /// Where none comes in time; the code where it is closed.
+    /// Returns an error if no frame comes in time, with the code if the connection is closed.
     pub async fn frame(&mut self, within: Duration) -> Result<Value, Lost> {
         loop {
             let (opcode, payload) = self.next(within).await?;
@@ -207,7 +207,7 @@ impl Raw {
     /// Waits until the server has ended it.
     ///
     /// # Errors
-    /// Where it does not within that time.
+    /// Returns an error if it does not within that time.
     pub async fn ends(&mut self, within: Duration) -> Result<Ended, Lost> {
         let mut ended = Ended::default();
         let reading = async {
@@ -231,7 +231,7 @@ impl Raw {
     /// Whatever HTTP says at last, to the end of the connection.
     ///
     /// # Errors
-    /// Where it does not end within that time.
+    /// Returns an error if it does not end within that time.
     pub async fn rest(&mut self, within: Duration) -> Result<String, Lost> {
         let reading = async { while self.more(2 * within).await.is_ok() {} };
         let is_over = timeout(within, reading).await.is_ok();

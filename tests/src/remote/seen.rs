@@ -1,4 +1,4 @@
-//! What a reader was shown, in the order in which it was shown.
+//! The events that a reader received, in the order of their arrival.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use tokio::time::timeout;
 
 use crate::BOUND;
 
-/// What one reader was shown.
+/// The events that one reader received.
 #[derive(Debug)]
 pub struct Seen {
     what: String,
@@ -24,7 +24,7 @@ struct State {
 }
 
 impl Seen {
-    /// Nothing yet; `what` names the reader where something is wrong.
+    /// Nothing yet; `what` names the reader in error messages.
     pub fn new(what: impl Into<String>) -> Self {
         Self {
             what: what.into(),
@@ -46,18 +46,18 @@ impl Seen {
         });
     }
 
-    /// Something happened that must not: whoever waits fails.
+    /// Reports an event that must not happen: all waiters fail.
     pub fn fault(&self, why: impl Into<String>) {
         let why = format!("{}: {}", self.what, why.into());
         self.state.send_modify(|state| state.fault = Some(why));
     }
 
-    /// The `seq` of the last event; 0 where there was none.
+    /// The `seq` of the last event; 0 if there was none.
     pub fn last(&self) -> u64 {
         self.state.borrow().last
     }
 
-    /// How many lines there were.
+    /// Returns the number of lines.
     pub fn count(&self) -> usize {
         self.lock().len()
     }
@@ -84,7 +84,7 @@ impl Seen {
     /// Waits until it was shown so many lines, or for so long; says whether it was.
     ///
     /// # Panics
-    /// Where something went wrong.
+    /// Panics if something went wrong.
     pub async fn comes_within(&self, count: usize, bound: Duration) -> bool {
         let mut state = self.state.subscribe();
         let there = state.wait_for(|state| state.fault.is_some() || state.count >= count);
@@ -125,7 +125,7 @@ impl Seen {
     /// Fails the test unless it was shown exactly this.
     ///
     /// # Panics
-    /// Where it was shown something else.
+    /// Panics if it was shown something else.
     #[track_caller]
     pub fn is(&self, log: &[String]) {
         let lines = self.lock();
@@ -160,7 +160,7 @@ impl Seen {
     /// Fails the test unless all that it was shown is the beginning of this.
     ///
     /// # Panics
-    /// Where something is missing, or is another thing.
+    /// Panics if something is missing, or is another thing.
     #[track_caller]
     pub fn is_kept_in(&self, log: &[String]) {
         let count = self.count();

@@ -40,12 +40,12 @@ impl Serving {
         self.running.says(&self.address.to_string(), 1);
     }
 
-    /// Where it listens.
+    /// The address on which it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// What a client dials.
+    /// Returns the address for clients.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
@@ -70,7 +70,7 @@ impl Serving {
 /// A port that nobody has now.
 ///
 /// # Panics
-/// Where there is none.
+/// Panics if there is none.
 pub(super) fn free_port() -> u16 {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
     listener.local_addr().expect("an address").port()

@@ -21,10 +21,10 @@ pub struct Socket {
     stream: WebSocketStream<TcpStream>,
     /// The first frame of the server.
     pub hello: Value,
-    /// What came while something else was waited for.
+    /// Frames that came while the test waited for another one.
     aside: VecDeque<Value>,
     frames: u64,
-    /// How long the server may say nothing.
+    /// The maximum silence of the server.
     pub silence: Duration,
 }
 
@@ -32,7 +32,7 @@ impl Socket {
     /// Connects and reads the first frame.
     ///
     /// # Errors
-    /// Where that does not come about.
+    /// Returns an error if the connection cannot be made.
     pub async fn dial(address: SocketAddr, headers: &[(&'static str, &str)]) -> Result<Self, Lost> {
         let url = format!("ws://{address}/v1/socket");
         let mut request = url.into_client_request().map_err(|error| error.to_string())?;
@@ -68,7 +68,7 @@ impl Socket {
     /// Connects and says who it is, with a program that calls itself `client`.
     ///
     /// # Errors
-    /// Where it is not let in.
+    /// Returns an error if it is not let in.
     pub async fn try_enter(address: SocketAddr, who: &Who, client: &str) -> Result<Self, Lost> {
         let mut socket = Self::dial(address, &[]).await?;
         let mut answer = who.answer(&socket.hello);
@@ -79,10 +79,10 @@ impl Socket {
         }
     }
 
-    /// The same where it has to work.
+    /// The same, for a connection that has to work.
     ///
     /// # Panics
-    /// Where it does not.
+    /// Panics if it does not.
     pub async fn enter(address: SocketAddr, who: &Who, client: &str) -> Self {
         Self::try_enter(address, who, client).await.expect("it is let in")
     }
@@ -90,7 +90,7 @@ impl Socket {
     /// Sends a frame; returns its id.
     ///
     /// # Errors
-    /// Where the connection is lost.
+    /// Returns an error if the connection is lost.
     pub async fn try_send(&mut self, kind: &str, payload: &Value) -> Result<String, Lost> {
         self.frames += 1;
         let id = format!("f{}", self.frames);
@@ -102,7 +102,7 @@ impl Socket {
     /// Sends any text.
     ///
     /// # Errors
-    /// Where the connection is lost.
+    /// Returns an error if the connection is lost.
     pub async fn try_text(&mut self, text: String) -> Result<(), Lost> {
         self.try_message(Message::text(text)).await
     }
@@ -110,7 +110,7 @@ impl Socket {
     /// Sends any message.
     ///
     /// # Errors
-    /// Where the connection is lost.
+    /// Returns an error if the connection is lost.
     pub async fn try_message(&mut self, message: Message) -> Result<(), Lost> {
         let sent = timeout(BOUND, self.stream.send(message)).await;
         sent.map_err(|_| "it does not listen")?
@@ -147,7 +147,7 @@ impl Socket {
     /// Sends a frame and waits for its answer: its result, or the problem. What else comes is kept for later.
     ///
     /// # Errors
-    /// Where the connection is lost before.
+    /// Returns an error if the connection is lost before.
     pub async fn try_ask(&mut self, kind: &str, payload: Value) -> Result<Result<Value, Value>, Lost> {
         let id = self.try_send(kind, &payload).await?;
         self.try_answer(&id).await
@@ -156,7 +156,7 @@ impl Socket {
     /// Waits for the answer to a frame that was sent.
     ///
     /// # Errors
-    /// Where the connection is lost before.
+    /// Returns an error if the connection is lost before.
     pub async fn try_answer(&mut self, id: &str) -> Result<Result<Value, Value>, Lost> {
         loop {
             let mut frame = self.try_read().await?;
@@ -195,7 +195,7 @@ impl Socket {
     /// Waits for such a frame; what comes before it is thrown away.
     ///
     /// # Panics
-    /// Where it does not come.
+    /// Panics if it does not come.
     pub async fn until(&mut self, wanted: impl Fn(&Value) -> bool) -> Value {
         loop {
             let frame = self
@@ -222,7 +222,7 @@ impl Socket {
     /// Waits until the server has closed it; says what came before.
     ///
     /// # Panics
-    /// Where it does not close it.
+    /// Panics if it does not close it.
     pub async fn is_closed(mut self) -> (Vec<Value>, Lost) {
         let mut before = Vec::new();
         let waited = timeout(BOUND, async {

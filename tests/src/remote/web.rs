@@ -20,7 +20,7 @@ pub struct Web {
     token: Mutex<Option<String>>,
 }
 
-/// What a server answered.
+/// The response of a server.
 #[derive(Clone, Debug)]
 pub struct Answered {
     /// The status.
@@ -32,7 +32,7 @@ pub struct Answered {
 }
 
 impl Answered {
-    /// The body as JSON; null where it is none.
+    /// The body as JSON; null if it is not JSON.
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
@@ -50,7 +50,7 @@ impl Answered {
     /// Fails the test unless it was done.
     ///
     /// # Panics
-    /// Where it was not.
+    /// Panics if it was not.
     #[track_caller]
     pub fn done(self) -> Value {
         assert!((200..300).contains(&self.status), "{self}");
@@ -73,7 +73,7 @@ impl Web {
     /// Somebody at the server at `url`, with a program that calls itself `name`.
     ///
     /// # Panics
-    /// Where there is no HTTP client to be had.
+    /// Panics if there is no HTTP client to be had.
     pub fn new(url: &str, who: &Who, name: &str) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = reqwest::Client::builder()
@@ -91,7 +91,7 @@ impl Web {
         }
     }
 
-    /// Who it is.
+    /// The identity of the client.
     pub fn who(&self) -> &Who {
         &self.who
     }
@@ -104,7 +104,7 @@ impl Web {
     /// Its token.
     ///
     /// # Panics
-    /// Where it has none.
+    /// Panics if it has none.
     pub async fn token(&self) -> String {
         self.token.lock().await.clone().expect("a token")
     }
@@ -168,7 +168,7 @@ impl Web {
     /// Asks for one thing.
     ///
     /// # Panics
-    /// Where there is no answer.
+    /// Panics if there is no answer.
     pub async fn ask(&self, method: &str, path: &str, body: Option<&Value>) -> Answered {
         let answered = self.try_ask(method, path, &[], body).await;
         answered.unwrap_or_else(|error| panic!("{method} {path}: {error}"))
@@ -225,7 +225,7 @@ impl Web {
         Ok(())
     }
 
-    /// What answers a challenge over HTTP.
+    /// The body that answers a challenge over HTTP.
     pub fn token_request(&self, challenge: &Value) -> Value {
         let mut request = self.who.answer(challenge);
         request["nonce"] = challenge["nonce"].clone();
@@ -236,7 +236,7 @@ impl Web {
     /// Says who it is.
     ///
     /// # Panics
-    /// Where it is not let in.
+    /// Panics if it is not let in.
     #[must_use]
     pub async fn signed_in(self) -> Self {
         self.try_sign_in().await.expect("it is let in");
@@ -246,7 +246,7 @@ impl Web {
     /// A new session with the server's own agent.
     ///
     /// # Panics
-    /// Where it cannot be made.
+    /// Panics if it cannot be made.
     pub async fn new_session(&self) -> String {
         let config = self.get("/v1/agent").await;
         let made = self.post("/v1/sessions", &json!({ "config": config })).await;
@@ -263,7 +263,7 @@ impl Web {
     /// Every fact of a session as a line, as the server exports it.
     ///
     /// # Panics
-    /// Where it cannot be read.
+    /// Panics if it cannot be read.
     pub async fn export(&self, session: &str) -> Vec<String> {
         let path = format!("/v1/sessions/{session}/export");
         let answered = self.ask("GET", &path, None).await;
@@ -278,7 +278,7 @@ impl Web {
     /// All that the facts of a session mean, each event as a line.
     ///
     /// # Panics
-    /// Where it cannot be read.
+    /// Panics if it cannot be read.
     pub async fn meaning(&self, session: &str) -> Vec<String> {
         self.events(session, "runtime").await
     }
@@ -286,7 +286,7 @@ impl Web {
     /// All events of a session in a view, each as a line, page by page.
     ///
     /// # Panics
-    /// Where they cannot be read.
+    /// Panics if they cannot be read.
     pub async fn events(&self, session: &str, view: &str) -> Vec<String> {
         let (mut events, mut after) = (Vec::new(), 0);
         loop {

@@ -55,7 +55,7 @@ impl Worker {
     /// Starts it.
     ///
     /// # Panics
-    /// Where there is no port to be had.
+    /// Panics if there is no port to be had.
     pub fn start() -> Self {
         let asked: Arc<Mutex<BTreeMap<String, usize>>> = Arc::default();
         let (book, next) = (asked.clone(), AtomicU64::new(0));
@@ -71,18 +71,18 @@ impl Worker {
         Self { server, asked }
     }
 
-    /// What `ANTHROPIC_BASE_URL` is to be.
+    /// Returns the value for `ANTHROPIC_BASE_URL`.
     pub fn url(&self) -> String {
         self.server.url()
     }
 
-    /// How often it was asked for each marker.
+    /// Returns the number of requests for each marker.
     pub fn asked(&self) -> BTreeMap<String, usize> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-/// What a person said last, and how often it was answered since.
+/// Returns the last message of a person, and the number of answers since.
 fn last_order(request: &Value) -> (Order, u64) {
     let messages = request["messages"]
         .as_array()

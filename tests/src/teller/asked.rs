@@ -2,14 +2,14 @@
 
 use serde_json::Value;
 
-/// What a model is asked.
+/// A request to the model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Asked {
     /// The standing instructions.
     pub(super) system: String,
-    /// What people said, in order.
+    /// The messages of people, in order.
     pub(super) inputs: Vec<String>,
-    /// How many answers there were so far.
+    /// The number of answers so far.
     pub(super) answers: usize,
     /// Results of tools since the last input.
     pub(super) results: Vec<String>,

@@ -45,7 +45,7 @@ pub struct Request {
     pub body: String,
 }
 
-/// What the id of each call begins with; its number follows. No two answers have the same, as with any model.
+/// The beginning of each call's id; its number follows. No two answers have the same, as with any model.
 const CALL: &str = "toolu-";
 
 impl Request {
@@ -59,7 +59,7 @@ impl Request {
     }
 }
 
-/// What the server knows.
+/// The state of the server.
 #[derive(Debug, Default)]
 struct Book {
     requests: Vec<Request>,
@@ -70,7 +70,7 @@ struct Book {
     trap: Option<Trap>,
 }
 
-/// Where the server stops.
+/// The point at which the server stops.
 #[derive(Debug)]
 struct Trap {
     left: usize,
@@ -81,7 +81,7 @@ impl Teller {
     /// Starts it on a port of its own.
     ///
     /// # Panics
-    /// Where there is no port to be had.
+    /// Panics if there is no port to be had.
     pub fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("an address");
@@ -97,7 +97,7 @@ impl Teller {
         Self { address, book }
     }
 
-    /// Where it is for who speaks this protocol.
+    /// The address for clients of this protocol.
     pub fn url(&self, provider: Provider) -> String {
         match provider {
             Provider::Anthropic => format!("http://{}", self.address),
@@ -178,7 +178,7 @@ const HEAD: &[u8] =
 const NOT_FOUND: &[u8] =
     b"HTTP/1.1 404 Not Found\r\ncontent-length: 2\r\nconnection: close\r\ncontent-type: application/json\r\n\r\n{}";
 
-/// How much of a piece is sent, and whether nothing is sent after it.
+/// Returns the part of a piece to send, and whether the stream stops after it.
 fn pass<'a>(book: &Mutex<Book>, piece: &'a [u8]) -> (&'a [u8], bool) {
     let mut book = lock(book);
     let Some(trap) = &mut book.trap else {

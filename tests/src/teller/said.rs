@@ -1,4 +1,4 @@
-//! What the model of the examples says: whoever asks the same gets the same.
+//! The answers of the examples' model: the same request gets the same answer.
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ pub(super) enum Said {
     Call(&'static str, Value),
 }
 
-/// How many lines a chapter has.
+/// The number of lines of a chapter.
 const LINES: usize = 3;
 const CHAPTERS: [&str; 3] = ["Fog", "The rock", "明け方"];
 const SPEAKERS: [&str; 3] = ["Ada", "Ben", "小月"];
@@ -40,7 +40,7 @@ const WORDS: &[&str] = &[
     "🌊 ",
 ];
 
-/// What is said to this.
+/// Returns the answer to this request.
 pub(super) fn answer(asked: &Asked) -> Said {
     let system = asked.system.as_str();
     if system.starts_with("You make stories.") {
@@ -75,7 +75,7 @@ fn directed(asked: &Asked) -> Value {
     json!({"speaker": speaker, "instruction": format!("Say what you see ({}).", asked.answers)})
 }
 
-/// What a router makes of an input that no pattern fits.
+/// Returns a router's answer for an input that fits no pattern.
 fn sorted(input: &str) -> &'static str {
     if input.contains("Satie") {
         "play_music: title=Gymnopédie No. 1, artist=Satie"

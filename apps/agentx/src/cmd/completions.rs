@@ -252,7 +252,7 @@ fn zsh(script: &str) -> String {
         out.push_str(&line);
         out.push('\n');
     }
-    // The functions stand before the place where the script runs itself.
+    // Put the functions before the line with which the script runs itself.
     let mut asking = String::new();
     for kind in KINDS {
         asking.push_str(&format!(

@@ -192,7 +192,7 @@ a member has their own sessions. In them:
 of your sessions they see only those that you share: `agentx sessions share ID PERSON --as ROLE`
 ";
 
-/// The rights of somebody who decides in the operator's place.
+/// The rights of a person who decides in the operator's place.
 const OF_APPROVERS: &str = "\
 an approver is a member who also decides about calls of other members:
   sessions of other members                               they see them

@@ -80,7 +80,7 @@ async fn until_told(server: Server, mut signals: Signals, console: &mut Console)
     let (stop, stopped) = oneshot::channel::<()>();
     let mut stop = Some(stop);
     let mut running = std::pin::pin!(server.run(async {
-        // It also ends if nobody can stop it any more.
+        // It also ends if the sender is gone and nothing could stop it any more.
         let _ = stopped.await;
     }));
     loop {
@@ -100,7 +100,7 @@ async fn until_told(server: Server, mut signals: Signals, console: &mut Console)
             exit = signals.next() => match stop.take() {
                 Some(stop) => {
                     console.say("stopping; press Ctrl-C again to stop at once\n");
-                    // If nobody listens, it has already ended.
+                    // If there is no receiver, it has already ended.
                     let _ = stop.send(());
                 }
                 None => return Ok(exit),

@@ -1,4 +1,4 @@
-//! `agentx watch`: shows a session that somebody else drives, live. It never writes to the session.
+//! `agentx watch`: shows a session live that another person drives. It never writes to the session.
 
 use agentx::config::ThinkingDisplay;
 use agentx::runtime::{Delivery, SessionInfo, SessionQuery, View};
@@ -80,7 +80,7 @@ pub(crate) async fn run(
     end.map(|_| Exit::Ok)
 }
 
-/// Returns the session: without an id, the latest that somebody drives.
+/// Returns the session: without an id, the latest that has a driver.
 async fn find(place: &CommandTarget, id: Option<&str>) -> Result<SessionInfo, ChatError> {
     let runtime = place.runtime();
     if let Some(id) = id {
@@ -272,7 +272,7 @@ fn looks() -> Interval {
     looks
 }
 
-/// Returns the next input, or waits forever if nobody can type. Safe to drop while it waits.
+/// Returns the next input; waits forever if there is no terminal. Safe to drop while it waits.
 async fn typed(inputs: &mut Option<mpsc::Receiver<TerminalInput>>) -> TerminalInput {
     match inputs {
         Some(inputs) => inputs.recv().await.unwrap_or(TerminalInput::End),

@@ -16,7 +16,7 @@ pub(crate) struct Sandbox {
     env: Vec<(String, String)>,
     /// Whether the workspace's files count as they are.
     trusts: bool,
-    /// Whether `run` names the demo where nothing else says which model is asked.
+    /// Whether `run` names the demo if nothing else names a model.
     names_demo: bool,
 }
 

@@ -77,7 +77,7 @@ impl Pty {
         });
     }
 
-    /// Waits until the terminal is told to work so.
+    /// Waits until the program has set this mode of the terminal.
     pub(crate) fn wait_for_mode(&mut self, mode: &str) {
         let until = Instant::now() + PATIENCE;
         while !self.screen.modes().iter().any(|told| told == mode) {

@@ -110,7 +110,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It has ended already where the test went well.
+        // It has already ended if the test succeeded.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

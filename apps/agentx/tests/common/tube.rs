@@ -78,7 +78,7 @@ impl Tube {
         self.keys.write_all(keys.as_bytes()).unwrap();
     }
 
-    /// The terminal has another size; the program is told by a signal.
+    /// Resizes the terminal; a signal tells the program.
     pub(crate) fn resize(&self, columns: u16, rows: u16) {
         let (columns, rows) = (columns.to_string(), rows.to_string());
         let done = Command::new("stty")
@@ -127,7 +127,7 @@ impl Tube {
 
 impl Drop for Tube {
     fn drop(&mut self) {
-        // It has ended already where the test went well.
+        // It has already ended if the test succeeded.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -24,7 +24,7 @@ fn sent_off(sandbox: &Sandbox) -> Running {
     sent_off_by(sandbox, SCRIPT)
 }
 
-/// The same, where models say what this script has.
+/// The same, with models that answer from this script.
 fn sent_off_by(sandbox: &Sandbox, script: &str) -> Running {
     let chief = "name: chief\ntype: react\nprompt: You ask.\nagents: [{ $ref: 'agent:scout' }]\n";
     let scout = "name: scout\ntype: react\nprompt: You look.\ntools: [{ $ref: 'tool:bash' }]\n";

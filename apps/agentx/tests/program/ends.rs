@@ -331,7 +331,7 @@ impl Drop for Bystander {
 }
 
 /// The command of a call, and one that it started in the background and in a session of its own, outlive a
-/// killed program. Whoever continues with the session ends them, and nothing else.
+/// killed program. The next process that continues the session ends them, and nothing else.
 #[test]
 fn what_a_killed_program_left_running_is_ended_by_the_next_one_and_told() {
     let sandbox = Sandbox::new();

@@ -77,7 +77,7 @@ impl World {
         }
     }
 
-    /// Nothing has begun since the first message, and whoever comes back sees what is queued.
+    /// Nothing has begun since the first message, and a front end that comes back shows the queue.
     fn waits(&self, args: &[&str]) {
         let mut chat = Pty::start(&self.sandbox, args, 80, 40);
         chat.wait_for("  1 › and then again");

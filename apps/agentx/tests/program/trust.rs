@@ -526,7 +526,7 @@ fn a_flag_for_one_run_ends_with_it() {
     let yes = sandbox.run(&["run", "--last", "--yes", "run touch two"]);
     assert!(yes.code == Some(0) && sandbox.path("ws/two").exists(), "{yes}");
 
-    // A chat does not take it back itself: who continues with its session is told.
+    // A chat does not take it back itself: the next front end of its session shows a note.
     let chat = sandbox.run_with_input(&["--yes"], "run touch three\n");
     assert!(sandbox.path("ws/three").exists(), "{chat}");
     let copy = sandbox.run(&["run", "--last", "--fork", "run touch four"]);

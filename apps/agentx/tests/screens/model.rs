@@ -1,4 +1,4 @@
-//! A model that says what a journey has written down, and waits where the journey wants it to: Anthropic
+//! A model that says what a journey has written down, and waits when the journey wants it to: Anthropic
 //! Messages on a socket of this machine, on threads of its own. A request that Anthropic would refuse is
 //! refused, and fails the test at its end.
 

@@ -1,7 +1,7 @@
 //! What differs from run to run, put as if it did not: directories, ids, times, what turns. Each is as long
 //! as it was, so that columns stay columns; but for the home, whose path ends its row wherever it is shown.
 
-/// The folder of a world has a name of so many letters, so that rows break where they always do.
+/// The name of a world's folder has this number of letters, so that rows always break at the same place.
 pub(crate) const ROOT: usize = "/tmp/ax123456".len();
 
 /// Rows as they would be in every run of a world that lies at `root`.

@@ -1,5 +1,5 @@
 //! The screen of a real terminal, with all that has scrolled away: an independent model of one (the `vt100`
-//! crate), which also breaks its rows anew where it gets another width, as today's terminals do.
+//! crate), which also rewraps its rows when its width changes, as today's terminals do.
 
 use std::ops::Range;
 
@@ -92,8 +92,8 @@ impl Terminal {
     }
 
     /// Rows that the terminal had to break, because the program wrote over their ends. A chat never does,
-    /// with two exceptions, which are one line for whoever copies them: a line of code, which begins with its
-    /// margin, and the command that the chat leaves behind.
+    /// with two exceptions, which a copy must keep as one line: a line of code, which begins with its margin,
+    /// and the command that the chat leaves behind.
     pub(crate) fn overlong(&mut self) -> Vec<String> {
         if self.broken {
             return Vec::new();

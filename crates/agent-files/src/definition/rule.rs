@@ -122,7 +122,7 @@ impl<'de> Deserialize<'de> for Example {
 pub struct RuleTest {
     /// The input.
     pub input: String,
-    /// The values, as text or as what they are read to.
+    /// The values, as text or as parsed.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub args: Map<String, Value>,
 }

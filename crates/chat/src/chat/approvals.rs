@@ -5,7 +5,7 @@ use agentx::types::{ApprovalDecision, RuntimeEvent, SessionChange, ToolCallId};
 use super::question_timing::Attention;
 use crate::render::answers::Answers;
 
-/// The notice that somebody at another program answered an open question.
+/// The notice that another front end answered an open question.
 const ANSWERED_ELSEWHERE: &str = "  answered elsewhere";
 /// The notice that an open question was settled by a rule or approval mode that changed meanwhile.
 const ALLOWED_BY_RULE: &str = "  allowed by another rule";
@@ -45,8 +45,8 @@ impl Approvals {
         self.rules_changed |= matches!(decision, ApprovalDecision::Session | ApprovalDecision::Always);
     }
 
-    /// The notice about the open question `asked`, if this event allows its call although nobody here
-    /// answered.
+    /// Returns the notice about the open question `asked`, if this event allows its call without an answer of
+    /// this chat.
     pub(super) fn why_settled(
         &self,
         event: &RuntimeEvent,

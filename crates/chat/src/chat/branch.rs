@@ -95,7 +95,7 @@ impl Chat<'_> {
         &mut self,
         session: &Arc<dyn Session>,
     ) -> Result<(SessionState, AnyFollower), ChatError> {
-        // A server opens a copy when somebody joins it, and ends a run that the copy cut in the middle. The
+        // A server opens a copy when a client joins it, and ends a run that the copy cut in the middle. The
         // state of the copy is known only after that.
         self.connection.company.join(session.id()).await?;
         let state = session.state().await?;

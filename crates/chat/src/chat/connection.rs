@@ -55,7 +55,7 @@ pub(crate) struct ChatConnection {
 }
 
 impl ChatConnection {
-    /// A conversation with an agent that nobody has said anything to.
+    /// Creates a connection without a session, which begins with the first message.
     pub(super) fn new(agent: NewAgent, company: Participants) -> Self {
         Self {
             kind: agent.config.kind,

@@ -262,7 +262,7 @@ impl<'a> Display<'a> {
         Ok(ChatFlow::Continue)
     }
 
-    /// Prints what somebody said.
+    /// Prints a person's message.
     pub(super) fn print_input(&mut self, said: &SpokenWords, names: &PersonNames) {
         let said = conversation::shortened_input(said, names, self.style());
         self.transcript.aside(&said);

@@ -98,8 +98,8 @@ impl Chat<'_> {
         painted
     }
 
-    /// Returns the input line with its prompt. While an answer streams and nobody types, there is no line, so
-    /// that the screen need not redraw it.
+    /// Returns the input line with its prompt. While an answer streams and nothing is typed, there is no
+    /// line, so that the screen need not redraw it.
     fn input_line(&self, asked: bool) -> Option<InputLine> {
         let (editor, wanted) = (&self.composer.editor, self.composer.editor.wanted());
         let hidden = (self.status.is_busy() || self.programs.running.is_some())
@@ -124,7 +124,7 @@ impl Chat<'_> {
 
     /// Returns the rows about current activities.
     fn beside(&self) -> Vec<String> {
-        // Without a connection nobody knows what happens.
+        // Without a connection the activity is unknown.
         let mut beside = if self.status.is_busy() && !self.connection.company.is_cut_off() {
             self.display.transcript.running(units::now())
         } else {

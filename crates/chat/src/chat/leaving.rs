@@ -161,8 +161,8 @@ impl Chat<'_> {
         ChatFlow::Continue
     }
 
-    /// Prints, on leaving, what happens to the calls that nobody has answered. If nothing can be saved any
-    /// more, their questions stay open.
+    /// Prints, on leaving, what happens to the calls without an answer. If nothing can be saved any more,
+    /// their questions stay open.
     pub(super) fn say_what_was_not_answered(&mut self) {
         if self.status.is_busy() && self.connection.lost.is_none() && self.status.question().is_none() {
             let note = format!("· {} stopped", self.status.activity.what_runs());

@@ -1,4 +1,4 @@
-//! A limit of the lines that other people cause in a chat. Somebody who comes and goes in a loop, or does one
+//! A limit of the lines that other people cause in a chat. A person who comes and goes in a loop, or does one
 //! thing again and again, does not push the conversation and its questions off the screen; a visitor can do
 //! the former.
 

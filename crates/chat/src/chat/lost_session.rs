@@ -51,8 +51,8 @@ impl Chat<'_> {
     /// chat continues without a session.
     ///
     /// # Errors
-    /// Returns the same error if the chat cannot continue: it is an error of another kind, or nobody is there
-    /// to help.
+    /// Returns the same error if the chat cannot continue: it is an error of another kind, or there is no
+    /// person to help.
     pub(super) fn lose(&mut self, error: ChatError) -> Result<(), ChatError> {
         if !is_passing(&error) || matches!(self.display.face, ChatInterface::Lines { eager: false }) {
             return Err(error);

@@ -28,7 +28,7 @@ pub(super) enum Visit {
     Leaves(Exit),
 }
 
-/// A file that is deleted when this is dropped, unless it is the only place where a text is.
+/// A file that is deleted when this is dropped, unless it has the only copy of a text.
 struct DraftFile {
     path: PathBuf,
     keep: bool,
@@ -40,7 +40,7 @@ impl DraftFile {
         let directory = std::env::temp_dir();
         let mut tries = 0_u32;
         loop {
-            // Nobody can have put something else there: the file is made now, or not at all.
+            // The file is created now or not at all, so that no other process can have put one there.
             let path = directory.join(format!("agentx-{}-{tries}.md", std::process::id()));
             let mut options = std::fs::OpenOptions::new();
             options.write(true).create_new(true);

@@ -26,7 +26,7 @@ use crate::render::style::Paint;
 pub(crate) enum ParticipantsUpdate {
     /// The connection is lost, or there again: this is said at once.
     Connection(String),
-    /// Somebody came, went, drives or asks: this may wait for the end of a line.
+    /// A person came, left, drives or asks: this may wait for the end of a line.
     People(Vec<String>),
 }
 
@@ -36,11 +36,11 @@ pub(crate) struct Participants {
     server: Option<(Arc<RemoteRuntime>, Seat)>,
     session: Option<SessionId>,
     presence: Option<Presence>,
-    /// Calls of members that wait for somebody who decides.
+    /// Calls of members that wait for a decision.
     calls: Option<CallsWaiting>,
     /// The address of the server, as it was named.
     address: String,
-    /// Whether nobody has looked at the list since somebody joined.
+    /// Whether a person has joined since the list was last read.
     unseen: bool,
     /// The people as they were last reported.
     told: People,
@@ -83,7 +83,7 @@ impl Participants {
         &self.names
     }
 
-    /// Takes note of somebody who is named, so that nobody else is called the same.
+    /// Adds a named person, so that no other gets the same short name.
     pub(crate) fn meet(&mut self, speaker: &SpokenBy) {
         if let SpokenBy::Guest(person) = speaker {
             self.names.meet(person);
@@ -214,7 +214,7 @@ impl Participants {
         known.is_none_or(|mine| mine >= role)
     }
 
-    /// Returns advice for a person who may not drive, or while somebody else drives.
+    /// Returns advice for a person who may not drive, or while another person drives.
     pub(crate) fn advice(&self) -> String {
         if self.may(SessionRole::Drive) {
             let wheel = self.presence.as_ref().and_then(|presence| presence.now().wheel);
@@ -268,7 +268,7 @@ impl Participants {
         })
     }
 
-    /// Returns whether anybody else is there.
+    /// Returns whether other people are present.
     pub(crate) fn has_others(&self) -> bool {
         let present = self.presence.as_ref().map(|presence| presence.now().present);
         present.is_some_and(|present| present.len() > 1)
@@ -317,7 +317,7 @@ impl Participants {
     }
 }
 
-/// The error if there is nobody else, so that there is no wheel.
+/// Returns the error of a local session, which has no wheel.
 fn nobody() -> ChatError {
     ChatError::usage(
         "you are alone with this session",

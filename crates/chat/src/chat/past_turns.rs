@@ -12,8 +12,7 @@ use crate::render::conversation::{self, SpokenWords};
 
 /// The number of last turns that are shown.
 const SHOWN_TURNS: usize = 3;
-/// The number of events that are read at first: that is enough if turns are short, and nobody but the agent
-/// itself speaks.
+/// The number of events that are read at first: that is enough for short turns of a single agent.
 const FIRST_LOOK: u64 = 512;
 
 /// The events that were there before the chat.

@@ -41,7 +41,7 @@ pub(crate) struct PendingRewind {
     fork_only: bool,
     plan: Option<RestorePlan>,
     conversation: bool,
-    /// The files that are put back although somebody has to be asked, and how many were asked about.
+    /// The files to restore after a question, and the number of questions so far.
     wanted: BTreeSet<String>,
     asked: usize,
 }

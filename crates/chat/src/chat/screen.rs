@@ -276,7 +276,8 @@ impl Screen {
             let hidden = rows.len().saturating_sub(BESIDE);
             live.extend(rows.into_iter().skip(hidden));
         }
-        // Without a line to write the cursor stays where words come, and each costs what it has.
+        // Without an input line, the cursor stays at the end of the text, so that a new word costs only its
+        // letters.
         let mut cursor = live.last().map(|row| (live.len() - 1, row.width()));
         let mut below = Vec::new();
         if self.rows >= LOW {

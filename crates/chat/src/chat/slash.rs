@@ -150,7 +150,7 @@ pub(crate) enum WheelCommand {
     Ask,
     /// Gives the wheel to this person.
     Give(String),
-    /// Gives the wheel up, so that nobody has it.
+    /// Releases the wheel.
     Release,
 }
 

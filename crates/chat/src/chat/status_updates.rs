@@ -109,7 +109,7 @@ impl Chat<'_> {
             // Before anything was said, jobs are all that there is to say.
             style.dim(self.programs.jobs.row().trim_start_matches(" · "))
         } else if self.connection.company.is_cut_off() {
-            // Without a connection nobody knows what happens.
+            // Without a connection the activity is unknown.
             style.dim(&format!("no connection · {text}"))
         } else {
             row

@@ -1,5 +1,5 @@
 //! The parts of this machine that tools use: a shell, git, and sandboxing programs. The last are only
-//! reported: commands run with the rights of whoever runs this program.
+//! reported: commands run with the rights of this program's user.
 
 use std::path::{Path, PathBuf};
 

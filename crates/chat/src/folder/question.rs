@@ -27,7 +27,7 @@ pub enum FolderDecision {
     Leave,
 }
 
-/// Asks a person how far to trust the folder, if nobody has decided yet or the folder has changed since.
+/// Asks the user how far to trust the folder, if there is no decision yet or the folder has changed since.
 pub fn ask(loaded: &Loaded, console: &mut Console) -> Result<FolderDecision, ChatError> {
     let is_there = console.terminal.input && console.terminal.output;
     if !is_there || loaded.settings.connect.is_some() || loaded.settings.folder.trusted_by_env {

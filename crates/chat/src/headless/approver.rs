@@ -1,5 +1,4 @@
-//! Answers the approvals of a headless run: `--yes` does, a person at the terminal, the operator of a server,
-//! or nobody.
+//! The approver of a headless run: `--yes`, a person at the terminal, the operator of a server, or none.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -22,7 +21,7 @@ use crate::render::approval_reply::ApprovalReply;
 pub enum Approver {
     /// Allows everything.
     Yes,
-    /// Refuses calls about which the session would ask, because nobody can or wants to be asked.
+    /// Refuses calls about which the session would ask, because there is no approver.
     Refuse {
         /// The session would ask, but there is no terminal at which a person could answer.
         no_terminal: bool,
@@ -94,12 +93,12 @@ impl Approver {
         }
     }
 
-    /// Returns whether nobody is here to answer a question of the model.
+    /// Returns whether there is no person here to answer a question of the model.
     pub(crate) fn is_unattended(&self) -> bool {
         matches!(self, Self::Yes | Self::Refuse { .. })
     }
 
-    /// Returns the note about a question that somebody else answers.
+    /// Returns the note about a question that another person answers.
     pub(crate) fn asked_elsewhere(&mut self, request: &ApprovalRequested) -> Option<String> {
         match self {
             Self::Elsewhere(calls) if request.question.is_none() => Some(calls.asked(request)),
@@ -114,7 +113,7 @@ impl Approver {
         }
     }
 
-    /// A call was decided or has ended: nobody needs to answer for it any more.
+    /// A call was decided or has ended: it needs no answer any more.
     pub(crate) fn settled(&mut self, id: &ToolCallId) {
         match self {
             Self::Person(questions) => questions.open.retain(|open| open.tool_call_id != *id),
@@ -123,10 +122,10 @@ impl Approver {
         }
     }
 
-    /// The next answer of a person; never, if there is nobody to answer.
+    /// Returns the next answer of a person; waits forever if there is no person.
     ///
     /// # Errors
-    /// Returns an error if somebody else has not answered in time.
+    /// Returns an error if the other person has not answered in time.
     pub(crate) async fn answered(&mut self, console: &mut Console) -> Result<ApprovalInput, ChatError> {
         let questions = match self {
             Self::Person(questions) => questions,
@@ -169,7 +168,7 @@ impl Approver {
 }
 
 impl Questions {
-    /// Starts a thread that reads a line on request, so that nobody reads from the terminal at other times.
+    /// Starts a thread that reads a line on request, and leaves the terminal alone at other times.
     fn start(runtime: Arc<dyn Runtime>) -> Self {
         let (wanted, mut wants) = mpsc::channel::<()>(8);
         let (sender, lines) = mpsc::channel(1);
@@ -231,8 +230,8 @@ fn answer(id: &ToolCallId, decision: ApprovalDecision, note: Option<String>) -> 
     ApprovalInput::new(id.clone(), decision).note(note)
 }
 
-/// Changes a session that asks to one that refuses, because nobody can be asked: no question is put, and no
-/// decision of a person is recorded. Returns whether the session asks otherwise.
+/// Changes a session that asks to one that refuses, because there is no approver: the session asks no
+/// question and records no decision of a person. Returns whether the session asks otherwise.
 pub async fn deny_where_it_would_ask(session: &Arc<dyn Session>, told_now: bool) -> Result<bool, ChatError> {
     match session.state().await?.config.approval {
         ApprovalMode::Ask => {

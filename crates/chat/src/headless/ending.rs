@@ -169,7 +169,7 @@ impl RunOutcomeCollector {
         }
     }
 
-    /// Notes that a call failed in a run that has nobody to ask. The reason says whether that is the cause. A
+    /// Notes that a call failed in a run without an approver. The reason says whether that is the cause. A
     /// call that a rule denies would have been refused anyway.
     pub(crate) fn tool_failed(&mut self, failed: &ToolFailed) {
         if failed.status == ToolStatus::Denied && NOBODY.iter().any(|why| failed.error.contains(why)) {

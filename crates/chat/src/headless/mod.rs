@@ -137,7 +137,7 @@ struct Headless {
     agent: Option<AgentStateId>,
     /// Whether the command also waits for the queue behind the run.
     is_onward: bool,
-    /// Whether a question of the model stays open if nobody is here to answer it.
+    /// Whether a question of the model stays open if there is no person to answer it.
     questions_wait: bool,
     /// Events up to here are not shown.
     shown_from: u64,

@@ -14,7 +14,7 @@ use crate::render::clean::visible;
 use crate::render::units;
 use crate::run_failure::NEEDED;
 
-/// The calls that wait for somebody else.
+/// The calls that wait for the decision of another person.
 #[derive(Debug)]
 pub struct RemoteApprovals {
     within: Duration,

@@ -26,7 +26,7 @@ pub struct RunResult {
     pub usage: Usage,
     /// The cost of the run.
     pub cost: NanoUsd,
-    /// Whether nobody knows what the model costs.
+    /// Whether the prices of the model are unknown.
     pub has_no_price: bool,
     /// The number of model calls.
     pub model_calls: u32,

@@ -74,7 +74,7 @@ pub(super) async fn take_back(session: &Arc<dyn Session>, run_id: &RunId) -> Res
     Ok(true)
 }
 
-/// The place where the words of an answer are printed, and when.
+/// The stream on which the words of an answer are printed, and the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AnswerOutput {
     /// They are shown to a person on standard error, so that an attempt that breaks off is never on standard
@@ -128,7 +128,7 @@ pub(super) fn of_before(event: &RuntimeEvent, earlier: Option<&RunId>) -> Option
     }
 }
 
-/// Returns whether nobody is asked about calls of this agent. In text a line says so, also with `--quiet`;
+/// Returns whether calls of this agent run without a question. In text a line says so, also with `--quiet`;
 /// JSON has a field for it.
 pub(super) fn asks_nobody(agent: &AgentConfig, manner: OutputOptions, console: &mut Console) -> bool {
     let is_read_only = agent.guard.as_ref().is_some_and(|guard| guard.read_only);

@@ -58,7 +58,7 @@ pub(super) enum PickerStep {
 /// The state of the picker.
 #[derive(Debug)]
 pub(super) struct PickerModel {
-    /// The directory if nobody names one.
+    /// The default directory.
     pub(super) here: String,
     /// Whether the list is on a server. The server writes all its sessions, so the mark for that would be
     /// useless.

@@ -28,9 +28,9 @@ pub struct LiveAgents {
     apart: bool,
     /// Whether a message is printed only when it has ended, and never if it broke off.
     in_whole_messages: bool,
-    /// The name of the first agent, if nobody saw it come.
+    /// The name for an agent that was there before the first event.
     first: String,
-    /// The display of reasoning, if somebody chose one.
+    /// The display of reasoning, if one is set.
     thinking: Option<ThinkingDisplay>,
 }
 
@@ -129,7 +129,7 @@ impl LiveAgents {
             self.enter(main, id, &started.name, started.parent.as_ref());
         }
         if self.apart && !self.members.contains_key(id) {
-            // It was there before anybody looked.
+            // It was there before the first event.
             let name = self.first.clone();
             self.admit(id, &name, false);
         }

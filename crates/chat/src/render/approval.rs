@@ -260,7 +260,7 @@ fn wish(request: &ApprovalRequested) -> String {
 fn rule(request: &ApprovalRequested) -> String {
     let text = request.suggested.argument.as_deref().unwrap_or_default();
     let named = request.input.get("command").and_then(Value::as_str);
-    // Where it holds is said in front of it.
+    // The text before the rule says where the rule applies.
     let everywhere = Rule {
         workspace: None,
         ..request.suggested.clone()

@@ -28,8 +28,8 @@ const TAIL_LINES: usize = 4;
 const LONGEST_LINE: usize = 2_000;
 
 /// The message that an event adds to the conversation, as text; `None` for all other events. At the beginning
-/// of a row stand signs of the program alone: words follow a sign on its row, or are indented, so that
-/// nobody's words look like somebody else's.
+/// of a row stand signs of the program alone: words follow a sign on its row, or are indented, so that no
+/// text looks like another person's.
 pub(crate) fn message(
     event: &RuntimeEvent,
     names: &PersonNames,
@@ -308,8 +308,8 @@ pub(crate) fn shortened_input(said: &SpokenWords, names: &PersonNames, style: Pa
     said_in(&short.join("\n"), speaker, style)
 }
 
-/// Words behind a sign, or behind `you:` where words stand for signs; those of another speaker behind that
-/// name.
+/// Renders words behind a sign, or behind `you:` if words replace signs; words of another speaker behind the
+/// speaker's name.
 fn said_in(text: &str, speaker: Option<&str>, style: Paint) -> String {
     let mut lines = text.lines();
     let before = match speaker {

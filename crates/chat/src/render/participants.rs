@@ -16,7 +16,7 @@ pub fn may(role: SessionRole) -> &'static str {
     }
 }
 
-/// A seat as it is called here: `you`, another program of yours, or somebody else's.
+/// Returns the name of a seat: `you`, another program of yours, or another person's.
 pub(crate) fn seat_name(seat: &Seat, me: &Seat, names: &PersonNames) -> String {
     if seat == me {
         return "you".to_owned();
@@ -31,7 +31,7 @@ pub(crate) fn seat_name(seat: &Seat, me: &Seat, names: &PersonNames) -> String {
 /// Maximum number of names in one line.
 const NAMED: usize = 6;
 
-/// Somebody with what they do: `you drive`, `a visitor at web-1 drives`.
+/// Returns a seat with its verb: `you drive`, `a visitor at web-1 drives`.
 fn does(seat: &Seat, me: &Seat, names: &PersonNames, you: &str, they: &str) -> String {
     let verb = if seat.person == me.person { you } else { they };
     format!("{} {verb}", seat_name(seat, me, names))

@@ -22,7 +22,7 @@ pub struct PersonNames {
     given: BTreeMap<OwnerId, String>,
     /// All ids that are known here. In their order, those that begin alike are neighbours.
     met: BTreeSet<OwnerId>,
-    /// The reader, and the owner of the session, if the reader is somebody else.
+    /// The reader and the owner of the session, if they are different people.
     guest: Option<(OwnerId, OwnerId)>,
 }
 
@@ -43,7 +43,7 @@ impl PersonNames {
         self.guest = (reader != owner).then(|| (reader.clone(), owner.clone()));
     }
 
-    /// Takes note of somebody, so that their id is cut to no other person's.
+    /// Adds a person to those whose ids must stay different when they are cut.
     pub fn meet(&mut self, person: &OwnerId) {
         if self.met.len() < MOST_MET && !self.met.contains(person) {
             self.met.insert(person.clone());
@@ -78,8 +78,8 @@ impl PersonNames {
         }
     }
 
-    /// Returns the speaker of words that carry this person: nobody for words of the reader, or of an owner
-    /// whom the words do not name.
+    /// Returns the name of the author `by`; `None` for the reader, and for an owner whom the message does not
+    /// name.
     pub fn speaker(&self, by: Option<&OwnerId>) -> Option<String> {
         match (by, &self.guest) {
             (Some(by), Some((reader, _))) if by == reader => None,
@@ -92,7 +92,7 @@ impl PersonNames {
     fn short_id(&self, person: &OwnerId) -> String {
         match person.as_str() {
             VISITORS => return "a visitor".to_owned(),
-            // Anybody can make a key whose id begins with this one.
+            // Others can make a key whose id begins with this one.
             OPERATOR => return "the operator".to_owned(),
             _ => {}
         }

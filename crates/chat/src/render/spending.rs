@@ -28,7 +28,7 @@ pub fn total(rows: &[UsageRow]) -> UsageRow {
     total
 }
 
-/// Returns whether nobody knows what a part of it cost. The demo costs nothing.
+/// Returns whether the prices of a part of it are unknown. The demo costs nothing.
 pub fn has_unpriced(row: &UsageRow) -> bool {
     row.unpriced_models.iter().any(|model| !is_demo(model))
 }

@@ -51,7 +51,7 @@ impl Paint {
         }
     }
 
-    /// A sign, or what it means where words are wanted.
+    /// Returns a sign, or its meaning if words are wanted.
     pub fn sign<'a>(self, sign: &'a str, words: &'a str) -> &'a str {
         if self.words { words } else { sign }
     }

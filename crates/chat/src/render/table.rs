@@ -52,8 +52,8 @@ pub(crate) fn whole(rows: &[Vec<String>], width: usize) -> String {
     }
 }
 
-/// Cells may hold names and descriptions of a folder that somebody else made: each is one line, in which
-/// nothing drives the terminal.
+/// Removes escape sequences and line breaks from the cells, which may hold names and descriptions from an
+/// untrusted folder.
 fn cleaned(rows: &[Vec<String>]) -> Vec<Vec<String>> {
     let cleaned = |row: &Vec<String>| row.iter().map(|cell| one_line(cell).into_owned()).collect();
     rows.iter().map(cleaned).collect()

@@ -46,7 +46,7 @@ pub struct TranscriptRenderer {
     holds_calls: bool,
     /// The time of the event that is being rendered.
     at: Timestamp,
-    /// The display of reasoning, if somebody chose one; else reasoning is shown as it comes, if it can be
+    /// The display of reasoning, if one is set; else reasoning is shown as it comes, if it can be
     /// distinguished.
     thinking: Option<ThinkingDisplay>,
     /// Whether the reader only looks on, and has no commands.
@@ -76,8 +76,7 @@ pub struct TranscriptRenderer {
     costs: bool,
     /// Whether calls are refused because there is no person to ask.
     is_alone: bool,
-    /// Whether nobody knows what the model costs, and the most that a run may have spent before its next
-    /// call.
+    /// Whether the prices of the model are unknown, and the limit of a run's cost.
     pub(crate) has_no_price: bool,
     pub(crate) max_cost: Option<NanoUsd>,
     turn: Option<TurnResponse>,
@@ -279,7 +278,7 @@ impl TranscriptRenderer {
         if self.open_line.is_some_and(|open| open != kind) {
             self.end_line();
         }
-        // The first line that ends is where notes may stand.
+        // Notes may be printed after the first complete line.
         let rest = match shown.find('\n') {
             Some(at) if !self.notes.is_empty() => shown.split_off(at + 1),
             _ => String::new(),

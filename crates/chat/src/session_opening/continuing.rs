@@ -56,7 +56,7 @@ pub async fn continue_session(
     })
 }
 
-/// Gives a session back if what follows its opening failed: nobody is in it then.
+/// Leaves a session again if a later step of its opening failed.
 ///
 /// # Errors
 /// Returns the error of `outcome`.

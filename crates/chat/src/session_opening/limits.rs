@@ -1,4 +1,4 @@
-//! The limits that flags name: they hold for the program that they were given to.
+//! The limits that flags name, which last as long as the program.
 
 use agentx::config::{DEFAULT_AGENT_NAME, Settings};
 use agentx::runtime::{NamedAgent, NamedLimits, Session};
@@ -8,8 +8,8 @@ use crate::error::ChatError;
 use crate::place::Place;
 use crate::session_opening::{CommandLineOverrides, LEAVING};
 
-/// Limits that flags name hold for the program that they were given to: without them, those of the settings
-/// hold again. What holds in the sessions of a server, its settings say.
+/// Applies the limits that flags name, which last as long as this program: without flags, the limits of the
+/// settings apply again. In the sessions of a server, the server's settings decide.
 pub(super) async fn limit(
     place: &Place,
     settings: &Settings,
@@ -28,8 +28,8 @@ pub(super) async fn limit(
     Ok(())
 }
 
-/// The limits of an agent of this machine where no flag names any: those of its file, or of the settings.
-/// `None` for one that neither describes.
+/// Returns the limits of an agent of this machine if no flag names any: those of its file, or of the
+/// settings. `None` for one that neither describes.
 async fn usual_limits(place: &Place, settings: &Settings, config: &AgentConfig) -> Option<Limits> {
     let agents = place.runtime().agents().await.ok()?;
     if agents.iter().any(|agent| agent.name == config.name) {
@@ -39,8 +39,8 @@ async fn usual_limits(place: &Place, settings: &Settings, config: &AgentConfig) 
     (config.name == DEFAULT_AGENT_NAME).then_some(settings.limits)
 }
 
-/// Limits that flags name end with the program: in a session of a server those of its agent hold again. On
-/// this machine the next opening sees to that.
+/// Ends the limits that flags name: in a session of a server, the limits of its agent apply again. On this
+/// machine, the next opening of the session does that.
 pub async fn limits_again(place: &Place, agent: &CommandLineOverrides, session: &dyn Session) {
     let is_given = agent.max_iterations || agent.max_cost || agent.timeout;
     if !is_given || place.remote().is_none() {
@@ -59,7 +59,7 @@ pub async fn limits_again(place: &Place, agent: &CommandLineOverrides, session: 
             let _ = session.change(ConfigChange::Limits(usual.limits)).await;
         }
     };
-    // In a session of a server that is gone they stay until somebody names others.
+    // If the server is gone, they stay in its session until others are set.
     let _ = tokio::time::timeout(LEAVING, again).await;
 }
 

@@ -31,14 +31,14 @@ enum Doing {
     Asked,
     Thinks,
     Answers,
-    /// The model writes down what it wants of a tool.
+    /// The model writes the arguments of a tool call.
     Plans,
     /// An attempt failed, and the next one waits.
     Waits,
     Tools,
-    /// A summary is written.
+    /// A model writes a summary of the conversation.
     Condenses,
-    /// A person is asked.
+    /// A question waits for a person.
     Question,
 }
 
@@ -115,7 +115,7 @@ impl Activity {
         self.summary.approval
     }
 
-    /// Takes over what the runtime reports of the session.
+    /// Replaces the figures by those that the runtime reports.
     pub(crate) fn update(&mut self, state: &SessionState) {
         self.configure(&state.config);
         self.summary.filled = state.context_tokens;
@@ -127,8 +127,7 @@ impl Activity {
         self.stale = false;
     }
 
-    /// Returns whether what was counted here may differ from what the runtime knows, because a run has ended
-    /// since.
+    /// Returns whether the figures counted here may differ from the runtime's, because a run has ended since.
     pub(crate) fn is_stale(&self) -> bool {
         self.stale
     }
@@ -141,14 +140,13 @@ impl Activity {
         summary
     }
 
-    /// Returns whether nobody knows what the model costs, and the most that a run may have spent before its
-    /// next call.
+    /// Returns whether the prices of the model are unknown, and the limit of a run's cost.
     pub(crate) fn money(&self) -> (bool, Option<NanoUsd>) {
         (self.summary.has_no_price(), self.summary.max_cost)
     }
 
-    /// Takes an event, after which a run is under way or not, and a question is open or not. Of other agents
-    /// than the one that people talk to, only what they ask and spend counts.
+    /// Updates the activity by an event; `standing` describes the session after it. Of other agents than the
+    /// one that people talk to, only questions and spending count.
     pub(super) fn event(&mut self, event: &RuntimeEvent, standing: Standing, now: Instant) {
         let is_of_another = standing.is_of_another;
         match event {
@@ -341,8 +339,8 @@ impl Activity {
         self.summary.filled == 0 && self.worked.is_zero()
     }
 
-    /// The row: what is waited for, and beside it, if there is room, how things stand. Empty before anything
-    /// was said, unless nobody is asked about calls.
+    /// Returns the row: the activity and, if there is room beside it, the status. The row is empty before the
+    /// first message, unless the approval mode is an unusual one.
     pub(crate) fn row(
         &self,
         now: Instant,
@@ -361,7 +359,7 @@ impl Activity {
         if row.width() > columns
             && let Some(what) = self.waits_for(now, None)
         {
-            // How it is stopped is worth more than what is said besides.
+            // The hint how to stop it matters more than the rest.
             row = format!("{turning} {what} · Esc stops");
         }
         let plain: String = Row::from_ansi(stand).text();

@@ -1,10 +1,10 @@
 //! The status of a session: activity, open questions, queue and spending. One pure fold over the events of a
 //! session and the reports of its runtime; the caller provides the clock.
 //!
-//! Whoever shows a session while it continues asks here. Two things that look alike answer other questions
-//! and stay where they are: [`crate::render::sessions`] puts into words what a runtime lists of sessions that
-//! are not open, without their events; and [`crate::show`] has the facts of a session, from which the fold of
-//! the `session` crate makes its state after any of them.
+//! Every screen that shows a live session uses this module. Two similar modules have other purposes:
+//! [`crate::render::sessions`] describes sessions that are not open, from the list of a runtime, without
+//! their events; and [`crate::show`] has the facts of a session, from which the fold of the `session` crate
+//! computes the state after any of them.
 
 mod activity;
 pub(crate) mod queue;
@@ -92,7 +92,7 @@ impl SessionStatus {
         };
     }
 
-    /// The status where nothing runs, is asked or waits.
+    /// The status if nothing runs, no question is open and nothing waits.
     fn with_activity(activity: Activity) -> Self {
         Self {
             activity,
@@ -109,8 +109,8 @@ impl SessionStatus {
         }
     }
 
-    /// The session was closed, and no event says so: nothing runs, is asked or waits any more. What was spent
-    /// stays.
+    /// Resets everything but the spending: the session was closed, which no event reports, so that no run,
+    /// question or message is left.
     pub(crate) fn close(&mut self, now: Instant) {
         let mut activity = self.activity.clone();
         activity.stop(self.running.is_some(), now);
@@ -122,12 +122,12 @@ impl SessionStatus {
         self.condensing || self.running.is_some() || self.waits_for_a_run()
     }
 
-    /// Returns whether texts are there that begin a run.
+    /// Returns whether messages wait that will begin a run.
     fn waits_for_a_run(&self) -> bool {
         !self.sent.is_empty() || self.inherited > 0
     }
 
-    /// Returns whether what waits is held back until the person wants it.
+    /// Returns whether queued messages are held back until the person releases them.
     pub(crate) fn is_held(&self) -> bool {
         self.held && !self.queue.is_empty()
     }
@@ -139,13 +139,12 @@ impl SessionStatus {
         }
     }
 
-    /// Returns whether the runtime has to be asked what waits or what was spent.
+    /// Returns whether the queue or the spending has to be read from the runtime again.
     pub(crate) fn is_stale(&self) -> bool {
         self.activity.is_stale() || self.queue.is_stale()
     }
 
-    /// Takes over what the runtime reports: which inputs wait, whether they are held back, and what was
-    /// spent.
+    /// Takes the state that the runtime reports: the queue, whether it is held back, and the spending.
     pub(crate) fn update(&mut self, state: &SessionState) {
         self.activity.update(state);
         self.queue.update(state);
@@ -235,7 +234,7 @@ impl SessionStatus {
         self.queue.clear();
     }
 
-    /// Counts a message that was said before the chat began, if nobody has answered it.
+    /// Counts a message from before the chat, if it has no answer.
     pub(crate) fn count_unanswered(&mut self, event: &RuntimeEvent) {
         self.unanswered.event(event);
     }
@@ -262,9 +261,8 @@ impl SessionStatus {
         StatusNews { said, unanswered }
     }
 
-    /// Takes an event; returns a text of the person that has to be printed now. Runs of other agents than the
-    /// one that people talk to are that one's affair, and so is what they are told; but what they ask is
-    /// asked.
+    /// Updates the status by an event; returns a message of a person that has to be printed now. Runs and
+    /// messages of other agents than the one that people talk to are ignored; their questions are not.
     fn advance(&mut self, envelope: &Envelope<RuntimeEvent>, is_of_another: bool) -> Option<SpokenWords> {
         let joined = self.queue.event(&envelope.event);
         match &envelope.event {
@@ -303,8 +301,8 @@ impl SessionStatus {
         None
     }
 
-    /// Returns what a person said, unless it is on the screen: what this chat did not send, another front end
-    /// said. `joined` are words that waited and join the run now.
+    /// Returns the message of a person, unless it is on the screen already: a message that this chat did not
+    /// send comes from another front end. `joined` is a queued message that joins the run now.
     fn message_added(
         &mut self,
         added: &UserMessageAdded,
@@ -315,10 +313,10 @@ impl SessionStatus {
         if conversation::is_note(&added.message) {
             return None;
         }
-        // What begins a run may stand in the frame of the one that it waited for.
+        // The message that begins a run may stand in the frame of the run that it waited for.
         let run_id = self.running.clone().or_else(|| run_id.cloned());
         let is_news = self.is_news(run_id.as_ref());
-        // What was held back joins the run that it begins: its start has told it already.
+        // A message that was held back joins the run that it begins: the start of the run has printed it.
         let begins = run_id.is_some() && run_id_of(&added.message.message_id) == run_id;
         self.printed_run = run_id;
         let joined = joined.filter(|_| !begins);
@@ -328,7 +326,7 @@ impl SessionStatus {
     fn run_started(&mut self, run_id: &RunId) -> Option<SpokenWords> {
         self.running = Some(run_id.clone());
         if self.held {
-            // Somebody else wanted it.
+            // Another front end released the messages.
             self.held = false;
             let others = self
                 .queue

@@ -35,9 +35,9 @@ pub(crate) struct QueuedInput {
     pub(crate) shared: Vec<ContentPart>,
     /// Whether it joins the run that is under way.
     pub(crate) joins: bool,
-    /// Whether it was said here, not before this program was there or by somebody else.
+    /// Whether this chat sent it, and not an earlier process or another front end.
     pub(crate) own: bool,
-    /// The person who said it, if it was said elsewhere and not by the owner of the session.
+    /// Its author, if another front end sent it and the author does not own the session.
     pub(crate) by: Option<OwnerId>,
 }
 
@@ -67,7 +67,7 @@ impl QueuedInput {
 
     /// Creates a queued message from the log: its words, and its attachments. Files are named in the words.
     fn from_log(id: &MessageId, whole: &str, by: Option<&OwnerId>, joins: bool) -> Self {
-        // What looks like an attachment of somebody else may be words of theirs: all of it is shown.
+        // In a message of another person, text that looks like an attachment may be their words: show all.
         let ends = ALONG.iter().filter_map(|begin| whole.find(begin));
         let end = ends.min().filter(|_| by.is_none());
         let (text, along) = whole.split_at(end.unwrap_or(whole.len()));
@@ -102,8 +102,7 @@ impl MessageQueue {
         queue
     }
 
-    /// Takes over what the session says: what waits that was not known here. What is heard is known from the
-    /// events.
+    /// Adds the waiting inputs of `state` that are not in the queue yet. Events report the delivered ones.
     pub(crate) fn update(&mut self, state: &SessionState) {
         self.stale = false;
         for (i, (id, text)) in state.queued.iter().enumerate() {
@@ -114,7 +113,7 @@ impl MessageQueue {
         }
     }
 
-    /// Returns whether the session has to be asked what waits.
+    /// Returns whether the queue has to be read from the session again.
     pub(crate) fn is_stale(&self) -> bool {
         self.stale
     }

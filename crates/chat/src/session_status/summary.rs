@@ -48,14 +48,14 @@ pub(crate) struct StatusSummary {
     pub(crate) workspace: String,
     /// The approval mode, which decides about calls.
     pub(crate) approval: ApprovalMode,
-    /// Whether `--yes` answers what is asked about in the mode `auto`, too.
+    /// Whether `--yes` also answers the questions that are left in the mode `auto`.
     pub(crate) auto_approve: bool,
-    /// Whether the folder is read-only, so that nothing is changed or run whoever decides.
+    /// Whether the folder is read-only: no decision lets a call change or run anything there.
     pub(crate) read_only: bool,
 }
 
 impl StatusSummary {
-    /// Returns whether nobody knows what the model costs.
+    /// Returns whether the prices of the model are unknown.
     pub(crate) fn has_no_price(&self) -> bool {
         self.prices == Prices::default() && !self.model.is_empty() && !is_demo(&self.model)
     }

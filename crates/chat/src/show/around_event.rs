@@ -1,4 +1,4 @@
-//! `agentx show ID --at SEQ`: what was said around an event, the place that a search names.
+//! `agentx show ID --at SEQ`: the conversation around an event, such as one that a search has found.
 
 use std::sync::Arc;
 

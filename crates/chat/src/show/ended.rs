@@ -1,5 +1,6 @@
-//! What a session has that is in no message: calls that have ended in a run that was interrupted before the others of the same answer
-//! had ended, and the part of an answer that came before the program was killed.
+//! The parts of a session that are in no message: results of calls in a run that was interrupted before the
+//! other calls of the same answer had ended, and the beginning of an answer during which the program was
+//! killed.
 
 use agentx::types::{ContentPart, RuntimeEvent, ToolCallId};
 

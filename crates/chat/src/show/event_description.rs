@@ -224,7 +224,7 @@ fn config(change: &ConfigChange) -> String {
     }
 }
 
-/// The words of a message; what is not text is named by its kind.
+/// Returns the text of a message, with the kind of each part that is not text.
 pub(super) fn text_in(content: &[ContentPart]) -> String {
     let mut text = String::new();
     for part in content {

@@ -86,7 +86,7 @@ pub fn keys() -> mpsc::Receiver<TerminalInput> {
     inputs
 }
 
-/// Maximum time to wait for the reader of keys, which may hold a key that nobody takes.
+/// Maximum time to wait for the reader of keys, which may hold a key without a receiver.
 const AWAY: Duration = Duration::from_millis(300);
 
 /// The gate at which the reader of keys waits while another program has the terminal. A terminal has one
@@ -97,7 +97,7 @@ static GATE: TerminalGate = TerminalGate {
 };
 
 struct TerminalGate {
-    /// Whether the terminal is lent, and whether nobody here reads from it.
+    /// Whether the terminal is lent, and whether the reader of keys has stopped.
     state: Mutex<(bool, bool)>,
     changed: Condvar,
 }
@@ -152,7 +152,7 @@ pub(crate) struct TerminalLoan(());
 
 impl Drop for TerminalLoan {
     fn drop(&mut self) {
-        // A terminal that is gone is noticed by whoever reads from it.
+        // The next read reports that the terminal is gone.
         let _ = enter();
         GATE.open();
     }
@@ -191,7 +191,7 @@ impl RawMode {
         Ok(Self)
     }
 
-    /// Lends the terminal to another program, as it was before, with nobody here reading from it.
+    /// Lends the terminal to another program, in its original mode and without a reader in this program.
     pub(crate) fn lend(&self) -> TerminalLoan {
         GATE.close();
         leave();

@@ -11,8 +11,7 @@ const MAX_BYTES: u64 = 256 << 20;
 const STAT: usize = 40;
 /// The offset of the mode in it.
 const MODE: usize = 24;
-/// The kind of an entry that stands for a folder whose files are not in the index: what is in it is not
-/// known.
+/// The kind of an entry that stands for a folder whose files are not in the index and thus unknown.
 const FOLDER: u32 = 0o040_000;
 /// The kind of an entry that is a repository.
 const REPOSITORY: u32 = 0o160_000;
@@ -92,7 +91,7 @@ fn read(bytes: &[u8], hash: usize, mut each: impl FnMut(u32, &[u8])) -> Option<(
     is_whole(bytes, at, hash).then_some(())
 }
 
-/// Returns whether all entries are in this file: one that is split has more of them elsewhere.
+/// Returns whether all entries are in this file: a split index has more of them in another file.
 fn is_whole(bytes: &[u8], mut at: usize, hash: usize) -> bool {
     let Some(end) = bytes.len().checked_sub(hash) else {
         return false;
@@ -114,7 +113,7 @@ fn number(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_be_bytes(four.try_into().ok()?))
 }
 
-/// A number of as many bytes as it needs, and what comes behind it.
+/// Reads a number of variable length; returns it and the offset behind it.
 fn variable(bytes: &[u8], mut at: usize) -> Option<(usize, usize)> {
     let mut byte = *bytes.get(at)?;
     let mut number = usize::from(byte & 127);

@@ -3,7 +3,7 @@
 //!
 //! Git's manual says of such a folder that it is not safe to run Git in it
 //! (<https://git-scm.com/docs/git#_security>). `core.fsmonitor` and pagers are left out: commands run with
-//! the one switched off, and without a terminal. Files are read as Git reads them, and what cannot be read
+//! the one switched off, and without a terminal. Files are read as Git reads them, and an unreadable file
 //! counts as if it named a program.
 
 mod external_repository;
@@ -33,7 +33,7 @@ const MAX_DEPTH: usize = 8;
 /// without a repository, or if its configuration names no program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GitPrograms {
-    /// Names, such as `filter.lfs.clean` or `hook pre-commit`, and what stands behind them.
+    /// Names, such as `filter.lfs.clean` or `hook pre-commit`, each with its value or content.
     found: BTreeSet<(String, String)>,
     /// Files of settings with a password in an address, or a header that is sent along.
     with_passwords: BTreeSet<PathBuf>,
@@ -178,7 +178,8 @@ fn has_git(folder: &Path) -> bool {
     folder.join(".git").symlink_metadata().is_ok()
 }
 
-/// The directory of the repository of a working tree: `.git`, or what that file names.
+/// Returns the repository's directory of a working tree: `.git`, or the directory that a file of this name
+/// refers to.
 ///
 /// # Errors
 /// Returns the reason why that is unknown.
@@ -204,7 +205,7 @@ pub(crate) fn has_files_below(top: &Path, folder: &Path) -> bool {
     hash.is_ok_and(|hash| index::has_files_below(&git.join("index"), hash, folder))
 }
 
-/// Worktrees share what lies in the directory of the repository itself.
+/// Returns the directory that all worktrees of a repository share.
 fn common(git: &Path) -> Result<PathBuf, String> {
     let path = readable(&git.join("commondir"), MAX_BYTES)?;
     Ok(path.map_or_else(
@@ -226,7 +227,7 @@ impl GitLine for [u8] {
 }
 
 /// Returns whether Git surely takes this for a repository, and looks no further upwards: the test of
-/// `is_git_directory` in Git's `setup.c`, which judges a link by what it names, and wants folders that may be
+/// `is_git_directory` in Git's `setup.c`, which judges a link by its target, and requires folders that may be
 /// entered.
 fn is_repository(git: &Path, common: &Path) -> bool {
     let file = git.join("HEAD");
@@ -281,7 +282,7 @@ fn path_of(bytes: &[u8]) -> PathBuf {
     PathBuf::from(String::from_utf8_lossy(bytes).into_owned())
 }
 
-/// A name without what moves a cursor.
+/// Replaces the control characters of a name.
 fn plain(name: &str) -> String {
     name.replace(|c: char| c.is_control(), "?")
 }

@@ -35,7 +35,7 @@ const COMMANDS: &[&str] = &[
     "virtualfilesystem",
 ];
 
-/// Ends of last names of settings that hold a command, or what is put on the line of one.
+/// Ends of last names of settings that hold a command, or words for the line of one.
 const COMMAND_ENDS: &[&str] = &["cmd", "command", "hook", "options"];
 
 /// Commands of Git for which an alias may stand without a word about it.
@@ -83,8 +83,8 @@ const SENDING: &[(&str, &[&str])] = &[
     ("url", &[]),
 ];
 
-/// Last names within `remote.*` that send elsewhere than its `url` says, or fetch what is missing while any
-/// command works.
+/// Last names within `remote.*` that send to another address than its `url`, or let any command fetch missing
+/// objects.
 const REMOTES: &[&str] = &[
     "lfspushurl",
     "lfsurl",
@@ -97,15 +97,15 @@ const REMOTES: &[&str] = &[
 /// Last names that may hold the name of a remote, or an address in its place.
 const NAME_OF_REMOTE: &[&str] = &["pushdefault", "pushremote", "remote"];
 
-/// Last names whose value is what one signs in with.
+/// Last names whose value is a credential.
 const SECRETS: &[&str] = &["extraheader", "pass", "password", "smtppass", "token"];
 
 /// Replaces a password or token that is left out.
 const LEFT_OUT: &str = "***";
-/// Letters of a hash that stand for what is left out.
+/// The number of letters of the hash that replaces a secret.
 const LETTERS: usize = 16;
 
-/// Returns whether Git runs something, shows a file or sends something elsewhere because of this setting.
+/// Returns whether this setting makes Git run a program, show a file or send data to another address.
 pub(super) fn matters(setting: &Setting) -> bool {
     let (name, value) = (setting.name.as_str(), setting.value.as_str());
     let (section, last) = (setting.section(), setting.last());
@@ -118,7 +118,8 @@ pub(super) fn matters(setting: &Setting) -> bool {
         || (matches!(section, "branch" | "remote") && NAME_OF_REMOTE.contains(&last) && is_address(value))
         || (section == "svn-remote" && matches!(last, "commiturl" | "pushurl"))
         || last.ends_with("uri")
-        // What is missing in such a repository is fetched by any command, and a server may say from where.
+        // In such a repository, any command fetches missing objects, from an address that a server may
+        // choose.
         || matches!(
             name,
             "extensions.partialclone" | "help.htmlpath" | "promisor.acceptfromserver"
@@ -135,8 +136,7 @@ fn runs(setting: &Setting) -> bool {
         // The name of a tool is that of a script that Git reads, so a path leads to another one.
         || (matches!(last, "tool" | "guitool") && value.contains('/'))
         || (section == "submodule" && value.starts_with('!'))
-        // An alias may have options that run something, or stand for a command that changes or sends what its
-        // name does not say.
+        // An alias may have options that run a program, or its command may do more than its name says.
         || (section == "alias" && !HARMLESS_ALIASES.contains(&value))
         || setting.name.contains("ext::")
         || (matches!(section, "remote" | "submodule" | "svn-remote") && uses_helper(value))
@@ -148,8 +148,7 @@ fn is_sending(section: &str, last: &str) -> bool {
         .any(|(sending, harmless)| *sending == section && !harmless.contains(&last))
 }
 
-/// Returns whether a setting names a file of which commands of Git show parts, in what they print or complain
-/// about.
+/// Returns whether a setting names a file of which Git shows parts in its output or its errors.
 fn names_file(setting: &Setting) -> bool {
     let last = setting.last();
     setting.name == "commit.template" || last == "skiplist" || last.ends_with("file")
@@ -197,7 +196,8 @@ fn hash(text: &str) -> String {
     hash
 }
 
-/// The name and the value without what stands before the `@` of an address; `None` if there is none.
+/// Returns the name and the value without the part before the `@` of an address; `None` if there is no such
+/// part.
 fn without_passwords(setting: &Setting) -> Option<(String, String)> {
     let name = without_sign_in(&setting.name);
     let value = if setting.value.contains("://") || !setting.last().ends_with("proxy") {
@@ -218,8 +218,8 @@ fn without_passwords(setting: &Setting) -> Option<(String, String)> {
     ))
 }
 
-/// A text without what stands before the `@` of its addresses; `None` if there is none. The name of a person
-/// at a server of SSH is not a secret.
+/// Returns a text without the part before the `@` of its addresses; `None` if there is no such part. The user
+/// name of an SSH address is not a secret.
 fn without_sign_in(text: &str) -> Option<String> {
     let mut pieces = text.split("://");
     let mut before = pieces.next()?;

@@ -16,8 +16,8 @@ const MAX_LINES: usize = 50;
 const MAX_CHARS: usize = 200;
 
 /// Returns the commands that the operations in progress in the working tree `top` would run: names, and the
-/// commands. An operation without such commands runs nothing that a folder could bring, so somebody's own
-/// rebase or merge asks nobody anything.
+/// commands. An operation without such commands runs nothing that a folder could bring, so a user's own
+/// rebase or merge causes no question.
 pub(super) fn of(top: &Path, git: &Path) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for file in STEPS {

@@ -11,7 +11,7 @@ use super::{TestServer, call, text};
 /// Memory that a bad server may take in all, in KiB: a message of the greatest size takes a multiple of it while it is decoded.
 const MOST_KIB: u64 = 200 << 10;
 
-/// The most memory that this process has had so far, in KiB; `None` where the system does not say.
+/// The most memory that this process has had so far, in KiB; `None` if the system does not say.
 fn peak_kib() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

@@ -1,4 +1,4 @@
-//! From events to frames: each event becomes bytes once.
+//! Encodes events as frames, each event once.
 
 use std::sync::Arc;
 
@@ -22,14 +22,14 @@ const KEEP_EVERY: u64 = 8192;
 /// Number of facts before the beginning of the feed at which a fold is kept too.
 const LOOK_BACK: u64 = 4096;
 
-/// Makes frames of events.
+/// Encodes events as frames.
 #[derive(Debug, Default)]
 pub struct FrameEncoder {
     scratch: Vec<u8>,
 }
 
 impl FrameEncoder {
-    /// Returns the frame of an event. `None` for what cannot be written as JSON, which no event is.
+    /// Returns the frame of an event. `None` if it cannot be written as JSON, which never happens.
     pub fn frame<E: Vocabulary + FilteredEvent>(&mut self, event: &Envelope<E>) -> Option<Frame> {
         self.scratch.clear();
         if let Err(error) = serde_json::to_writer(&mut self.scratch, event) {
@@ -106,7 +106,7 @@ impl FeedPump {
         Ok("the session was closed".into())
     }
 
-    /// Takes what has come; 0 at the end.
+    /// Takes the available deliveries and returns their number; 0 at the end.
     async fn take(&mut self, waiting: &mut Vec<Delivery>) -> usize {
         loop {
             tokio::select! {

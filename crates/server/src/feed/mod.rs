@@ -1,9 +1,8 @@
 //! The events of a session, encoded once for all readers of one view.
 //!
-//! A feed keeps the frames that its slowest reader has not taken yet, up to a bound; who is further behind
-//! than that has been *overrun*: it alone is cut off, and comes back from the log. Readers that replay from
-//! the log are not behind: they take part (`Feed::join`) once the feed still has everything after what they
-//! have.
+//! A feed keeps the frames that its slowest reader has not taken yet, up to a bound. A reader that is further
+//! behind is *overrun*: it alone is cut off, and returns through the log. Readers that replay from the log do
+//! not count: they join (`Feed::join`) once the feed has everything after their position.
 //!
 //! A reader is not a second follower of the log: one follower fills the feed, and readers copy bytes that
 //! were encoded once for all, in turns. Each keeps its position, as every follower does, as an
@@ -36,7 +35,8 @@ pub use slot::FeedSlot;
 pub use subscription_filter::{FilteredEvent, SubscriptionFilter};
 pub use view_fold::ViewFold;
 
-/// The number of frames that stay although everybody has them, for those who come back after a moment.
+/// The number of frames that are kept although every reader has them, for readers that reconnect after a
+/// moment.
 const TAIL_FRAMES: usize = 256;
 /// The limit of the tail, in bytes.
 const TAIL_BYTES: usize = 64 * 1024;
@@ -48,9 +48,9 @@ pub struct Frame {
     pub place: EventCursor,
     /// The JSON of the event.
     pub text: Utf8Bytes,
-    /// The agent that it is of.
+    /// The agent of the event.
     pub agent: Option<AgentStateId>,
-    /// The medium that it is a piece of.
+    /// The medium of the event's content.
     pub medium: Option<Medium>,
 }
 
@@ -86,7 +86,7 @@ struct Ring {
     /// The number of the first of them, counted from the beginning of the feed.
     first: u64,
     bytes: usize,
-    /// All that is not after this is not in `frames` any more.
+    /// The events up to here are no longer in `frames`.
     base: EventCursor,
     /// The last fact that has been encoded.
     mark: u64,
@@ -108,7 +108,7 @@ pub(crate) enum FeedRead {
 }
 
 impl Feed {
-    /// Creates a feed of what comes after the fact `mark`.
+    /// Creates a feed of the events after the fact `mark`.
     pub fn new(mark: u64, bounds: FeedBounds) -> Self {
         let ring = Ring {
             frames: VecDeque::new(),
@@ -154,7 +154,7 @@ impl Feed {
         overrun
     }
 
-    /// Lets a reader take part that has everything up to `has`.
+    /// Adds a reader that has everything up to `has`.
     ///
     /// # Errors
     /// Returns the fact up to which the reader has to read the log first.

@@ -1,5 +1,5 @@
-//! Large pieces of history that were read recently. Readers who come together read the same: they share what
-//! one of them has read and encoded, down to the bytes.
+//! Large pieces of history that were read recently. Readers who arrive together read the same: they share the
+//! facts and the encoded bytes.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,7 +10,7 @@ use agentx_types::wire::WireView;
 
 use super::Frame;
 
-/// Facts whose frames have fewer bytes than this are not worth it.
+/// Facts whose frames have fewer bytes than this are not cached.
 pub(crate) const LARGE: usize = 64 * 1024;
 /// The size limit of the cached frames, in bytes; facts have about the same. An entry that is larger is kept
 /// alone.
@@ -32,14 +32,14 @@ struct CacheContents {
 }
 
 impl PageCache {
-    /// Returns the facts after a fact, if they are cached.
+    /// Returns the cached facts after a fact.
     pub(crate) fn page(&self, session: &SessionId, after: u64) -> Option<Arc<[Fact]>> {
         self.lock()
             .pages
             .get(|(of, from)| of == session && *from == after)
     }
 
-    /// Keeps the facts after a fact, which became so many bytes.
+    /// Caches the facts after a fact, whose frames have this number of bytes.
     pub(crate) fn keep_page(&self, session: &SessionId, after: u64, facts: &Arc<[Fact]>, bytes: usize) {
         if bytes >= LARGE {
             let key = (session.clone(), after);

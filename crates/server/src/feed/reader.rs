@@ -28,11 +28,11 @@ pub trait FactSource: Send + Sync {
 pub struct FeedStart {
     /// The session.
     pub session: SessionId,
-    /// In which view.
+    /// The view.
     pub view: WireView,
-    /// All up to here is known to the reader.
+    /// The reader knows all events up to here.
     pub after: EventCursor,
-    /// The last event of the session; up to here is what was there when it began.
+    /// The last event of the session when the reader began.
     pub head: u64,
     /// The filter; `None` for all frames.
     pub only: Option<SubscriptionFilter>,
@@ -43,7 +43,7 @@ pub struct FeedStart {
 pub enum FeedItem {
     /// Frames were moved to the caller's buffer.
     Frames,
-    /// All that was there at the start has been handed on, up to this `seq`.
+    /// All events that existed at the start were delivered, up to this `seq`.
     CaughtUp(u64),
     /// The reader took too long to deliver its frames.
     Overrun,
@@ -56,7 +56,7 @@ pub struct FeedReader {
     feed: Arc<Feed>,
     slot: Arc<FeedSlot>,
     start: FeedStart,
-    /// All up to here was handed on.
+    /// All events up to here were delivered.
     has: EventCursor,
     /// The last fact that was read for this reader.
     through: u64,
@@ -66,7 +66,7 @@ pub struct FeedReader {
 }
 
 impl FeedReader {
-    /// Creates a reader that begins at `start`; what it needs of the log it reads when it is its turn.
+    /// Creates a reader that begins at `start`. It reads the log when it gets a permit.
     pub fn new(
         feed: Arc<Feed>,
         (source, share): (Arc<dyn FactSource>, ReplayShare),
@@ -99,7 +99,7 @@ impl FeedReader {
         })
     }
 
-    /// Returns where the reader began.
+    /// Returns the start of the reader.
     pub fn start(&self) -> &FeedStart {
         &self.start
     }
@@ -144,7 +144,7 @@ impl FeedReader {
         std::future::poll_fn(|cx| self.poll_next(cx, limits, out)).await
     }
 
-    /// Takes part in the feed, if it has all that comes after what the log had.
+    /// Joins the feed, if the feed has all events after those from the log.
     fn go_live(&mut self) -> Result<(), RuntimeError> {
         let Some(replay) = &mut self.replay else {
             return Ok(());

@@ -62,7 +62,7 @@ pub(super) struct Replay {
 
 impl Replay {
     pub(super) fn new(source: Arc<dyn FactSource>, share: ReplayShare, start: &FeedStart) -> Self {
-        // An event of which a part is known is derived again, and what is known of it ignored.
+        // An event that is partly known is derived again, and its known part is skipped.
         let known = start.after.whole();
         let mut fold = source.fold(start.view, known);
         fold.skip_to(known);
@@ -99,7 +99,7 @@ impl Replay {
         self.has
     }
 
-    /// There is more by now.
+    /// Continues to a later fact.
     pub(super) fn go_on_to(&mut self, mark: u64, session: &SessionId) -> Result<(), RuntimeError> {
         self.upto = self.upto.max(mark);
         if !self.is_short {
@@ -141,7 +141,7 @@ impl Replay {
             out.extend(frames);
             return Poll::Ready(Ok(true));
         }
-        // Nothing to show, but a turn's worth of work.
+        // There are no frames, but the work used up the permit.
         cx.waker().wake_by_ref();
         Poll::Pending
     }
@@ -197,7 +197,7 @@ impl ReplayWork {
         Ok(())
     }
 
-    /// Looks at a turn's worth of facts.
+    /// Encodes as many facts as fit into one permit.
     fn look(&mut self, bytes: usize) -> Vec<Frame> {
         let (facts, mut size, mut out) = (self.facts.clone(), 0, Vec::new());
         for fact in facts.iter().skip(self.next).take(TURN) {

@@ -56,7 +56,7 @@ impl SubscriptionFilter {
 
 /// The fields of events that filters look at.
 pub trait FilteredEvent {
-    /// Returns the medium that it is a piece of; `None` for what is of no medium.
+    /// Returns the medium of the event; `None` if it has none.
     fn medium(&self) -> Option<Medium>;
 }
 

@@ -1,4 +1,4 @@
-//! A view of a session, as a fold of its facts: which frames each fact becomes.
+//! A view of a session, as a fold of its facts: it produces the frames of each fact.
 
 use agentx_runtime::{Fact, SessionFold, UiProjection};
 use agentx_types::wire::WireView;
@@ -66,7 +66,7 @@ impl ViewFold {
         }
     }
 
-    /// Sees a fact, and hands on the frames that it becomes.
+    /// Folds a fact, and passes on its frames.
     pub fn look(&mut self, fact: &Fact, encoder: &mut FrameEncoder, mut push: impl FnMut(Frame)) {
         self.at = fact.seq;
         match &mut self.kind {

@@ -34,7 +34,7 @@ const TURN_PAUSE_MS: u64 = 5_000;
 #[derive(Clone)]
 pub(crate) struct BodyOwner(pub(crate) OwnerId);
 
-/// A body that was read, and the turn in which that was done. It lasts until the body is understood.
+/// A body that was read, and its permit, which lasts until the body is parsed.
 struct BodyRead {
     is_json: bool,
     bytes: Bytes,
@@ -57,7 +57,7 @@ async fn body(request: Request, app: &HandlerState) -> Result<BodyRead, ApiError
     let said = request.headers().get(CONTENT_LENGTH);
     let said = said.and_then(|said| said.to_str().ok()?.parse::<usize>().ok());
     if said.is_some_and(|said| said > limit) {
-        // Nothing of it has to come for that.
+        // This is known before the body arrives.
         return Err(too_large(limit));
     }
     let owner = request.extensions().get::<BodyOwner>();
@@ -121,7 +121,7 @@ fn is_json(kind: &[u8]) -> bool {
     essence.trim_ascii().eq_ignore_ascii_case(b"application/json")
 }
 
-/// Parses JSON; an error says where it is wrong.
+/// Parses JSON; an error names the position.
 fn parse<T: DeserializeOwned>(is_json: bool, bytes: &[u8]) -> Result<T, ApiError> {
     if !is_json {
         return Err(ApiError::new(
@@ -129,7 +129,7 @@ fn parse<T: DeserializeOwned>(is_json: bool, bytes: &[u8]) -> Result<T, ApiError
             "the body must be JSON, with Content-Type: application/json",
         ));
     }
-    // A list of values in the order of the fields would be taken for them.
+    // serde would accept a list of values in the order of the fields.
     if bytes.trim_ascii_start().first().is_some_and(|byte| *byte == b'[') {
         return Err(ApiError::new(
             "bad_json",

@@ -1,4 +1,4 @@
-//! The position at which a page of a list ends: opaque to clients, and exact where many sessions changed at
+//! The position at which a page of a list ends: opaque to clients, and exact even if many sessions changed at
 //! the same time.
 
 use agentx_types::{SessionId, Timestamp};

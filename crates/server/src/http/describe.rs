@@ -9,13 +9,13 @@ use axum::response::IntoResponse;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Value, json};
 
-/// Whom an operation is for.
+/// The callers that an operation is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Needs {
     /// Anybody at all.
     #[default]
     Nothing,
-    /// A caller with a token, or a visitor where they are allowed.
+    /// A caller with a token, or a visitor if visitors are allowed.
     Somebody,
     /// An authenticated caller.
     Member,
@@ -34,7 +34,7 @@ pub(crate) struct Operation {
     pub(crate) parameters: Vec<Value>,
     pub(crate) body: Option<Value>,
     pub(crate) answers: BTreeMap<u16, Value>,
-    /// The statuses of what can go wrong.
+    /// The statuses of possible errors.
     pub(crate) problems: BTreeSet<u16>,
 }
 
@@ -126,13 +126,13 @@ fn without_null(schema: &mut Value) {
 
 /// Something that a handler takes.
 pub(crate) trait HandlerInput {
-    /// Says what it takes, and how it can fail.
+    /// Describes the input, and the possible errors.
     fn describe(operation: &mut Operation, schemas: &mut SchemaGenerator);
 }
 
 /// Something that a handler answers.
 pub(crate) trait HandlerResponse: IntoResponse {
-    /// Says what comes.
+    /// Describes the response.
     fn describe(operation: &mut Operation, schemas: &mut SchemaGenerator);
 }
 
@@ -145,7 +145,7 @@ impl<A: HandlerResponse, F: HandlerResponse> HandlerResponse for Result<A, F> {
 
 /// A handler whose types describe it. `T` is the type parameter of axum's `Handler`.
 pub(crate) trait DescribedHandler<T> {
-    /// Says all about it.
+    /// Describes the operation.
     fn describe(operation: &mut Operation, schemas: &mut SchemaGenerator);
 }
 

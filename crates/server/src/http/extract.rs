@@ -28,10 +28,11 @@ use crate::state::{Caller, SessionAccess};
 /// The statuses of a failed authentication.
 const ASKED: [u16; 4] = [400, 401, 403, 429];
 
-/// Anybody, with a page of an origin that may ask: under which name they are counted, and how they came in.
+/// A caller without a token, or a page of an allowed origin: the name of their counter, and the kind of their
+/// connection.
 pub(crate) struct AnonymousCaller(pub(crate) String, pub(crate) ConnectionChannel);
 
-/// A caller with a token, or a visitor where they are allowed.
+/// A caller with a token, or a visitor if visitors are allowed.
 pub(crate) struct Somebody(pub(crate) Caller);
 
 /// An authenticated caller.
@@ -81,7 +82,7 @@ roles! {
     Approving = Approve;
     /// May send messages.
     Driving = Drive;
-    /// Whose it is.
+    /// May do everything, as the owner.
     Owning = Own;
 }
 

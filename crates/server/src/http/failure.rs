@@ -42,7 +42,7 @@ pub(crate) struct ProblemBody {
 }
 
 impl ApiError {
-    /// Creates a failure with nothing but its code and words.
+    /// Creates a failure that has only its code and message.
     pub(crate) fn new(code: &str, detail: impl Into<String>) -> Self {
         Self::from(Problem {
             code: code.to_owned(),

@@ -1,4 +1,4 @@
-//! Whether the server is well, and what it counts.
+//! The health of the server, and its metrics.
 
 use axum::http::HeaderValue;
 use axum::http::header::CONTENT_TYPE;

@@ -173,7 +173,7 @@ impl EventPageWriter {
         self.count >= self.most || self.out.len() >= MOST_BYTES
     }
 
-    /// Adds what these facts become, as far as there is room.
+    /// Adds the frames of these facts, as long as there is room.
     fn take(mut self, facts: &[Fact]) -> Self {
         for fact in facts.iter().take_while(|fact| fact.seq <= self.head) {
             if fact.seq <= self.after {

@@ -24,7 +24,7 @@ pub(crate) struct IdempotentRequests {
     known: Arc<Mutex<OnceTable>>,
 }
 
-/// The requests of each person; nobody's requests push out another person's.
+/// The requests of each person; one person's requests do not push out another's.
 struct OnceTable {
     /// The number of requests that are remembered per person; the oldest is then forgotten.
     each: usize,

@@ -19,7 +19,7 @@ use tower_http::cors::{AllowOrigin, CorsLayer};
 use super::openapi::NoCompression;
 use super::{ApiError, HandlerState};
 
-/// The time within which an answer has to begin. What has begun in a session continues.
+/// The time within which an answer has to begin. Actions that have begun in a session continue.
 const ANSWER: Duration = Duration::from_secs(60);
 /// Answers shorter than this are not compressed.
 const WORTH_BYTES: u64 = 1024;
@@ -88,7 +88,7 @@ async fn headers(request: Request, next: Next) -> Response {
     response
 }
 
-/// Pages of the origins that were allowed may ask, and of the server's own.
+/// Allows pages of the configured origins, and the server's own.
 fn cors(app: &HandlerState) -> CorsLayer {
     let options = app.state.options();
     let own = app.state.auth().origin().to_owned();

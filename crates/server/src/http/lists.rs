@@ -45,7 +45,7 @@ pub(super) async fn latest(
     query: &ListQuery,
     cursor: Option<&Cursor>,
 ) -> Result<Vec<SessionInfo>, RuntimeError> {
-    // Those that changed at the very time of the cursor may be on either side of it.
+    // Sessions that changed exactly at the time of the cursor may be on either side of it.
     let after_cursor = cursor.map(|cursor| Timestamp(cursor.at.0.saturating_add(1)));
     let before = match (after_cursor, query.before) {
         (Some(one), Some(other)) => Some(one.min(other)),
@@ -102,7 +102,7 @@ async fn waiting(
     Ok(found)
 }
 
-/// Whether a session is in the lists of this caller.
+/// Returns whether a session is in the lists of this caller.
 async fn is_shown(
     state: &ServerState,
     caller: &Caller,
@@ -111,7 +111,7 @@ async fn is_shown(
 ) -> Result<bool, RuntimeError> {
     let (owner, shared) = match state.runtime().access(&info.session_id, &caller.person).await {
         Ok(found) => found,
-        // It is deleted by now.
+        // It was deleted meanwhile.
         Err(RuntimeError::Log(LogError::NotFound(_))) => return Ok(false),
         Err(error) => return Err(error),
     };

@@ -1,8 +1,8 @@
 //! The HTTP routes: requests, and event streams for networks in which sockets die.
 //!
 //! `table` is the one list of routes: the router, the OpenAPI description and the test that walks every route
-//! with every kind of caller are made from it. Handlers take the caller and what they may use as arguments
-//! (`extract.rs`), so none can forget the access check.
+//! with every kind of caller are made from it. Handlers take the caller and the session that they may use as
+//! arguments (`extract.rs`), so none can forget the access check.
 
 mod agents;
 mod blobs;
@@ -88,7 +88,7 @@ pub struct ListedRoute {
     pub method: Method,
     /// The path.
     pub path: &'static str,
-    /// Whom it is for.
+    /// The callers that it is for.
     pub needs: Needs,
 }
 

@@ -197,7 +197,7 @@ fn audience(needs: Needs) -> &'static str {
     }
 }
 
-/// Says of each number how large it may be: what is beyond cannot be read.
+/// Adds the bounds of each number, because larger values cannot be read.
 #[derive(Clone)]
 struct NumberBounds;
 

@@ -17,7 +17,7 @@ const NEAR: u64 = 64;
 /// Views of sessions at the ends of pages.
 #[derive(Default)]
 pub(super) struct PageFolds {
-    /// The one that was used last is last.
+    /// The one that was used most recently is last.
     known: Mutex<VecDeque<(SessionId, Arc<ViewFold>)>>,
 }
 

@@ -1,4 +1,4 @@
-//! Saying who one is: a challenge, its answer, and who the server takes one for.
+//! Authentication over HTTP: a challenge, its answer, and the resulting identity.
 
 use agentx_types::wire::Person;
 use schemars::JsonSchema;

@@ -31,7 +31,7 @@ const SHARED: usize = 16 << 10;
 /// The delay before a browser reconnects.
 const RETRY: &str = "retry: 1000\n\n";
 
-/// Events from after a place, for ever.
+/// Streams the events after a position.
 pub(crate) async fn events(
     app: &HandlerState,
     at: SessionAs<Watching>,
@@ -73,7 +73,7 @@ pub(crate) async fn events(
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    // Proxies that gather before they pass on would make a stream of it no longer.
+    // Proxies that buffer would break the stream.
     headers.insert(
         HeaderName::from_static("x-accel-buffering"),
         HeaderValue::from_static("no"),

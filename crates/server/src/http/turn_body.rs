@@ -18,10 +18,10 @@ const SMALL: u64 = 256 << 10;
 /// memory.
 const PIECE: usize = 64 << 10;
 
-/// An answer, and the turn that it was put together in.
+/// An answer, and the permit with which it was built.
 pub(crate) struct InTurn<A>(pub(crate) A, pub(crate) FairPermit);
 
-/// A body that keeps a turn until it is sent.
+/// A body that keeps a permit until it is sent.
 struct TurnBody {
     body: HttpBody,
     /// The part that is not sent yet.

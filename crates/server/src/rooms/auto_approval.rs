@@ -1,6 +1,6 @@
-//! A temporary approval mode that asks nobody, as `--yes` sets it. It lasts while the program that set it
-//! drives, and is reset when another one drives, or when the program has been gone for as long as drivers are
-//! waited for.
+//! A temporary approval mode without questions, as `--yes` sets it. It lasts while the program that set it
+//! drives. It is reset when another program drives, or when the program has been gone for as long as the
+//! server waits for drivers.
 
 use std::sync::PoisonError;
 
@@ -14,7 +14,7 @@ pub(super) struct TemporaryApproval {
     seat: Seat,
     /// The mode to restore.
     usual: ApprovalMode,
-    /// Since when the program has not been here.
+    /// The time since which the program has been gone.
     gone_since: u64,
 }
 

@@ -47,12 +47,12 @@ impl RoomPresence {
         here.map(|member| member.role)
     }
 
-    /// Returns whether nobody is present.
+    /// Returns whether no seat is present.
     pub fn is_empty(&self) -> bool {
         self.lock().members.is_empty()
     }
 
-    /// Tells everybody.
+    /// Sends a notice to everybody.
     pub fn tell(&self, notice: &ServerNotice) {
         let ears = self.ears(|_| true);
         if ears.is_empty() {
@@ -149,7 +149,7 @@ pub struct Membership {
 }
 
 impl Membership {
-    /// Sends notices to `ear` from now on, beginning with who is present.
+    /// Sends notices to `ear` from now on, beginning with the list of who is present.
     pub fn listen(&self, ear: Arc<dyn RoomListener>) {
         self.room.people.listen(self.number, ear);
         self.room.announce();

@@ -179,7 +179,7 @@ impl Rooms {
         rooms
     }
 
-    /// Puts away what has been idle, and lets time pass in the rest.
+    /// Closes idle rooms, and lets time pass in the others.
     pub async fn sweep(&self, idle: Duration) {
         let places: Vec<(SessionId, Arc<RoomEntry>)> = {
             let places = self.lock();
@@ -316,7 +316,7 @@ impl Rooms {
     }
 }
 
-/// Returns the room at a place, if it can be used.
+/// Returns the room of an entry, if it can be used.
 fn alive(here: &Option<Arc<Room>>) -> Option<Arc<Room>> {
     here.as_ref().filter(|room| !room.is_dead()).cloned()
 }

@@ -25,8 +25,8 @@ pub struct Room {
     id: SessionId,
     owner: OwnerId,
     runtime: Arc<NodeRuntime>,
-    /// The session; empty while the room is read-only: nobody who may act in it has come, or another process
-    /// writes it.
+    /// The session; empty while the room is read-only, because no person who may act in it is present, or
+    /// another process writes it.
     session: OnceLock<Arc<dyn Session>>,
     /// Held while a change of the driver is decided and recorded, and while the driver acts.
     pub(crate) gate: tokio::sync::Mutex<()>,
@@ -40,7 +40,7 @@ pub struct Room {
     bounds: FeedBounds,
     counts: Arc<ServerCounters>,
     is_dead: Arc<AtomicBool>,
-    /// The session's agent was made before conversations were condensed.
+    /// Whether the session's agent is older than condensing.
     predates_condensing: AtomicBool,
     idle_since: Mutex<Option<Instant>>,
     began: Instant,
@@ -119,7 +119,7 @@ impl Room {
         Ok(())
     }
 
-    /// Learns from the log who drives a session that is read-only.
+    /// Reads from the log who drives a read-only session.
     pub(crate) async fn learn(&self) -> Result<(), RuntimeError> {
         let state = self.runtime.state(&self.id).await?;
         self.wheel().learn(&state.sharing, self.now_ms());
@@ -139,8 +139,8 @@ impl Room {
         }
     }
 
-    /// Turns on condensing in a session that is older than condensing. The caller holds the gate and is about
-    /// to send a message; readers change nothing.
+    /// Turns on condensing in an older session. The caller holds the gate and is about to send a message;
+    /// readers change nothing.
     pub(crate) async fn condense_from_here_on(&self, condensing: &Condensing) -> Result<(), RuntimeError> {
         if let Some(session) = self.session()
             && self.predates_condensing.load(Ordering::Relaxed)

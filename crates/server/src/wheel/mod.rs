@@ -13,7 +13,7 @@ use agentx_runtime::{RuntimeError, Sharing};
 use agentx_types::wire::WheelWish;
 use agentx_types::{OwnerId, Seat, SessionRole, WheelChanged, WheelReason};
 
-/// The times that a driver is waited for.
+/// The times that the server waits for a driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
     /// The time to answer a request for the wheel, in milliseconds; then the requester may take it.
@@ -39,7 +39,7 @@ pub struct Wheel {
     epoch: u64,
     /// The number of connections of each seat to this session.
     here: BTreeMap<Seat, u32>,
-    /// Since when the driver has been absent.
+    /// The time since which the driver has been absent.
     gone_since: Option<u64>,
     /// The seat that asks for the wheel, and since when.
     asked: Option<(Seat, u64)>,
@@ -57,7 +57,7 @@ pub enum WheelVerdict {
 }
 
 impl Wheel {
-    /// Creates a wheel that nobody has held yet.
+    /// Creates a wheel without a driver.
     pub fn new(patience: Patience) -> Self {
         Self {
             patience,
@@ -114,8 +114,8 @@ impl Wheel {
         }
     }
 
-    /// Checks that `seat` may do something that needs the wheel; if nobody holds it, the seat takes it by
-    /// that.
+    /// Checks that `seat` may do something that needs the wheel; if there is no driver, the seat takes the
+    /// wheel.
     ///
     /// # Errors
     /// Returns `stale_epoch` if the seat assumes an earlier wheel, `denied` if it may not drive or another
@@ -192,7 +192,7 @@ impl Wheel {
         (holder.is_some() && !may).then(|| self.change(None, WheelReason::Released))
     }
 
-    /// Returns the change that the time alone brings: the driver has been absent for too long, and others are
+    /// Returns the change that passing time causes: the driver has been absent for too long, and others are
     /// present.
     pub fn tick(&self, now: u64) -> Option<WheelChanged> {
         let is_over = self.seat.is_some() && self.is_free(now) && !self.here.is_empty();
@@ -276,13 +276,13 @@ impl Wheel {
         }
     }
 
-    /// Returns whether anybody may have it.
+    /// Returns whether any seat may take it.
     fn is_free(&self, now: u64) -> bool {
         let gone = |since: u64| now.saturating_sub(since) >= self.patience.gone_ms;
         self.seat.is_none() || self.gone_since.is_some_and(gone)
     }
 
-    /// Returns whether it is held by another program of the same person that is not there any more.
+    /// Returns whether another program of the same person holds it, which is gone.
     fn is_own_and_gone(&self, holder: &Seat, seat: &Seat) -> bool {
         holder.person == seat.person && !self.here.contains_key(holder)
     }

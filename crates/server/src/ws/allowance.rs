@@ -41,8 +41,7 @@ impl Allowance {
         let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
     }
 
-    /// Counts received bytes. Returns `false` if they are too many; then nothing more may come. `false` if
-    /// that is too many; then nothing more may come.
+    /// Counts received bytes. Returns `false` if they are too many; then nothing more may come.
     pub(super) fn take(&self, bytes: usize) -> bool {
         let less = |left: usize| match left {
             UNLIMITED => Some(UNLIMITED),

@@ -82,7 +82,7 @@ pub(super) async fn run(state: Arc<ServerState>, socket: Upgraded, entry: Socket
     let unsaid = shared.outbox.drain();
     shared.outbox.close();
     let last_words = last_words(&mut sink, &mut stream, unsaid, end);
-    // Who does not read does not get them.
+    // A client that does not read does not get them.
     let _ = tokio::time::timeout(LAST_WORDS, last_words).await;
     state.counts().sockets.sub(1);
 }

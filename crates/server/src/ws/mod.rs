@@ -1,4 +1,4 @@
-//! The WebSocket: many subscriptions, and all that people do, over one connection.
+//! The WebSocket: many subscriptions, and all actions of people, over one connection.
 
 mod allowance;
 mod connection;

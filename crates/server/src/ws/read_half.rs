@@ -192,7 +192,7 @@ impl SocketReader {
             (request, Some(caller)) => {
                 let caller = caller.clone();
                 match self.carry_out(&caller, &id, request).await {
-                    // It was answered in its place.
+                    // It is already answered.
                     Ok(None) => return Ok(()),
                     Ok(Some(done)) => Ok(done),
                     Err(problem) => Err(problem),

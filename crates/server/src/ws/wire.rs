@@ -132,7 +132,7 @@ pub(super) struct ClientSocket {
 }
 
 impl ClientSocket {
-    /// Reads to the end, and keeps nothing of it.
+    /// Reads to the end, and discards everything.
     pub(super) async fn discard(&mut self) -> io::Result<()> {
         let mut piece = [0; READ_BUFFER];
         while self.from.read(&mut piece).await? > 0 {}

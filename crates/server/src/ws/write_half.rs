@@ -1,4 +1,4 @@
-//! The writing half of a connection: answers and notices, what its subscriptions bring, and signs of life.
+//! The writing half of a connection: answers and notices, events of its subscriptions, and heartbeats.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ pub(super) struct ClientSubscription {
 pub(super) struct SocketWriter {
     shared: Arc<SocketShared>,
     subscriptions: Vec<ClientSubscription>,
-    /// Whose turn it is.
+    /// The index of the subscription whose turn it is.
     turn: usize,
     heartbeat: Pin<Box<Sleep>>,
     /// The generation of the operator's trust list at the last access check.
@@ -90,7 +90,7 @@ impl SocketWriter {
         }
     }
 
-    /// Whether more waits for a subscription than is kept for it, while nothing can be sent.
+    /// Checks whether a subscription has overflowed while nothing can be sent.
     fn poll_over(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let slots = self
             .subscriptions
@@ -179,7 +179,7 @@ impl SocketWriter {
         Ok(())
     }
 
-    /// Moves what a subscription has into the batch. `Some`: it has ended.
+    /// Moves the available frames of a subscription into the batch. `Some` if it has ended.
     fn take_events(
         &mut self,
         index: usize,

@@ -12,7 +12,7 @@ async fn offered(place: &Place<'_>, token: &str) -> Value {
     state["pending_approvals"][0]["answers"].clone()
 }
 
-/// A session of whoever has this token, in which a command waits for an answer, and that call.
+/// A session of the owner of this token, in which a command waits for an answer, and that call.
 async fn asked<'a>(desk: &'a Desk, token: &str, name: &str) -> (Place<'a>, String) {
     let canary = desk.ann_dir().join(name);
     let place = Place {

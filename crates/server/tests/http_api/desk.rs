@@ -296,7 +296,7 @@ impl Desk {
         self.get("/v1/agent").by(&self.ann).send().await.ok().json()
     }
 
-    /// A new session of whoever has this token.
+    /// Creates a session of the owner of this token.
     pub(crate) async fn session(&self, token: &str) -> String {
         let config = json!({"config": self.agent().await});
         let made = self.post("/v1/sessions", &config).by(token).send().await.ok();
@@ -312,7 +312,7 @@ impl Desk {
         shared.send().await.ok();
     }
 
-    /// Whoever has this token and drives a session by requests lets the wheel go.
+    /// Releases the wheel that the owner of this token took by requests.
     pub(crate) async fn release(&self, token: &str, session: &str) {
         let mut headers = HeaderMap::new();
         headers.insert("authorization", format!("Bearer {token}").parse().unwrap());
@@ -328,7 +328,7 @@ impl Desk {
             .unwrap();
     }
 
-    /// Whoever has this token, at one of their programs.
+    /// Returns the owner of this token as a caller with this client.
     pub(crate) fn caller(&self, token: &str, client: &str) -> Caller {
         let mut headers = HeaderMap::new();
         headers.insert("authorization", format!("Bearer {token}").parse().unwrap());
@@ -340,7 +340,7 @@ impl Desk {
         caller
     }
 
-    /// Whoever has this token, or a visitor.
+    /// Returns the owner of this token as a caller, or a visitor.
     pub(crate) fn caller_or_visitor(&self, token: Option<&str>) -> Caller {
         let nobody = || {
             let channel = ConnectionChannel::Plain;

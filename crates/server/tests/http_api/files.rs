@@ -172,8 +172,8 @@ async fn a_member_puts_nothing_back_that_lies_elsewhere() {
     assert_eq!(std::fs::read_to_string(&place).unwrap(), "by somebody else\n");
 }
 
-/// Whoever drives the operator's session neither sees a file with secrets nor puts it back, however they ask;
-/// the operator does both.
+/// A guest who drives the operator's session can neither see nor restore a file with secrets, by any request;
+/// the operator can do both.
 #[tokio::test]
 async fn who_drives_neither_sees_nor_puts_back_a_file_with_secrets() {
     let desk = Desk::new().await;

@@ -401,7 +401,7 @@ async fn what_the_operator_allows_a_member_runs() {
     assert!(canary.exists());
 }
 
-/// Whoever drives the operator's own session, or decides in it, takes none of its rules away and keeps none.
+/// A guest who drives the operator's own session, or decides in it, can neither remove its rules nor add any.
 #[tokio::test]
 async fn no_guest_in_the_operators_session_widens_it() {
     let (asked, by_rule, denied) = (
@@ -511,7 +511,7 @@ async fn a_members_friends_and_forks_decide_nothing_for_the_operator() {
     }
 }
 
-/// Whoever opens a session again and again while its owner deletes it does not keep it there.
+/// Opening a session again and again while its owner deletes it does not keep it.
 #[tokio::test]
 async fn nobody_keeps_a_session_from_being_deleted() {
     let desk = Desk::new().await;

@@ -56,7 +56,7 @@ enum What {
     Say(&'static str),
     /// Any other request: its method, the end of its path, and its body.
     Send(&'static str, &'static str, Value),
-    /// A wish of whoever wants to drive.
+    /// A request about the wheel.
     Wheel(&'static str),
     /// A command that has no route, or another one.
     Command(&'static str, Value),
@@ -498,7 +498,7 @@ impl Trial {
         self.send(who, "POST", &path, &answer).await.is_some()
     }
 
-    /// Says something where nothing waits for an answer, and waits until a question is asked or the run ends.
+    /// Sends a message if nothing waits for an answer, and waits until a question is asked or the run ends.
     async fn say(&self, who: Who, id: &SessionId, words: &str, framed: bool) -> bool {
         let open = self.desk.state.open(id).await.unwrap();
         if self.waiting(id).await.is_some() {
@@ -586,8 +586,8 @@ impl Trial {
     }
 }
 
-/// A call that an agent judges more freely than within these bounds. Whoever drives the operator's session
-/// may have people asked where nobody was: there what cannot be read is refused.
+/// A call that an agent judges more freely than within these bounds. The driver of the operator's session may
+/// make it ask although nobody was asked before; unreadable commands are then refused.
 fn freer(agent: &AgentConfig, bounds: &AgentConfig, is_own: bool) -> Option<String> {
     let asking = AgentConfig {
         approval: agent.approval,

@@ -15,9 +15,9 @@ enum Who {
     /// Another member, with this role in the session.
     Other(Option<SessionRole>),
     Operator,
-    /// Nobody, where visitors are let in.
+    /// Nobody, on a server that admits visitors.
     Visitor,
-    /// Nobody, where they are not.
+    /// Nobody, on a server that does not.
     Nobody,
     /// With a token that counts no longer, or never did.
     Stale,
@@ -147,7 +147,7 @@ async fn every_route_asks_who_it_is() {
     }
 }
 
-/// A run was cut off: whoever only looks, by whichever route, has nothing continue.
+/// No route that only reads continues a run that was cut off.
 #[test]
 fn no_route_goes_on_with_a_run_for_somebody_who_only_looks() {
     let runtime = || tokio::runtime::Runtime::new().unwrap();

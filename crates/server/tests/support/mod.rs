@@ -220,7 +220,7 @@ pub fn cut_off(settings: &Settings, owner: &OwnerId, watchers: &[&str]) -> Sessi
     cut_off_in(settings, (owner, watchers), |program| program)
 }
 
-/// The same of the operator, where a server had opened it.
+/// The same for the operator, in a session that a server had opened.
 pub fn cut_off_at_a_server(settings: &Settings) -> SessionId {
     cut_off_in(settings, (&"own_local".into(), &[]), |program| {
         program.as_server()
@@ -335,7 +335,7 @@ impl Client {
         self.accepted("authenticate", payload).await
     }
 
-    /// The same where the connection ends over it; what is said then.
+    /// The same if it ends the connection; returns the reason.
     pub async fn authenticate_unheard(&mut self, hello: &Value, key: &SecretKey, name: &str) -> Value {
         self.send("authenticate", Self::proof(hello, key, name)).await;
         self.bye().await
@@ -396,7 +396,7 @@ impl Client {
         found.unwrap_or_else(|_| panic!("it did not come; there were {:?}", self.aside))
     }
 
-    /// The same, where it may have come already.
+    /// The same, but it may have come already.
     pub async fn find(&mut self, fits: impl Fn(&Value) -> bool) -> Value {
         match self.aside.iter().position(&fits) {
             Some(at) => self.aside.remove(at),

@@ -8,7 +8,7 @@ use super::{EditOutcome, Editor};
 #[derive(Debug, Default)]
 pub(super) struct HistorySearch {
     text: String,
-    /// Nothing has it, or nothing before what is shown.
+    /// Whether no entry matches, or none before the shown one.
     missed: bool,
     /// The text and the cursor before the search.
     before: (String, usize),
@@ -35,14 +35,14 @@ impl Editor {
         EditOutcome::Changed
     }
 
-    /// A key while the history is searched; `None` ends the search, and the key means what it does otherwise.
+    /// Handles a key during a search in the history; `None` ends the search and leaves the key to the editor.
     pub(super) fn search(&mut self, key: KeyEvent) -> Option<EditOutcome> {
         let wanted = self.wanted.as_mut()?;
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         match key.code {
             KeyCode::Char('r') if control => self.find(true),
             KeyCode::Char('g' | 'c') if control => {
-                // What was being written is there again.
+                // Restores the text from before the search.
                 (self.text, self.cursor) = std::mem::take(&mut wanted.before);
                 self.wanted = None;
                 self.history.leave();

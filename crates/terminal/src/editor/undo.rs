@@ -1,11 +1,11 @@
-//! Going back to what was written before: snapshots of the line, as many as fit.
+//! Undo and redo: snapshots of the line, as many as fit.
 
 /// Maximum number of changes that can be undone.
 const MOST: usize = 200;
 /// Maximum number of bytes to keep for undo; a long text keeps fewer changes.
 const BYTES: usize = 4 << 20;
 
-/// A text and where the cursor was in it.
+/// A text and the place of the cursor in it.
 type UndoState = (String, usize);
 
 /// The earlier states of the line.
@@ -20,7 +20,7 @@ pub(super) struct Undo {
 }
 
 impl Undo {
-    /// The line is about to change; `typing` where one more letter is typed.
+    /// Notes that the line is about to change; `typing` if one more letter is typed.
     pub(super) fn change(&mut self, text: &str, cursor: usize, typing: bool) {
         self.future.clear();
         let goes_on = match &mut self.held {
@@ -38,7 +38,7 @@ impl Undo {
         }
     }
 
-    /// The cursor went elsewhere: what is typed there is another change.
+    /// The cursor was moved: text typed from here on is another change.
     pub(super) fn pause(&mut self) {
         self.typing = false;
     }

@@ -1,4 +1,4 @@
-//! The keys of vi: a state machine beside the line. While it inserts, keys mean what they do otherwise; in
+//! The keys of vi: a state machine beside the line. In insert mode, keys mean the same as without vi; in
 //! normal mode they are commands: a count, an operator, a motion.
 
 mod commands;
@@ -57,13 +57,13 @@ enum ViOperator {
 enum Wait {
     #[default]
     Nothing,
-    /// `f`, `t`, `F`, `T`: the sign that is looked for.
+    /// `f`, `t`, `F`, `T`: the sign to find comes next.
     Sign { back: bool, till: bool },
-    /// `r`: the sign that is put here.
+    /// `r`: the new sign comes next.
     Replace,
     /// `g`.
     G,
-    /// `i` or `a` after an operator: what is meant.
+    /// `i` or `a` after an operator: the text object comes next.
     Object { around: bool },
 }
 
@@ -87,7 +87,7 @@ struct Motion {
 enum Reach {
     /// Up to the place.
     Before,
-    /// With what stands there.
+    /// Including the sign at the place.
     With,
     /// Whole lines, from the one of the cursor to the one of the target.
     Rows,
@@ -138,7 +138,7 @@ impl Vi {
 }
 
 impl Editor {
-    /// Takes a key, where vi's keys are wanted.
+    /// Takes a key, if vi's keys are on.
     pub(super) fn vi_key(&mut self, key: KeyEvent) -> EditOutcome {
         let Some(vi) = &mut self.vi else {
             return self.plain_key(key);
@@ -159,7 +159,7 @@ impl Editor {
             return EditOutcome::Changed;
         }
         if !vi.changes && !vi.again {
-            // What is typed into a new line is no command that could be done again.
+            // Text typed into a new line is no command that `.` could repeat.
             vi.typed.clear();
         }
         self.plain_key(key)

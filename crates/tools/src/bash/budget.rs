@@ -1,5 +1,5 @@
-//! The memory that the outputs of all commands of a program may take together while they are kept for blobs:
-//! each would be within its limit, and together they would fill the memory.
+//! The memory budget for the outputs of all commands of a program until they are stored as blobs. Without it,
+//! outputs that are each within their limit could together fill the memory.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,5 +1,6 @@
-//! The output of a call. The raw output is kept up to a limit, then counted; of the text that a person would
-//! see, the beginning and the end are kept. The memory does not depend on the length of the output.
+//! The output of a call. The raw output is kept up to a limit and then only counted. Of the text as a
+//! terminal would show it, the beginning and the end are kept. The memory does not depend on the length of
+//! the output.
 
 use super::budget::OutputShare;
 use super::terminal_line::TerminalLine;

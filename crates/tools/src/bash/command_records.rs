@@ -51,7 +51,7 @@ pub(super) struct RunningRecord {
 }
 
 impl CommandRecords {
-    /// Files in this directory, which is made when it is needed.
+    /// Creates the records in this directory, which is created when it is needed.
     pub fn in_directory(directory: impl Into<PathBuf>) -> Self {
         Self {
             inner: Arc::new(RecordsInner {
@@ -73,7 +73,7 @@ impl CommandRecords {
     /// Records a running command. If that fails, the command runs anyway, and after a kill only its mark
     /// finds it.
     pub(super) fn begin(&self, leader: Pid, mark: &ProcessMark) -> Option<RunningRecord> {
-        // One that has ended already needs no record.
+        // A command that has already ended needs no record.
         let started = processes::read(leader.as_raw())?.started;
         let line = format!("{mark} {leader} {started}");
         let place = self.inner.take_place(&line).ok()?;
@@ -146,7 +146,7 @@ impl Drop for RecordsInner {
         if let Some((_, path)) = places.file.take()
             && !places.taken.contains(&true)
         {
-            // What stays is removed by the next program.
+            // The next program removes files that stay.
             let _ = fs::remove_file(path);
         }
     }
@@ -211,9 +211,9 @@ impl StartedCommand {
 
     /// Returns whether a process is the first one of the command, or one of its group.
     ///
-    /// Returns whether a process belongs to a recorded group. The number of a group is not reused while the
-    /// group has members, so a group without its first process is the same one if no other process has that
-    /// number; in addition it has to be in the program's terminal session.
+    /// The number of a group is not reused while the group has members, so a group without its first process
+    /// is the same one if no other process has that number; in addition it has to be in the program's
+    /// terminal session.
     pub(super) fn has(&self, process: &Process, all: &[Process]) -> bool {
         if process.pid == self.leader {
             return process.started == self.started;
@@ -226,8 +226,8 @@ impl StartedCommand {
     }
 }
 
-/// Returns the files of programs that are gone, with the commands in them. What cannot be read, or is of
-/// another machine or container, is ignored.
+/// Returns the files of programs that are gone, with the commands in them. Unreadable files, and those of
+/// another machine or container, are ignored.
 fn files(directory: &Path, all: &[Process]) -> Vec<(PathBuf, Vec<StartedCommand>)> {
     let Ok(entries) = fs::read_dir(directory) else {
         return Vec::new();

@@ -13,7 +13,7 @@ use super::capture::{Capture, OutputView};
 use super::running_command::CommandEnd;
 use crate::text;
 
-/// The end of a command, and what still runs of it.
+/// The end of a command, and the fate of its remaining processes.
 pub(super) struct CommandReport {
     pub(super) end: CommandEnd,
     pub(super) duration: Duration,
@@ -137,8 +137,8 @@ pub(super) async fn shown(capture: Capture, blobs: &Arc<dyn BlobStore>) -> (Stri
     } else {
         "its beginning"
     };
-    // Given away, not copied: it may be as big as a whole process should be. Its share is held until it is
-    // stored.
+    // Move the output instead of copying it: it may be very large. Its share of the budget is held until it
+    // is stored.
     let (kept, _share) = capture.into_kept();
     let (blob, way) = match blobs.put_blob(kept.into_bytes()).await {
         Ok(id) => {

@@ -59,7 +59,7 @@ impl OutputEvents {
             self.room -= now.len();
             rest = later;
             if now.is_empty() {
-                // The next character does not fit into what is left of this chunk.
+                // The next character does not fit into the rest of this chunk.
                 self.waiting.push_back((channel, String::new()));
             }
         }

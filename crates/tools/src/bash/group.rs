@@ -1,4 +1,4 @@
-//! The processes of one command, as something that can be ended: politely, then for certain.
+//! The processes of one command, to be ended: first by request, then by force.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -82,8 +82,8 @@ impl ProcessGroup {
         if self.phase.load(Ordering::Acquire) == OVER {
             return false;
         }
-        // One cheap question that nearly always ends it; it counts members that are dead and not waited for,
-        // too.
+        // A cheap check that is nearly always enough; it also counts members that are dead and not waited
+        // for.
         if killpg(self.leader, None) == Err(Errno::ESRCH) {
             self.over();
             return false;
@@ -102,12 +102,12 @@ impl ProcessGroup {
     pub(super) fn ask(&self) -> Vec<Process> {
         let known = self.living();
         self.signal(Signal::SIGTERM, &known);
-        // One that is stopped (it read from the terminal) would never hear it.
+        // A stopped process (one that read from the terminal) would never receive the signal.
         self.signal(Signal::SIGCONT, &known);
         known
     }
 
-    /// Kills all, also those of `known` that cannot be found any other way by now.
+    /// Kills all processes, including those of `known` that can no longer be found in another way.
     pub(super) async fn kill(&self, known: &[Process]) {
         for round in 0..ROUNDS {
             if self.kill_once(known) == 0 {

@@ -60,7 +60,7 @@ pub(super) struct BackgroundJob {
     command: String,
     started: Instant,
     cancel: CancellationToken,
-    /// The person has ended it, of which neither the agent nor the log knows yet.
+    /// Whether the person has ended it, which neither the agent nor the log knows yet.
     stopped: AtomicBool,
     group: Arc<ProcessGroup>,
     state: Mutex<JobState>,
@@ -241,7 +241,7 @@ impl BackgroundJob {
             .await;
     }
 
-    /// Waits until it is gone; what cannot be killed is not waited for any longer than that.
+    /// Waits until it is gone, for a bounded time, because some processes cannot be killed.
     async fn gone(&self) {
         const PATIENCE: Duration = Duration::from_secs(2);
         let _ = tokio::time::timeout(PATIENCE, self.until(|state| state.end.is_some())).await;
@@ -267,7 +267,7 @@ impl BackgroundJob {
     }
 }
 
-/// Sees a job through to its end.
+/// Reads the output of a job until it ends.
 async fn attend(
     mut running: RunningCommand,
     job: Arc<BackgroundJob>,

@@ -1,4 +1,4 @@
-//! The processes that a person's own command leaves running when it has ended: the rest of its process group.
+//! The processes that still run after a person's own command has ended: the rest of its process group.
 
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, killpg};
@@ -28,8 +28,8 @@ impl LeftInGroup {
 
     /// Returns whether any of them is alive.
     pub fn still_runs(&self) -> bool {
-        // One cheap question that nearly always ends it; it counts members that are dead and not waited for,
-        // too.
+        // A cheap check that is nearly always enough; it also counts members that are dead and not waited
+        // for.
         if killpg(self.leader, None) == Err(Errno::ESRCH) {
             return false;
         }
@@ -42,7 +42,7 @@ impl LeftInGroup {
 
 impl Drop for LeftInGroup {
     fn drop(&mut self) {
-        // The number of a group that is gone may be another one's by now.
+        // The number of a group that is gone may be in use again.
         if self.still_runs() {
             let _ = killpg(self.leader, Signal::SIGKILL);
         }

@@ -1,6 +1,6 @@
-//! Checks where the words of a command line lead. A cloned folder may contain a link with a harmless name,
-//! and rules and people judge by that name; so links are checked before the command runs, as the tools for
-//! files do.
+//! Checks the targets of the paths in a command line. A cloned folder may contain a link with a harmless
+//! name, and rules and people judge by that name; so links are checked before the command runs, as the tools
+//! for files do.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -27,7 +27,7 @@ fn look(line: &str, context: &ToolContext) -> Option<String> {
     let base = &context.workspace;
     let root = fs::canonicalize(base).unwrap_or_else(|_| base.clone());
     let refused_if = |word: &str, may_leave: &dyn Fn(&fs::Metadata) -> bool| {
-        // What leads in a circle, or cannot be reached, is nothing that a command opens.
+        // A path that leads in a circle or cannot be reached cannot be opened by a command either.
         let real = resolve_path(base, word).ok()?;
         let may_leave = fs::metadata(&real).is_ok_and(|found| may_leave(&found));
         // The workspace may be reached through a link; rules name it by its given path.

@@ -1,9 +1,9 @@
-//! `bash`: a command line in a shell of its own.
+//! `bash`: runs a command line in its own shell.
 //!
-//! Each command is the leader of a process group and carries a mark in its environment, by which what it
-//! starts can be found again, also when that left the group (`setsid`, double fork). Its output is read as it
-//! comes, shown as events, kept within limits, and handed to the model as head and tail. What still runs when
-//! the shell has ended becomes a job.
+//! Each command is the leader of a process group and has a mark in its environment. The mark identifies its
+//! child processes, even those that left the group (`setsid`, double fork). The output is read as it arrives,
+//! shown as events, kept within limits, and given to the model as head and tail. Processes that still run
+//! when the shell has ended become a job.
 
 mod backlog;
 mod budget;

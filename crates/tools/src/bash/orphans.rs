@@ -1,10 +1,10 @@
 //! The commands of a killed program that still run: their output is not read, and no process would end them.
 //! The process that continues the session finds them by their [mark](super::process_mark) and ends them.
 //!
-//! A process is taken for one of these only if it carries the mark of this very session, is on
-//! [record](super::command_records) as a command of it or in the process group of one, or descends from such
-//! a process, and the program that began it is gone. Of a call that had ended, what left the terminal's
-//! session on purpose (`setsid`) stays: it was meant to.
+//! A process counts as one of these only if the program that started it is gone, and if it has the mark of
+//! this session, is [recorded](super::command_records) as one of its commands or in the process group of one,
+//! or descends from such a process. After a call that had ended, processes that left the terminal's session
+//! (`setsid`) stay, because they were meant to.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -33,7 +33,7 @@ struct Orphan {
     process: Process,
 }
 
-/// Names what was left running for `session`, and lets it run.
+/// Returns the processes that were left running for `session`, and lets them run.
 pub(crate) async fn named(
     session: &SessionId,
     open: &[ToolCallId],
@@ -42,8 +42,8 @@ pub(crate) async fn named(
     summary(&found(session, open, records).await, open)
 }
 
-/// Returns whether anything of `session` runs that a program started which is gone. Cheaper than to know
-/// which calls were cut off.
+/// Returns whether a process of `session` still runs whose program is gone. Cheaper than finding the calls
+/// that were cut off.
 pub(crate) async fn any(session: &SessionId, records: Option<&CommandRecords>) -> bool {
     let (of, records) = (session.clone(), records.cloned());
     let looked = tokio::task::spawn_blocking(move || {
@@ -74,8 +74,8 @@ fn mark_of(process: &Process, all: &[Process], begun: &[StartedCommand]) -> Opti
     })
 }
 
-/// Ends what was left running for `session`: asks, waits for `grace`, kills. `open` are the calls that were
-/// cut off.
+/// Ends the processes that were left running for `session`: asks, waits for `grace`, kills. `open` has the
+/// calls that were cut off.
 pub(crate) async fn end(
     session: &SessionId,
     open: &[ToolCallId],
@@ -97,7 +97,7 @@ pub(crate) async fn end(
     summary(&found, open)
 }
 
-/// Returns all that was left running for a session. Blocks for some milliseconds.
+/// Returns all processes that were left running for a session. Blocks for some milliseconds.
 fn find(session: &SessionId, open: &[ToolCallId], records: Option<&CommandRecords>) -> Vec<Orphan> {
     let Some(all) = processes::living() else {
         return Vec::new();
@@ -111,7 +111,7 @@ fn find(session: &SessionId, open: &[ToolCallId], records: Option<&CommandRecord
             continue;
         };
         let is_cut_off = open.iter().any(|call| mark.is_call(call));
-        // What a person's command left in the background ends with its chat, however that ends.
+        // Background processes of a person's command end with the chat, however the chat ends.
         let is_meant_to_stay = !is_cut_off && process.session != mark.terminal_session();
         if mark.writer_lives(&all) || is_meant_to_stay {
             continue;

@@ -1,9 +1,9 @@
-//! A program that somebody talks to through its pipes for as long as both live, such as an MCP server.
+//! A program that this process talks to through pipes while both run, such as an MCP server.
 //!
-//! It is marked and ended as a command is: its process group, what left the group, and what it left behind.
-//! It also ends when this process is killed (`kill -9`) and can do nothing any more: a small shell waits at
-//! the end of a pipe that only this process holds open, and kills the group where the pipe breaks. A program
-//! that minds the end of its input ends by itself at that moment.
+//! It is marked and ended like a command, with its process group and the processes that left the group. It
+//! also ends when this process is killed (`kill -9`): a small shell waits at the end of a pipe that only this
+//! process holds open, and kills the group when the pipe breaks. A program that reacts to the end of its
+//! input ends by itself at that moment.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -20,7 +20,7 @@ use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use super::group::ProcessGroup;
 use super::process_mark::{MARK, ProcessMark};
 
-/// The session in the mark of such a program: it is of none.
+/// The placeholder for the session in the mark of such a program, which has none.
 const NO_SESSION: &str = "program";
 
 /// Waits until the pipe has a line, which means that all is well, or breaks. It ignores the signals by which
@@ -110,8 +110,8 @@ impl PipedProgram {
         Some(status)
     }
 
-    /// Waits for its end, which the end of its input causes in most programs, for at most `patience`; then
-    /// asks it (SIGTERM), waits as long again, and kills what is left. Drop its pipes before.
+    /// Waits for its end for at most `patience` (most programs end with their input), then sends SIGTERM,
+    /// waits as long again, and kills the rest. Drop its pipes before.
     pub async fn stop(mut self, patience: Duration) {
         let mut known = Vec::new();
         for asks in [false, true] {
@@ -159,7 +159,7 @@ fn watch(leader: i32) -> std::io::Result<File> {
         .spawn()?;
     let pipe = watcher.stdin.take();
     let pipe = pipe.ok_or_else(|| std::io::Error::other("the watcher has no pipe"))?;
-    // The runtime waits for the watcher when it has ended; nobody else has to.
+    // The runtime reaps the watcher when it has ended.
     Ok(File::from(pipe.into_owned_fd()?))
 }
 
@@ -221,7 +221,7 @@ mod tests {
         let (mut program, mut pipes) = started("sleep 1000 & echo up; sleep 1000");
         let mut up = [0; 3];
         pipes.stdout.read_exact(&mut up).await.unwrap();
-        // As if this process had been killed: the pipe breaks, and nobody says that all is well.
+        // As if this process had been killed: the pipe breaks, without the word that all is well.
         drop(program.watched.take());
         assert_eq!(rest_of(pipes.stdout).await, "");
         program.stop(Duration::from_secs(60)).await;

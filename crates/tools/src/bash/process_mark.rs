@@ -51,7 +51,7 @@ impl ProcessMark {
         Self::new(session, &ToolCallId::new(OWN_COMMAND))
     }
 
-    /// Returns whether it is that of a command that a person ran in a chat.
+    /// Returns whether it belongs to a command that a person ran in a chat.
     pub(super) fn is_of_own_command(&self) -> bool {
         self.call == encode_id(OWN_COMMAND)
     }
@@ -85,7 +85,7 @@ impl ProcessMark {
         })
     }
 
-    /// Returns whether it is of this session.
+    /// Returns whether it belongs to this session.
     pub(super) fn is_of(&self, session: &SessionId) -> bool {
         self.session == encode_id(session.as_str())
     }
@@ -95,7 +95,7 @@ impl ProcessMark {
         self.number
     }
 
-    /// Returns whether it is of this call.
+    /// Returns whether it belongs to this call.
     pub(super) fn is_call(&self, call: &ToolCallId) -> bool {
         self.call == encode_id(call.as_str())
     }
@@ -111,7 +111,7 @@ impl ProcessMark {
         self.terminal
     }
 
-    /// Returns whether the program that wrote it still runs: then what it started is its own affair.
+    /// Returns whether the program that wrote it still runs: then that program ends its own processes.
     pub(super) fn writer_lives(&self, all: &[Process]) -> bool {
         all.iter()
             .any(|process| process.pid == self.writer && process.started == self.started)

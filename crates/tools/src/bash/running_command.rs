@@ -1,4 +1,4 @@
-//! A command from its start to its end, whatever ends it.
+//! A running command, from its start to its end.
 
 use std::process::ExitStatus;
 use std::sync::Arc;
@@ -96,7 +96,7 @@ impl RunningCommand {
         self.group.has_members() || !self.pump.is_at_end()
     }
 
-    /// Waits until what the shell left behind is gone, too.
+    /// Also waits until the processes that the shell left behind are gone.
     pub(super) async fn attend(&mut self, cancel: &CancellationToken, end: CommandEnd) -> CommandEnd {
         while end.is_exit() && self.is_left() {
             if self.is_cancelled_meanwhile(cancel).await {

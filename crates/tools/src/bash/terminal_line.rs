@@ -1,6 +1,6 @@
-//! Output as a person would see it in a terminal: a carriage return moves to the start of the line, later
-//! text overwrites earlier text, and colours are removed. So a progress bar of a thousand steps is one line
-//! for the model, not a thousand.
+//! Renders output as a terminal would show it: a carriage return moves to the start of the line, later text
+//! overwrites earlier text, and colours are removed. So a progress bar of a thousand steps is one line for
+//! the model, not a thousand.
 //!
 //! Only the current line can change. Sequences that move the cursor to other lines are left out, and the
 //! lines stay as they came.

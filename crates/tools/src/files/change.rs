@@ -115,7 +115,7 @@ impl PlannedChange {
 
     /// Writes the new contents and reports the change. Owns the guard, so that the next edit waits for it.
     pub(crate) async fn make(self, turn: EditGuard, diff_bytes: usize) -> Result<Value, ToolFailure> {
-        // Not left when the call is cancelled: the model has to know whether the file changed.
+        // This continues when the call is cancelled, because the model has to know whether the file changed.
         let done = tokio::task::spawn_blocking(move || {
             let mut turn = turn;
             let directories = missing_above(&self.before.real);
@@ -184,8 +184,8 @@ impl PlannedChange {
     }
 }
 
-/// The directories above a file that are not there yet, the outermost first: who makes the file makes them,
-/// and a rewind takes them away again.
+/// Returns the missing directories above a file, the outermost first: writing the file creates them, and a
+/// rewind removes them again.
 fn missing_above(file: &Path) -> Vec<PathBuf> {
     let above = file.ancestors().skip(1);
     let missing = above.take_while(|directory| fs::symlink_metadata(directory).is_err());
@@ -203,8 +203,8 @@ async fn keep(bytes: &[u8], context: &ToolContext) -> Result<BlobId, ToolFailure
     })
 }
 
-/// Returns the diff as text, cut to `most` bytes, and how many lines came and went. Empty for what is not
-/// text.
+/// Returns the diff as text, cut to `most` bytes, and the numbers of added and removed lines. Empty for files
+/// that are not text.
 pub(crate) fn unified_diff(before: &[u8], after: &[u8], most: usize) -> (String, usize, usize) {
     const PATIENCE: Duration = Duration::from_millis(200);
     if memchr::memchr(0, before).or(memchr::memchr(0, after)).is_some() {

@@ -1,5 +1,5 @@
-//! `edit`: an exact text in a file becomes another. It works on bytes, so that line endings, a byte order
-//! mark and whatever is not UTF-8 stay as they are.
+//! `edit`: replaces an exact text in a file. It works on bytes, so that line endings, a byte order mark and
+//! bytes that are not UTF-8 stay unchanged.
 
 use agentx_runtime::{ToolContext, ToolOutcome};
 use agentx_types::Access;
@@ -64,7 +64,7 @@ impl TypedTool for EditTool {
         let (before, edited) = blocking(&context.cancel, move || {
             let before = OriginalFile::read(&scope, &input.path, &options)?;
             let Some(bytes) = &before.bytes else {
-                // Says what is near; the file was missing a moment ago.
+                // The error names similar paths; the file was missing a moment ago.
                 scope.resolve_existing(&input.path)?;
                 return Err(ToolFailure::failed(format!("{}: no such file", input.path)));
             };
@@ -80,7 +80,7 @@ impl TypedTool for EditTool {
     }
 }
 
-/// The file as it will be.
+/// The new contents of the file.
 #[derive(Debug)]
 struct EditedFile {
     bytes: Vec<u8>,
@@ -129,7 +129,7 @@ fn apply(bytes: &[u8], input: &EditInput) -> Result<EditedFile, String> {
     Ok(EditedFile { bytes: after, lines })
 }
 
-/// Models write `\n`; in a file whose lines end in `\r\n` that is what they mean, and the other way round.
+/// Models write `\n`. In a file whose lines end in `\r\n`, they mean that, and the other way round.
 fn with_endings_of(bytes: &[u8], old: &str, new: &str) -> (String, String) {
     let crlf = memmem::find_iter(bytes, b"\r\n").count();
     let all = memchr::memchr_iter(b'\n', bytes).count();

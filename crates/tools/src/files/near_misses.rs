@@ -13,7 +13,7 @@ const SHOWN_LINES: usize = 12;
 /// The smallest similarity of two lines, from 0 to 1.
 const ALIKE: f64 = 0.6;
 
-/// Explains why `old` was not found in `file`, and where similar text is.
+/// Explains why `old` was not found in `file`, and lists similar text.
 pub(crate) fn explain(file: &str, old: &str) -> String {
     let file = file.strip_prefix('\u{FEFF}').unwrap_or(file);
     if file.is_empty() {

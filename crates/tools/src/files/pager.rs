@@ -98,7 +98,7 @@ impl Pager {
     }
 
     fn keep(&mut self, piece: &[u8]) {
-        // A little more than what is shown, so that a character at the cut is complete.
+        // A few bytes more than are shown, so that a character at the cut is complete.
         let room = (self.window.line_bytes + 8).saturating_sub(self.current.len());
         self.current.extend_from_slice(&piece[..piece.len().min(room)]);
         self.current_bytes += piece.len();
@@ -141,7 +141,7 @@ impl Pager {
 }
 
 impl PagedText {
-    /// Returns the page with what a reader has to know about it: what is missing and how to continue.
+    /// Returns the page with a note for the reader: the missing parts, and how to continue.
     pub(crate) fn describe(self, window: Window) -> Result<String, String> {
         let first = window.offset;
         let next = first + self.shown as u64;

@@ -36,15 +36,15 @@ pub(super) struct DirectoryEntry {
     name: OsString,
 }
 
-/// A regular file and what is in it.
+/// A regular file and its contents.
 pub(super) struct PresentFile {
     pub(super) bytes: Vec<u8>,
     pub(super) metadata: Metadata,
 }
 
 impl DirectoryEntry {
-    /// Returns the place at an absolute path; `None` if a directory on the way is missing. With `make` those
-    /// are made.
+    /// Opens the entry at an absolute path; `None` if a directory on the way is missing. With `make`, creates
+    /// missing directories.
     ///
     /// # Errors
     /// Returns an error that says what on the way is not a directory, or a link.
@@ -178,7 +178,7 @@ fn fill(file: &mut File, bytes: &[u8], mode: Option<u32>, there: Option<&Metadat
         (Some(metadata), _) => {
             temporary::copy_permissions(metadata, file)?;
         }
-        // Permissions alone: what would run as another person does not come back so.
+        // Only the permissions: a set-user-ID or set-group-ID bit is not restored.
         (None, Some(mode)) => file.set_permissions(Permissions::from_mode(mode & 0o777))?,
         (None, None) => {}
     }

@@ -11,8 +11,8 @@ use agentx_types::{FileFailed, FilesRestored};
 use super::directory_entry::DirectoryEntry;
 use super::{blocking, on_disk};
 
-/// Records the end of a restore that was cut off, if one to the same event has nothing left to do; returns
-/// its event.
+/// Records the end of a restore that was cut off, if a restore to the same event has nothing left to do;
+/// returns its event.
 pub(super) async fn end(
     history: &SessionHistory,
     to_seq: u64,
@@ -42,7 +42,7 @@ pub(super) async fn end(
     Ok(Some(cut_off.seq))
 }
 
-/// Removes what killed processes left in the directories of the files that the session changed.
+/// Removes temporary files of killed processes from the directories of the files that the session changed.
 pub(super) async fn remove_left(history: &SessionHistory) {
     let directories: BTreeSet<_> = history
         .files()

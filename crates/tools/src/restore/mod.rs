@@ -1,5 +1,5 @@
-//! Files as they were: what a rewind would do to them, and doing it. What the session knows of each file is
-//! in its facts ([`SessionHistory`]); here that is compared with the disk.
+//! Restores files to an earlier state, and previews it. The facts of the session describe each file
+//! ([`SessionHistory`]); this module compares them with the disk.
 //!
 //! Changes of others are never lost silently: a file that is not as the session left it needs a decision of
 //! the person; the replaced contents are kept as a blob first, and both are recorded before any file is
@@ -52,7 +52,7 @@ impl RestoredFile {
     }
 }
 
-/// Returns what a restore to the state before an event would do.
+/// Returns the plan of a restore to the state before an event.
 ///
 /// # Errors
 /// Returns an error if a blob cannot be read for another reason than that it is not there.
@@ -77,7 +77,7 @@ pub async fn plan_restore(
     })
 }
 
-/// Returns what would happen to one file; `None` if it is unchanged.
+/// Returns the plan for one file; `None` if it is unchanged.
 async fn planned(
     history: &SessionHistory,
     path: &str,
@@ -152,7 +152,7 @@ fn doubt(
     if let Some(change) = trail.foreign_since(to_seq) {
         return Some(Doubt::ChangedBetween { seq: change.seq });
     }
-    // As it is written in the log: a workspace that is reached through a link has another name there.
+    // The path in the log's form: a workspace that is reached through a link has another name there.
     let root = std::fs::canonicalize(history.workspace());
     let inside = root.is_ok_and(|root| Path::new(path).starts_with(root));
     (!inside).then_some(Doubt::Outside)

@@ -70,7 +70,7 @@ impl TypedTool for GlobTool {
         let (scope, options) = (Scope::of("glob", &context), self.options.clone());
         let stop = StopFlag::new(&context.cancel, Some(options.timeout));
         let turn = self.turns.take(&self.options, &context).await?;
-        // A search whose call was cancelled continues for a moment; it keeps its turn until it has ended.
+        // A search whose call was cancelled continues for a moment; it keeps its permit until it has ended.
         blocking(&context.cancel, move || {
             let _turn = turn;
             list(&scope, &input, &options, &stop)
@@ -175,7 +175,7 @@ struct GlobQuery<'a> {
     withheld: &'a WithheldMatches,
 }
 
-/// Walks. Returns the first paths, how many there are, and whether that is all.
+/// Walks. Returns the first paths, their total number, and whether the search is complete.
 fn find(
     walk: &SearchWalk,
     wanted: &GlobQuery<'_>,

@@ -131,7 +131,7 @@ impl TypedTool for GrepTool {
         let (scope, options) = (Scope::of("grep", &context), self.options.clone());
         let stop = StopFlag::new(&context.cancel, Some(options.timeout));
         let turn = self.turns.take(&self.options, &context).await?;
-        // A search whose call was cancelled continues for a moment; it keeps its turn until it has ended.
+        // A search whose call was cancelled continues for a moment; it keeps its permit until it has ended.
         blocking(&context.cancel, move || {
             let _turn = turn;
             search(&scope, &input, &options, &stop)
@@ -192,7 +192,7 @@ fn search(
 }
 
 impl GrepSearch<'_> {
-    /// Walks and looks into each file. Returns what was found, and whether that is all.
+    /// Walks and searches each file. Returns the hits, and whether the search is complete.
     fn run(&self, searcher: impl Fn() -> Searcher) -> Result<(Hits, WalkEnd), ToolFailure> {
         let (all, ended) = (Mutex::new(Hits::new(self.limit)), WalkEnd::default());
         self.walk.parallel()?.run(|| {

@@ -32,7 +32,7 @@ impl SkippedDirectories {
         false
     }
 
-    /// Describes what was left out, relative to the start of the search; empty if nothing was.
+    /// Describes the skipped directories, relative to the start of the search; empty if there are none.
     pub(super) fn note(&self, root: &Path) -> String {
         let files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut note = String::new();

@@ -1,5 +1,5 @@
-//! Searches take turns: each is at work on all cores and holds a buffer for each of its threads, so that many
-//! at once would gain nothing and fill the memory.
+//! Limits the number of concurrent searches: each uses all cores and has a buffer per thread, so many at once
+//! would gain nothing and fill the memory.
 
 use std::sync::Arc;
 

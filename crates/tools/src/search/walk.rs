@@ -1,5 +1,5 @@
-//! The walk of both searches: parallel, honouring ignore files, never following symbolic links, so that it
-//! cannot leave its root.
+//! The directory walk of both searches: it is parallel, honours ignore files, and never follows symbolic
+//! links, so that it cannot leave its root.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -12,8 +12,8 @@ use crate::console::Console;
 use crate::error::ChatError;
 use crate::{demo, other_server, session_opening, start};
 
-/// Ends `--yes` with the run: a person who continues the session, and on a server anybody who drives it, is
-/// asked again. If this cannot be recorded now, the next opening of the session on this machine records it.
+/// Ends `--yes` with the run: a person who continues the session, and on a server any driver of it, is asked
+/// again. If this cannot be recorded now, the next opening of the session on this machine records it.
 pub(super) async fn asks_again(
     global: &Global,
     place: &CommandTarget,
@@ -62,8 +62,8 @@ pub(super) async fn say_notes(
     notes.into_iter().flatten().for_each(|note| console.say(&note));
 }
 
-/// Opens the session. If nobody can be asked, sets a session that would ask to refuse. Returns whether it
-/// would have asked, and the last event before.
+/// Opens the session. Without an approver, changes a session that would ask to one that refuses. Returns
+/// whether it would have asked, and the last event before.
 pub(super) async fn open(
     place: &CommandTarget,
     settings: &mut Settings,

@@ -47,9 +47,9 @@ pub(crate) async fn read(
 }
 
 /// The words that were typed, and the files that they name. In a script, a missing file is an error, because
-/// nobody sees the note. Standard input cannot name files, because it is the output of another program. Files
-/// that may hold secrets are not attached: a script may have put other people's words into the prompt, and
-/// nobody sees the attachment.
+/// no person sees the note. Standard input cannot name files, because it is the output of another program.
+/// Files that may hold secrets are not attached: a script may have put other people's words into the prompt,
+/// and no person sees the attachment.
 fn with_files(
     typed: &str,
     settings: &Settings,

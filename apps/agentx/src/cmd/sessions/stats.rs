@@ -34,8 +34,8 @@ pub(crate) async fn run(
     console.out(&render(&stats, of.is_some(), has_unpriced, console.out_width()))
 }
 
-/// Returns whether nobody knows what a part of the calls cost. If that cannot be found out, the sum is shown
-/// as it is.
+/// Returns whether the prices of a part of the calls are unknown. If that cannot be found out, the sum is
+/// shown as it is.
 async fn has_unpriced(runtime: &dyn Runtime, session: Option<SessionId>) -> bool {
     let query = UsageQuery {
         owner: runtime.owner().clone(),

@@ -309,7 +309,7 @@ fn an_open_question_stays_in_sight_whatever_is_printed_after_it() {
     screen.print(&"a row of output\n".repeat(9));
     terminal.write(&screen.take());
     assert!(ends_with(&terminal, &below));
-    // Also where the screen is cleared, is narrower, and shows what other agents say.
+    // Also after the screen is cleared, is narrower, and shows words of other agents.
     screen.clear();
     terminal.write(&screen.take());
     assert!(ends_with(&terminal, &below));

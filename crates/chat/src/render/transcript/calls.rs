@@ -47,7 +47,8 @@ pub(super) struct CallView {
 }
 
 impl CallView {
-    /// Returns the view of a call that began before anybody looked: it was described then.
+    /// Returns the view of a call that began before the first rendered event: its description is not
+    /// repeated.
     fn going_on() -> Self {
         Self {
             headed: true,

@@ -4,7 +4,7 @@
 use super::{TextPiece, TranscriptRenderer};
 
 impl TranscriptRenderer {
-    /// Returns whether something was said that nobody has taken.
+    /// Returns whether there is text that has not been taken.
     pub(crate) fn has_said(&self) -> bool {
         !self.pieces.is_empty()
     }

@@ -1,4 +1,4 @@
-//! Keys in normal mode: counts, motions, and what stands alone.
+//! Keys in normal mode: counts, motions, and commands without a motion.
 
 use super::super::{EditOutcome, Editor, motion};
 use super::{MOST, Motion, Reach, Sought, Vi, ViOperator, Wait};
@@ -180,8 +180,8 @@ impl Editor {
         })
     }
 
-    /// A motion that cannot continue: above the first row and below the last is what was typed before and
-    /// after.
+    /// Handles a motion beyond the first or the last row: it goes to the previous or next entry of the
+    /// history.
     fn edge(&mut self, c: char) -> EditOutcome {
         let operates = vi_operates(self.vi.as_ref());
         match c {
@@ -196,7 +196,7 @@ impl Editor {
         self.seek_nth(sought, times)
     }
 
-    /// If the cursor stands before the sign already, the one after it is meant.
+    /// Seeks again: if the cursor stands before the sign already, the next one is meant.
     fn seek_on(&mut self, sought: Sought) -> EditOutcome {
         let times = self.vi.as_ref().map_or(1, Vi::times);
         let ways = (sought.back, sought.till);
@@ -217,7 +217,7 @@ impl Editor {
         matches!(operator, Some((ViOperator::Change, _)))
     }
 
-    /// Goes there, or does what the operator says to what lies between.
+    /// Moves the cursor, or applies the operator to the text up to the target.
     fn travel(&mut self, motion: Option<Motion>) -> EditOutcome {
         let Some(motion) = motion else {
             return self.no_command();

@@ -133,7 +133,7 @@ impl Editor {
         self.insert_mode()
     }
 
-    /// Puts what was cut behind the cursor, or before it; rows below its row, or above.
+    /// Inserts the cut text behind the cursor or before it; whole rows below its row or above.
     fn put(&mut self, behind: bool, times: usize) -> EditOutcome {
         let KillBuffer { text, rows, .. } = self.cut.clone();
         if (text.is_empty() && !rows) || (text.len() + 1) * times > LONGEST {
