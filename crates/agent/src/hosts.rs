@@ -6,7 +6,8 @@
 //! (`reaches_only`). From version 3 of the rules on.
 //!
 //! Both the rule's pattern and the tool's hosts are compared in the form of [`host_name`]: `to localhost` is
-//! about `http://ＬＯＣＡＬＨＯＳＴ./` too.
+//! about `http://LOCALHOST./` too. A host in another script is known only in Punycode: a tool's host in another
+//! script may be any host, and so may that of a rule that denies or asks.
 
 use agentx_types::{ToolReach, host_name, since};
 
@@ -36,6 +37,10 @@ impl CallSubject<'_> {
             return false;
         };
         let wanted = self.wanted(wanted);
+        // A name in another script is some host, and nobody can tell which one.
+        if !wanted.is_ascii() && self.version >= since::HOSTS_HAVE_ONE_FORM {
+            return !reach.hosts.is_empty();
+        }
         // A host that is unknown before the call may be any host.
         let may = |host: &String| {
             let host = self.compared(host);

@@ -93,7 +93,10 @@ impl SettingsReader<'_> {
             match key.name.as_str() {
                 "effect" => effect = self.effect(value),
                 "tool" => tool = self.pattern("rules.tool", value),
-                "argument" => argument = self.pattern("rules.argument", value),
+                "argument" => {
+                    argument = self.pattern("rules.argument", value);
+                    self.check_host(argument.as_deref(), value);
+                }
                 "path" => path = self.pattern("rules.path", value),
                 "workspace" => workspace = self.workspace(value),
                 "folder" => folder = self.pattern("rules.folder", value).map(FolderId::from_recorded),
@@ -124,6 +127,16 @@ impl SettingsReader<'_> {
             self.hold(&rule, wanted, example);
         }
         Some((rule, folder))
+    }
+
+    /// Checks the host that a rule is about: a name in another script is compared in Punycode alone.
+    fn check_host(&mut self, argument: Option<&str>, node: &YamlNode) {
+        let host = argument.and_then(|argument| argument.strip_prefix("to "));
+        if let Some(host) = host.filter(|host| !host.is_ascii()) {
+            let what =
+                format!("write the host {host:?} in ASCII (Punycode), as in `to xn--bcher-kva.example`");
+            self.wrong(node.at, "rules.argument", what, None);
+        }
     }
 
     /// Returns the examples, each with whether it should match.
@@ -259,6 +272,16 @@ mod tests {
         let layer = FileLayer::User(PathBuf::from("/c.yaml"));
         let (_, mistakes, _) = read::file(&layer, &format!("rules:\n  - {rule}\n"));
         mistakes.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_host_in_another_script_is_written_in_punycode() {
+        let rule = |host: &str| mistakes(&format!("{{effect: deny, tool: '*', argument: 'to {host}'}}"));
+        for wrong in ["bücher.example", "ｌｏｃａｌｈｏｓｔ", "①②⑦.0.0.1"] {
+            let told = rule(wrong).join("; ");
+            assert!(told.contains("Punycode"), "{wrong}: {told}");
+        }
+        assert!(rule("xn--bcher-kva.example").is_empty() && rule("*.example").is_empty());
     }
 
     #[test]

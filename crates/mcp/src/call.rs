@@ -115,6 +115,7 @@ impl RemoteCall<'_> {
             }
             params.request_state = needs.request_state;
         }
+        requests.settle_bills().await;
         end
     }
 

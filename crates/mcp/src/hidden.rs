@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agentx_config::{McpServerSettings, Secret};
+use serde_json::Value;
 
 /// A shorter value is an ordinary word: hiding it would hide other words.
 const SHORTEST: usize = 8;
@@ -80,6 +81,18 @@ impl HiddenValues {
         text
     }
 
+    /// Returns whether a text or a name in a document holds one of them.
+    pub(crate) fn are_in_document(&self, document: &Value) -> bool {
+        match document {
+            Value::String(text) => self.are_in(text),
+            Value::Array(items) => items.iter().any(|item| self.are_in_document(item)),
+            Value::Object(fields) => fields
+                .iter()
+                .any(|(name, value)| self.are_in(name) || self.are_in_document(value)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => false,
+        }
+    }
+
     /// Returns whether the text holds one of them.
     pub(crate) fn are_in(&self, text: &str) -> bool {
         self.lock().iter().any(|value| text.contains(value.expose()))
@@ -105,6 +118,11 @@ mod tests {
         );
         assert_eq!(hidden.removed_from_cut("made-up-secret"), "[hidden]");
         assert_eq!(hidden.removed_from_cut("the end: mad"), "the end: mad");
+        let nested = serde_json::json!({"properties": {"a": {"enum": ["x made-up-secret"]}}});
+        assert!(
+            hidden.are_in_document(&nested) && !hidden.are_in_document(&serde_json::json!([1, "made-up"]))
+        );
+        assert!(hidden.are_in_document(&serde_json::json!({"made-up-secret": 1})));
         assert!(hidden.are_in("xmade-up-secretx") && !hidden.are_in("made-up"));
     }
 }

@@ -38,6 +38,8 @@ pub(crate) const OUTPUT_QUEUE: usize = 256;
 /// The question of a server to our model, and the answer.
 pub(crate) const SAMPLE_BYTES: usize = 256 << 10;
 pub(crate) const SAMPLE_TOKENS: u64 = 8_192;
+/// The time for model calls that a server asked for to be stopped and billed when its call ends.
+pub(crate) const BILL_PATIENCE: Duration = Duration::from_secs(5);
 /// Questions to a person or a model in one call; further ones are declined.
 pub(crate) const QUESTIONS: u64 = 20;
 /// Maximum number of times to ask one question because the answer does not fit.

@@ -17,6 +17,7 @@ use rmcp::model::{
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
+use crate::hidden::HiddenValues;
 use crate::limits::{SAMPLE_BYTES, SAMPLE_TOKENS};
 
 /// The kind of step, as for scripts: its bill counts.
@@ -29,6 +30,10 @@ pub(crate) struct Sample<'a> {
     /// The number of the step of the call.
     pub(crate) step: u64,
     pub(crate) server: &'a str,
+    /// The values that no record may show.
+    pub(crate) hidden: &'a HiddenValues,
+    /// Fires when the server's call has ended.
+    pub(crate) ended: &'a CancellationToken,
 }
 
 /// An answer of a model.
@@ -54,8 +59,14 @@ impl Sample<'_> {
         let bill = EffectBill::of(&request.model, paid);
         let cost = bill.cost;
         let (outcome, what) = match &answer {
-            Ok(sampled) => (EffectOutcome::Done(sampled.text.clone().into()), "answered"),
-            Err(why) => (EffectOutcome::Failed(failure(why)), "did not answer"),
+            Ok(sampled) => {
+                let text = self.hidden.removed_from(&sampled.text);
+                (EffectOutcome::Done(text.into()), "answered")
+            }
+            Err(why) => {
+                let why = self.hidden.removed_from(why);
+                (EffectOutcome::Failed(failure(&why)), "did not answer")
+            }
         };
         let bill = (answer.is_ok() || paid != Usage::default()).then_some(bill);
         let bill = bill.map(StepMetadata::from).unwrap_or_default();
@@ -124,12 +135,22 @@ impl Sample<'_> {
         });
         let cancel = CancellationToken::new();
         let _stops_with_us = cancel.clone().drop_guard();
-        let mut asked = CapturedEffect::of(self.models, action, journal.session().cloned(), cancel);
+        let mut asked = CapturedEffect::of(self.models, action, journal.session().cloned(), cancel.clone());
         let mut assembler = Assembler::default();
         assembler.asks(&model);
         // Attempts that broke off are paid for, too.
         let mut before = *paid;
-        while let Some(event) = asked.next().await {
+        loop {
+            // A stopped model call still says what it has cost.
+            let event = tokio::select! {
+                biased;
+                () = self.ended.cancelled(), if !cancel.is_cancelled() => {
+                    cancel.cancel();
+                    continue;
+                }
+                event = asked.next() => event,
+            };
+            let Some(event) = event else { break };
             match event {
                 EnvironmentEvent::ErrorOccurred(error) => return Err(format!("{model}: {}", error.message)),
                 EnvironmentEvent::StreamEnd(end) if end.stop_reason == StopReason::Broken => {

@@ -15,11 +15,12 @@ use rmcp::model::{
     InputRequest, InputRequests, InputResponses, ListRootsResult, Root,
 };
 use serde_json::{Value, json};
+use tokio::sync::RwLock;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::form::Form;
 use crate::hidden::HiddenValues;
-use crate::limits::{ANSWER_ATTEMPTS, FORM_BYTES, OUTPUT_LINE_BYTES, QUESTIONS};
+use crate::limits::{ANSWER_ATTEMPTS, BILL_PATIENCE, FORM_BYTES, OUTPUT_LINE_BYTES, QUESTIONS};
 use crate::sampling::Sample;
 use crate::server_tool::cut;
 
@@ -34,6 +35,8 @@ pub(crate) struct ServerRequests {
     ended: CancellationToken,
     /// The questions so far; each is a step of the call.
     asked: AtomicU64,
+    /// Held for reading by each model call that is not on the bill yet.
+    unbilled: RwLock<()>,
 }
 
 impl ServerRequests {
@@ -50,6 +53,22 @@ impl ServerRequests {
             hidden: hidden.clone(),
             ended: CancellationToken::new(),
             asked: AtomicU64::new(0),
+            unbilled: RwLock::new(()),
+        }
+    }
+
+    /// Stops the model calls that the server asked for, and waits until their cost is on record: the call is
+    /// about to end, and nothing is recorded of it afterwards.
+    pub(crate) async fn settle_bills(&self) {
+        self.ended.cancel();
+        if tokio::time::timeout(BILL_PATIENCE, self.unbilled.write())
+            .await
+            .is_err()
+        {
+            tracing::warn!(
+                server = self.server,
+                "a model call of a server could not be billed in time"
+            );
         }
     }
 
@@ -94,16 +113,19 @@ impl ServerRequests {
         if step > QUESTIONS {
             return Err(format!("a call asks at most {QUESTIONS} questions"));
         }
+        let _unbilled = self.unbilled.read().await;
+        if self.ended.is_cancelled() {
+            return Err("the call has ended".to_owned());
+        }
         let sample = Sample {
             models: &**models,
             context: &self.context,
             step,
             server: &self.server,
+            hidden: &self.hidden,
+            ended: &self.ended,
         };
-        tokio::select! {
-            sampled = sample.ask(asked) => sampled,
-            () = self.ended.cancelled() => Err("the call has ended".to_owned()),
-        }
+        sample.ask(asked).await
     }
 
     /// The workspace.
@@ -128,6 +150,10 @@ impl ServerRequests {
             _ => return declined,
         };
         if schema.to_string().len() > FORM_BYTES || url.as_ref().is_some_and(|url| !is_web(url)) {
+            return declined;
+        }
+        // The form is on record as it is, so a secret of the server may not be in it.
+        if self.hidden.are_in_document(&schema) {
             return declined;
         }
         let Ok(form) = Form::of(&schema) else {

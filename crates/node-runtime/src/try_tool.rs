@@ -78,8 +78,8 @@ impl ToolServer {
 impl NodeRuntime {
     /// Runs a tool with these arguments, as this agent would in its directory.
     ///
-    /// An unknown tool, or wrong arguments, are an outcome like any other failure. Nobody is asked for
-    /// approval, because the caller wants the call. `hears` gets the events that the log of a session would
+    /// An unknown tool, wrong arguments, and a call that the agent's rules deny are an outcome like any other
+    /// failure. Nobody is asked: a call about which the rules ask is refused unless `allows_asked`. `hears` gets the events that the log of a session would
     /// have of the call.
     pub async fn try_tool(
         &self,
@@ -90,6 +90,11 @@ impl NodeRuntime {
         cancel: CancellationToken,
         hears: impl FnMut(&EnvironmentEvent),
     ) -> ToolOutcome {
+        let specs = self.toolbox().specs();
+        let spec = specs.iter().find(|spec| spec.name == name);
+        if let Some(refused) = spec.and_then(|spec| refused(spec, &input, &agent, allows_asked)) {
+            return refused;
+        }
         let mut call = tried(name, &input, agent);
         call.outside_workspace = true;
         let outcome = self
@@ -110,6 +115,9 @@ impl NodeRuntime {
         cancel: CancellationToken,
         hears: impl FnMut(&EnvironmentEvent),
     ) -> ToolOutcome {
+        if let Some(refused) = refused(&tool.spec(), &input, &agent, allows_asked) {
+            return refused;
+        }
         let mut call = tried(&tool.spec().name, &input, agent);
         call.outside_workspace = true;
         let outcome = self
@@ -209,6 +217,21 @@ const NO_SESSION: &str = "ses_none";
 
 /// The number of batches that may wait for `hears`; then the tool waits.
 const QUEUE: usize = 64;
+
+/// Returns the refusal of a call that the rules deny, or about which they ask unless the caller allows that.
+fn refused(tool: &ToolSpec, input: &Value, agent: &AgentConfig, allows_asked: bool) -> Option<ToolOutcome> {
+    let why = match decide(agent, tool, input) {
+        Verdict::Deny { reason } => reason,
+        Verdict::Ask(question) if !allows_asked => {
+            format!("{}; --yes allows it", question.reason)
+        }
+        Verdict::Ask(_) | Verdict::Allow { .. } => return None,
+    };
+    Some(ToolOutcome::failed(
+        ToolStatus::Denied,
+        format!("Not allowed: {why}."),
+    ))
+}
 
 /// The call as a model would request it in a session.
 fn tried(name: &str, input: &Value, agent: AgentConfig) -> CallTool {

@@ -384,10 +384,12 @@ impl ServerState {
         let (state, session, person) = (self.clone(), session.clone(), caller.person.clone());
         whole(async move {
             let gone = LogError::NotFound(session.to_string()).into();
+            let cost = state.cost_before_deletion(&access.owner, &session).await?;
             state
                 .rooms()
                 .put_away(&session, &Problem::from(&gone), access.runtime.delete(&session))
                 .await?;
+            state.count_deleted(&access.owner, cost);
             // Its log is gone, so this is the only record of who deleted it.
             tracing::info!(%session, owner = %access.owner, by = %person, "session deleted");
             Ok(())

@@ -23,6 +23,7 @@ mod connection_limits;
 mod control;
 mod counts;
 mod credentials;
+mod deleted_costs;
 mod embedded;
 mod expiring;
 mod fair_semaphore;

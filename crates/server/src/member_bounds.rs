@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use agentx_runtime::{AGENTS, DELEGATE, apply, as_offered, delegation_tools, describe};
 use agentx_types::{
-    AgentConfig, ApprovalMode, ConfigChange, Guard, Limits, ModelSpec, NanoUsd, Prices, RULES_VERSION, Rule,
-    RuleEffect, ServerRules, ToolSpec,
+    AgentConfig, Api, ApprovalMode, ConfigChange, Guard, Limits, ModelSpec, NanoUsd, Prices, RULES_VERSION,
+    Rule, RuleEffect, ServerRules, ToolSpec,
 };
 
 /// The bounds of a caller who is not the server's operator.
@@ -29,6 +29,8 @@ pub struct MemberBounds {
     pub server_rules: Option<Arc<ServerRules>>,
     /// The only directory that the agents may work in.
     pub workspace: String,
+    /// Whether the server limits what members spend (`quotas.cost`): models without a price are then refused.
+    pub limits_money: bool,
     /// Whether the session is theirs. In sessions of other owners they may not rewind anything.
     pub owns: bool,
 }
@@ -40,6 +42,7 @@ impl MemberBounds {
     /// Returns an error that says what the agent would be allowed to do beyond the bounds.
     pub fn admit(&self, config: AgentConfig) -> Result<AgentConfig, String> {
         let config = self.fit(config);
+        self.check_prices(models_of(&config))?;
         let model = &config.model;
         if !self.models.contains(model) {
             // The price of an unlisted model is unknown, so no bound on money would stop it.
@@ -73,10 +76,23 @@ impl MemberBounds {
         };
         let mut after = before.clone();
         apply(&mut after, &change);
+        self.check_prices(models_of(&after).filter(|model| models_of(before).all(|had| had != *model)))?;
         let widened = self.widened(before, &after);
         match widened.or_else(|| self.wider_spending(before, &after)) {
             Some(what) => Err(what),
             None => Ok(change),
+        }
+    }
+
+    /// Checks that the cost of these models is known, if the server limits what members spend: no quota would
+    /// count their calls.
+    fn check_prices<'m>(&self, mut models: impl Iterator<Item = &'m ModelSpec>) -> Result<(), String> {
+        match models.find(|model| self.limits_money && has_no_price(model)) {
+            Some(model) => Err(format!(
+                "{}, and this server limits what members spend (`quotas.cost`)",
+                unpriced(model)
+            )),
+            None => Ok(()),
         }
     }
 
@@ -239,13 +255,17 @@ impl MemberBounds {
         if answers_more || has.thinking_tokens.unwrap_or(0) > had.thinking_tokens.unwrap_or(0) {
             return Some("it allows answers more tokens".into());
         }
-        let known: Vec<&ModelSpec> = std::iter::once(&before.model).chain(&before.fallbacks).collect();
-        for model in std::iter::once(&after.model).chain(&after.fallbacks) {
+        let known: Vec<&ModelSpec> = models_of(before).collect();
+        for model in models_of(after) {
             if !known.contains(&model) && is_dearer(&model.prices, &before.model.prices) {
-                return Some(format!(
-                    "the tokens of {} cost more than those of {}",
-                    model.id, before.model.id
-                ));
+                return Some(if model.prices.is_unknown() {
+                    unpriced(model)
+                } else {
+                    format!(
+                        "the tokens of {} cost more than those of {}",
+                        model.id, before.model.id
+                    )
+                });
             }
         }
         (after.condensing != before.condensing).then(|| "it condenses the conversation differently".into())
@@ -261,8 +281,26 @@ impl MemberBounds {
     }
 }
 
-/// Returns whether tokens of any kind cost more, in calls of any length.
+/// Returns the models that an agent asks: its own, then its fallbacks.
+fn models_of(config: &AgentConfig) -> impl Iterator<Item = &ModelSpec> {
+    std::iter::once(&config.model).chain(&config.fallbacks)
+}
+
+/// Returns whether nobody knows what calls of a model cost.
+fn has_no_price(model: &ModelSpec) -> bool {
+    model.prices.is_unknown() && model.api != Api::Scripted
+}
+
+fn unpriced(model: &ModelSpec) -> String {
+    format!("nobody knows what the tokens of {} cost", model.id)
+}
+
+/// Returns whether tokens of any kind cost more, in calls of any length. A model whose prices nobody knows may
+/// cost more than any whose prices are known.
 fn is_dearer(prices: &Prices, than: &Prices) -> bool {
+    if prices.is_unknown() {
+        return !than.is_unknown();
+    }
     let usual = |prices: &Prices| [prices.input, prices.output, prices.cache_read, prices.cache_write];
     let most = |prices: &Prices| {
         let usual = usual(prices);
@@ -312,5 +350,23 @@ pub fn least<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one.min(other)),
         (one, other) => one.or(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_without_a_price_may_cost_more_than_any_other() {
+        let priced = |input| Prices {
+            input,
+            ..Prices::default()
+        };
+        assert!(is_dearer(&Prices::default(), &priced(1)));
+        assert!(!is_dearer(&Prices::default(), &Prices::default()));
+        assert!(is_dearer(&priced(2), &priced(1)));
+        assert!(!is_dearer(&priced(1), &priced(1)));
+        assert!(is_dearer(&priced(1), &Prices::default()));
     }
 }

@@ -12,14 +12,13 @@ use agentx_runtime::{
 use agentx_types::{NanoUsd, OwnerId, RunStatus, SessionId, Timestamp};
 
 use crate::control::remote;
+use crate::deleted_costs::{DAY_US, DeletedCosts};
 use crate::state::ServerState;
 
 /// The time for which cached sums of size and cost are valid.
 const BELIEVED: Duration = Duration::from_secs(5);
 /// The number of people that are remembered.
 const REMEMBERED: usize = 1024;
-/// The period for which costs are added up.
-const DAY_US: i64 = 24 * 60 * 60 * 1_000_000;
 
 /// The resources that people hold at the moment.
 #[derive(Default)]
@@ -29,6 +28,8 @@ pub(crate) struct MemberUsage {
     /// Sessions that are being made, and inputs that are on their way.
     begun: Counter,
     sums: Mutex<HashMap<OwnerId, (Instant, UsageSums)>>,
+    /// What deleted sessions have cost.
+    deleted: DeletedCosts,
     /// The slots of members' tool calls, with their number.
     slots: Mutex<HashMap<OwnerId, (u64, CallSlots)>>,
 }
@@ -117,6 +118,44 @@ impl MemberUsage {
 }
 
 impl ServerState {
+    /// Returns what a session cost within a day, before it is deleted: its owner's quota counts it on.
+    ///
+    /// # Errors
+    /// Returns an error if the store cannot be read.
+    pub(crate) async fn cost_before_deletion(
+        &self,
+        owner: &OwnerId,
+        session: &SessionId,
+    ) -> Result<NanoUsd, RuntimeError> {
+        if self.quotas().cost.is_none() || owner == self.runtime().owner() {
+            return Ok(NanoUsd::default());
+        }
+        self.cost_of(owner, Some(session.clone())).await
+    }
+
+    /// Counts the cost of a session that is deleted now.
+    pub(crate) fn count_deleted(&self, owner: &OwnerId, cost: NanoUsd) {
+        if cost > NanoUsd::default() {
+            self.kept.deleted.add(owner, self.now(), cost);
+        }
+    }
+
+    /// Returns the cost of a person's sessions, or of one of them, within a day.
+    async fn cost_of(&self, owner: &OwnerId, session: Option<SessionId>) -> Result<NanoUsd, RuntimeError> {
+        let query = UsageQuery {
+            owner: owner.clone(),
+            by: UsageBy::Model,
+            session,
+            since: Some(Since::At(Timestamp(self.now().0.saturating_sub(DAY_US)))),
+        };
+        let rows = self.runtime_of(owner).usage(query).await?;
+        let mut sum = NanoUsd::default();
+        for row in rows {
+            sum += row.cost;
+        }
+        Ok(sum)
+    }
+
     fn quotas(&self) -> Quotas {
         self.settings().quotas.clone()
     }
@@ -269,14 +308,8 @@ impl ServerState {
             sums.bytes = stored.facts.saturating_add(stored.blob_bytes);
         }
         if self.quotas().cost.is_some() {
-            let query = UsageQuery {
-                owner: owner.clone(),
-                by: UsageBy::Model,
-                session: None,
-                since: Some(Since::At(Timestamp(self.now().0.saturating_sub(DAY_US)))),
-            };
-            let rows = runtime.usage(query).await?;
-            sums.cost = NanoUsd(rows.iter().fold(0, |sum, row| sum.saturating_add(row.cost.0)));
+            sums.cost = self.cost_of(owner, None).await?;
+            sums.cost += self.kept.deleted.within_a_day(owner, self.now());
         }
         let mut all = self.kept.sums.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() >= REMEMBERED {

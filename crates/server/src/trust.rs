@@ -98,6 +98,7 @@ fn bounds(state: &ServerState, owner: &OwnerId, owns: bool, workspace: String) -
         guard: runtime.guard(),
         server_rules: runtime.server_rules(),
         workspace,
+        limits_money: owns && settings.quotas.cost.is_some(),
         owns,
     }
 }

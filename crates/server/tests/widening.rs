@@ -314,6 +314,7 @@ fn bounds((rules, approval, most): &Settled, member: bool) -> MemberBounds {
         guard: Some(guard()),
         server_rules: Some(Arc::new(server)),
         workspace: MINE.into(),
+        limits_money: false,
         owns: member,
     }
 }

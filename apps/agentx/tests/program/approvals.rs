@@ -237,6 +237,22 @@ fn a_tool_that_is_tried_does_not_wait_for_an_answer_that_nobody_gives() {
         !sandbox.path("ws/made").exists(),
         "a yes is none to what a rule denies"
     );
+    // The rules hold for the tool itself too.
+    let made = "{\"command\": \"touch made\"}";
+    let denied = sandbox.run(&["tools", "run", "--yes", "bash", made]);
+    assert_eq!(denied.code, Some(1), "{denied}");
+    assert!(
+        denied.to_string().contains("the rule deny bash denies it"),
+        "{denied}"
+    );
+    sandbox.config("rules:\n  - {effect: ask, tool: bash}\n");
+    let asked = sandbox.run(&["tools", "run", "bash", made]);
+    assert_eq!(asked.code, Some(1), "{asked}");
+    assert!(asked.to_string().contains("--yes allows it"), "{asked}");
+    assert!(!sandbox.path("ws/made").exists());
+    let allowed = sandbox.run(&["tools", "run", "--yes", "bash", made]);
+    assert_eq!(allowed.code, Some(0), "{allowed}");
+    assert!(sandbox.path("ws/made").exists());
 }
 
 /// The settings, keys and sessions are not reached by way of a folder around them either, whatever rules

@@ -147,6 +147,17 @@ async fn what_a_members_sessions_cost_is_bounded() {
         detail.contains(&format!("limit per member is {most} ")),
         "{detail}"
     );
+    // Sessions that are deleted were paid for all the same.
+    let third = desk.dear(&ann).await;
+    for session in [&first, &other] {
+        let path = format!("/v1/sessions/{session}");
+        let deletes = desk.ask(axum::http::Method::DELETE, &path).by(&desk.ann);
+        deletes.send().await.ok();
+    }
+    assert_eq!(spent_by(&desk.state, &ann).await, NanoUsd(0));
+    bound(NanoUsd(2 * CENT.0)).await;
+    let said = desk.tell(&desk.ann, &third, "hello").await;
+    refused(&said, StatusCode::TOO_MANY_REQUESTS, "quota_usage", "quotas.cost");
     // What one has spent nobody else pays.
     let his = desk.dear(&bob).await;
     desk.say(&desk.bob, &his, json!("hello")).await;
