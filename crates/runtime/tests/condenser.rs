@@ -102,7 +102,9 @@ async fn a_summary_is_one_fact_and_no_answer() {
         EnvironmentEvent::ContextCondensed(condensed) => condensed.bill.clone(),
         _ => None,
     });
-    assert_eq!(bill.unwrap().usage.context_tokens(), 15);
+    let usage = bill.unwrap().usage;
+    assert_eq!(usage.context_tokens(), 15);
+    assert_eq!(usage.unpriced_tokens, 15, "nobody knows the price of this model");
     world.say("go on").await;
     let asked = world.memory.model.requests();
     let texts: Vec<String> = asked

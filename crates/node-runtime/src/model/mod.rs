@@ -30,7 +30,9 @@
 //!
 //! An answer that its provider has not counted is estimated: a `usage` before the `stream_end` says so
 //! (`estimated_tokens`). That holds for answers that are cut off, and for complete ones of servers that
-//! report no usage.
+//! report no usage. A server that took the request (a status of success) and was stopped or too slow before it
+//! said anything has read what it was sent: an answer without a word begins and ends then. Before that status
+//! nothing is counted.
 //!
 //! What fails together is committed together: `stream_end{Broken}`, `attempt_failed` and `error` are one
 //! batch. If the session is gone (the sink refuses), the call stops without another word.
