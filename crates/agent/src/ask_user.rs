@@ -37,7 +37,7 @@ pub(crate) fn is_unattended(config: &AgentConfig) -> bool {
 }
 
 /// The tool, as the model is told of it.
-fn tool() -> ToolSpec {
+pub fn tool() -> ToolSpec {
     let schema = json!({
         "type": "object",
         "properties": {

@@ -42,7 +42,7 @@ pub(crate) fn offered(config: &AgentConfig, condensed: bool) -> Option<ToolSpec>
 
 /// The tool, as it is described to the model. Its words are a part of each request, so a change of them
 /// changes what every session sends.
-fn tool() -> ToolSpec {
+pub(crate) fn tool() -> ToolSpec {
     ToolSpec::new(RECALL.to_owned(), "Finds what was said and done in the parts of this conversation that are condensed, word for word. \
                       Give `words` to search: it shows places with the number of their event. Give `from` (and `to`) to read \
                       what those events said in full."

@@ -52,6 +52,7 @@ pub(crate) fn run(command: ToolsCommand, global: &Global, console: &mut Console)
                 list(&tools, json, console)
             }
             ToolsCommand::Show { name } => {
+                let tools = [tools, own_tools()].concat();
                 show(find_here(place, &loaded.settings, &tools, &name)?, json, console)
             }
             ToolsCommand::Check => agents::check(place, &loaded.settings, json, console).await,
