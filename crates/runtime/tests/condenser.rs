@@ -102,9 +102,7 @@ async fn a_summary_is_one_fact_and_no_answer() {
         EnvironmentEvent::ContextCondensed(condensed) => condensed.bill.clone(),
         _ => None,
     });
-    let usage = bill.unwrap().usage;
-    assert_eq!(usage.context_tokens(), 15);
-    assert_eq!(usage.unpriced_tokens, 15, "nobody knows the price of this model");
+    assert_eq!(bill.unwrap().usage.context_tokens(), 15);
     world.say("go on").await;
     let asked = world.memory.model.requests();
     let texts: Vec<String> = asked

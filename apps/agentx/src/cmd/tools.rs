@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use agentx::agent::own_tools;
 use agentx::agent_files::{Library, Scaffold};
 use agentx::assembly::{file_tools, mistakes_of};
 use agentx::config::Settings;
