@@ -194,13 +194,16 @@ async fn an_answer_without_end_is_left() {
     let endless = ServerReply::stream().then_drip(": ping\n\n".repeat(4_000_000), 8);
     let server = TestServer::start([endless, good()]).await;
     let said = Caller::limited(&server.url(), limits).call().await;
-    assert_eq!(story(&said), [
+    assert_eq!(
+        story(&said),
+        [
             "stream_start 1",
             "usage",
             "stream_end broken",
             "attempt_failed 1 timeout last",
             "error timeout"
-        ]);
+        ]
+    );
 
     let limits = CallLimits {
         max_body_bytes: 100_000,
