@@ -836,7 +836,7 @@ export interface Overflow {
 }
 
 /** A part of a request that a provider may refuse for its form. */
-export type RequestPart = "thinking" | "extras" | "media" | "tool_calls" | "tools" | "roles" | "longest_answer" | "blocks" | "temperature" | "stream_options" | "reasoning_effort" | "reasoning_summary" | "cache_key" | "max_tokens" | "max_completion_tokens" | "empty_text" | "thought_signature" | "strict_schema" | "answer_schema" | "unknown";
+export type RequestPart = "thinking" | "extras" | "media" | "tool_calls" | "tools" | "roles" | "longest_answer" | "blocks" | "temperature" | "stream_options" | "reasoning_effort" | "reasoning_summary" | "cache_key" | "max_tokens" | "max_completion_tokens" | "empty_text" | "thought_signature" | "strict_schema" | "answer_schema" | "reasoning_content" | "missing_reasoning" | "reasoning" | "include" | "store" | "tool_strict" | "unknown";
 
 /** An action is about to be performed. The envelope's `cause` is its id. */
 export interface ActionStarted {
@@ -1178,6 +1178,16 @@ export interface ModelSpec {
    * never connected to: a request is refused if the provider's address has changed meanwhile.
    */
   server?: string | null;
+  /**
+   * Whether `max_output_tokens` is only assumed, because nobody has said how long the model's answers may be. A
+   * length that a person sets is then requested as it is.
+   */
+  assumes_output?: boolean;
+  /**
+   * A person's own name for the model, if it differs from the id. Models of a provider with the same id are told
+   * apart by it.
+   */
+  name?: string | null;
 }
 
 /** The wire protocol of a model. */

@@ -37,8 +37,8 @@ pub(crate) fn is_unattended(config: &AgentConfig) -> bool {
     config.approval == ApprovalMode::Deny && config.ask_user != Some(AskUser::Wait)
 }
 
-/// The description of the tool for the model.
-fn tool() -> ToolSpec {
+/// The tool, as the model is told of it.
+pub fn tool() -> ToolSpec {
     let schema = json!({
         "type": "object",
         "properties": {

@@ -98,6 +98,13 @@ pub use ledger::{CallStage, LedgerEntry, ToolLedger};
 pub use matching::MatchAgent;
 pub use react::{AGENTS, DELEGATE, InnerCall, InnerStage, ReactAgent, delegation_tools};
 pub use recall::RECALL;
+
+/// Returns the tools that agents answer by themselves, as models are told of them: `ask_user` and `recall`. No runtime
+/// lists them, because an agent has them by its settings and its conversation.
+pub fn own_tools() -> Vec<agentx_types::ToolSpec> {
+    vec![ask_user::tool(), recall::tool()]
+}
+
 pub use run_lifecycle::{
     InputBacklog, PendingRun, RefusedRequest, Run, RunCost, RunInput, StopCause, StopRecord, Totals, apply,
     bind_by, hold_to, keep_from,

@@ -40,9 +40,9 @@ pub(crate) fn offered(config: &AgentConfig, condensed: bool) -> Option<ToolSpec>
     (offered && !config.tools.iter().any(|tool| tool.name == RECALL)).then(tool)
 }
 
-/// The description of the tool for the model. It is a part of each request, so changing it changes the
-/// requests of every session.
-fn tool() -> ToolSpec {
+/// The tool, as it is described to the model. Its words are a part of each request, so a change of them
+/// changes what every session sends.
+pub(crate) fn tool() -> ToolSpec {
     ToolSpec::new(RECALL.to_owned(), "Finds what was said and done in the parts of this conversation that are condensed, word for word. \
                       Give `words` to search: it shows places with the number of their event. Give `from` (and `to`) to read \
                       what those events said in full."

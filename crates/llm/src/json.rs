@@ -28,6 +28,8 @@ pub(crate) enum BorrowedJson<'a> {
     Object(Vec<(&'a str, BorrowedJson<'a>)>),
     /// A part of the conversation, unchanged.
     Value(&'a Value),
+    /// A part that was made for the request.
+    Owned(Value),
 }
 
 /// An object, written as `json!` writes one.
@@ -136,6 +138,7 @@ impl<'a> BorrowedJson<'a> {
                 2 + fields.iter().map(field).sum::<usize>()
             }
             Self::Value(value) => value_len(value),
+            Self::Owned(value) => value_len(value),
         }
     }
 }
@@ -175,6 +178,7 @@ impl Serialize for BorrowedJson<'_> {
             Self::List(items) => serializer.collect_seq(items),
             Self::Object(fields) => serializer.collect_map(fields.iter().map(|(key, json)| (key, json))),
             Self::Value(value) => value.serialize(serializer),
+            Self::Owned(value) => value.serialize(serializer),
         }
     }
 }

@@ -41,6 +41,7 @@ mod openai_media;
 pub mod openai_responses;
 mod pictures;
 mod request;
+mod root_schema;
 mod schema;
 mod schema_rules;
 mod secret;

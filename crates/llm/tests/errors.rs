@@ -1302,7 +1302,15 @@ fn settings_of_responses_are_found_by_name_in_the_forms_of_their_servers() {
             assert_eq!(refused(body.clone(), status), Some(part), "{body}");
         }
     }
-    let message = |message: &str| refused(serde_json::json!({"error": {"message": message}}), 400);
+}
+
+#[test]
+fn strict_of_tools_and_other_places_are_told_from_settings() {
+    use agentx_types::RequestPart as Part;
+    let message = |message: &str| {
+        let body = serde_json::json!({"error": {"message": message}});
+        error(400, &body.to_string()).refused
+    };
     for (said, part) in [
         ("Unknown parameter: 'tools[0].strict'.", Part::ToolStrict),
         (

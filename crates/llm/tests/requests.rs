@@ -1018,3 +1018,18 @@ fn reasoning_is_sent_back_where_its_lack_was_refused_and_left_out_where_its_fiel
         [Value::Null, Value::Null]
     );
 }
+
+#[test]
+fn a_length_that_a_person_sets_is_requested_where_the_limit_is_only_assumed() {
+    let length = |model: &str| {
+        let mut asked = request(model, vec![user("go")]);
+        asked.params.max_output_tokens = Some(30_000);
+        built(&asked)["max_tokens"].clone()
+    };
+    assert_eq!(length("openrouter/made-up"), json!(30_000));
+    assert_eq!(length("ollama/made-up"), json!(16_384), "half of the window");
+    let known = Catalog::builtin().resolve("mistral-large-latest").expect("known");
+    let mut asked = request("mistral/mistral-large-latest", vec![user("go")]);
+    asked.params.max_output_tokens = Some(u64::MAX);
+    assert_eq!(built(&asked)["max_tokens"], json!(known.max_output_tokens));
+}

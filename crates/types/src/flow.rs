@@ -45,6 +45,19 @@ pub struct EffectBill {
 
 impl EffectBill {
     /// Returns the bill for a model that was asked on behalf of an agent. Tokens without a known price are marked.
+    ///
+    /// ```
+    /// use agentx_types::{Api, EffectBill, ModelSpec, Usage};
+    ///
+    /// let mut model: ModelSpec = serde_json::from_value(serde_json::json!({
+    ///     "id": "m", "provider": "mine", "api": "openai-chat", "context_window": 1000, "max_output_tokens": 100,
+    /// }))?;
+    /// let usage = Usage { input_tokens: 10, output_tokens: 5, ..Usage::default() };
+    /// assert_eq!(EffectBill::of(&model, usage).usage.unpriced_tokens, 15);
+    /// model.prices.input = 1;
+    /// assert_eq!(EffectBill::of(&model, usage).usage.unpriced_tokens, 0);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn of(model: &ModelSpec, usage: Usage) -> Self {
         let usage = if model.api == Api::Scripted {
             usage

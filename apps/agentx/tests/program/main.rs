@@ -61,6 +61,7 @@ mod thief;
 mod trust;
 mod typed_answer;
 mod upkeep;
+mod waiting_questions;
 mod watch;
 mod writing;
 

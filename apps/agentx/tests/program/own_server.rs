@@ -3,6 +3,9 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot start fails")]
 
+use agentx_testing::StrictServer;
+use agentx_testing::vendors::{AnswerPart, ChatServer, Dialect, ModelAnswer};
+
 use crate::common::Sandbox;
 use crate::models::{answering, streaming};
 use crate::pty::Pty;
@@ -268,4 +271,43 @@ fn what_nobody_knows_the_price_of_costs_a_question_mark() {
         serde_json::json!(["some"]),
         "{json}"
     );
+}
+
+/// Calls a tool first, and answers then.
+fn looks_and_answers(request: &serde_json::Value) -> ModelAnswer {
+    if request.to_string().contains("\"role\":\"tool\"") {
+        return ModelAnswer::text("done");
+    }
+    ModelAnswer::default()
+        .then(AnswerPart::Thinking("hm".into()))
+        .then(AnswerPart::Call {
+            id: "call_1".into(),
+            name: "bash".into(),
+            input: serde_json::json!({ "command": "echo x" }),
+        })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn models_that_want_their_reasoning_back_go_on_behind_a_server_of_ones_own() {
+    for (id, refusals) in [("deepseek-v4-pro", 0), ("alias", 1)] {
+        let server = StrictServer::chat(ChatServer::new(Dialect::DeepSeek), looks_and_answers).await;
+        let sandbox = Sandbox::new();
+        sandbox.config(&format!(
+            "providers:\n  mine: {{base_url: '{}/v1', auth: none}}\nmodel: mine/{id}\n",
+            server.url()
+        ));
+        for session in [None, Some("--last")] {
+            let args = ["run", "--yes", "go"].into_iter().chain(session);
+            let args: Vec<&str> = args.collect();
+            let ran = tokio::task::block_in_place(|| sandbox.run(&args));
+            assert_eq!(
+                (ran.code, ran.stdout.as_str()),
+                (Some(0), "done\n"),
+                "{id}: {ran}"
+            );
+            let told = ran.stderr.contains("reasoning_content");
+            assert_eq!(told, refusals > 0 && session.is_none(), "{id}: {ran}");
+        }
+        assert_eq!(server.refused().len(), refusals, "{id}");
+    }
 }

@@ -14,6 +14,7 @@ use super::{API, cache, thinking};
 use crate::answer_schema;
 use crate::json::{BorrowedJson, object};
 use crate::request::{BlobSource, Media, MediaKind, longest_answer, media_kind, placeholder, tool_name};
+use crate::root_schema;
 
 /// Returns the body of the request as JSON, with `stream: true`.
 ///
@@ -85,7 +86,8 @@ impl MessageTurn<'_> {
 const TOOL_NAME_CHARS: usize = 128;
 
 fn tool(tool: &ToolSpec) -> BorrowedJson<'_> {
-    object! {"name": &tool.name, "description": &tool.description, "input_schema": &tool.input_schema}
+    let (description, schema) = (root_schema::description(tool), root_schema::input_schema(tool));
+    object! {"name": &tool.name, "description": description, "input_schema": schema}
 }
 
 fn turns<'a>(

@@ -118,7 +118,7 @@ fn marked(message: &str, param: Option<&str>) -> Option<RequestPart> {
             place.is_some_and(|at| is_end(message, at + before.len() + name.len()))
         };
         let extra = message.starts_with(&format!("{name}: extra inputs"));
-        param == Some(name) || quoted || extra || BEFORE_NAMES.iter().any(|before| behind(&before))
+        param == Some(name) || quoted || extra || BEFORE_NAMES.iter().any(behind)
     };
     // A model that refuses this refuses a summary of its reasoning, too.
     if message.contains("encrypted content") {

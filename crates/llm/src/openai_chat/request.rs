@@ -16,7 +16,7 @@ use crate::anthropic::effort;
 use crate::emitter::fnv1a;
 use crate::json::{BorrowedJson, object};
 use crate::request::{BlobSource, joined, longest_answer, tool_name};
-use crate::schema;
+use crate::root_schema;
 
 /// The longest name of a tool: `^[a-zA-Z0-9_-]{1,64}$`.
 const LONGEST_NAME: usize = 64;
@@ -121,8 +121,8 @@ fn sends_cache_control(request: &ModelRequest, options: &ChatOptions) -> bool {
 
 /// A tool as the API describes it: `{"type":"function","function":{"name", "description", "parameters"}}`.
 fn tool(tool: &ToolSpec) -> BorrowedJson<'_> {
-    let parameters = schema::parameters(&tool.input_schema);
-    let function = object! {"name": &tool.name, "description": &tool.description, "parameters": parameters};
+    let (description, parameters) = (root_schema::description(tool), root_schema::parameters(tool));
+    let function = object! {"name": &tool.name, "description": description, "parameters": parameters};
     object! {"type": "function", "function": function}
 }
 

@@ -8,7 +8,7 @@ use crate::anthropic::effort;
 use crate::json::{BorrowedJson, object};
 use crate::openai_chat::{ChatOptions, ThinkingParam, cache_key};
 use crate::request::{BlobSource, joined, longest_answer, tool_name};
-use crate::schema;
+use crate::root_schema;
 
 /// The longest name of a tool: `^[a-zA-Z0-9_-]{1,64}$`.
 pub(super) const LONGEST_NAME: usize = 64;
@@ -95,8 +95,8 @@ fn tool<'a>(tool: &'a ToolSpec, request: &ModelRequest) -> BorrowedJson<'a> {
     let mut out = object! {
         "type": "function",
         "name": tool_name(&tool.name, LONGEST_NAME),
-        "description": &tool.description,
-        "parameters": schema::parameters(&tool.input_schema),
+        "description": root_schema::description(tool),
+        "parameters": root_schema::parameters(tool),
     };
     if !request.is_without(RequestPart::ToolStrict) {
         out.set("strict", false);

@@ -35,6 +35,8 @@ pub(super) struct Attempt<'a> {
     given: TakenIds,
     counted: TokenEstimate,
     began: Instant,
+    /// Whether the server took the request: it answered with success, and not with a page.
+    accepted: bool,
     started: bool,
     /// Whether anything of the answer itself came.
     begun: bool,
@@ -55,6 +57,7 @@ impl<'a> Attempt<'a> {
             given: TakenIds::default(),
             counted: TokenEstimate::default(),
             began: Instant::now(),
+            accepted: false,
             started: false,
             begun: false,
             ended: false,
@@ -76,9 +79,18 @@ impl<'a> Attempt<'a> {
         self.begun
     }
 
-    /// Ends an answer that failed, if it was announced. A refusal before its first text costs only what the
-    /// provider reports.
+    /// Returns whether the server took the request and has said nothing of the answer yet.
+    fn is_unanswered(&self) -> bool {
+        self.accepted && !self.started
+    }
+
+    /// Ends an answer that failed, if it was announced, or was waited for in vain after the server took the request.
+    /// A refusal before its first word costs what the provider says and no more.
     pub(super) fn broken(&self, outcome: &CallEnd) -> Vec<EnvironmentEvent> {
+        let is_late = matches!(outcome, CallEnd::Failed(failure) if failure.is_timeout());
+        if is_late && self.is_unanswered() {
+            return self.cut_off(StopReason::Broken);
+        }
         let is_refusal = matches!(outcome, CallEnd::Failed(failure) if failure.was_said);
         match (self.stream_is_open(), is_refusal && !self.begun) {
             (false, _) => Vec::new(),
@@ -87,15 +99,17 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    /// Ends an answer that is cut off here, with an estimate of its cost if the provider reported none.
+    /// Ends an answer that is cut off here, with an estimate of its cost if the provider reported none. One that has
+    /// not begun begins here if the server took the request: it reads what it is sent, and bills that.
     pub(super) fn cut_off(&self, reason: StopReason) -> Vec<EnvironmentEvent> {
-        let cost = self
-            .stream_is_open()
-            .then(|| self.counted.estimate(&self.call.request));
-        cost.flatten()
-            .into_iter()
-            .chain([call_events::stream_end(reason)])
-            .collect()
+        let start = self
+            .is_unanswered()
+            .then(|| call_events::stream_start(self.message_id(), &self.call.request.model.id, self.number));
+        let cost = (self.stream_is_open() || start.is_some())
+            .then(|| self.counted.estimate(&self.call.request))
+            .flatten();
+        let end = call_events::stream_end(reason);
+        start.into_iter().chain(cost).chain([end]).collect()
     }
 
     /// The ids that its answer gave.
@@ -141,9 +155,11 @@ impl<'a> Attempt<'a> {
         let incoming = IncomingBody::new(response, self.call.parts.limits.max_body_bytes);
         let kind = incoming.content_type();
         if kind == "application/json" {
+            self.accepted = true;
             return self.whole(incoming).await;
         }
         let hopeless = !kind.is_empty() && kind != "text/event-stream";
+        self.accepted = !hopeless;
         self.stream(incoming, None, first_byte, hopeless).await
     }
 
@@ -364,11 +380,15 @@ impl<'a> Attempt<'a> {
         while let Ok(Some(_)) = self.chunk(&mut incoming, until).await {}
     }
 
-    fn context(&self) -> StreamContext {
+    /// The id of the message that the answer is.
+    fn message_id(&self) -> MessageId {
         let id = self.call.action.action_id.as_str();
         let id = id.strip_prefix("act_").unwrap_or(id);
-        let message_id = MessageId::with_suffix(format_args!("{id}_{}", self.number));
-        StreamContext::new(message_id.as_str(), self.number)
+        MessageId::with_suffix(format_args!("{id}_{}", self.number))
+    }
+
+    fn context(&self) -> StreamContext {
+        StreamContext::new(self.message_id().as_str(), self.number)
             .after(&self.call.request)
             .without(self.taken.clone())
     }

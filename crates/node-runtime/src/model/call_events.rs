@@ -5,9 +5,21 @@
 
 use std::time::Duration;
 
-use agentx_types::{AttemptFailed, EnvironmentEvent, ErrorOccurred, StopReason, StreamEnd};
+use agentx_types::{
+    AttemptFailed, EnvironmentEvent, ErrorOccurred, MessageId, StopReason, StreamEnd, StreamStart,
+};
 
 use super::failure::AttemptFailure;
+
+/// An answer begins that its server has not announced.
+pub(super) fn stream_start(message_id: MessageId, model: &str, attempt: u32) -> EnvironmentEvent {
+    StreamStart {
+        message_id,
+        model: model.to_owned(),
+        attempt,
+    }
+    .into()
+}
 
 /// The stream broke off, or was interrupted.
 pub(super) fn stream_end(stop_reason: StopReason) -> EnvironmentEvent {

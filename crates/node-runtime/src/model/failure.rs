@@ -144,6 +144,11 @@ impl AttemptFailure {
         ))
     }
 
+    /// Returns whether a limit of time ended it, and not the server.
+    pub(super) fn is_timeout(&self) -> bool {
+        self.code == "timeout" && !self.was_said
+    }
+
     /// The answer is larger than it may be.
     pub(super) fn too_much(limit: usize) -> Self {
         let message = format!("the answer is longer than {limit} bytes");

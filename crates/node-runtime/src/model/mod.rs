@@ -29,9 +29,11 @@
 //! requested again [`RetryPolicy::retries`] times. An answer that one of the program's limits cut off is not
 //! requested again.
 //!
-//! If the provider has not counted an answer, its tokens are estimated: a `usage` before the `stream_end`
-//! marks them (`estimated_tokens`). This applies to answers that are cut off, and to complete ones of servers
-//! that report no usage.
+//! An answer that its provider has not counted is estimated: a `usage` before the `stream_end` says so
+//! (`estimated_tokens`). That holds for answers that are cut off, and for complete ones of servers that
+//! report no usage. A server that took the request (a status of success) and was stopped or too slow before it
+//! said anything has read what it was sent: an answer without a word begins and ends then. Before that status
+//! nothing is counted.
 //!
 //! The events of a failure are committed together: `stream_end{Broken}`, `attempt_failed` and `error` are one
 //! batch. If the session is gone (the sink refuses), the call stops without further events.

@@ -225,7 +225,16 @@ async fn comments_alone_keep_an_answer_alive_for_an_hour_and_no_longer() {
         said = call.finish() => said,
         () = time => panic!("it goes on without end"),
     };
-    assert_eq!(story(&said), ["attempt_failed 1 timeout last", "error timeout"]);
+    assert_eq!(
+        story(&said),
+        [
+            "stream_start 1",
+            "usage",
+            "stream_end broken",
+            "attempt_failed 1 timeout last",
+            "error timeout"
+        ]
+    );
     assert!(
         crate::message(&said).contains("without sending any text"),
         "{}",
