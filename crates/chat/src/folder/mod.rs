@@ -1,6 +1,7 @@
 //! Trust in the current folder: notes about an untrusted folder, and the question at the first start.
 
 mod question;
+mod rows;
 pub mod screen;
 pub mod tools;
 pub mod withdraw_trust;
