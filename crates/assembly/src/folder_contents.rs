@@ -191,7 +191,8 @@ fn config_of(settings: &Settings, below: &Path) -> Option<Vec<u8>> {
     let is_ours = settings.user_file != file
         && !leads_out(&settings.workspace_root, &file)
         && !settings.is_guarded(&std::fs::canonicalize(&file).ok()?)
-        && found.is_file() && found.len() <= MAX_CONFIG_BYTES;
+        && found.is_file()
+        && found.len() <= MAX_CONFIG_BYTES;
     is_ours.then(|| std::fs::read(&file).ok()).flatten()
 }
 

@@ -83,7 +83,9 @@ impl<'a> CommandWords<'a> {
                     PathTarget::LinkOut(link, target) => {
                         add(link, format!("a link to {}\n", target.display()).into_bytes());
                     }
-                    PathTarget::Guarded => return Err(format!("{word} may hold secrets, so nobody is shown it")),
+                    PathTarget::Guarded => {
+                        return Err(format!("{word} may hold secrets, so nobody is shown it"));
+                    }
                     PathTarget::Odd => return Err(format!("{word} is not a plain file")),
                     PathTarget::TooLarge => {
                         return Err(format!(
@@ -111,7 +113,11 @@ impl<'a> CommandWords<'a> {
             .collect();
         if word.contains('.') && !word.contains('/') {
             let module = word.replace('.', "/");
-            ways.extend(["", ".py"].iter().map(|ending| path(&format!("{module}{ending}"))));
+            ways.extend(
+                ["", ".py"]
+                    .iter()
+                    .map(|ending| path(&format!("{module}{ending}"))),
+            );
         }
         // A program outside the folder is the person's own, whatever a module beside it is called.
         ways.retain(|way| way.symlink_metadata().is_ok());
@@ -153,7 +159,9 @@ impl<'a> CommandWords<'a> {
         let mut ways: Vec<&Path> = path.ancestors().collect();
         ways.reverse();
         ways.into_iter().filter(|way| way.is_symlink()).find_map(|link| {
-            let place = std::fs::canonicalize(link.parent()?).ok()?.join(link.file_name()?);
+            let place = std::fs::canonicalize(link.parent()?)
+                .ok()?
+                .join(link.file_name()?);
             let below = place.strip_prefix(root).ok()?;
             let leaves = std::fs::canonicalize(link).is_ok_and(|real| !real.starts_with(root));
             leaves.then(|| below.to_owned())
@@ -173,7 +181,10 @@ impl<'a> CommandWords<'a> {
                 add(path, bytes);
             }
         }
-        add(directory_listing::name_of(directory, root), listing.text.into_bytes());
+        add(
+            directory_listing::name_of(directory, root),
+            listing.text.into_bytes(),
+        );
     }
 }
 
@@ -182,11 +193,14 @@ pub(crate) fn pieces(text: &str) -> Vec<String> {
     let is_separator = |c: char| c.is_whitespace() || "'\"`;|&()<>=:,{}[]$!#+".contains(c);
     let mut pieces = vec![text];
     pieces.extend(text.split(is_separator));
-    let glued = pieces.clone().into_iter().filter_map(|piece| match piece.as_bytes() {
-        [b'-', flag, _, ..] if *flag != b'-' && piece.is_char_boundary(2) => Some(&piece[2..]),
-        [b'@', _, ..] => Some(&piece[1..]),
-        _ => None,
-    });
+    let glued = pieces
+        .clone()
+        .into_iter()
+        .filter_map(|piece| match piece.as_bytes() {
+            [b'-', flag, _, ..] if *flag != b'-' && piece.is_char_boundary(2) => Some(&piece[2..]),
+            [b'@', _, ..] => Some(&piece[1..]),
+            _ => None,
+        });
     let glued: Vec<&str> = glued.collect();
     let addresses = text
         .split(is_separator)
@@ -205,12 +219,18 @@ pub(crate) fn pieces(text: &str) -> Vec<String> {
 fn is_computed(texts: &[&str]) -> bool {
     let is_flag = |text: &&str| {
         let is_cluster = text.starts_with('-') && !text.starts_with("--") && text.len() <= 5;
-        (is_cluster && text.contains(['c', 'e', 'p'])) || ["--eval", "--command", "--call", "--print"].contains(text)
+        (is_cluster && text.contains(['c', 'e', 'p']))
+            || ["--eval", "--command", "--call", "--print"].contains(text)
     };
     let is_odd = |text: &str| {
         text.contains(['*', '?', '[', '\\', '$', '`', '"', '\'', '+', '~', '{'])
-            || text.split(|c: char| !c.is_alphanumeric()).any(|word| ["cd", "pushd", "eval"].contains(&word))
+            || text
+                .split(|c: char| !c.is_alphanumeric())
+                .any(|word| ["cd", "pushd", "eval"].contains(&word))
     };
     let has_script = texts.iter().any(is_flag);
-    has_script && texts.iter().any(|text| text.contains(char::is_whitespace) && is_odd(text))
+    has_script
+        && texts
+            .iter()
+            .any(|text| text.contains(char::is_whitespace) && is_odd(text))
 }

@@ -372,7 +372,9 @@ fn of_folder(path: &Path) -> std::io::Result<()> {
     let real = std::fs::canonicalize(path)?.to_string_lossy().into_owned();
     let root = root.map(|root| root.to_string_lossy()).unwrap_or_default();
     if guarded(&guarded_files::secrets(), &real, &root).is_some() {
-        return Err(std::io::Error::other("it is a link to a file that may hold secrets"));
+        return Err(std::io::Error::other(
+            "it is a link to a file that may hold secrets",
+        ));
     }
     Ok(())
 }

@@ -176,7 +176,9 @@ impl ProjectContext<'_> {
         }
         let mut read = Vec::new();
         for (name, value) in servers.iter().take(MAX_SERVERS) {
-            found.effects.extend(value.as_object().and_then(|fields| effect(name, fields)));
+            found
+                .effects
+                .extend(value.as_object().and_then(|fields| effect(name, fields)));
             match self.server(name, value) {
                 Ok(server) => read.push(server),
                 Err(what) => mistakes.push(self.mistake(format!("the server {name:?} is left out: {what}"))),

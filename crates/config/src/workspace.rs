@@ -86,7 +86,9 @@ pub(crate) fn admitted(
     never.extend(of_rules);
     let (layer, files, of_files) = with_its_files(layer, folder, own.places);
     let effects = effects(&layer, own);
-    let never_counts = never.iter().map(|setting| format!("{}: {}", setting.key, setting.why));
+    let never_counts = never
+        .iter()
+        .map(|setting| format!("{}: {}", setting.key, setting.why));
     let never_counts = never_counts.collect();
     let settings = readable_settings(&file.layer);
     let (layer, ignored) = match folder.trust {
@@ -121,7 +123,11 @@ fn readable_settings(layer: &SettingsLayer) -> Vec<String> {
             ),
             value => {
                 let is_price = path.0.iter().any(|level| level == "prices");
-                let value = if is_price { price_in_dollars(value) } else { value.to_string() };
+                let value = if is_price {
+                    price_in_dollars(value)
+                } else {
+                    value.to_string()
+                };
                 let mut rows = value.split(['\n', '\r']);
                 lines.push(format!("{path}: {}", rows.next().unwrap_or_default()));
                 lines.extend(rows.map(|row| format!("  {row}")));
@@ -169,7 +175,9 @@ fn without_what_is_the_persons(
                 Some(PROVIDER)
             }
             (_, Value::Key(reference)) if is_persons(reference, own) => Some(KEY),
-            (["models", name, "aliases"], Value::Names(names)) if of_models.why_not(name, "aliases").is_none() => {
+            (["models", name, "aliases"], Value::Names(names))
+                if of_models.why_not(name, "aliases").is_none() =>
+            {
                 let all = names.len();
                 names.retain(|name| !of_models.is_known(name));
                 keeps_rest = !names.is_empty();

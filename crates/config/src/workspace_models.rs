@@ -3,12 +3,12 @@
 
 use agentx_llm::Catalog;
 
-use crate::{SCRIPTED_MODEL, SettingOrigin};
 use crate::keys::KeyPath;
 use crate::layers::{MergedSettings, price_in_dollars};
 use crate::read::SettingsLayer;
 use crate::trust::is_stricter;
 use crate::value::Value;
+use crate::{SCRIPTED_MODEL, SettingOrigin};
 
 /// Other names of the offline demo.
 const DEMO: &str = "demo";
@@ -70,7 +70,10 @@ pub(crate) fn effects_on_the_bill(layer: &SettingsLayer) -> Vec<String> {
     let effect = |(path, sourced): &(KeyPath, crate::Sourced<Value>)| {
         let levels: Vec<&str> = path.0.iter().map(String::as_str).collect();
         match levels.as_slice() {
-            ["limits", _] => Some(format!("this limit applies to each run: {path} {}", sourced.value)),
+            ["limits", _] => Some(format!(
+                "this limit applies to each run: {path} {}",
+                sourced.value
+            )),
             ["models", name, "prices", kind] => Some(format!(
                 "calls of the model `{name}` count with this price: {kind} {} dollars per million tokens",
                 price_in_dollars(&sourced.value)

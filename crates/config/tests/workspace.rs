@@ -2,10 +2,10 @@
 //! folder's to say.
 #![allow(clippy::unwrap_used, reason = "a test that cannot start fails")]
 
-#[path = "workspace/catalog_keys.rs"]
-mod catalog_keys;
 #[path = "workspace/bill.rs"]
 mod bill;
+#[path = "workspace/catalog_keys.rs"]
+mod catalog_keys;
 #[path = "workspace/commands.rs"]
 mod commands;
 #[path = "workspace/hidden.rs"]
@@ -190,7 +190,10 @@ fn what_a_trusted_folder_wanted_in_vain_is_named_and_its_keys_stay_keys() {
         "{said}"
     );
     assert!(
-        loaded.never_counts.join("\n").contains("providers.openai.base_url: it would change"),
+        loaded
+            .never_counts
+            .join("\n")
+            .contains("providers.openai.base_url: it would change"),
         "{said}"
     );
 }

@@ -110,7 +110,11 @@ impl FolderRows {
             is_whole = false;
             let more = match hidden {
                 0 => "parts of these effects are".to_owned(),
-                count => format!("{} more {}", counted(count, "effect"), if count == 1 { "is" } else { "are" }),
+                count => format!(
+                    "{} more {}",
+                    counted(count, "effect"),
+                    if count == 1 { "is" } else { "are" }
+                ),
             };
             text.push_str(&arrow(&format!(
                 "{more} not shown here; answer `s` to see everything before you can trust this folder"
@@ -145,7 +149,10 @@ fn shortened(kind: &[String]) -> Vec<String> {
         return kind.to_vec();
     }
     let mut rows = kind[..2].to_vec();
-    rows.push(format!("  … and {} like these", counted(kind.len() - 2, "more row")));
+    rows.push(format!(
+        "  … and {} like these",
+        counted(kind.len() - 2, "more row")
+    ));
     rows
 }
 
@@ -222,4 +229,49 @@ fn named(loaded: &Loaded) -> impl Iterator<Item = String> + '_ {
 /// Returns the question's rows.
 pub(super) fn for_question(loaded: &Loaded, brings: &FolderContents, width: usize) -> ShortRows {
     FolderRows::of(loaded, brings, MOST_TOOLS).short(width)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(quiet: usize, effects: &[&str]) -> FolderRows {
+        let quiet = (0..quiet).map(|number| format!("never counts: mcp.doc{number}.url"));
+        let effects = effects
+            .iter()
+            .map(|effect| (FileRole::Settings, (*effect).to_owned()));
+        FolderRows {
+            quiet: vec![quiet.collect()],
+            effects: effects.collect(),
+        }
+    }
+
+    #[test]
+    fn rows_without_an_effect_are_counted_and_push_none_off_the_screen() {
+        let short = rows(1_500, &["starts sh -c x", "calls run without asking"]).short(80);
+        assert!(short.is_whole);
+        assert_eq!(
+            short.text,
+            "  never counts: mcp.doc0.url\n  never counts: mcp.doc1.url\n    … and 1,498 more rows like these\n  \
+             → starts sh -c x\n  → calls run without asking\n"
+        );
+    }
+
+    #[test]
+    fn effects_that_do_not_fit_are_said_to_be_missing() {
+        let many: Vec<String> = (0..60).map(|number| format!("server {number}")).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        let short = rows(3, &many).short(80);
+        assert!(
+            !short.is_whole && short.text.lines().count() <= MOST_ROWS + 2,
+            "{}",
+            short.text
+        );
+        assert!(
+            short.text.contains("→ server 59\n") && short.text.contains("more effects are not shown here")
+        );
+        let padded = format!("starts sh {} -c evil", "a ".repeat(3_000));
+        let short = rows(0, &[&padded]).short(80);
+        assert!(!short.is_whole && short.text.contains("parts of these effects are not shown"));
+    }
 }

@@ -138,7 +138,12 @@ fn with_changed_tools(brings: &FolderContents) -> FolderContents {
     let is_tool = |path: &&Path| brings.tools.iter().any(|tool| tool.file.ends_with(path));
     if changed.iter().all(is_tool) {
         let is_changed = |tool: &FileTool| changed.iter().any(|path| tool.file.ends_with(path));
-        part.tools = brings.tools.iter().filter(|tool| is_changed(tool)).cloned().collect();
+        part.tools = brings
+            .tools
+            .iter()
+            .filter(|tool| is_changed(tool))
+            .cloned()
+            .collect();
     }
     part
 }

@@ -211,7 +211,11 @@ mod tests {
         );
         let two = rows(&tools, 2, &|_| false);
         assert_eq!(first(&two), ["tool sends", "tool builds", "and 3 more tools"]);
-        assert!(two[2].text.contains("to api.example; uses read;"), "{}", two[2].text);
+        assert!(
+            two[2].text.contains("to api.example; uses read;"),
+            "{}",
+            two[2].text
+        );
         assert_eq!(all.iter().filter(|row| row.reaches).count(), 4);
     }
 }

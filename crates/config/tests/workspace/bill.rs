@@ -29,14 +29,25 @@ fn a_trusted_folder_sets_no_price_of_a_model_that_the_person_pays_for() {
     assert!(opus.input > 1_000, "{opus:?}");
     assert_eq!(price("opus"), opus);
     for name in ["mine", "quick", "other"] {
-        assert!(loaded.settings.choose_model(name, &[]).is_err(), "{name} is no name of a known model");
+        assert!(
+            loaded.settings.choose_model(name, &[]).is_err(),
+            "{name} is no name of a known model"
+        );
     }
     assert_eq!(price("own").input, 3_000);
-    assert!(ignored(&loaded).contains(&"models.dear.prices.input"), "{:?}", ignored(&loaded));
-    let said = [loaded.effects.clone(), loaded.workspace_settings.clone()].concat().join("\n");
+    assert!(
+        ignored(&loaded).contains(&"models.dear.prices.input"),
+        "{:?}",
+        ignored(&loaded)
+    );
+    let said = [loaded.effects.clone(), loaded.workspace_settings.clone()]
+        .concat()
+        .join("\n");
     assert!(said.contains("models.own.prices.input: 3.00"), "{said}");
     assert!(
-        said.contains("calls of the model `own` count with this price: output 0.075 dollars per million tokens"),
+        said.contains(
+            "calls of the model `own` count with this price: output 0.075 dollars per million tokens"
+        ),
         "{said}"
     );
 }
@@ -44,7 +55,10 @@ fn a_trusted_folder_sets_no_price_of_a_model_that_the_person_pays_for() {
 #[test]
 fn a_trusted_folder_only_makes_limits_stricter() {
     let desk = Desk::new("limits: {max_cost: none, max_tokens: 9000, timeout: 10m, max_iterations: 5}\n");
-    desk.write("home/config.yaml", "limits: {max_cost: 0.50, max_tokens: 100, timeout: 5m}\n");
+    desk.write(
+        "home/config.yaml",
+        "limits: {max_cost: 0.50, max_tokens: 100, timeout: 5m}\n",
+    );
     let loaded = desk.trusted();
     let limits = &loaded.settings.limits;
     assert_eq!(limits.max_cost, Some(NanoUsd::from_usd(0.5)));
@@ -54,9 +68,16 @@ fn a_trusted_folder_only_makes_limits_stricter() {
         ["limits.max_cost", "limits.max_tokens", "limits.timeout"]
     );
     let without = Desk::new("limits: {max_iterations: none}\n").trusted();
-    assert_eq!(ignored(&without), ["limits.max_iterations"], "nor is a default lifted");
+    assert_eq!(
+        ignored(&without),
+        ["limits.max_iterations"],
+        "nor is a default lifted"
+    );
     assert!(
-        loaded.effects.iter().any(|effect| effect == "this limit applies to each run: limits.max_iterations 5"),
+        loaded
+            .effects
+            .iter()
+            .any(|effect| effect == "this limit applies to each run: limits.max_iterations 5"),
         "{:?}",
         loaded.effects
     );

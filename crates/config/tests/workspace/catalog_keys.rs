@@ -20,7 +20,12 @@ fn variables() -> Vec<&'static str> {
 #[test]
 fn no_file_of_a_trusted_folder_gets_what_a_provider_reads_under_any_name() {
     let variables = variables();
-    for name in ["ANTHROPIC_AUTH_TOKEN", "VERTEX_ACCESS_TOKEN", "GOOGLE_API_KEY", "OPENAI_API_KEY"] {
+    for name in [
+        "ANTHROPIC_AUTH_TOKEN",
+        "VERTEX_ACCESS_TOKEN",
+        "GOOGLE_API_KEY",
+        "OPENAI_API_KEY",
+    ] {
         assert!(variables.contains(&name), "{name}");
     }
     for variable in variables {
@@ -34,7 +39,10 @@ fn no_file_of_a_trusted_folder_gets_what_a_provider_reads_under_any_name() {
                  \"b\": {{\"url\": \"https://b.example\", \"headers\": {{\"A\": \"${{COPY}}\"}}}}}}}}"
             ),
         );
-        let env = BTreeMap::from([(variable, "made-up-value-of-a-key"), ("COPY", "Bearer made-up-value-of-a-key")]);
+        let env = BTreeMap::from([
+            (variable, "made-up-value-of-a-key"),
+            ("COPY", "Bearer made-up-value-of-a-key"),
+        ]);
         let loaded = Desk { env, ..desk }.trusted();
         let settings = &loaded.settings;
         assert_eq!(

@@ -9,7 +9,14 @@ fn with_server(entry: &str) -> Desk {
         std::fs::create_dir_all(desk.root().join(folder)).unwrap();
     }
     desk.write("ws/.mcp.json", &format!("{{\"mcpServers\": {{\"x\": {entry}}}}}"));
-    for file in ["srv.py", "srv/__main__.py", "srv/helper.py", "lib/helper.py", "lib/a.sh", "hook.js"] {
+    for file in [
+        "srv.py",
+        "srv/__main__.py",
+        "srv/helper.py",
+        "lib/helper.py",
+        "lib/a.sh",
+        "hook.js",
+    ] {
         desk.write(&format!("ws/{file}"), "one");
     }
     desk
@@ -23,20 +30,53 @@ fn has_server(loaded: &Loaded) -> bool {
 fn what_a_command_line_names_in_any_way_is_trusted_with_it() {
     for (entry, changed) in [
         (r#"{"command": "python3", "args": ["srv.py"]}"#, "srv.py"),
-        (r#"{"command": "sh", "args": ["-c", "python3 ./srv.py"]}"#, "srv.py"),
-        (r#"{"command": "sh", "args": ["-c", "exec python3 './srv.py';true"]}"#, "srv.py"),
-        (r#"{"command": "sh", "args": ["-c", "python3 ./s*.py"]}"#, "srv.py"),
-        (r#"{"command": "bash", "args": ["-lc", "cd lib && ../srv.py"]}"#, "srv.py"),
+        (
+            r#"{"command": "sh", "args": ["-c", "python3 ./srv.py"]}"#,
+            "srv.py",
+        ),
+        (
+            r#"{"command": "sh", "args": ["-c", "exec python3 './srv.py';true"]}"#,
+            "srv.py",
+        ),
+        (
+            r#"{"command": "sh", "args": ["-c", "python3 ./s*.py"]}"#,
+            "srv.py",
+        ),
+        (
+            r#"{"command": "bash", "args": ["-lc", "cd lib && ../srv.py"]}"#,
+            "srv.py",
+        ),
         (r#"{"command": "python3", "args": ["srv"]}"#, "srv/helper.py"),
         (r#"{"command": "python3", "args": ["-m", "srv"]}"#, "srv.py"),
-        (r#"{"command": "python3", "args": ["-m", "srv.helper"]}"#, "srv/helper.py"),
-        (r#"{"command": "python3", "args": ["-c", "import srv"]}"#, "srv.py"),
-        (r#"{"command": "node", "args": ["-r./hook", "-e", "1"]}"#, "hook.js"),
+        (
+            r#"{"command": "python3", "args": ["-m", "srv.helper"]}"#,
+            "srv/helper.py",
+        ),
+        (
+            r#"{"command": "python3", "args": ["-c", "import srv"]}"#,
+            "srv.py",
+        ),
+        (
+            r#"{"command": "node", "args": ["-r./hook", "-e", "1"]}"#,
+            "hook.js",
+        ),
         (r#"{"command": "x", "args": ["@lib/a.sh"]}"#, "lib/a.sh"),
-        (r#"{"command": "x", "env": {"PYTHONPATH": "./none:./lib"}}"#, "lib/helper.py"),
-        (r#"{"command": "x", "env": {"BASH_ENV": "./lib/a.sh"}}"#, "lib/a.sh"),
-        (r#"{"command": "x", "env": {"NODE_OPTIONS": "--require ./hook.js"}}"#, "hook.js"),
-        (r#"{"command": "x", "args": ["a"], "cwd": "lib"}"#, "lib/helper.py"),
+        (
+            r#"{"command": "x", "env": {"PYTHONPATH": "./none:./lib"}}"#,
+            "lib/helper.py",
+        ),
+        (
+            r#"{"command": "x", "env": {"BASH_ENV": "./lib/a.sh"}}"#,
+            "lib/a.sh",
+        ),
+        (
+            r#"{"command": "x", "env": {"NODE_OPTIONS": "--require ./hook.js"}}"#,
+            "hook.js",
+        ),
+        (
+            r#"{"command": "x", "args": ["a"], "cwd": "lib"}"#,
+            "lib/helper.py",
+        ),
     ] {
         let desk = with_server(entry);
         let before = desk.trusted();
@@ -45,11 +85,16 @@ fn what_a_command_line_names_in_any_way_is_trusted_with_it() {
         let after = desk.load();
         assert!(!has_server(&after), "{entry}");
         assert!(
-            after.warnings[0].to_string().contains("changed since you trusted this folder"),
+            after.warnings[0]
+                .to_string()
+                .contains("changed since you trusted this folder"),
             "{:?}",
             after.warnings
         );
-        assert!(has_server(&desk.trusted()), "{entry}: a person takes it as it is now");
+        assert!(
+            has_server(&desk.trusted()),
+            "{entry}: a person takes it as it is now"
+        );
     }
     // A file that is new in a directory counts, too.
     let desk = with_server(r#"{"command": "python3", "args": ["srv"]}"#);
@@ -62,14 +107,24 @@ fn what_a_command_line_names_in_any_way_is_trusted_with_it() {
 fn a_file_that_nobody_is_shown_is_in_no_command_line() {
     for (entry, file) in [
         (r#"{"command": "python3", "args": ["server.key"]}"#, "server.key"),
-        (r#"{"command": "sh", "args": ["-c", "python3 ./server.key"]}"#, "server.key"),
-        (r#"{"command": "x", "env": {"BASH_ENV": "lib/id_rsa"}}"#, "lib/id_rsa"),
+        (
+            r#"{"command": "sh", "args": ["-c", "python3 ./server.key"]}"#,
+            "server.key",
+        ),
+        (
+            r#"{"command": "x", "env": {"BASH_ENV": "lib/id_rsa"}}"#,
+            "lib/id_rsa",
+        ),
     ] {
         let desk = with_server(entry);
         desk.write(&format!("ws/{file}"), "one");
         let loaded = desk.trusted();
         assert!(!has_server(&loaded), "{entry}");
-        assert!(loaded.warnings[0].to_string().contains("may hold secrets"), "{:?}", loaded.warnings);
+        assert!(
+            loaded.warnings[0].to_string().contains("may hold secrets"),
+            "{:?}",
+            loaded.warnings
+        );
     }
     let line = "sh status.sh inc.key";
     let desk = Desk::new(&format!("chat: {{status_command: {line:?}}}\n"));
@@ -108,10 +163,20 @@ fn a_directory_with_more_than_is_read_is_another_one_in_every_process() {
         desk.write(&format!("ws/big/{file}.py"), "one");
     }
     let loaded = desk.trusted();
-    assert!(has_server(&loaded), "in the session in which a person accepted it");
-    let listing = loaded.settings.named_files.iter().find(|file| file.path.ends_with("big"));
+    assert!(
+        has_server(&loaded),
+        "in the session in which a person accepted it"
+    );
+    let listing = loaded
+        .settings
+        .named_files
+        .iter()
+        .find(|file| file.path.ends_with("big"));
     let text = String::from_utf8_lossy(&listing.unwrap().bytes).into_owned();
-    assert!(text.contains(&format!("process {}", std::process::id())), "{text}");
+    assert!(
+        text.contains(&format!("process {}", std::process::id())),
+        "{text}"
+    );
 }
 
 #[test]
@@ -121,7 +186,9 @@ fn a_server_is_shown_whether_its_variables_are_set_or_not() {
     assert!(!has_server(&loaded));
     let shown = loaded.server_effects.join("\n");
     assert!(
-        shown.contains("its tools start this program: sh -c 'touch planted' '${LATER}', with the values of LATER"),
+        shown.contains(
+            "its tools start this program: sh -c 'touch planted' '${LATER}', with the values of LATER"
+        ),
         "{shown}"
     );
     assert!(shown.contains("the variable LATER is not set"), "{shown}");

@@ -263,7 +263,10 @@ fn settings_that_are_a_link_out_of_the_folder_are_neither_read_nor_kept() {
         let loaded = desk.load();
         let said = format!("{:?}", loaded.workspace_mistakes);
         assert!(said.contains("a link leads out of this folder"), "{said}");
-        assert!(!said.contains("made-up secret") && !said.contains("MADE_UP"), "{said}");
+        assert!(
+            !said.contains("made-up secret") && !said.contains("MADE_UP"),
+            "{said}"
+        );
         assert!(loaded.workspace_settings.is_empty());
         assert!(agentx_config::workspace_bytes(&loaded.places).is_err());
     }
@@ -271,12 +274,27 @@ fn settings_that_are_a_link_out_of_the_folder_are_neither_read_nor_kept() {
 
 #[test]
 fn a_folder_that_a_person_ignores_keeps_nobody_from_working() {
-    let desk = Desk::new("limits: {max_cost: 0, max_tokens: 0}\ntools: {enabled: []}\nrules: [{effect: deny, tool: '*'}]\n");
+    let desk = Desk::new(
+        "limits: {max_cost: 0, max_tokens: 0}\ntools: {enabled: []}\nrules: [{effect: deny, tool: '*'}]\n",
+    );
     let strict = desk.load();
-    assert_eq!(strict.settings.limits.max_tokens, Some(0), "as long as nobody said anything");
-    agentx_config::trust_folder(&strict.trust_dir, &desk.root(), agentx_config::FolderTrust::Restricted, &[]).unwrap();
+    assert_eq!(
+        strict.settings.limits.max_tokens,
+        Some(0),
+        "as long as nobody said anything"
+    );
+    agentx_config::trust_folder(
+        &strict.trust_dir,
+        &desk.root(),
+        agentx_config::FolderTrust::Restricted,
+        &[],
+    )
+    .unwrap();
     let loaded = desk.load();
-    assert_eq!((loaded.settings.limits.max_cost, loaded.settings.limits.max_tokens), (None, None));
+    assert_eq!(
+        (loaded.settings.limits.max_cost, loaded.settings.limits.max_tokens),
+        (None, None)
+    );
     assert!(loaded.settings.tools.offers("read") && loaded.settings.rules.is_empty());
     assert_eq!(ignored(&loaded).len(), 4);
 }
