@@ -428,7 +428,7 @@ fn a_rule_lets_git_run_nothing_that_a_repository_names_until_that_is_accepted() 
     assert!(
         shown
             .stdout
-            .contains("Git runs these programs named in its repository:"),
+            .contains("→ Git runs this program: filter.x.clean = touch"),
         "{shown}"
     );
     assert!(

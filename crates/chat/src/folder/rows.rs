@@ -110,11 +110,8 @@ impl FolderRows {
             is_whole = false;
             let more = match hidden {
                 0 => "parts of these effects are".to_owned(),
-                count => format!(
-                    "{} more {}",
-                    counted(count, "effect"),
-                    if count == 1 { "is" } else { "are" }
-                ),
+                1 => "1 more effect is".to_owned(),
+                count => format!("{} are", counted(count, "more effect")),
             };
             text.push_str(&arrow(&format!(
                 "{more} not shown here; answer `s` to see everything before you can trust this folder"
@@ -252,7 +249,7 @@ mod tests {
         assert!(short.is_whole);
         assert_eq!(
             short.text,
-            "  never counts: mcp.doc0.url\n  never counts: mcp.doc1.url\n    … and 1,498 more rows like these\n  \
+            "  never counts: mcp.doc0.url\n  never counts: mcp.doc1.url\n    … and 1498 more rows like these\n  \
              → starts sh -c x\n  → calls run without asking\n"
         );
     }
