@@ -48,11 +48,8 @@ fn has_changed(brings: &FolderContents) -> bool {
         .any(|file| file.role != FileRole::Instructions)
 }
 
-fn first(
-    loaded: &Loaded,
-    brings: &FolderContents,
-    console: &mut Console,
-) -> Result<FolderDecision, ChatError> {
+/// What the answers mean for this folder: to trust it, to read it only, to ignore it.
+fn meanings(loaded: &Loaded, brings: &FolderContents) -> [&'static str; 3] {
     let trusts = if !loaded.ignored.is_empty() {
         "load all of this; its settings decide what AgentX asks about"
     } else if brings.is_empty() {
@@ -70,6 +67,15 @@ fn first(
     } else {
         "load its instructions; no changes, no commands"
     };
+    [trusts, reads, ignores]
+}
+
+fn first(
+    loaded: &Loaded,
+    brings: &FolderContents,
+    console: &mut Console,
+) -> Result<FolderDecision, ChatError> {
+    let [trusts, reads, ignores] = meanings(loaded, brings);
     let list = short_list(loaded, brings, console.width());
     let screen = format!(
         "This folder is new to AgentX:\n{}\n{}\n\
