@@ -235,7 +235,12 @@ impl Console {
         }
     }
 
-    /// Prints an error.
+    /// The columns of the terminal.
+    pub(crate) fn width(&self) -> usize {
+        self.terminal.width
+    }
+
+    /// Says what went wrong.
     pub fn complain(&mut self, error: &ChatError) {
         self.say(&error.render_at(self.server.as_deref()));
     }

@@ -31,7 +31,7 @@ pub fn exit_of(code: &str) -> Exit {
 pub(crate) fn hint_after_run(exit: Exit, code: &str, message: &str) -> Option<String> {
     let hint = match exit {
         Exit::Limit => format!(
-            "{GO_ON}; raise the limits with limits.* in the configuration or with --max-iterations, --max-cost, --timeout"
+            "{GO_ON}; raise the limits with limits.* in the configuration (`agentx config show` names the file of each) or with --max-iterations, --max-cost, --timeout"
         ),
         Exit::Denied if code == NEEDED => {
             "the call keeps waiting; `agentx --connect URL run --session ID` without a prompt shows the outcome; use --approval-timeout to wait longer".into()
@@ -79,7 +79,7 @@ pub(crate) const OLLAMA: &str = ":11434";
 pub(crate) fn hint_in_chat(exit: Exit, code: &str, message: &str) -> Option<String> {
     let hint = match exit {
         Exit::Limit => {
-            "`/retry` or your next message continues; raise the limits with limits.* in the configuration or with --max-iterations, --max-cost, --timeout".into()
+            "`/retry` or your next message continues; raise the limits with limits.* in the configuration (`agentx config show` names the file of each) or with --max-iterations, --max-cost, --timeout".into()
         }
         exit => match of_server(exit, code, message)? {
             KEY => format!("{KEY}; then leave and continue with `agentx resume --last`: a running chat keeps the key it started with"),

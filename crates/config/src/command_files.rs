@@ -131,9 +131,11 @@ impl<'a> CommandWords<'a> {
             return PathTarget::Elsewhere;
         };
         if guarded(&self.guard, &real.to_string_lossy(), &root.to_string_lossy()).is_some() {
-            return match real.starts_with(root) || self.link_of_the_folder(path).is_some() {
-                true => PathTarget::Guarded,
-                false => PathTarget::Elsewhere,
+            let is_of_folder = real.starts_with(root) || self.link_of_the_folder(path).is_some();
+            return if is_of_folder {
+                PathTarget::Guarded
+            } else {
+                PathTarget::Elsewhere
             };
         }
         let Ok(below) = real.strip_prefix(root) else {

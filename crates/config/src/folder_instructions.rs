@@ -15,6 +15,20 @@ use crate::paths::is_project;
 const FILES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
 /// The endings of files that a link with one of these names may point to.
 const TEXT_ENDINGS: [&str; 3] = [".md", ".mdc", ".mdx"];
+/// Directories into which programs put what other people wrote.
+const UNREVIEWED: [&str; 11] = [
+    "Pods",
+    "__pycache__",
+    "bower_components",
+    "build",
+    "deps",
+    "dist",
+    "node_modules",
+    "site-packages",
+    "target",
+    "vendor",
+    "venv",
+];
 /// The largest file of instructions that is read.
 const MAX_BYTES: u64 = 256 << 10;
 
@@ -57,9 +71,10 @@ impl Settings {
     }
 
     /// The instructions of the folders between the working directory and `file`, a real path, from the
-    /// outermost one on, as far as the person lets the folder instruct the model. The agent already has those
-    /// of the working directory itself. A directory with a `.git` or `.agentx` of its own is another project,
-    /// which the person did not trust: it and what is below it give none.
+    /// outermost one on, as far as the person lets the folder instruct the model. Those of the working
+    /// directory itself the agent has already. A directory with a `.git` or `.agentx` of its own is another
+    /// project, which the person did not trust: it and what is below it give none. Nor do directories of
+    /// dependencies, hidden ones and those that Git ignores: what comes there nobody reviews.
     pub fn instructions_towards(&self, file: &Path) -> Vec<Instructions> {
         let Some(folder) = file.parent().filter(|folder| folder.starts_with(&self.workspace)) else {
             return Vec::new();
@@ -71,7 +86,7 @@ impl Settings {
         directories.reverse();
         let files = directories
             .into_iter()
-            .take_while(|directory| !is_project(directory))
+            .take_while(|directory| !is_project(directory) && !is_unreviewed(directory, &self.workspace_root))
             .filter_map(|directory| self.first_in(directory));
         files
             .filter_map(|(path, text)| self.admitted(&path, text))
@@ -107,7 +122,27 @@ impl Settings {
     }
 }
 
-/// Returns the text of a regular file that is neither too large nor blank.
+/// Returns whether a directory below `root` holds what other people wrote and nobody reviews: dependencies, what
+/// a build made, what Git ignores.
+fn is_unreviewed(directory: &Path, root: &Path) -> bool {
+    let name = directory.file_name().unwrap_or_default().to_string_lossy();
+    if name.starts_with('.') || UNREVIEWED.contains(&&*name) {
+        return true;
+    }
+    let mut above = directory
+        .ancestors()
+        .skip(1)
+        .take_while(|above| above.starts_with(root));
+    above.any(|above| {
+        let file = above.join(".gitignore");
+        // A pipe would be waited for without an end.
+        let is_file = std::fs::metadata(&file).is_ok_and(|found| found.is_file() && found.len() <= MAX_BYTES);
+        let rules = is_file.then(|| ignore::gitignore::Gitignore::new(file).0);
+        rules.is_some_and(|rules| rules.matched_path_or_any_parents(directory, true).is_ignore())
+    })
+}
+
+/// The text of a plain file that is not too large and says something.
 fn text_of(file: &Path) -> Option<String> {
     let found = std::fs::metadata(file).ok()?;
     if !found.is_file() || found.len() > MAX_BYTES {

@@ -190,7 +190,10 @@ fn what_a_trusted_folder_wanted_in_vain_is_named_and_its_keys_stay_keys() {
         "{said}"
     );
     assert!(
-        said.contains("`providers.openai.base_url` never counts"),
+        loaded
+            .never_counts
+            .join("\n")
+            .contains("providers.openai.base_url: it would change"),
         "{said}"
     );
 }
@@ -327,13 +330,26 @@ fn another_project_in_a_trusted_folder_instructs_nobody() {
     for folder in ["sub", "sub/deep", "clone", "clone/src", "own", "worktree"] {
         desk.write(&format!("ws/{folder}/AGENTS.md"), folder);
     }
+    for folder in ["node_modules/p", "generated/deep", ".hidden"] {
+        std::fs::create_dir_all(root.join(folder)).unwrap();
+        desk.write(&format!("ws/{folder}/AGENTS.md"), folder);
+    }
+    desk.write("ws/.gitignore", "/generated/\n");
     let settings = desk.trusted().settings;
     let told = |file: &str| -> Vec<String> {
         let files = settings.instructions_towards(&root.join(file)).into_iter();
         files.map(|file| file.text.to_string()).collect()
     };
     assert_eq!(told("sub/deep/a.txt"), ["sub", "sub/deep"]);
-    for file in ["clone/a.txt", "clone/src/a.txt", "own/a.txt", "worktree/a.txt"] {
+    for file in [
+        "clone/a.txt",
+        "clone/src/a.txt",
+        "own/a.txt",
+        "worktree/a.txt",
+        "node_modules/p/a.txt",
+        "generated/deep/a.txt",
+        ".hidden/a.txt",
+    ] {
         assert!(told(file).is_empty(), "{file}");
     }
 }

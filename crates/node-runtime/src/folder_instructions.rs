@@ -17,7 +17,7 @@ use agentx_config::Settings;
 use agentx_runtime::{BoxFuture, Tool, ToolContext, ToolOutcome};
 use agentx_tools::ToolWrapper;
 use agentx_types::{AgentStateId, ContentPart, Instructions, SessionId, ToolSpec};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// The maximum size of the instructions after one result, in bytes, for all files together; the agent can
 /// read the rest.
@@ -70,9 +70,11 @@ impl Tool for InstructingTool {
         Box::pin(async move {
             let mut outcome = called.await;
             if let Some(file) = file.filter(|_| !outcome.is_error()) {
-                outcome
-                    .content
-                    .extend(instructions(&told, settings, &agent, file).await);
+                let found = instructions(&told, settings, &agent, file).await;
+                if !found.is_empty() {
+                    outcome.content.push(in_one_part(&found));
+                    name_for_people(&mut outcome.details, &found);
+                }
             }
             outcome
         })
@@ -83,23 +85,36 @@ impl Tool for InstructingTool {
     }
 }
 
-/// Returns the notes after the result of a call of `agent` about `file`: the instructions towards it that the
-/// agent has not received yet.
+/// Adds the paths of instructions to the details of a result, as `instructions`: a person is told which files
+/// their agent follows from now on.
+fn name_for_people(details: &mut Option<Value>, found: &[Instructions]) {
+    let fields = details.get_or_insert_with(|| Value::Object(Map::new()));
+    if let Some(fields) = fields.as_object_mut() {
+        let paths = found.iter().map(|file| Value::from(file.path.clone()));
+        fields.insert("instructions".to_owned(), paths.collect());
+    }
+}
+
+/// Returns the instructions towards `file`, of a call of `agent`, that the agent has not received yet.
 async fn instructions(
     told: &Told,
     settings: Arc<Settings>,
     agent: &Agent,
     file: PathBuf,
-) -> Option<ContentPart> {
-    let folder = file.parent()?.to_owned();
+) -> Vec<Instructions> {
+    let Some(folder) = file.parent().map(Path::to_owned) else {
+        return Vec::new();
+    };
     if told.has(agent, &folder) {
-        return None;
+        return Vec::new();
     }
     let found = tokio::task::spawn_blocking(move || towards(&settings, &file)).await;
-    let mut found = found.ok()??;
+    let Ok(Some(mut found)) = found else {
+        return Vec::new();
+    };
     told.is_news(agent, &folder);
     found.retain(|file| told.is_news(agent, Path::new(&file.path)));
-    (!found.is_empty()).then(|| in_one_part(&found))
+    found
 }
 
 /// The instructions towards a file, without the file itself; `None` if it is a folder or cannot be found.

@@ -212,7 +212,7 @@ fn trust_workspace(global: &Global, args: TrustArgs, console: &mut Console) -> R
         return console.out(&format!(
             "{}  ({said})\n{}\n{}",
             folder::folder_summary(&loaded).trim_start(),
-            folder::contents_list(&loaded, &brings, usize::MAX),
+            folder::contents_list(&loaded, &brings),
             folder::changes(&loaded, &brings, style)
         ));
     }
@@ -237,7 +237,7 @@ fn trust_workspace(global: &Global, args: TrustArgs, console: &mut Console) -> R
         console.out(&taken_back.take(&loaded, false)?)?;
     }
     if trust == FolderTrust::Trusted {
-        console.out(&folder::contents_list(&loaded, &brings, usize::MAX))?;
+        console.out(&folder::contents_list(&loaded, &brings))?;
     }
     Ok(())
 }

@@ -125,6 +125,10 @@ fn instructions_of_a_subfolder_follow_the_first_result_there() {
     let sandbox = sandbox.env("AGENTX_TRUST_FOLDER", "1");
     let told = told(&sandbox);
     assert_eq!(told.matches("Write tests first.").count(), 1, "{told}");
+    assert!(
+        told.contains("\"instructions\":[\"/"),
+        "a person can see which files: {told}"
+    );
     assert_eq!(
         told.matches("The file is longer; read it for the rest.").count(),
         1,

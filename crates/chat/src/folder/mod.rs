@@ -1,6 +1,7 @@
 //! Trust in the current folder: notes about an untrusted folder, and the question at the first start.
 
 mod question;
+mod rows;
 pub mod screen;
 pub mod tools;
 pub mod withdraw_trust;
@@ -10,7 +11,7 @@ pub use screen::{changes, contents_list, folder_summary};
 pub use withdraw_trust::RevokedGrants;
 
 use agentx::assembly::{FileRole, FolderContents, FolderFile, folder_contents};
-use agentx::config::{FileAcceptance, FolderTrust, Loaded};
+use agentx::config::{FileAcceptance, FolderTrust, Loaded, SettingOrigin};
 
 use crate::render::clean::visible;
 use crate::render::units::counted;
@@ -27,6 +28,33 @@ pub fn note(loaded: &Loaded) -> String {
     if loaded.settings.connect.is_some() || loaded.settings.folder.trusted_by_env {
         return String::new();
     }
+    format!("{}{}", stricter(loaded), note_of_files(loaded))
+}
+
+/// Returns a note about what the settings of a folder that nobody trusts refuse or end, so that nobody looks for
+/// the cause in their own.
+fn stricter(loaded: &Loaded) -> String {
+    if loaded.settings.folder.trust == FolderTrust::Trusted {
+        return String::new();
+    }
+    let rows = loaded.merged.rows().into_iter();
+    let of_folder = rows.filter(|row| matches!(row.origin, SettingOrigin::Workspace(_)));
+    let mut keys: Vec<String> = of_folder
+        .map(|row| row.key.split('[').next().unwrap_or_default().to_owned())
+        .filter(|key| key.starts_with("limits.") || key.starts_with("tools.") || key == "rules")
+        .collect();
+    keys.dedup();
+    if keys.is_empty() {
+        return String::new();
+    }
+    format!(
+        "note: {} makes these settings stricter: {}; `agentx config trust --restricted` ignores it\n",
+        visible(&loaded.places.workspace_file.to_string_lossy()),
+        visible(&listed(&keys))
+    )
+}
+
+fn note_of_files(loaded: &Loaded) -> String {
     let brings = folder_contents(&loaded.settings);
     let trust = loaded.settings.folder.trust;
     let (out, followed) = match trust {

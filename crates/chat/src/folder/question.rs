@@ -6,15 +6,12 @@ use std::io::BufRead as _;
 use agentx::assembly::{FileRole, FolderContents, folder_contents};
 use agentx::config::{FolderTrust, Loaded, trust_folder};
 
-use super::screen::{changes, contents_list, folder_summary};
+use super::screen::{changes, folder_summary, short_list};
 use super::withdraw_trust::RevokedGrants;
 use crate::chat::leaving::leaves;
 use crate::console::Console;
 use crate::error::ChatError;
 use crate::render::clean::visible;
-
-/// Tools that have a row of their own: those that reach farthest stay in sight above the answers.
-const MOST_TOOLS: usize = 8;
 
 /// The outcome of the question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,11 +47,8 @@ fn has_changed(brings: &FolderContents) -> bool {
         .any(|file| file.role != FileRole::Instructions)
 }
 
-fn first(
-    loaded: &Loaded,
-    brings: &FolderContents,
-    console: &mut Console,
-) -> Result<FolderDecision, ChatError> {
+/// What the answers mean for this folder: to trust it, to read it only, to ignore it.
+fn meanings(loaded: &Loaded, brings: &FolderContents) -> [&'static str; 3] {
     let trusts = if !loaded.ignored.is_empty() {
         "load all of this; its settings decide what AgentX asks about"
     } else if brings.is_empty() {
@@ -72,13 +66,23 @@ fn first(
     } else {
         "load its instructions; no changes, no commands"
     };
+    [trusts, reads, ignores]
+}
+
+fn first(
+    loaded: &Loaded,
+    brings: &FolderContents,
+    console: &mut Console,
+) -> Result<FolderDecision, ChatError> {
+    let [trusts, reads, ignores] = meanings(loaded, brings);
+    let list = short_list(loaded, brings, console.width());
     let screen = format!(
         "This folder is new to AgentX:\n{}\n{}\n\
          1  trust it    {trusts}\n\
          2  read only   {reads}\n\
          3  ignore it   {ignores}\n",
         folder_summary(loaded),
-        contents_list(loaded, brings, MOST_TOOLS),
+        list.text,
     );
     console.out_lines(&screen)?;
     let question = if brings.is_empty() {
@@ -86,14 +90,20 @@ fn first(
     } else {
         "How far do you trust it? [1, 2, 3, s to show its files, q to leave] "
     };
+    let mut was_shown = list.is_whole;
     loop {
         let given = answer(question, console)?;
         let trust = match given.to_lowercase().as_str() {
+            "1" if !was_shown => {
+                console.out("Not all effects of this folder fit here: type s to see them first.\n")?;
+                continue;
+            }
             "1" => FolderTrust::Trusted,
             "2" => FolderTrust::ReadOnly,
             "3" => FolderTrust::Restricted,
             "s" => {
                 console.out(&changes(loaded, brings, console.out_style()))?;
+                was_shown = true;
                 continue;
             }
             word if wants_to_leave(word) => return Ok(FolderDecision::Leave),

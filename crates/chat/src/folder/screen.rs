@@ -3,10 +3,11 @@
 
 use std::path::Path;
 
-use agentx::assembly::{FileRole, FolderContents, FolderFile};
+use agentx::assembly::{FileRole, FileTool, FolderContents, FolderFile};
 use agentx::config::{FileAcceptance, FolderTrust, Loaded, accepted_text, trusted_below};
 
-use super::{tools, withdraw_trust};
+use super::rows::{self, FolderRows, ShortRows};
+use super::withdraw_trust;
 use crate::render::clean::visible;
 use crate::render::diff;
 use crate::render::style::Paint;
@@ -16,7 +17,9 @@ use crate::render::units::counted;
 /// one that matters.
 const MOST_DIFF: usize = 1_000_000;
 
-/// Describes the folder and its place.
+const EMPTY: &str = "  It contains no instructions, settings or tools.\n";
+
+/// Describes the folder, and what else a person should know about the place.
 pub fn folder_summary(loaded: &Loaded) -> String {
     let root = &loaded.places.workspace_root;
     let mut text = format!("  {}\n", visible(&root.to_string_lossy()));
@@ -46,59 +49,29 @@ pub fn folder_summary(loaded: &Loaded) -> String {
     text
 }
 
-/// Lists the contents of the folder, one row for each thing. Tools beyond `most_tools` share a row that says
-/// what they reach together; nothing else is cut or left out, because a folder could hide what matters behind
-/// what does not.
-pub fn contents_list(loaded: &Loaded, brings: &FolderContents, most_tools: usize) -> String {
+/// Lists the contents of the folder, one row for each thing, the effects last. Nothing is cut or left out,
+/// because a folder could hide what matters behind what does not.
+pub fn contents_list(loaded: &Loaded, brings: &FolderContents) -> String {
     if brings.is_empty() {
-        return "  It contains no instructions, settings or tools.\n".to_owned();
+        return EMPTY.to_owned();
     }
-    let mut rows = Vec::new();
-    rows.extend(files(brings, FileRole::Instructions).map(instructions));
-    for file in files(brings, FileRole::Settings) {
-        rows.extend(settings(loaded, file));
+    FolderRows::of(loaded, brings, usize::MAX).all()
+}
+
+/// Lists what fits above the answers of the question, and whether all effects are in it.
+pub(super) fn short_list(loaded: &Loaded, brings: &FolderContents, width: usize) -> ShortRows {
+    if brings.is_empty() {
+        return ShortRows {
+            text: EMPTY.to_owned(),
+            is_whole: true,
+        };
     }
-    rows.extend(named(loaded));
-    if !loaded.settings.git.is_empty() {
-        rows.push("Git runs these programs named in its repository:".to_owned());
-        rows.extend(loaded.settings.git.text().lines().map(|line| format!("  {line}")));
-    }
-    let keys = loaded.settings.key_variables();
-    rows.extend(tools::rows(brings, most_tools, &|name| keys.contains(name)));
-    rows.extend(
-        brings
-            .unused
-            .iter()
-            .map(|what| format!("{what}: not used, because yours has the same name")),
-    );
-    rows.extend(brings.agents.iter().map(|(name, variables)| {
-        let with: Vec<&str> = variables.iter().map(String::as_str).collect();
-        let models = brings.agent_models.get(name).into_iter().flatten();
-        let models: Vec<String> = models.map(|model| tools::model(model, brings)).collect();
-        let mut says = Vec::new();
-        says.extend((!models.is_empty()).then(|| format!("sends to {}", models.join(", "))));
-        says.extend((!with.is_empty()).then(|| format!("system prompt {}", with.join(", "))));
-        if says.is_empty() {
-            format!("agent {name}")
-        } else {
-            format!("agent {name}: {}", says.join("; "))
-        }
-    }));
-    let others = files(brings, FileRole::Definition).count();
-    if others > brings.tools.len() + brings.agents.len() {
-        rows.push(format!("{} below .agentx in all", counted(others, "file")));
-    }
-    // Last, so that no number of other rows moves it out of sight.
-    rows.extend(loaded.server_effects.iter().map(|effect| format!("→ {effect}")));
-    if shows_settings(loaded) {
-        rows.extend(loaded.effects.iter().map(|effect| format!("→ {effect}")));
-    }
-    rows.iter().map(|row| format!("  {}\n", visible(row))).collect()
+    rows::for_question(loaded, brings, width)
 }
 
 /// Returns whether the settings do more than make things stricter.
-fn shows_settings(loaded: &Loaded) -> bool {
-    // A file that cannot be read has no effect.
+pub(super) fn shows_settings(loaded: &Loaded) -> bool {
+    // Of a file that cannot be read nothing would hold.
     loaded.workspace_mistakes.is_empty() && shows_more(loaded)
 }
 
@@ -106,49 +79,8 @@ fn shows_more(loaded: &Loaded) -> bool {
     !loaded.ignored.is_empty() || loaded.settings.folder.trust == FolderTrust::Trusted
 }
 
-fn files(brings: &FolderContents, role: FileRole) -> impl Iterator<Item = &FolderFile> {
+pub(super) fn files(brings: &FolderContents, role: FileRole) -> impl Iterator<Item = &FolderFile> {
     brings.files.iter().filter(move |file| file.role == role)
-}
-
-fn instructions(file: &FolderFile) -> String {
-    let lines = String::from_utf8_lossy(&file.bytes).lines().count();
-    format!(
-        "{}: {} of instructions",
-        file.path.display(),
-        counted(lines, "line")
-    )
-}
-
-/// Settings that only make things stricter are one row. Others are shown one by one, because what they say
-/// matters: an address, a command, a rule. They are shown as they are understood: an escape or a lone
-/// carriage return could hide one of them as it is written.
-fn settings(loaded: &Loaded, file: &FolderFile) -> Vec<String> {
-    let name = file.path.display();
-    if let Some(mistake) = loaded.workspace_mistakes.first() {
-        return vec![format!(
-            "{name} has an error; once the folder is trusted, AgentX does not start until it is fixed: {mistake}"
-        )];
-    }
-    if !shows_settings(loaded) {
-        return vec![format!("{name}: settings that only restrict")];
-    }
-    std::iter::once(format!("{name} sets:"))
-        .chain(loaded.workspace_settings.iter().map(|line| format!("  {line}")))
-        .collect()
-}
-
-/// The files that the settings name.
-fn named(loaded: &Loaded) -> impl Iterator<Item = String> + '_ {
-    let files = loaded.settings.named_files.iter();
-    files.filter(|file| !file.is_of_servers()).map(|file| {
-        let lines = String::from_utf8_lossy(&file.bytes).lines().count();
-        format!(
-            "{}: {}, for `{}`",
-            file.path.display(),
-            counted(lines, "line"),
-            file.key
-        )
-    })
 }
 
 /// The files that are not as they were accepted: new ones whole, others as a difference.
@@ -186,14 +118,34 @@ pub fn changes(loaded: &Loaded, brings: &FolderContents, style: Paint) -> String
         }
     }
     let has = |role: FileRole| brings.not_accepted().any(|file| file.role == role);
-    let arrow = |effect: &String| format!("→ {}\n", visible(effect));
-    if has(FileRole::Servers) {
-        text.extend(loaded.server_effects.iter().map(arrow));
+    let is_of_it = |role: FileRole| match role {
+        FileRole::Settings => loaded.workspace_mistakes.is_empty() && (has(role) || has(FileRole::Named)),
+        FileRole::Servers => has(role) || has(FileRole::Named),
+        role => has(role),
+    };
+    text + &FolderRows::of(loaded, &with_changed_tools(brings), usize::MAX).effects(is_of_it)
+}
+
+/// The contents with those tools alone whose files are not accepted; all where another file is not, which may
+/// be a script of any of them.
+fn with_changed_tools(brings: &FolderContents) -> FolderContents {
+    let mut part = brings.clone();
+    let changed: Vec<&Path> = brings
+        .not_accepted()
+        .filter(|file| file.role == FileRole::Definition)
+        .map(|file| file.path.as_path())
+        .collect();
+    let is_tool = |path: &&Path| brings.tools.iter().any(|tool| tool.file.ends_with(path));
+    if changed.iter().all(is_tool) {
+        let is_changed = |tool: &FileTool| changed.iter().any(|path| tool.file.ends_with(path));
+        part.tools = brings
+            .tools
+            .iter()
+            .filter(|tool| is_changed(tool))
+            .cloned()
+            .collect();
     }
-    if has(FileRole::Settings) && loaded.workspace_mistakes.is_empty() {
-        text.extend(loaded.effects.iter().map(arrow));
-    }
-    text
+    part
 }
 
 fn difference(loaded: &Loaded, file: &Path, bytes: &[u8], style: Paint) -> Vec<String> {

@@ -41,15 +41,35 @@ fn reach_of(tool: &ToolDefinition) -> Reach {
     }
 }
 
+/// A row about a tool, or about several.
+pub(super) struct ToolRow {
+    pub(super) text: String,
+    /// Whether it reaches anything, or runs without a question.
+    pub(super) reaches: bool,
+}
+
+/// Returns whether a tool does more than compute.
+fn reaches_out(tool: &ToolDefinition) -> bool {
+    reach_of(tool) != Reach::Nothing
+        || !tool.models().is_empty()
+        || matches!(tool.access(), Some(Access::Internal | Access::Read))
+}
+
 /// A row for each tool, at most `most`, and one that says what all others together reach. `is_key` tells the
 /// variables that no file of a folder gets.
-pub(super) fn rows(brings: &FolderContents, most: usize, is_key: &dyn Fn(&str) -> bool) -> Vec<String> {
+pub(super) fn rows(brings: &FolderContents, most: usize, is_key: &dyn Fn(&str) -> bool) -> Vec<ToolRow> {
     let mut sorted: Vec<&ToolDefinition> = brings.tools.iter().map(|tool| &tool.definition).collect();
     sorted.sort_by_key(|tool| reach_of(tool));
     let (shown, rest) = sorted.split_at(sorted.len().min(most));
-    let row = |tool: &&ToolDefinition| row(tool, brings, tool.variables().into_iter().any(is_key));
-    let mut rows: Vec<String> = shown.iter().map(row).collect();
-    rows.extend((!rest.is_empty()).then(|| together(rest, brings)));
+    let row = |tool: &&ToolDefinition| ToolRow {
+        text: row(tool, brings, tool.variables().into_iter().any(is_key)),
+        reaches: reaches_out(tool),
+    };
+    let mut rows: Vec<ToolRow> = shown.iter().map(row).collect();
+    rows.extend((!rest.is_empty()).then(|| ToolRow {
+        text: together(rest, brings),
+        reaches: rest.iter().any(|tool| reaches_out(tool)),
+    }));
     rows
 }
 
@@ -174,8 +194,8 @@ mod tests {
             tools: tools.into(),
             ..FolderContents::default()
         };
-        let first = |rows: &[String]| -> Vec<String> {
-            let words = rows.iter().filter_map(|row| row.split([':', ';']).next());
+        let first = |rows: &[ToolRow]| -> Vec<String> {
+            let words = rows.iter().filter_map(|row| row.text.split([':', ';']).next());
             words.map(str::to_owned).collect()
         };
         let all = rows(&tools, usize::MAX, &|_| false);
@@ -191,6 +211,11 @@ mod tests {
         );
         let two = rows(&tools, 2, &|_| false);
         assert_eq!(first(&two), ["tool sends", "tool builds", "and 3 more tools"]);
-        assert!(two[2].contains("to api.example; uses read;"), "{two:?}");
+        assert!(
+            two[2].text.contains("to api.example; uses read;"),
+            "{}",
+            two[2].text
+        );
+        assert_eq!(all.iter().filter(|row| row.reaches).count(), 4);
     }
 }

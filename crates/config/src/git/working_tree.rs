@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::{MAX_BYTES, directory, has_git, readable};
+use super::{GitPrograms, MAX_BYTES, common, directory, has_git, readable};
 
 /// Files and directories of `.git` by which Git knows that an operation is not finished (`wt-status.c`), in
 /// the order in which Git looks.
@@ -42,11 +42,24 @@ pub(crate) fn working_tree_state(folder: &Path) -> Option<WorkingTreeState> {
     let Ok(git) = directory(top) else {
         return Some(WorkingTreeState::default());
     };
+    if !lies_here(top, &git) {
+        return Some(WorkingTreeState::default());
+    }
     let operation = OPERATIONS.iter().find(|(file, _)| git.join(file).exists());
     Some(WorkingTreeState {
         head: head(&git.join("HEAD")),
         operation: operation.map(|(_, operation)| *operation),
     })
+}
+
+/// Returns whether the repository is that of this working tree: it lies in it, or is a worktree or submodule as
+/// Git makes them. A `.git` that only points to somebody else's repository would give the model what is known
+/// there.
+fn lies_here(top: &Path, git: &Path) -> bool {
+    let Ok(common) = common(git) else { return false };
+    let mut elsewhere = GitPrograms::default();
+    elsewhere.look_where(top, git, &common, "");
+    elsewhere.is_empty()
 }
 
 /// Reads `HEAD`; `None` if it is unknown: it cannot be read, it is a link, as old versions of Git made, or it
@@ -104,6 +117,35 @@ mod tests {
             head: Some(head),
             operation,
         })
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nothing_is_said_of_a_repository_that_lies_elsewhere() {
+        let place = tempfile::tempdir().unwrap();
+        let other = place.path().join("other");
+        std::fs::create_dir(&other).unwrap();
+        assert!(git(&other, &["init", "-b", "private-name"]));
+        let theirs = other.join(".git");
+        let folder = |name: &str| {
+            let folder = place.path().join(name);
+            std::fs::create_dir(&folder).unwrap();
+            folder
+        };
+        let (file, link, shared) = (folder("file"), folder("link"), folder("shared"));
+        std::fs::write(file.join(".git"), format!("gitdir: {}\n", theirs.display())).unwrap();
+        std::os::unix::fs::symlink(&theirs, link.join(".git")).unwrap();
+        std::fs::create_dir(shared.join(".git")).unwrap();
+        std::fs::write(shared.join(".git/HEAD"), "ref: refs/heads/private-name\n").unwrap();
+        std::fs::write(shared.join(".git/commondir"), theirs.to_str().unwrap()).unwrap();
+        for folder in [file, link, shared] {
+            assert_eq!(
+                working_tree_state(&folder),
+                Some(WorkingTreeState::default()),
+                "{folder:?}"
+            );
+        }
+        assert_ne!(working_tree_state(&other), Some(WorkingTreeState::default()));
     }
 
     #[test]

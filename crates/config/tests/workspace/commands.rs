@@ -96,7 +96,10 @@ fn what_a_command_line_names_in_any_way_is_trusted_with_it() {
             "{entry}: a person takes it as it is now"
         );
     }
-    // A file that is new in a directory counts, too.
+}
+
+#[test]
+fn a_file_that_is_new_in_a_named_directory_is_noticed() {
     let desk = with_server(r#"{"command": "python3", "args": ["srv"]}"#);
     desk.trusted();
     desk.write("ws/srv/json.py", "shadows a module");

@@ -186,6 +186,7 @@ impl TranscriptRenderer {
                 self.style,
             ));
         }
+        lines.extend(followed(details));
         self.tool_end(&done.tool_call_id, &done.name, &lines, &ended, &outcome(details));
     }
 
@@ -393,4 +394,19 @@ fn head_of(call: &CallView, width: usize, style: super::Paint) -> String {
     let what = cut(what, width.saturating_sub(name.width() + 4));
     let line = format!("{} {}  {what}", style.person("●"), style.bold(&name));
     line.trim_end().to_owned()
+}
+
+/// A note about the instructions of subfolders that came with a result: the agent follows them from now on.
+fn followed(details: Option<&serde_json::Value>) -> Option<String> {
+    let files = details?.get("instructions")?.as_array()?;
+    let names: Vec<String> = files
+        .iter()
+        .filter_map(|file| Some(visible(file.as_str()?)))
+        .collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "note: the agent now follows the instructions in {}",
+            names.join(", ")
+        )
+    })
 }
