@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use agentx_llm::Catalog;
 
+use crate::ollama;
 use crate::keys::{KEYS, KeyPath, VARIABLES};
 use crate::origin::FileLayer;
 use crate::value::{KeyReference, Value, from_words, money, price};
@@ -94,6 +95,15 @@ pub(crate) fn environment(
             MistakeLocation::Env(name),
             mistakes,
         );
+    }
+    let own = lookup(ollama::HOST).filter(|words| !words.trim().is_empty() && !is_set("OLLAMA_BASE_URL"));
+    if let Some(words) = own.filter(|_| catalog.provider("ollama").is_some()) {
+        let (origin, at) = (
+            SettingOrigin::Env(ollama::HOST.to_owned()),
+            MistakeLocation::Env(ollama::HOST.to_owned()),
+        );
+        let path = KeyPath::dotted("providers.ollama.base_url");
+        layer.take(path, &ollama::base_url(&words), origin, at, mistakes);
     }
     for provider in catalog.providers() {
         let Some(name) = &provider.token_env else { continue };

@@ -109,7 +109,7 @@ fn dispatch(cli: Cli, console: &mut Console) -> Result<Exit, ChatError> {
             run::run(&global, &mut args, console)
         }
         other => {
-            only_for_agents(&agent)?;
+            only_for_agents(&agent, &other)?;
             without_agent(other, &global, console)
         }
     }
@@ -255,14 +255,20 @@ pub(crate) fn only_here(command: &str, global: &Global) -> Result<(), ChatError>
     }
 }
 
-fn only_for_agents(agent: &AgentArgs) -> Result<(), ChatError> {
+fn only_for_agents(agent: &AgentArgs, command: &Command) -> Result<(), ChatError> {
     if *agent == AgentArgs::default() {
         return Ok(());
     }
-    Err(ChatError::usage(
-        "agent options were given to a command that takes none",
-        "put them after `chat`, `run` or `resume`",
-    ))
+    Err(match (command, &agent.model) {
+        (Command::Serve(_), Some(_)) => ChatError::usage(
+            "`serve` takes no `-m`",
+            "set `model` in the configuration: `agentx config set model NAME`",
+        ),
+        _ => ChatError::usage(
+            "options that shape an agent belong to `chat`, `run` and `resume`",
+            "leave them out here, or set them in the configuration: `agentx help settings`",
+        ),
+    })
 }
 
 #[cfg(test)]

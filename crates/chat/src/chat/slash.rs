@@ -270,10 +270,19 @@ fn command(name: &str, argument: &str) -> Result<Slash, String> {
     })
 }
 
+/// Describes what does here what a command of another program does. A hint that says itself that something does
+/// not exist stands alone.
+fn instead_of(name: &str, hint: &str) -> String {
+    if hint.starts_with("AgentX has no") {
+        return hint.to_owned();
+    }
+    format!("there is no command /{name}: {hint}")
+}
+
 /// Describes a command that does not exist.
 fn unknown(name: &str) -> String {
     if let Some(instead) = instead_of_slash(name) {
-        return format!("there is no command /{name}: {instead}");
+        return instead_of(name, instead);
     }
     let near = nearest(name, NAMES.iter().copied(), 1);
     let near = near.first().map(|near| format!(" did you mean /{near}?"));
