@@ -224,7 +224,7 @@ impl ChatError {
                     .into(),
             ),
             Self::DataDir { .. } => Some("choose another directory with --data or AGENTX_DATA".into()),
-            Self::Directory { .. } => Some("use --cwd to set the directory to work in".into()),
+            Self::Directory { .. } => Some("--cwd names the directory to work in; it has to exist".into()),
             Self::Listen { address, what } => listen_hint(address, what),
             Self::Damaged { .. }
             | Self::File { .. }

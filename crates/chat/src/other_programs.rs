@@ -77,6 +77,11 @@ pub const COMMAND_LINE: &Table = &[
         &["web"],
         "`agentx serve` shares sessions over the network, and serves a web page",
     ),
+    (
+        &["uninstall"],
+        "delete the program (`cargo uninstall agentx-cli` if Cargo installed it); `agentx doctor` prints the directories with its settings and sessions",
+    ),
+    (&["demo"], "to try it without a model: agentx --model demo"),
     (&["-v", "version"], "to print the version: agentx --version"),
     (
         &["--cd", "-C", "--dir"],

@@ -8,12 +8,25 @@ use agentx::types::{
 };
 
 use super::{Format, OutputOptions};
+use crate::chat::slash;
 use crate::console::Console;
 use crate::error::ChatError;
 use crate::exit::Exit;
+use crate::render::clean::visible;
 use crate::render::conversation;
 use crate::run_failure::ANSWER_NEEDED;
 use crate::session_opening::{self, ASKS_NOBODY};
+
+/// Says of a prompt that is a command of a chat that it is sent as words.
+pub(super) fn note_of_command(prompt: Option<&UserInput>, console: &mut Console) {
+    let first = prompt.and_then(|prompt| prompt.content.first()?.as_text());
+    let is_command = |words: &&str| matches!(slash::parse(words), Some(Ok(_)));
+    if let Some(words) = first.filter(is_command) {
+        let name = visible(words.split_whitespace().next().unwrap_or_default());
+        let note = format!("note: {name} is a command of a chat; here it is sent to the model as words\n");
+        console.say(&console.err_style().dim(&note));
+    }
+}
 
 /// After which event one has to read, and after which of those what is read is shown. What lies between says
 /// who takes part. `there` is the last event that was there before the session was opened: what was under way

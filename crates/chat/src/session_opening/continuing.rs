@@ -12,6 +12,7 @@ use super::{
 };
 use crate::error::ChatError;
 use crate::place::Place;
+use crate::sessions_here::SessionsHere;
 use crate::{default_model, other_server};
 
 /// A session that was opened again.
@@ -43,6 +44,7 @@ pub async fn continue_session(
     let state = leave_if_failed(place, session.as_ref(), state).await?;
     let of_model = default_model::note_of_session(settings, &state.config.model);
     let notes = [
+        note_of_passed_over(place, settings, session.id()).await,
         of_server,
         note_of_decisions(settings, &changed),
         note_of_cost(&state.config),
@@ -54,6 +56,16 @@ pub async fn continue_session(
         state,
         notes: notes.into_iter().flatten().collect(),
     })
+}
+
+/// Returns a note about later sessions of this folder that other programs have open; `None` if there are none, or on a
+/// server, where a session may be open in several programs.
+pub async fn note_of_passed_over(place: &Place, settings: &Settings, taken: &SessionId) -> Option<String> {
+    if place.remote().is_some() {
+        return None;
+    }
+    let here = SessionsHere::of(settings);
+    here.note_of_passed_over(place.runtime(), taken).await
 }
 
 /// Gives a session back if what follows its opening failed: nobody is in it then.
