@@ -68,7 +68,9 @@ pub fn attached(
             .find(|name| !name.is_empty() && place_of(name, workspace).is_file());
         if found.is_some() && found == without_lines {
             let whole = without_lines.map(visible).unwrap_or_default();
-            notes.push(format!("{whole} was attached as a whole; the model reads the lines that you name"));
+            notes.push(format!(
+                "{whole} was attached as a whole; the model reads the lines that you name"
+            ));
         }
         let Some(name) = found else {
             let note = missing::note(trimmed, workspace).filter(|note| !notes.contains(note));
@@ -353,7 +355,12 @@ mod tests {
             |_| false,
         )
         .unwrap();
-        let said: Vec<&str> = message.content.iter().skip(1).filter_map(ContentPart::as_text).collect();
+        let said: Vec<&str> = message
+            .content
+            .iter()
+            .skip(1)
+            .filter_map(ContentPart::as_text)
+            .collect();
         assert_eq!(
             said,
             [
@@ -366,7 +373,12 @@ mod tests {
             ["a.md was attached as a whole; the model reads the lines that you name"]
         );
         let unknown = attached("@\"no such.txt\" and @\"", place.path(), |_| false).unwrap();
-        assert_eq!((unknown.content.len(), unknown.notes.len()), (1, 1), "{:?}", unknown.notes);
+        assert_eq!(
+            (unknown.content.len(), unknown.notes.len()),
+            (1, 1),
+            "{:?}",
+            unknown.notes
+        );
     }
 
     #[test]

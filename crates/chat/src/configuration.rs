@@ -91,7 +91,11 @@ pub fn table_of(loaded: &Loaded, shown: SettingsShown, console: &Console) -> Str
     let rows = loaded.merged.rows();
     let mut lines = vec![["KEY", "VALUE", "FROM"].map(str::to_owned).to_vec()];
     let is_here = |row: &&SettingRow| shown == SettingsShown::All || !is_only_of_server(row);
-    for row in rows.iter().filter(|row| is_told(loaded, row) && shown.has(row)).filter(is_here) {
+    for row in rows
+        .iter()
+        .filter(|row| is_told(loaded, row) && shown.has(row))
+        .filter(is_here)
+    {
         let value = row.value.as_ref().map_or("–".to_owned(), |value| {
             format!("{}{}", visible(value), key_note(loaded, row))
         });

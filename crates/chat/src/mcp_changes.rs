@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use agentx::config::{
-    ConfigError, LoadRequest, Loaded, SettingOrigin, Settings, add_mcp_server, remove_mcp_server, remove_rule,
-    rule_in_file, rules_in_file, show_rule,
+    ConfigError, LoadRequest, Loaded, SettingOrigin, Settings, add_mcp_server, remove_mcp_server,
+    remove_rule, rule_in_file, rules_in_file, show_rule,
 };
 use agentx::mcp::{KnownServer, McpEnvironment, McpServers};
 use agentx::runtime::Tool;
@@ -100,7 +100,10 @@ fn check_values(
         let (name, variable) = pair.split_once('=').unwrap_or((pair, pair));
         let variable = variable.trim_start_matches("${").trim_end_matches('}');
         // One that is not started now may get its variables later.
-        let is_later = no_try && variable.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
+        let is_later = no_try
+            && variable
+                .chars()
+                .all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
         if is_later || lookup(variable).is_some() || (flag == "--header" && !pair.contains('=')) {
             continue;
         }
@@ -116,14 +119,19 @@ fn check_values(
             _ => format!("export MY_TOKEN=…, then --header {name}=MY_TOKEN"),
         };
         return Err(ChatError::usage(
-            format!("{flag} {name}=… names no variable that is set, and values are not written into settings"),
+            format!(
+                "{flag} {name}=… names no variable that is set, and values are not written into settings"
+            ),
             hint,
         ));
     }
     match described.scope {
         None | Some("user") => Ok(()),
         Some(scope) => Err(ChatError::usage(
-            format!("`agentx mcp add` knows the scope `user` alone, not `{}`", visible(scope)),
+            format!(
+                "`agentx mcp add` knows the scope `user` alone, not `{}`",
+                visible(scope)
+            ),
             "it writes your own file, for all folders; servers of a project stand in its .mcp.json, which you trust with `agentx config trust`",
         )),
     }
@@ -179,7 +187,9 @@ fn without_its_rules(server: &str, file: &Path) -> Result<String, ChatError> {
     let mut removed = Vec::new();
     // The places change with each removal.
     while let Some(rule) = rules_in_file(file).into_iter().find(of_server) {
-        let Some(written) = rule_in_file(file, &rule) else { break };
+        let Some(written) = rule_in_file(file, &rule) else {
+            break;
+        };
         let SettingOrigin::User(place) = &written.origin else {
             break;
         };

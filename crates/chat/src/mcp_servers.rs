@@ -227,8 +227,14 @@ fn tools_in_words(environment: &McpEnvironment) -> String {
 fn check_transport(named: Option<&str>, is_address: bool) -> Result<(), ChatError> {
     let (what, hint) = match (named, is_address) {
         (None, _) | (Some("http" | "streamable-http"), true) | (Some("stdio"), false) => return Ok(()),
-        (Some("http" | "streamable-http"), false) => ("the transport `http` needs an address", "agentx mcp add NAME https://…"),
-        (Some("stdio"), true) => ("the transport `stdio` needs a command", "agentx mcp add NAME -- COMMAND"),
+        (Some("http" | "streamable-http"), false) => (
+            "the transport `http` needs an address",
+            "agentx mcp add NAME https://…",
+        ),
+        (Some("stdio"), true) => (
+            "the transport `stdio` needs a command",
+            "agentx mcp add NAME -- COMMAND",
+        ),
         (Some(_), _) => (
             "the transports are `stdio` and `http`",
             "servers of the older `sse` mostly answer at an `http` address too",

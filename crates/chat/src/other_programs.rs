@@ -1,6 +1,22 @@
 //! Words that people know from Claude Code, Codex, Gemini CLI, aider and the like, and what does the same here: an error names it.
 
 use crate::chat::slash::ForeignCommands as Table;
+use crate::error::ChatError;
+
+/// The error for options that shape an agent at a command that has none; `is_model_of_serve` if that is a model for
+/// `serve`, which takes it from the configuration.
+pub fn misplaced_options(is_model_of_serve: bool) -> ChatError {
+    if is_model_of_serve {
+        return ChatError::usage(
+            "`serve` takes no `-m`",
+            "set `model` in the configuration: `agentx config set model NAME`",
+        );
+    }
+    ChatError::usage(
+        "options that shape an agent belong to `chat`, `run` and `resume`",
+        "leave them out here, or set them in the configuration: `agentx help settings`",
+    )
+}
 
 /// Flags and commands of other programs, each with a hint.
 pub const COMMAND_LINE: &Table = &[

@@ -2,8 +2,20 @@
 //! another one. Forms and defaults are those of `envconfig.Host` and `ConnectableHost` in
 //! `ollama/ollama`, `envconfig/config.go`.
 
+use agentx_llm::Catalog;
+
 /// Ollama's own variable: a host, `host:port`, `:port` or an address.
 pub(crate) const HOST: &str = "OLLAMA_HOST";
+
+/// Returns the address that Ollama's own variable names, if the variable of AgentX names none.
+pub(crate) fn own_address(catalog: &Catalog, lookup: &dyn Fn(&str) -> Option<String>) -> Option<String> {
+    let set = |name: &str| lookup(name).filter(|words| !words.trim().is_empty());
+    catalog.provider("ollama")?;
+    if set("OLLAMA_BASE_URL").is_some() {
+        return None;
+    }
+    set(HOST).map(|words| base_url(&words))
+}
 
 /// Returns the address of the API that is compatible with OpenAI's at the host that the words name.
 pub(crate) fn base_url(words: &str) -> String {

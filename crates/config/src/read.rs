@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use agentx_llm::Catalog;
 
-use crate::ollama;
 use crate::keys::{KEYS, KeyPath, VARIABLES};
+use crate::ollama;
 use crate::origin::FileLayer;
 use crate::value::{KeyReference, Value, from_words, money, price};
 use crate::yaml::{TextPosition, Yaml, YamlKey, YamlNode, parse};
@@ -96,14 +96,18 @@ pub(crate) fn environment(
             mistakes,
         );
     }
-    let own = lookup(ollama::HOST).filter(|words| !words.trim().is_empty() && !is_set("OLLAMA_BASE_URL"));
-    if let Some(words) = own.filter(|_| catalog.provider("ollama").is_some()) {
-        let (origin, at) = (
-            SettingOrigin::Env(ollama::HOST.to_owned()),
-            MistakeLocation::Env(ollama::HOST.to_owned()),
+    if let Some(url) = ollama::own_address(catalog, lookup) {
+        let (name, path) = (
+            ollama::HOST.to_owned(),
+            KeyPath::dotted("providers.ollama.base_url"),
         );
-        let path = KeyPath::dotted("providers.ollama.base_url");
-        layer.take(path, &ollama::base_url(&words), origin, at, mistakes);
+        layer.take(
+            path,
+            &url,
+            SettingOrigin::Env(name.clone()),
+            MistakeLocation::Env(name),
+            mistakes,
+        );
     }
     for provider in catalog.providers() {
         let Some(name) = &provider.token_env else { continue };

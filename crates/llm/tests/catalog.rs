@@ -574,7 +574,10 @@ fn a_description_that_gives_a_price_alone_changes_only_the_price() {
         "cost": {"input": 3, "output": 15}}, "claude-new": {"id": "claude-new"}}}}"#;
     let before = Catalog::builtin();
     let read = models_dev::read(text, &before).unwrap();
-    assert_eq!((read.models.len(), read.unsuitable, read.invalid.len()), (2, 0, 0));
+    assert_eq!(
+        (read.models.len(), read.unsuitable, read.invalid.len()),
+        (2, 0, 0)
+    );
     let after = before.clone().refreshed(&read.models);
     let (old, new) = (
         before.resolve("claude-opus-5-5").unwrap(),

@@ -261,7 +261,11 @@ fn without_types(text: &str) -> String {
         .strip_prefix("Transport [")
         .and_then(|rest| rest.split_once("] error: "));
     let plain = cut.map_or(plain, |(_, what)| what);
-    let plain = plain.split(", when send ").next().unwrap_or(plain).trim_end_matches(',');
+    let plain = plain
+        .split(", when send ")
+        .next()
+        .unwrap_or(plain)
+        .trim_end_matches(',');
     if text.contains("Connection refused") {
         return "nothing listens at its address (connection refused)".to_owned();
     }

@@ -259,16 +259,10 @@ fn only_for_agents(agent: &AgentArgs, command: &Command) -> Result<(), ChatError
     if *agent == AgentArgs::default() {
         return Ok(());
     }
-    Err(match (command, &agent.model) {
-        (Command::Serve(_), Some(_)) => ChatError::usage(
-            "`serve` takes no `-m`",
-            "set `model` in the configuration: `agentx config set model NAME`",
-        ),
-        _ => ChatError::usage(
-            "options that shape an agent belong to `chat`, `run` and `resume`",
-            "leave them out here, or set them in the configuration: `agentx help settings`",
-        ),
-    })
+    let is_serve = matches!(command, Command::Serve(_));
+    Err(agentx_chat::other_programs::misplaced_options(
+        is_serve && agent.model.is_some(),
+    ))
 }
 
 #[cfg(test)]

@@ -88,12 +88,24 @@ fn a_pipe_takes_a_pattern_for_each_command_and_everything_is_allowed_only_on_rep
         &["chat"],
         "run echo one 2>&1 | tail -1\na echo *\na echo *, tail *\nrun echo two | tail -2\n",
     );
-    assert!(ran.stdout.contains("or `a echo *, tail *` allows the like of each command"), "{ran}");
-    assert!(ran.stdout.contains("does not cover `tail -1`. Nothing saved; answer again."), "{ran}");
+    assert!(
+        ran.stdout
+            .contains("or `a echo *, tail *` allows the like of each command"),
+        "{ran}"
+    );
+    assert!(
+        ran.stdout
+            .contains("does not cover `tail -1`. Nothing saved; answer again."),
+        "{ran}"
+    );
     assert_eq!(ran.stdout.matches("saved in").count(), 2, "{ran}");
     assert_eq!(ran.stdout.matches("wants to run").count(), 1, "{ran}");
     let ran = sandbox.run_with_input(&["chat"], "run uname -s\na *\nn\n");
-    assert!(ran.stdout.contains("`*` allows everything that bash can do here without asking"), "{ran}");
+    assert!(
+        ran.stdout
+            .contains("`*` allows everything that bash can do here without asking"),
+        "{ran}"
+    );
     let config = std::fs::read_to_string(sandbox.path("home/.config/agentx/config.yaml")).unwrap();
     assert!(!config.contains("\"*\""), "{config}");
     let ran = sandbox.run_with_input(&["chat"], "run uname -s\na *\na *\n");
@@ -108,7 +120,11 @@ fn rules_have_the_same_numbers_in_the_chat_and_outside() {
     }
     let numbers = |text: &str| -> Vec<String> {
         let rows = text.lines().filter(|line| line.contains("allow bash"));
-        let numbered = |line: &str| line.split("allow bash").next().map(|n| n.trim().to_owned() + line.split('"').nth(1).unwrap());
+        let numbered = |line: &str| {
+            line.split("allow bash")
+                .next()
+                .map(|n| n.trim().to_owned() + line.split('"').nth(1).unwrap())
+        };
         rows.filter_map(numbered).collect()
     };
     let outside = numbers(&sandbox.run(&["approvals", "list"]).stdout);
@@ -126,25 +142,57 @@ fn what_other_programs_take_at_mcp_add_is_taken_or_explained() {
     let sandbox = Sandbox::new();
     let add = |args: &[&str]| sandbox.run(&[&["mcp", "add"][..], args].concat());
     for (args, told) in [
-        (&["x", "-e", "FOO=bar", "--", "sh"][..], "export FOO=…, then --env FOO"),
-        (&["x", "--env", "NOT_SET_HERE", "--", "sh"], "the variable NOT_SET_HERE is not set"),
+        (
+            &["x", "-e", "FOO=bar", "--", "sh"][..],
+            "export FOO=…, then --env FOO",
+        ),
+        (
+            &["x", "--env", "NOT_SET_HERE", "--", "sh"],
+            "the variable NOT_SET_HERE is not set",
+        ),
         (&["--scope", "project", "x", "--", "sh"], ".mcp.json"),
-        (&["--transport", "sse", "x", "https://x.test"], "`stdio` and `http`"),
+        (
+            &["--transport", "sse", "x", "https://x.test"],
+            "`stdio` and `http`",
+        ),
         (&["--transport", "http", "x", "--", "sh"], "needs an address"),
         (&["x", "--nosuch", "sh"], "--nosuch is no option"),
     ] {
         let ran = add(args);
         assert_eq!(ran.code, Some(2), "{args:?}: {ran}");
-        assert!(ran.stderr.contains(told) && !ran.stderr.contains("--no-try"), "{args:?}: {ran}");
+        assert!(
+            ran.stderr.contains(told) && !ran.stderr.contains("--no-try"),
+            "{args:?}: {ran}"
+        );
     }
-    let ran = add(&["--transport", "stdio", "-s", "user", "--no-try", "x", "-e", "HOME", "--", "sh", "-c", "exit"]);
+    let ran = add(&[
+        "--transport",
+        "stdio",
+        "-s",
+        "user",
+        "--no-try",
+        "x",
+        "-e",
+        "HOME",
+        "--",
+        "sh",
+        "-c",
+        "exit",
+    ]);
     assert_eq!(ran.code, Some(0), "{ran}");
     sandbox.run(&["approvals", "add", "allow", "bash", "ls"]);
     let file = sandbox.path("home/.config/agentx/config.yaml");
     let config = std::fs::read_to_string(&file).unwrap();
-    std::fs::write(&file, config.replace("rules:\n", "rules:\n  - {effect: allow, tool: x__echo}\n")).unwrap();
+    std::fs::write(
+        &file,
+        config.replace("rules:\n", "rules:\n  - {effect: allow, tool: x__echo}\n"),
+    )
+    .unwrap();
     let ran = sandbox.run(&["mcp", "remove", "x"]);
-    assert!(ran.stderr.contains("removed 1 rule for its tools: allow x__echo"), "{ran}");
+    assert!(
+        ran.stderr.contains("removed 1 rule for its tools: allow x__echo"),
+        "{ran}"
+    );
     let config = std::fs::read_to_string(&file).unwrap();
     assert!(!config.contains("x__echo") && config.contains("bash"), "{config}");
 }

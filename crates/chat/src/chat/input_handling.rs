@@ -174,8 +174,11 @@ impl Chat<'_> {
             return Ok(ChatFlow::Continue);
         }
         let command = slash::parse(line);
-        if is_exit(line) || command == Some(Ok(Slash::Quit)) {
+        if is_exit(line) {
             return Ok(self.leave_by_word());
+        }
+        if command == Some(Ok(Slash::Quit)) {
+            return Ok(self.leave());
         }
         let leaves = command.as_ref().and_then(|command| command.as_ref().ok());
         let leaves = leaves.and_then(leaving_command);

@@ -46,7 +46,11 @@ pub(super) fn numbers(config: &AgentConfig, in_file: &[Rule], in_settings: &[Rul
         }
     }
     let number = |rule: &Rule| order.iter().position(|other| *other == rule);
-    config.rules.iter().map(|rule| number(rule).map_or(0, |at| at + 1)).collect()
+    config
+        .rules
+        .iter()
+        .map(|rule| number(rule).map_or(0, |at| at + 1))
+        .collect()
 }
 
 #[cfg(test)]

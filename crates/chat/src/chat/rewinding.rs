@@ -83,7 +83,11 @@ impl RewindQuestion {
                     (false, true, _) => "f files · d diff · n cancel",
                     (false, false, _) => "n cancel",
                 };
-                let asked = if going.reverts { "take the restore back?" } else { "rewind?" };
+                let asked = if going.reverts {
+                    "take the restore back?"
+                } else {
+                    "rewind?"
+                };
                 format!("{asked} {choices} › ")
             }
             Self::File(going) if going.deletes() => "k keep it · r delete it · d diff · n cancel › ".into(),

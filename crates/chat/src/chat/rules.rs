@@ -125,7 +125,11 @@ impl Chat<'_> {
             return Ok(());
         }
         let mut rules = self.agent_config().await?.rules;
-        let lacking: Vec<Rule> = others.iter().filter(|rule| !rules.contains(rule)).cloned().collect();
+        let lacking: Vec<Rule> = others
+            .iter()
+            .filter(|rule| !rules.contains(rule))
+            .cloned()
+            .collect();
         rules.extend(lacking);
         self.change(ConfigChange::Rules(rules)).await
     }

@@ -64,11 +64,7 @@ pub fn read_schema(
     Ok(schema)
 }
 
-fn text_of(
-    file: &Path,
-    workspace: &Path,
-    is_guarded: impl Fn(&Path) -> bool,
-) -> Result<String, String> {
+fn text_of(file: &Path, workspace: &Path, is_guarded: impl Fn(&Path) -> bool) -> Result<String, String> {
     let file = file_for_model(file, workspace, is_guarded)?;
     let open = open_named(&file).map_err(|error| error.to_string())?;
     let mut text = String::new();

@@ -351,7 +351,9 @@ pub(crate) fn answered(request: &ApprovalRequested, answer: &ApprovalReply, kept
     }
     let words = match answer.decision {
         ApprovalDecision::Once => "allowed once",
-        ApprovalDecision::Session => return format!("allowed for this session: {}", rules_in_words(request, kept)),
+        ApprovalDecision::Session => {
+            return format!("allowed for this session: {}", rules_in_words(request, kept));
+        }
         ApprovalDecision::Always => "always allowed",
         ApprovalDecision::Deny => "refused",
     };

@@ -6,9 +6,9 @@
 use agentx::types::{ApprovalDecision, AskedQuestion};
 
 use super::approval_reply::ApprovalReply;
-use crate::chat::leaves;
 use super::clean::visible;
 use super::style::Paint;
+use crate::chat::leaves;
 
 /// The line that gives no answer.
 const NO_ANSWER: &str = "-";
@@ -102,7 +102,10 @@ mod tests {
         for line in ["", "  ", "/help", "!ls", "0", "3", "exit", "quit"] {
             assert_eq!(note(line), None, "{line}");
         }
-        assert!(reply("3", 0).is_some(), "a question without choices takes any number");
+        assert!(
+            reply("3", 0).is_some(),
+            "a question without choices takes any number"
+        );
         assert_eq!(
             note(" /etc/hosts"),
             Some((ApprovalDecision::Once, Some("/etc/hosts".into())))

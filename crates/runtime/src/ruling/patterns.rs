@@ -35,7 +35,10 @@ pub fn with_patterns(
         Some(used) if used.len() == rules.len() => Ok(rules),
         Some(used) => {
             let idle = (0..parts.len()).find(|index| !used.contains(index));
-            let idle = idle.and_then(|index| parts.get(index)).copied().unwrap_or_default();
+            let idle = idle
+                .and_then(|index| parts.get(index))
+                .copied()
+                .unwrap_or_default();
             Err(format!("`{idle}` covers no part of this call"))
         }
         None => Err(uncovered(&parts, spec, input)),
@@ -74,7 +77,11 @@ fn split(patterns: &str) -> Vec<&str> {
     for between in BETWEEN {
         parts = parts.into_iter().flat_map(|part| part.split(between)).collect();
     }
-    parts.into_iter().map(str::trim).filter(|part| !part.is_empty()).collect()
+    parts
+        .into_iter()
+        .map(str::trim)
+        .filter(|part| !part.is_empty())
+        .collect()
 }
 
 fn pattern_rule(shown: &Rule, pattern: &str) -> Rule {
@@ -127,7 +134,11 @@ mod tests {
     fn a_pipe_is_allowed_by_one_pattern_for_each_command() {
         let line = "npm test -- --ci 2>&1 | tail -20";
         for patterns in ["npm test *, tail *", "npm test * | tail *"] {
-            assert_eq!(kept(line, patterns).unwrap(), ["npm test *", "tail *"], "{patterns}");
+            assert_eq!(
+                kept(line, patterns).unwrap(),
+                ["npm test *", "tail *"],
+                "{patterns}"
+            );
         }
         let left = kept(line, "npm test *").unwrap_err();
         assert!(left.contains("does not cover `tail -20`"), "{left}");

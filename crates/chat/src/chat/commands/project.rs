@@ -106,7 +106,12 @@ impl Chat<'_> {
                 "{} of {} are known now: {}; leave and continue with `agentx resume --last` to use them",
                 counted(server.specs().len(), "tool"),
                 visible(name),
-                server.specs().iter().map(|spec| spec.name.clone()).collect::<Vec<_>>().join(", "),
+                server
+                    .specs()
+                    .iter()
+                    .map(|spec| spec.name.clone())
+                    .collect::<Vec<_>>()
+                    .join(", "),
             ),
             Err(failure) => format!("MCP server {}: {}", visible(name), visible(&failure.to_string())),
         })
