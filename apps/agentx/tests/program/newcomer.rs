@@ -133,7 +133,7 @@ fn rules_have_the_same_numbers_in_the_chat_and_outside() {
     assert_eq!(numbers(&inside.stdout), outside, "{inside}");
     let kept = sandbox.run_with_input(&["chat"], "run uname\na\n/approvals\n");
     let outside = numbers(&sandbox.run(&["approvals", "list"]).stdout);
-    let listed = kept.stdout.split("RULE").nth(1).unwrap_or_default();
+    let listed = kept.stdout.split("› /approvals").nth(1).unwrap_or_default();
     assert_eq!(numbers(listed), outside, "{kept}");
 }
 
@@ -237,6 +237,7 @@ fn a_chat_continues_the_latest_session_that_is_free_and_does_not_list_its_own() 
     let mut chat = Pty::start(&sandbox, &[], 80, 24);
     chat.wait_for_last("›");
     chat.keys("the open one\r");
+    chat.wait_for(" in, ");
     chat.wait_for_last("›");
     chat.keys("/resume\r");
     chat.wait_for("the free one");

@@ -101,8 +101,9 @@ impl Chat<'_> {
         } else if pasted_picture::is_wanted(&key) {
             self.paste_picture().await;
         } else {
+            let before = self.composer.editor.text().len();
             let outcome = self.composer.editor.key(key);
-            if outcome == EditOutcome::Nothing {
+            if self.composer.editor.text().len() == before {
                 self.hint_at_line_end(&key);
             }
             return outcome;

@@ -226,8 +226,8 @@ impl MessageQueue {
                 "Alt-↑ edits · Ctrl-S: now · /queue",
             ],
             QueuedDelivery::WhenWanted if self.waits.len() > 1 => &[
-                "still queued from before · Enter sends them in order · Alt-↑ edits the last · /queue",
-                "Enter sends them · Alt-↑ edits · /queue",
+                "still queued · Enter sends them in order · Alt-↑ edits the last · /queue",
+                "Enter sends them in order · /queue",
             ],
             QueuedDelivery::WhenWanted => &[
                 "still queued from before · Enter sends it · Alt-↑ edits the last · /queue",
