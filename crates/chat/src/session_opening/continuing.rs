@@ -37,6 +37,8 @@ pub async fn continue_session(
     fork: bool,
 ) -> Result<ContinuedSession, ChatError> {
     let last_seq = place.runtime().info(&id).await?.last_seq;
+    // Once it is open it may be the latest itself.
+    let of_passed_over = note_of_passed_over(place, settings, Some(&id)).await;
     let session = resume(place, settings, wanted, id, fork).await?;
     let of_server = other_server::record(place, settings, session.as_ref()).await;
     let changed = changed_by_opening(place, session.id(), last_seq).await;
@@ -44,7 +46,7 @@ pub async fn continue_session(
     let state = leave_if_failed(place, session.as_ref(), state).await?;
     let of_model = default_model::note_of_session(settings, &state.config.model);
     let notes = [
-        note_of_passed_over(place, settings, session.id()).await,
+        of_passed_over,
         of_server,
         note_of_decisions(settings, &changed),
         note_of_cost(&state.config),
@@ -60,11 +62,13 @@ pub async fn continue_session(
 
 /// Returns a note about later sessions of this folder that other programs have open; `None` if there are none, or on a
 /// server, where a session may be open in several programs.
-pub async fn note_of_passed_over(place: &Place, settings: &Settings, taken: &SessionId) -> Option<String> {
-    if place.remote().is_some() {
-        return None;
-    }
+pub async fn note_of_passed_over(
+    place: &Place,
+    settings: &Settings,
+    taken: Option<&SessionId>,
+) -> Option<String> {
     let here = SessionsHere::of(settings);
+    let taken = taken.filter(|_| place.remote().is_none())?;
     here.note_of_passed_over(place.runtime(), taken).await
 }
 

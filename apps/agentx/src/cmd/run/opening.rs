@@ -58,8 +58,7 @@ pub(super) async fn say_notes(
     let of_server = other_server::record(place, settings, session).await;
     let changed = session_opening::changed_by_opening(place, session.id(), there).await;
     let of_decisions = session_opening::note_of_decisions(settings, &changed);
-    let passed_over = session_opening::note_of_passed_over(place, settings, session.id()).await;
-    let notes = [passed_over, of_server, of_decisions];
+    let notes = [of_server, of_decisions];
     notes.into_iter().flatten().for_each(|note| console.say(&note));
 }
 
