@@ -296,6 +296,16 @@ pub fn covers(rule: &Rule, workspace: &str, tool: &ToolSpec, input: &Value) -> b
     }
 }
 
+/// The rules, by their places, that allow a call together; `None` if they do not.
+pub fn covered_together(
+    rules: &[Rule],
+    workspace: &str,
+    tool: &ToolSpec,
+    input: &Value,
+) -> Option<Vec<usize>> {
+    CallSubject::of(workspace, RULES_VERSION, tool, input).allowed_by(rules)
+}
+
 /// The rule that "the like" would keep for a call, with any decision.
 pub fn suggested(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Rule {
     CallSubject::of_agent(config, tool, input).suggested()

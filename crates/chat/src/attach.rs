@@ -56,13 +56,22 @@ pub fn attached(
     while !rest.is_empty() {
         let (word, after) = rest.split_at(end_of_word(rest));
         rest = after.trim_start();
-        let Some(name) = word.strip_prefix('@').map(unescaped) else {
+        let Some(written) = word.strip_prefix('@') else {
             continue;
         };
+        let name = quoted(written).map_or_else(|| unescaped(written), str::to_owned);
         let trimmed = name.trim_end_matches([',', '.', ';', ':', '?', '!', ')', '"', '\'']);
-        let found = [name.as_str(), trimmed]
+        let without_lines = without_lines(trimmed);
+        let found = [Some(name.as_str()), Some(trimmed), without_lines]
             .into_iter()
+            .flatten()
             .find(|name| !name.is_empty() && place_of(name, workspace).is_file());
+        if found.is_some() && found == without_lines {
+            let whole = without_lines.map(visible).unwrap_or_default();
+            notes.push(format!(
+                "{whole} was attached as a whole; the model reads the lines that you name"
+            ));
+        }
         let Some(name) = found else {
             let note = missing::note(trimmed, workspace).filter(|note| !notes.contains(note));
             missing_files.extend(note.clone().filter(|_| missing::is_path(trimmed, workspace)));
@@ -134,9 +143,28 @@ pub(crate) fn last_word(text: &str) -> usize {
     }
 }
 
+/// The name between quotes with which the words behind an `@` begin.
+fn quoted(written: &str) -> Option<&str> {
+    let quote = written.chars().next().filter(|sign| matches!(sign, '"' | '\''))?;
+    let rest = &written[1..];
+    rest.find(quote).map(|end| &rest[..end])
+}
+
+/// A name without the lines behind it, as `README.md` of `README.md:1-20`; `None` if it names none.
+fn without_lines(name: &str) -> Option<&str> {
+    let (file, lines) = name.rsplit_once(':')?;
+    let (from, to) = lines.split_once('-').unwrap_or((lines, lines));
+    let is_number = |words: &str| !words.is_empty() && words.bytes().all(|byte| byte.is_ascii_digit());
+    (is_number(from) && is_number(to)).then_some(file)
+}
+
 /// Returns the end of the word with which a text begins.
 fn end_of_word(text: &str) -> usize {
-    if text.starts_with('@') {
+    if let Some(name) = text.strip_prefix('@').and_then(quoted) {
+        let end = 1 + name.len() + 2;
+        let rest = text[end..].find(char::is_whitespace);
+        rest.map_or(text.len(), |more| end + more)
+    } else if text.starts_with('@') {
         (text.char_indices())
             .find(|(at, sign)| ends_word(text, *at, *sign))
             .map_or(text.len(), |(at, _)| at)
@@ -313,6 +341,43 @@ mod tests {
                 .unwrap()
                 .len(),
             1
+        );
+    }
+
+    #[test]
+    fn a_name_may_stand_in_quotes_and_have_lines_behind_it() {
+        let place = tempfile::tempdir().unwrap();
+        std::fs::write(place.path().join("my file.txt"), "mine").unwrap();
+        std::fs::write(place.path().join("a.md"), "one").unwrap();
+        let message = attached(
+            "see @\"my file.txt\", @'a.md' and @a.md:1-2",
+            place.path(),
+            |_| false,
+        )
+        .unwrap();
+        let said: Vec<&str> = message
+            .content
+            .iter()
+            .skip(1)
+            .filter_map(ContentPart::as_text)
+            .collect();
+        assert_eq!(
+            said,
+            [
+                "\n\n<file path=\"my file.txt\">\nmine\n</file>",
+                "\n\n<file path=\"a.md\">\none\n</file>"
+            ]
+        );
+        assert_eq!(
+            message.notes,
+            ["a.md was attached as a whole; the model reads the lines that you name"]
+        );
+        let unknown = attached("@\"no such.txt\" and @\"", place.path(), |_| false).unwrap();
+        assert_eq!(
+            (unknown.content.len(), unknown.notes.len()),
+            (1, 1),
+            "{:?}",
+            unknown.notes
         );
     }
 

@@ -89,7 +89,12 @@ impl SettingsShown {
 pub fn table_of(loaded: &Loaded, shown: SettingsShown, console: &Console) -> String {
     let rows = loaded.merged.rows();
     let mut lines = vec![["KEY", "VALUE", "FROM"].map(str::to_owned).to_vec()];
-    for row in rows.iter().filter(|row| is_told(loaded, row) && shown.has(row)) {
+    let is_here = |row: &&SettingRow| shown == SettingsShown::All || !is_only_of_server(row);
+    for row in rows
+        .iter()
+        .filter(|row| is_told(loaded, row) && shown.has(row))
+        .filter(is_here)
+    {
         let value = row.value.as_ref().map_or("–".to_owned(), |value| {
             format!("{}{}", visible(value), key_note(loaded, row))
         });
@@ -113,8 +118,13 @@ pub fn table_of(loaded: &Loaded, shown: SettingsShown, console: &Console) -> Str
     in_rows(&lines, console)
 }
 
-/// Returns the table unchanged, or, on a terminal too narrow for it, a row for each setting and a row below
-/// it that says where it was set.
+/// Returns whether a setting is a default of `agentx serve`, which a person who does not serve need not read.
+fn is_only_of_server(row: &SettingRow) -> bool {
+    row.origin == SettingOrigin::Default && (row.key.starts_with("server.") || row.key.starts_with("members"))
+}
+
+/// The table as it is, or on a terminal that has no room for it a row for each setting, and one below it
+/// where it was set.
 fn in_rows(lines: &[Vec<String>], console: &Console) -> String {
     let (whole, width) = (table(lines, usize::MAX), console.terminal.width);
     let fits = |text: &str| text.lines().all(|line| agentx_terminal::width(line) <= width);

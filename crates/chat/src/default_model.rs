@@ -215,6 +215,7 @@ pub fn check_configured(loaded: &Loaded) -> Result<(), ChatError> {
     match provider.missing_variable() {
         Some(variable) => Err(ChatError::MissingKey {
             model: usual.unwrap_or_else(|| format!("{}/…", provider.name)),
+            provider: provider.name.clone(),
             variable: variable.to_owned(),
             user_file: settings.user_file.clone(),
         }),

@@ -42,6 +42,7 @@ pub enum ChatError {
     /// The API key of the model is missing.
     MissingKey {
         model: String,
+        provider: String,
         variable: String,
         user_file: PathBuf,
     },
@@ -192,9 +193,12 @@ impl ChatError {
                 Some("`agentx models` lists them all; `PROVIDER/ID` selects a model that is not listed".into())
             }
             Self::MissingKey {
-                variable, user_file, ..
+                provider,
+                variable,
+                user_file,
+                ..
             } => Some(format!(
-                "set {variable}, or name another variable with `api_key: ${{MY_KEY}}` of the provider in {}",
+                "export {variable} and restart; or write `providers.{provider}.api_key: ${{MY_KEY}}` in {}",
                 user_file.display()
             )),
             Self::NoModel => Some(
@@ -220,7 +224,7 @@ impl ChatError {
                     .into(),
             ),
             Self::DataDir { .. } => Some("choose another directory with --data or AGENTX_DATA".into()),
-            Self::Directory { .. } => Some("use --cwd to set the directory to work in".into()),
+            Self::Directory { .. } => Some("--cwd names the directory to work in; it has to exist".into()),
             Self::Listen { address, what } => listen_hint(address, what),
             Self::Damaged { .. }
             | Self::File { .. }

@@ -1,17 +1,23 @@
 //! Changes a person's MCP servers: adds one, removes one, and starts one to list its tools.
 
+use std::path::Path;
 use std::sync::Arc;
 
-use agentx::config::{ConfigError, LoadRequest, Loaded, Settings, add_mcp_server, remove_mcp_server};
+use agentx::config::{
+    ConfigError, LoadRequest, Loaded, SettingOrigin, Settings, add_mcp_server, remove_mcp_server,
+    remove_rule, rule_in_file, rules_in_file, show_rule,
+};
 use agentx::mcp::{KnownServer, McpEnvironment, McpFailure, McpServers};
 use agentx::runtime::Tool;
-use agentx::types::ToolSpec;
+use agentx::types::{Rule, ToolSpec};
 
+use crate::configuration::lookup;
 use crate::console::Console;
 use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::mcp_servers::{self, DescribedServer, find, show};
 use crate::render::clean::visible;
+use crate::render::units::counted;
 
 /// The MCP servers of the settings, beside these tools.
 pub fn servers(settings: &Settings, tools: &[ToolSpec]) -> McpServers {
@@ -54,6 +60,7 @@ pub async fn add_and_try<'a>(
     json: bool,
     console: &mut Console,
 ) -> Result<Exit, ChatError> {
+    check_values(described, no_try, &lookup)?;
     let (added, loaded) = add(described, request())?;
     let (name, file) = (&added.server().name, &loaded.places.user_file);
     let said = format!("added {name} to {}\n", visible(&file.to_string_lossy()));
@@ -79,6 +86,59 @@ pub async fn add_and_try<'a>(
     }
     console.say(&said);
     show(&added, json, console)
+}
+
+/// Checks what other programs take and this one does not: values in place of the names of variables, and servers that
+/// belong to the project.
+///
+/// # Errors
+/// Returns an error that says what does the same here.
+fn check_values(
+    described: &DescribedServer<'_>,
+    no_try: bool,
+    lookup: &dyn Fn(&str) -> Option<String>,
+) -> Result<(), ChatError> {
+    let pairs = described.env.iter().map(|pair| (pair, "--env"));
+    let pairs = pairs.chain(described.header.iter().map(|pair| (pair, "--header")));
+    for (pair, flag) in pairs {
+        let (name, variable) = pair.split_once('=').unwrap_or((pair, pair));
+        let variable = variable.trim_start_matches("${").trim_end_matches('}');
+        // One that is not started now may get its variables later.
+        let is_later = no_try
+            && variable
+                .chars()
+                .all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
+        if is_later || lookup(variable).is_some() || (flag == "--header" && !pair.contains('=')) {
+            continue;
+        }
+        let name = visible(name);
+        if !pair.contains('=') {
+            return Err(ChatError::usage(
+                format!("the variable {name} is not set"),
+                format!("export {name}=…, then add the server"),
+            ));
+        }
+        let hint = match flag {
+            "--env" => format!("export {name}=…, then --env {name}"),
+            _ => format!("export MY_TOKEN=…, then --header {name}=MY_TOKEN"),
+        };
+        return Err(ChatError::usage(
+            format!(
+                "{flag} {name}=… names no variable that is set, and values are not written into settings"
+            ),
+            hint,
+        ));
+    }
+    match described.scope {
+        None | Some("user") => Ok(()),
+        Some(scope) => Err(ChatError::usage(
+            format!(
+                "`agentx mcp add` knows the scope `user` alone, not `{}`",
+                visible(scope)
+            ),
+            "it writes your own file, for all folders; servers of a project stand in its .mcp.json, which you trust with `agentx config trust`",
+        )),
+    }
 }
 
 /// Adds a server to the person's file, and returns it.
@@ -119,7 +179,35 @@ pub fn remove(
     })?;
     let file = visible(&file.to_string_lossy());
     console.say(&format!("removed {name} from {file}\n"));
+    console.say(&without_its_rules(name, &loaded.places.user_file)?);
     Ok(Exit::Ok)
+}
+
+/// Removes the rules about the tools of a server that is gone from the person's file: they would be warned about at
+/// every start. Returns a line about them.
+fn without_its_rules(server: &str, file: &Path) -> Result<String, ChatError> {
+    let begin = format!("{server}__");
+    let of_server = |rule: &Rule| rule.tool.starts_with(&begin) && !rule.tool.contains('*');
+    let mut removed = Vec::new();
+    // The places change with each removal.
+    while let Some(rule) = rules_in_file(file).into_iter().find(of_server) {
+        let Some(written) = rule_in_file(file, &rule) else {
+            break;
+        };
+        let SettingOrigin::User(place) = &written.origin else {
+            break;
+        };
+        remove_rule(place, &rule, None)?;
+        removed.push(visible(&show_rule(&rule)));
+    }
+    Ok(match removed.len() {
+        0 => String::new(),
+        count => format!(
+            "removed {} for its tools: {}\n",
+            counted(count, "rule"),
+            removed.join(", ")
+        ),
+    })
 }
 
 /// Starts a server, and ends it again when its tools are listed.

@@ -22,6 +22,10 @@ pub struct DescribedServer<'a> {
     pub env: &'a [String],
     /// The headers for an address: NAME=VARIABLE.
     pub header: &'a [String],
+    /// The transport as other programs name it: `stdio` or `http`.
+    pub transport: Option<&'a str>,
+    /// Where other programs would write it: `user`, `project` or `local`.
+    pub scope: Option<&'a str>,
     /// Whether its annotations are believed.
     pub trust_annotations: bool,
     /// The program and its arguments, or the address.
@@ -35,7 +39,7 @@ pub fn note(servers: &McpServers) -> String {
     let names: Vec<&str> = unknown.map(|known| known.server().name.as_str()).collect();
     match names.first() {
         Some(first) => format!(
-            "note: the tools of these MCP servers are not known yet, so they are not offered: {}\nhint: `agentx mcp try {first}` starts it once\n",
+            "note: the tools of these MCP servers are not known yet, so they are not offered: {}\nhint: `agentx mcp try {first}` (`/mcp try {first}` in a chat) starts it once\n",
             names.join(", ")
         ),
         None => String::new(),
@@ -256,7 +260,27 @@ fn tools_in_words(environment: &McpEnvironment) -> String {
     text
 }
 
-/// Returns the server that the arguments describe. They name variables and never contain values.
+/// Checks the transport that other programs want named: here it follows from the address or the command.
+fn check_transport(named: Option<&str>, is_address: bool) -> Result<(), ChatError> {
+    let (what, hint) = match (named, is_address) {
+        (None, _) | (Some("http" | "streamable-http"), true) | (Some("stdio"), false) => return Ok(()),
+        (Some("http" | "streamable-http"), false) => (
+            "the transport `http` needs an address",
+            "agentx mcp add NAME https://…",
+        ),
+        (Some("stdio"), true) => (
+            "the transport `stdio` needs a command",
+            "agentx mcp add NAME -- COMMAND",
+        ),
+        (Some(_), _) => (
+            "the transports are `stdio` and `http`",
+            "servers of the older `sse` mostly answer at an `http` address too",
+        ),
+    };
+    Err(ChatError::usage(what, hint))
+}
+
+/// The server that the arguments describe. Values are only ever named.
 ///
 /// # Errors
 /// Returns an error if it makes no sense.
@@ -268,6 +292,13 @@ pub fn server_of(args: &DescribedServer<'_>) -> Result<McpServerSettings, ChatEr
         )
     })?;
     let is_address = first.starts_with("http://") || first.starts_with("https://");
+    check_transport(args.transport, is_address)?;
+    if first.starts_with('-') {
+        return Err(ChatError::usage(
+            format!("{} is no option of `agentx mcp add`", visible(first)),
+            "options stand before the name or behind it, then `--`, then the command: agentx mcp add NAME --env VARIABLE -- COMMAND",
+        ));
+    }
     let named = |pair: &String, same: bool| {
         let (name, variable) = match pair.split_once('=') {
             Some((name, variable)) => (name, variable),

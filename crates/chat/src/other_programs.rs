@@ -2,6 +2,22 @@
 //! that names the equivalent here. Errors show the hint.
 
 use crate::chat::slash::ForeignCommands as Table;
+use crate::error::ChatError;
+
+/// The error for options that shape an agent at a command that has none; `is_model_of_serve` if that is a model for
+/// `serve`, which takes it from the configuration.
+pub fn misplaced_options(is_model_of_serve: bool) -> ChatError {
+    if is_model_of_serve {
+        return ChatError::usage(
+            "`serve` takes no `-m`",
+            "set `model` in the configuration: `agentx config set model NAME`",
+        );
+    }
+    ChatError::usage(
+        "options that shape an agent belong to `chat`, `run` and `resume`",
+        "leave them out here, or set them in the configuration: `agentx help settings`",
+    )
+}
 
 /// Flags and commands of other programs, each with a hint.
 pub const COMMAND_LINE: &Table = &[
@@ -78,6 +94,11 @@ pub const COMMAND_LINE: &Table = &[
         &["web"],
         "`agentx serve` shares sessions over the network, and serves a web page",
     ),
+    (
+        &["uninstall"],
+        "delete the program (`cargo uninstall agentx-cli` if Cargo installed it); `agentx doctor` prints the directories with its settings and sessions",
+    ),
+    (&["demo"], "to try it without a model: agentx --model demo"),
     (&["-v", "version"], "to print the version: agentx --version"),
     (
         &["--cd", "-C", "--dir"],

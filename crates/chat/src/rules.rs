@@ -3,7 +3,8 @@
 mod trial;
 
 use agentx::config::{SettingOrigin, remove_rule, show_rule};
-use agentx::types::{AgentConfig, ApprovalMode, Rule, ToolSpec};
+use agentx::runtime::offered_patterns;
+use agentx::types::{AgentConfig, ApprovalMode, ApprovalRequested, Rule, ToolSpec};
 
 use crate::error::ChatError;
 use crate::render::clean::visible;
@@ -19,9 +20,16 @@ pub fn render(
     width: usize,
 ) -> String {
     let mut rows = vec![["N", "RULE", "FROM"].map(str::to_owned).to_vec()];
-    for (index, rule) in config.rules.iter().enumerate() {
+    let mut numbered: Vec<(Option<usize>, &Rule)> = config
+        .rules
+        .iter()
+        .enumerate()
+        .map(|(index, rule)| (number(index, rule), rule))
+        .collect();
+    numbered.sort_by_key(|(number, _)| number.unwrap_or(usize::MAX));
+    for (number, rule) in numbered {
         rows.push(vec![
-            number(index, rule).map_or("–".into(), |number| number.to_string()),
+            number.map_or("–".into(), |number| number.to_string()),
             visible(&show_rule(rule)),
             visible(&origin(rule)),
         ]);
@@ -30,6 +38,38 @@ pub fn render(
         rows.push(vec!["–".into(), what.into(), from.into()]);
     }
     whole(&rows, width)
+}
+
+/// The rule for a tool of an MCP server whatever its arguments, if the pattern says so: `*`, or the tool's name as the
+/// rules or the server have it, with or without a star.
+pub(crate) fn with_any_arguments(
+    asked: &ApprovalRequested,
+    pattern: &str,
+    config: &AgentConfig,
+) -> Option<Rule> {
+    let tool = name_at_server(asked, config)?;
+    let words = pattern.trim();
+    let name = words.strip_suffix('*').unwrap_or(words).trim_end();
+    (name.is_empty() || name == tool || name == asked.name).then(|| Rule {
+        argument: None,
+        ..asked.suggested.clone()
+    })
+}
+
+/// Another answer to a question about a call, which keeps wider rules than the one that is shown; `None` if there is
+/// none.
+pub(crate) fn other_answer(asked: &ApprovalRequested, config: &AgentConfig) -> Option<String> {
+    if let Some(tool) = name_at_server(asked, config).filter(|_| asked.suggested.argument.is_some()) {
+        return Some(format!("`a {tool} *` allows this tool whatever its arguments"));
+    }
+    let patterns = offered_patterns(&asked.suggested, config, &asked.name, &asked.input)?;
+    Some(format!("`a {patterns}` allows the like of each command"))
+}
+
+/// The name of a server's tool, as `demo/shout`.
+fn name_at_server(asked: &ApprovalRequested, config: &AgentConfig) -> Option<String> {
+    let spec = config.tools.iter().find(|spec| spec.name == asked.name)?;
+    spec.reach.as_ref()?.mcp.clone()
 }
 
 /// Removes a rule of the configuration from its file.

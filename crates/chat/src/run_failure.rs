@@ -45,6 +45,9 @@ pub(crate) fn hint_after_run(exit: Exit, code: &str, message: &str) -> Option<St
         }
         Exit::Interrupted => GO_ON.into(),
         Exit::Provider if matches!(code, CUT_OFF | EMPTY) => remedy(exit, code)?.to_owned(),
+        Exit::Provider if wanted_wait(message).is_some() => {
+            format!("try again in {}; {GO_ON}", wanted_wait(message)?)
+        }
         Exit::Provider => format!("{}; {GO_ON}", of_server(exit, code, message)?),
         exit => remedy(exit, code)?.to_owned(),
     };
@@ -54,6 +57,9 @@ pub(crate) fn hint_after_run(exit: Exit, code: &str, message: &str) -> Option<St
 /// Returns the hint for an `agentx run` that failed before the model said or did anything.
 pub(crate) fn hint_without_answer(exit: Exit, code: &str, message: &str) -> Option<String> {
     match exit {
+        Exit::Provider if wanted_wait(message).is_some() => {
+            Some(format!("run it again in {}", wanted_wait(message)?))
+        }
         Exit::Provider if !matches!(code, CUT_OFF | EMPTY) => match of_server(exit, code, message)? {
             KEPT => Some("run it again, or choose another model (`agentx models`)".into()),
             remedy => Some(format!("{remedy}; then run it again")),
@@ -62,7 +68,14 @@ pub(crate) fn hint_without_answer(exit: Exit, code: &str, message: &str) -> Opti
     }
 }
 
-/// Returns the remedy if a server does not answer. Only the command that starts Ollama is known.
+/// The time that a provider asks to wait, if that is longer than AgentX waits by itself.
+fn wanted_wait(message: &str) -> Option<&str> {
+    let (_, rest) = message.split_once("it asks to wait ")?;
+    let (time, _) = rest.split_once(", but `calls.retry_for`")?;
+    Some(time)
+}
+
+/// The remedy where a server does not answer: Ollama is started by a command that is known.
 fn of_server(exit: Exit, code: &str, message: &str) -> Option<&'static str> {
     if code == "connection_failed" && message.contains(OLLAMA) {
         return Some(START_OLLAMA);
@@ -70,8 +83,9 @@ fn of_server(exit: Exit, code: &str, message: &str) -> Option<&'static str> {
     remedy(exit, code)
 }
 
-/// The hint if nothing listens at Ollama's address.
-pub(crate) const START_OLLAMA: &str = "start Ollama with `ollama serve`";
+/// The hint if nothing listens where Ollama would.
+pub(crate) const START_OLLAMA: &str =
+    "start Ollama with `ollama serve`, or name its address with OLLAMA_HOST or OLLAMA_BASE_URL";
 /// The port of Ollama in an address.
 pub(crate) const OLLAMA: &str = ":11434";
 
@@ -80,6 +94,9 @@ pub(crate) fn hint_in_chat(exit: Exit, code: &str, message: &str) -> Option<Stri
     let hint = match exit {
         Exit::Limit => {
             "`/retry` or your next message continues; raise the limits with limits.* in the configuration (`agentx config show` names the file of each) or with --max-iterations, --max-cost, --timeout".into()
+        }
+        Exit::Provider if wanted_wait(message).is_some() => {
+            format!("nothing is lost; use `/retry` in {}", wanted_wait(message)?)
         }
         exit => match of_server(exit, code, message)? {
             KEY => format!("{KEY}; then leave and continue with `agentx resume --last`: a running chat keeps the key it started with"),

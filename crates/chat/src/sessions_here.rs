@@ -13,6 +13,15 @@ use agentx::types::{SessionId, Timestamp};
 use crate::error::ChatError;
 use crate::render::clean::visible;
 
+/// The number of sessions among which the latest free one is looked for.
+const LOOKED_AT: usize = 20;
+
+/// Returns whether no other program writes the session.
+fn is_free(session: &SessionInfo) -> bool {
+    let writer = session.writer.as_ref();
+    writer.is_none_or(|writer| writer.process == std::process::id())
+}
+
 /// The folder that is here now, and since when.
 #[derive(Clone, Debug)]
 pub struct SessionsHere {
@@ -58,7 +67,24 @@ impl SessionsHere {
         Ok(found)
     }
 
-    /// The latest session of this folder. `helps` is a hint about the latest one if that belongs to the folder
+    /// A note about later sessions of this folder that are open in other programs, so that this one was taken; `None` if
+    /// it is the latest.
+    pub(crate) async fn note_of_passed_over(
+        &self,
+        runtime: &dyn Runtime,
+        taken: &SessionId,
+    ) -> Option<String> {
+        let found = self.list(runtime, LOOKED_AT).await.ok()?;
+        let at = found.iter().position(|session| session.session_id == *taken)?;
+        let (later, _) = found.split_at(at);
+        let latest = later.first().filter(|_| !later.iter().any(is_free))?;
+        Some(format!(
+            "note: {} is open in another program, so the latest free session of this folder continues: {taken}\n",
+            latest.session_id
+        ))
+    }
+
+    /// The latest session of this folder that no other program has open; the latest if all are open. `helps` is a hint about the latest one if that belongs to the folder
     /// before.
     ///
     /// # Errors
@@ -68,13 +94,15 @@ impl SessionsHere {
         runtime: &dyn Runtime,
         helps: impl FnOnce(&SessionId) -> String,
     ) -> Result<SessionId, ChatError> {
-        let found = self.at_this_path(runtime, 1).await?.into_iter().next();
-        let latest = found.ok_or_else(|| ChatError::NoSession {
+        let found = self.at_this_path(runtime, LOOKED_AT).await?;
+        let is_meant = |session: &&SessionInfo| is_free(session) && self.has(session);
+        let latest = found.iter().find(is_meant).or(found.first());
+        let latest = latest.ok_or_else(|| ChatError::NoSession {
             workspace: self.workspace.to_string_lossy().into_owned(),
         })?;
-        match self.belongs_to_another(&latest) {
+        match self.belongs_to_another(latest) {
             Some(what) => Err(ChatError::usage(what, helps(&latest.session_id))),
-            None => Ok(latest.session_id),
+            None => Ok(latest.session_id.clone()),
         }
     }
 

@@ -41,6 +41,7 @@ mod mcp_project;
 mod mistake;
 mod models;
 mod named_file;
+mod ollama;
 mod origin;
 mod paths;
 mod personal_keys;
@@ -93,7 +94,7 @@ pub use refreshed_models::{
     RefreshedModels, catalog_of, forget_refreshed_models, refreshed_models, refreshed_models_file,
     write_refreshed_models,
 };
-pub use remove::{remove_rule, rule_in_file};
+pub use remove::{remove_rule, rule_in_file, rules_in_file};
 pub use rule_syntax::{parse_effect, parse_rule};
 pub use rules::WrittenRule;
 pub use seen_folders::lying_since;

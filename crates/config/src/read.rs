@@ -6,6 +6,7 @@ use std::sync::Arc;
 use agentx_llm::Catalog;
 
 use crate::keys::{KEYS, KeyPath, VARIABLES};
+use crate::ollama;
 use crate::origin::FileLayer;
 use crate::value::{KeyReference, Value, from_words, money, price};
 use crate::yaml::{TextPosition, Yaml, YamlKey, YamlNode, parse};
@@ -90,6 +91,19 @@ pub(crate) fn environment(
         layer.take(
             path,
             &words,
+            SettingOrigin::Env(name.clone()),
+            MistakeLocation::Env(name),
+            mistakes,
+        );
+    }
+    if let Some(url) = ollama::own_address(catalog, lookup) {
+        let (name, path) = (
+            ollama::HOST.to_owned(),
+            KeyPath::dotted("providers.ollama.base_url"),
+        );
+        layer.take(
+            path,
+            &url,
             SettingOrigin::Env(name.clone()),
             MistakeLocation::Env(name),
             mistakes,

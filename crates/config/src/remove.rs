@@ -62,6 +62,13 @@ pub fn rule_in_file(file: &Path, rule: &Rule) -> Option<Sourced<Rule>> {
     Some(Sourced::new(rule.clone(), SettingOrigin::User(place)))
 }
 
+/// The rules of the user's file, in its order; none if it cannot be read. `agentx approvals` numbers them so.
+pub fn rules_in_file(file: &Path) -> Vec<Rule> {
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    let rules = rules_of(file, &text).unwrap_or_default();
+    rules.into_iter().map(|(rule, _)| rule).collect()
+}
+
 fn items_of(text: &str) -> Option<Vec<YamlNode>> {
     let Yaml::Map(map) = parse(text).ok()?.value else {
         return None;

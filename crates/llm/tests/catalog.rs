@@ -652,3 +652,25 @@ fn models_of_a_persons_own_with_the_same_id_are_told_apart_by_their_names() {
         .collect();
     assert_eq!(own, ["deep", "quick", "one", "two"]);
 }
+
+/// Made up: what a person types by hand, who gives only what has changed.
+#[test]
+fn a_description_that_gives_a_price_alone_changes_only_the_price() {
+    use agentx_llm::catalog::models_dev;
+    let text = r#"{"anthropic": {"models": {"claude-opus-5-5": {"id": "claude-opus-5-5",
+        "cost": {"input": 3, "output": 15}}, "claude-new": {"id": "claude-new"}}}}"#;
+    let before = Catalog::builtin();
+    let read = models_dev::read(text, &before).unwrap();
+    assert_eq!(
+        (read.models.len(), read.unsuitable, read.invalid.len()),
+        (2, 0, 0)
+    );
+    let after = before.clone().refreshed(&read.models);
+    let (old, new) = (
+        before.resolve("claude-opus-5-5").unwrap(),
+        after.resolve("claude-opus-5-5").unwrap(),
+    );
+    assert_eq!(new.context_window, old.context_window);
+    assert_eq!((new.prices.input, new.prices.output), (3_000, 15_000));
+    assert!(after.resolve("claude-new").unwrap().context_window > 0);
+}

@@ -252,7 +252,7 @@ async fn not_begun(
         return McpFailure::Unauthorized;
     }
     let Some(process) = process else {
-        return McpFailure::Connection(hidden.removed_from(&chain(error)));
+        return McpFailure::Connection(hidden.removed_from(&without_types(&chain(error))));
     };
     let mut how = String::new();
     if let Some(program) = process.program.lock().await.as_mut()
@@ -263,6 +263,24 @@ async fn not_begun(
     }
     let what = if how.is_empty() { chain(error) } else { how };
     McpFailure::Connection(hidden.removed_from(&format!("{what}{}", process.said.explanation(hidden))))
+}
+
+/// An error of a transport without the name of its Rust type: `Transport [TYPE] error: WHAT`.
+fn without_types(text: &str) -> String {
+    let plain = text.strip_prefix("Send message error ").unwrap_or(text);
+    let cut = plain
+        .strip_prefix("Transport [")
+        .and_then(|rest| rest.split_once("] error: "));
+    let plain = cut.map_or(plain, |(_, what)| what);
+    let plain = plain
+        .split(", when send ")
+        .next()
+        .unwrap_or(plain)
+        .trim_end_matches(',');
+    if text.contains("Connection refused") {
+        return "nothing listens at its address (connection refused)".to_owned();
+    }
+    plain.to_owned()
 }
 
 /// An error with its causes, on one line.
@@ -328,4 +346,21 @@ fn http_client(tls: bool) -> reqwest::Result<reqwest::Client> {
         .tcp_nodelay(true);
     let builder = if tls { builder } else { builder.tls_certs_only([]) };
     builder.build()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_of_a_connection_names_no_type_of_the_program() {
+        let refused = "Send message error Transport [rmcp::transport::worker::WorkerTransport<X>] error: Client error: error sending request: Connection refused (os error 111), when send discover request";
+        assert_eq!(
+            without_types(refused),
+            "nothing listens at its address (connection refused)"
+        );
+        let other = "Send message error Transport [a::b<c::D>] error: Client error: unexpected end, when send initialize request";
+        assert_eq!(without_types(other), "Client error: unexpected end");
+        assert_eq!(without_types("it closed"), "it closed");
+    }
 }

@@ -109,7 +109,8 @@ pub use opening::{SessionIds, open_session};
 pub use picture_support::{cannot_see, takes_no_pictures};
 pub use request_values::RequestValues;
 pub use ruling::{
-    Decided, Ruling, always_asked, names_a_tool, refused_by_the_tool, still_asked, with_pattern,
+    Decided, Ruling, allows_everything, always_asked, names_a_tool, offered_patterns, refused_by_the_tool,
+    still_asked, with_pattern, with_patterns,
 };
 pub use served_tool::ToolCallRunner;
 pub use serving::{ServedBy, Serving};

@@ -1,6 +1,8 @@
 //! The ruling of the rules on a call, for front ends: the decision and its rule, the rule that "always" would
 //! keep, and whether another rule would do.
 
+mod patterns;
+
 use std::path::Path;
 
 use agentx_agent::approval::{
@@ -11,6 +13,8 @@ use agentx_agent::pattern::{fits, normalize};
 use agentx_types::{AgentConfig, Rule, ToolSpec};
 use serde::Serialize;
 use serde_json::Value;
+
+pub use patterns::{allows_everything, offered_patterns, with_patterns};
 
 /// The decision about a call, in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

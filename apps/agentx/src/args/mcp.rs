@@ -49,11 +49,17 @@ pub(crate) struct AddServerArgs {
     /// The name of the server: letters, digits, `-` and `_`
     pub(crate) name: String,
     /// A variable that the program gets: NAME, or NAME=VARIABLE for the value of another one; may be repeated
-    #[arg(long, value_name = "NAME")]
+    #[arg(short, long, value_name = "NAME")]
     pub(crate) env: Vec<String>,
     /// A header for the address: NAME=VARIABLE, where the variable has its value; may be repeated
     #[arg(long, value_name = "NAME=VARIABLE")]
     pub(crate) header: Vec<String>,
+    /// `stdio` for a command, `http` for an address: not needed here
+    #[arg(short, long, value_name = "NAME")]
+    pub(crate) transport: Option<String>,
+    /// `user`: the server is written into your own file
+    #[arg(short, long, value_name = "NAME")]
+    pub(crate) scope: Option<String>,
     /// Believe the server that a tool only reads or may be repeated
     #[arg(long)]
     pub(crate) trust_annotations: bool,

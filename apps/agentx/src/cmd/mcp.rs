@@ -34,13 +34,18 @@ pub(crate) fn run(command: McpCommand, global: &Global, console: &mut Console) -
     };
     match command {
         McpCommand::Serve => Ok(Exit::Ok),
-        McpCommand::List => list(&known, global.json, console),
+        McpCommand::List => {
+            console.say(&crate::folder::note(&loaded));
+            list(&known, global.json, console)
+        }
         McpCommand::Show { name } => show(&find(&known, &name)?, global.json, console),
         McpCommand::Add(args) => {
             let described = DescribedServer {
                 name: &args.name,
                 env: &args.env,
                 header: &args.header,
+                transport: args.transport.as_deref(),
+                scope: args.scope.as_deref(),
                 trust_annotations: args.trust_annotations,
                 target: &args.target,
             };

@@ -109,7 +109,7 @@ fn dispatch(cli: Cli, console: &mut Console) -> Result<Exit, ChatError> {
             run::run(&global, &mut args, console)
         }
         other => {
-            only_for_agents(&agent)?;
+            only_for_agents(&agent, &other)?;
             without_agent(other, &global, console)
         }
     }
@@ -255,13 +255,13 @@ pub(crate) fn only_here(command: &str, global: &Global) -> Result<(), ChatError>
     }
 }
 
-fn only_for_agents(agent: &AgentArgs) -> Result<(), ChatError> {
+fn only_for_agents(agent: &AgentArgs, command: &Command) -> Result<(), ChatError> {
     if *agent == AgentArgs::default() {
         return Ok(());
     }
-    Err(ChatError::usage(
-        "agent options were given to a command that takes none",
-        "put them after `chat`, `run` or `resume`",
+    let is_serve = matches!(command, Command::Serve(_));
+    Err(agentx_chat::other_programs::misplaced_options(
+        is_serve && agent.model.is_some(),
     ))
 }
 

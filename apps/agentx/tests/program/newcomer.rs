@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot start fails")]
 
 use crate::common::Sandbox;
+use crate::pty::Pty;
 
 #[test]
 fn a_command_of_commands_alone_lists_or_shows() {
@@ -67,4 +68,190 @@ fn a_file_that_is_not_there_says_what_an_import_reads() {
     let ran = sandbox.run(&["sessions", "import", "nope.json"]);
     assert_eq!(ran.code, Some(2), "{ran}");
     assert!(ran.stderr.contains("sessions export ID --format json"), "{ran}");
+}
+
+#[test]
+fn a_kept_rule_holds_at_once_in_every_session_of_the_chat() {
+    let sandbox = Sandbox::new();
+    let ran = sandbox.run_with_input(&["chat"], "run echo one\na\n/new\nrun echo two\n/approvals\n");
+    assert_eq!(ran.stdout.matches("wants to run").count(), 1, "{ran}");
+    assert!(ran.stdout.contains("allow bash \"echo *\""), "{ran}");
+    // A rule that was removed does not come back with `/new`.
+    let ran = sandbox.run_with_input(&["chat"], "/approvals remove 1\n/new\nrun echo three\nn\n");
+    assert_eq!(ran.stdout.matches("wants to run").count(), 1, "{ran}");
+}
+
+#[test]
+fn a_pipe_takes_a_pattern_for_each_command_and_everything_is_allowed_only_on_repetition() {
+    let sandbox = Sandbox::new();
+    let ran = sandbox.run_with_input(
+        &["chat"],
+        "run echo one 2>&1 | tail -1\na echo *\na echo *, tail *\nrun echo two | tail -2\n",
+    );
+    assert!(
+        ran.stdout
+            .contains("or `a echo *, tail *` allows the like of each command"),
+        "{ran}"
+    );
+    assert!(
+        ran.stdout
+            .contains("does not cover `tail -1`. Nothing saved; answer again."),
+        "{ran}"
+    );
+    assert_eq!(ran.stdout.matches("saved in").count(), 2, "{ran}");
+    assert_eq!(ran.stdout.matches("wants to run").count(), 1, "{ran}");
+    let ran = sandbox.run_with_input(&["chat"], "run uname -s\na *\nn\n");
+    assert!(
+        ran.stdout
+            .contains("`*` allows everything that bash can do here without asking"),
+        "{ran}"
+    );
+    let config = std::fs::read_to_string(sandbox.path("home/.config/agentx/config.yaml")).unwrap();
+    assert!(!config.contains("\"*\""), "{config}");
+    let ran = sandbox.run_with_input(&["chat"], "run uname -s\na *\na *\n");
+    assert!(ran.stdout.contains("always allowed"), "{ran}");
+}
+
+#[test]
+fn rules_have_the_same_numbers_in_the_chat_and_outside() {
+    let sandbox = Sandbox::new();
+    for pattern in ["echo a*", "echo b*"] {
+        sandbox.run(&["approvals", "add", "allow", "bash", pattern]);
+    }
+    let numbers = |text: &str| -> Vec<String> {
+        let rows = text.lines().filter(|line| line.contains("allow bash"));
+        let numbered = |line: &str| {
+            line.split("allow bash")
+                .next()
+                .map(|n| n.trim().to_owned() + line.split('"').nth(1).unwrap())
+        };
+        rows.filter_map(numbered).collect()
+    };
+    let outside = numbers(&sandbox.run(&["approvals", "list"]).stdout);
+    assert_eq!(outside.len(), 2, "{outside:?}");
+    let inside = sandbox.run_with_input(&["chat"], "/approvals\n");
+    assert_eq!(numbers(&inside.stdout), outside, "{inside}");
+    let kept = sandbox.run_with_input(&["chat"], "run uname\na\n/approvals\n");
+    let outside = numbers(&sandbox.run(&["approvals", "list"]).stdout);
+    let listed = kept.stdout.split("› /approvals").nth(1).unwrap_or_default();
+    assert_eq!(numbers(listed), outside, "{kept}");
+}
+
+#[test]
+fn what_other_programs_take_at_mcp_add_is_taken_or_explained() {
+    let sandbox = Sandbox::new();
+    let add = |args: &[&str]| sandbox.run(&[&["mcp", "add"][..], args].concat());
+    for (args, told) in [
+        (
+            &["x", "-e", "FOO=bar", "--", "sh"][..],
+            "export FOO=…, then --env FOO",
+        ),
+        (
+            &["x", "--env", "NOT_SET_HERE", "--", "sh"],
+            "the variable NOT_SET_HERE is not set",
+        ),
+        (&["--scope", "project", "x", "--", "sh"], ".mcp.json"),
+        (
+            &["--transport", "sse", "x", "https://x.test"],
+            "`stdio` and `http`",
+        ),
+        (&["--transport", "http", "x", "--", "sh"], "needs an address"),
+        (&["x", "--nosuch", "sh"], "--nosuch is no option"),
+    ] {
+        let ran = add(args);
+        assert_eq!(ran.code, Some(2), "{args:?}: {ran}");
+        assert!(
+            ran.stderr.contains(told) && !ran.stderr.contains("--no-try"),
+            "{args:?}: {ran}"
+        );
+    }
+    let ran = add(&[
+        "--transport",
+        "stdio",
+        "-s",
+        "user",
+        "--no-try",
+        "x",
+        "-e",
+        "HOME",
+        "--",
+        "sh",
+        "-c",
+        "exit",
+    ]);
+    assert_eq!(ran.code, Some(0), "{ran}");
+    sandbox.run(&["approvals", "add", "allow", "bash", "ls"]);
+    let file = sandbox.path("home/.config/agentx/config.yaml");
+    let config = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(
+        &file,
+        config.replace("rules:\n", "rules:\n  - {effect: allow, tool: x__echo}\n"),
+    )
+    .unwrap();
+    let ran = sandbox.run(&["mcp", "remove", "x"]);
+    assert!(
+        ran.stderr.contains("removed 1 rule for its tools: allow x__echo"),
+        "{ran}"
+    );
+    let config = std::fs::read_to_string(&file).unwrap();
+    assert!(!config.contains("x__echo") && config.contains("bash"), "{config}");
+}
+
+#[test]
+fn options_and_words_in_the_wrong_place_say_what_to_do() {
+    let sandbox = Sandbox::new();
+    let ran = sandbox.run(&["-m", "opus", "serve"]);
+    assert_eq!(ran.code, Some(2), "{ran}");
+    assert!(ran.stderr.contains("`serve` takes no `-m`"), "{ran}");
+    let ran = sandbox.run(&["run", "/compact"]);
+    assert!(ran.stderr.contains("/compact is a command of a chat"), "{ran}");
+    let ran = sandbox.run(&["--cwd", "/no/such/place", "run", "hello"]);
+    assert!(ran.stderr.contains("it has to exist"), "{ran}");
+    let ran = sandbox.run(&["run", "--schema", "{\"type\": \"nosuch\"}", "hello"]);
+    assert!(ran.stderr.contains("not a JSON Schema that can be used"), "{ran}");
+    let ran = sandbox.run(&["uninstall"]);
+    assert!(ran.stderr.contains("cargo uninstall"), "{ran}");
+}
+
+#[test]
+fn leaving_takes_the_same_twice_while_something_runs() {
+    let sandbox = Sandbox::new();
+    let mut chat = Pty::start(&sandbox, &["--yes"], 80, 24);
+    chat.wait_for_last("›");
+    chat.keys("run sleep 100\r");
+    chat.wait_for("bash runs · ");
+    chat.keys("exit\r");
+    chat.wait_for("something is still running; the same again stops it and leaves");
+    chat.keys("two words\u{4}");
+    chat.wait_for("the line is not empty; Ctrl-C clears it");
+    // Kills what is written before the cursor.
+    chat.keys("\u{15}\u{4}\u{4}");
+    assert!(matches!(chat.end(), Some(0 | 130)));
+}
+
+#[test]
+fn a_chat_continues_the_latest_session_that_is_free_and_does_not_list_its_own() {
+    let sandbox = Sandbox::new();
+    sandbox.run(&["run", "the free one"]);
+    let mut chat = Pty::start(&sandbox, &[], 80, 24);
+    chat.wait_for_last("›");
+    chat.keys("the open one\r");
+    chat.wait_for(" in, ");
+    chat.wait_for_last("›");
+    chat.keys("/resume\r");
+    chat.wait_for("the free one");
+    assert!(
+        !chat.lines().iter().any(|line| line.contains("another process")),
+        "{:#?}",
+        chat.lines()
+    );
+    chat.keys("\u{1b}");
+    chat.wait_for_last("›");
+    let ran = sandbox.run_with_input(&["-c"], "/status\n");
+    assert_eq!(ran.code, Some(0), "{ran}");
+    assert!(ran.stdout.contains("› the free one"), "{ran}");
+    let told = format!("{}{}", ran.stdout, ran.stderr);
+    assert!(told.contains("is open in another program"), "{ran}");
+    chat.keys("\u{4}");
+    assert_eq!(chat.end(), Some(0));
 }

@@ -105,8 +105,7 @@ fn one_drives_and_the_wheel_changes_hands() {
     let mut desk = chat(&sandbox, &server);
     let mut laptop = joined(&sandbox, &server);
     laptop.keys("thanks\r");
-    laptop.wait_for("drives; ask for the wheel");
-    laptop.wait_for("`/wheel take` takes the wheel");
+    laptop.wait_for("Your other terminal controls this session; not sent (↑).");
     laptop.keys("/wheel ask\r");
     desk.wait_for("ask for the wheel: `/wheel give");
     desk.keys("/who\r");
@@ -223,7 +222,7 @@ fn a_question_shows_the_change_and_files_go_back_where_the_server_is() {
     desk.wait_for_last("› replace hello with bye in notes.txt");
     assert_eq!(notes(), "one\nhello\nthree\n");
     desk.keys("\u{15}/rewind undo\r");
-    desk.wait_for_last("rewind? f files · d diff · n cancel ›");
+    desk.wait_for_last("take the restore back? f files · d diff · n cancel ›");
     desk.keys("f\r");
     desk.wait_for_last("›");
     assert_eq!(notes(), "one\nbye\nthree\n");
@@ -246,7 +245,7 @@ fn a_copy_of_the_middle_of_an_answer_is_at_rest_at_once() {
         assert!(!shows(&desk, text), "{text:?} is in {:#?}", desk.lines());
     }
     desk.keys("/rewind\r");
-    desk.wait_for_last("before which input? number · Enter cancels ›");
+    desk.wait_for_last("before which message? number · Enter cancels ›");
     desk.keys("1\r");
     desk.wait_for_last("rewind? c conversation · n cancel ›");
     desk.keys("n\r\u{4}");

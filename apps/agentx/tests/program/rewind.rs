@@ -191,7 +191,7 @@ fn in_a_chat_files_go_back_after_it_was_shown_what_that_undoes() {
     chat.wait_for_last("›");
     sandbox.write("ws/new.txt", "by somebody else\n");
     chat.keys("/rewind\r");
-    chat.wait_for_last("before which input? number · Enter cancels ›");
+    chat.wait_for_last("before which message? number · Enter cancels ›");
     chat.keys("1\r");
     chat.wait_for("changed since, not by this agent");
     chat.wait_for_last("rewind? b both · c conversation · f files · d diff · n cancel ›");
@@ -219,7 +219,7 @@ fn in_a_chat_files_go_back_after_it_was_shown_what_that_undoes() {
     );
     assert_eq!(read(&sandbox, "new.txt").as_deref(), Some("by somebody else\n"));
     chat.keys("\u{15}/rewind undo\r");
-    chat.wait_for_last("rewind? f files · d diff · n cancel ›");
+    chat.wait_for_last("take the restore back? f files · d diff · n cancel ›");
     chat.keys("f\r");
     chat.wait_for_last("›");
     chat.keys("/diff\r");

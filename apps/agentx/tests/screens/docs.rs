@@ -194,7 +194,7 @@ fn going_back() {
     chat.wait_for_words("Created new.txt");
     chat.wait_for_prompt();
     chat.say("/rewind");
-    chat.wait_for("before which input?");
+    chat.wait_for("before which message?");
     chat.say("1");
     chat.wait_for("rewind?");
     is_drawn("rewind", "What going back would undo", &chat);

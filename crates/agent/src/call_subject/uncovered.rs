@@ -137,7 +137,7 @@ pub fn not_covered_reason(
         return Some(format!("`{pattern}` does not fit {}", subject.argument));
     }
     match other {
-        Some(command) => Some(format!("`{pattern}` does not fit `{command}`")),
+        Some(command) => Some(format!("`{pattern}` does not cover `{command}`")),
         None => subject.uncovered(std::slice::from_ref(rule)),
     }
 }

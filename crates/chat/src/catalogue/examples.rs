@@ -68,6 +68,7 @@ fn settings() -> Vec<ChatError> {
         },
         ChatError::MissingKey {
             model: "opus".into(),
+            provider: "anthropic".into(),
             variable: "ANTHROPIC_API_KEY".into(),
             user_file: "config.yaml".into(),
         },

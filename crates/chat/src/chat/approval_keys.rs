@@ -11,6 +11,7 @@ use crate::error::ChatError;
 use crate::render::answers::Answers;
 use crate::render::approval::{self, QuestionForm};
 use crate::render::approval_reply::ApprovalReply;
+use crate::rules;
 
 /// The note for a key that came too early to be an answer.
 const TOO_EARLY: &str = "this question just appeared; press the key again to answer";
@@ -45,9 +46,15 @@ impl Chat<'_> {
                 } else {
                     None
                 };
+                let other_answer = if may_answer && keeps {
+                    self.other_answer(&question).await
+                } else {
+                    None
+                };
                 let how = QuestionForm {
                     answers: may_answer.then_some(&answers),
                     still_asked: still_asked.as_deref(),
+                    other_answer: other_answer.as_deref(),
                     shows_all: match self.display.face {
                         ChatInterface::Editor { .. } => "Ctrl-O",
                         ChatInterface::Lines { .. } => "/output",
@@ -109,6 +116,13 @@ impl Chat<'_> {
             .iter()
             .find(|asked| asked.tool_call_id == question.tool_call_id);
         asked.map(Answers::from_pending).unwrap_or_default()
+    }
+
+    /// Returns another answer that keeps wider rules: a pattern for each command of a line, or any arguments of a
+    /// server's tool.
+    async fn other_answer(&mut self, question: &ApprovalRequested) -> Option<String> {
+        let config = self.agent_config().await.ok()?;
+        rules::other_answer(question, &config)
     }
 
     /// Returns the reason why similar calls would cause a question even with the offered rule.

@@ -2,6 +2,7 @@
 
 use agentx::types::{ApprovalDecision, RuntimeEvent, SessionChange, ToolCallId};
 
+use super::kept_rules::KeptRules;
 use super::question_timing::Attention;
 use crate::render::answers::Answers;
 
@@ -22,6 +23,10 @@ pub(crate) struct Approvals {
     /// Whether rules or the approval mode changed while a question was open, so that they may have settled
     /// it.
     pub(super) rules_changed: bool,
+    /// The rules that were kept or removed since the chat began.
+    pub(super) kept: KeptRules,
+    /// The question at which a pattern that allows everything was given, with that pattern.
+    pub(super) doubted: Option<(ToolCallId, String)>,
 }
 
 impl Approvals {

@@ -95,7 +95,8 @@ impl Chat<'_> {
             Slash::Init => self.init().await,
             Slash::Config => Ok(self.configuration()),
             Slash::Doctor => self.doctor().await,
-            Slash::Mcp => Ok(self.mcp_servers()),
+            Slash::Mcp(None) => Ok(self.mcp_servers()),
+            Slash::Mcp(Some(name)) => self.try_mcp_server(&name).await,
             Slash::Pin(wish) => self.pin(wish).await,
         }
     }

@@ -24,6 +24,13 @@ const TOO_LATE: &str = "  ignored: the question was no longer open";
 /// The note for the word `clear`, which people type as in a shell.
 const CLEAR: &str = "Ctrl-L clears the screen; /clear begins a new session";
 
+/// The words of a server for a message from somebody who does not drive.
+const DRIVES: &str = " drives; ask for the wheel";
+
+/// What is said of it if the driver is another client of the same person.
+const OTHER_CLIENT: &str =
+    "Your other terminal controls this session; not sent (↑). `/wheel take` moves control here.";
+
 impl Chat<'_> {
     /// Takes an input together with those that wait already, so that pasted or quickly typed text causes one
     /// change of the screen.
@@ -94,7 +101,12 @@ impl Chat<'_> {
         } else if pasted_picture::is_wanted(&key) {
             self.paste_picture().await;
         } else {
-            return self.composer.editor.key(key);
+            let before = self.composer.editor.text().len();
+            let outcome = self.composer.editor.key(key);
+            if self.composer.editor.text().len() == before {
+                self.hint_at_line_end(&key);
+            }
+            return outcome;
         }
         EditOutcome::Nothing
     }
@@ -163,7 +175,10 @@ impl Chat<'_> {
             return Ok(ChatFlow::Continue);
         }
         let command = slash::parse(line);
-        if is_exit(line) || command == Some(Ok(Slash::Quit)) {
+        if is_exit(line) {
+            return Ok(self.leave_by_word());
+        }
+        if command == Some(Ok(Slash::Quit)) {
             return Ok(self.leave());
         }
         let leaves = command.as_ref().and_then(|command| command.as_ref().ok());
@@ -278,7 +293,12 @@ impl Chat<'_> {
     /// Shows an error and continues.
     pub(super) fn complain(&mut self, error: &ChatError) {
         let text = match error {
-            // The chat handles this error itself.
+            // What can be done about it is done here.
+            ChatError::Runtime(RuntimeError::Denied(why))
+                if why.contains(DRIVES) && self.connection.company.drives_elsewhere() =>
+            {
+                OTHER_CLIENT.to_owned()
+            }
             ChatError::Runtime(RuntimeError::Denied(why)) => {
                 format!(
                     "error: {}\nhint: {}",
@@ -317,20 +337,28 @@ impl Chat<'_> {
             return Ok(ChatFlow::Continue);
         }
         let answer = self.as_it_counts(&question, answer).await;
-        let Some(rule) = self.rule_of(&question, &answer).await else {
+        let Some(kept) = self.rules_of(&question, &answer).await else {
             return Ok(ChatFlow::Continue);
         };
-        let note = format!("  {}", approval::answered(&question, &answer));
+        let (rule, others) = match kept.split_last() {
+            Some((last, others)) => (last.clone(), others),
+            None => (question.suggested.clone(), &[][..]),
+        };
+        if let Err(error) = self.add_to_session(others).await {
+            self.complain(&error);
+            return Ok(ChatFlow::Continue);
+        }
+        let note = format!("  {}", approval::answered(&question, &answer, &kept));
         let decision = ApprovalInput::new(question.tool_call_id.clone(), answer.decision)
             .note(answer.note)
-            .rule(answer.pattern.is_some().then(|| rule.clone()));
+            .rule(answer.pattern.is_some().then_some(rule));
         let approved = self.wait_for(async { session.approve(decision).await }).await;
         match approved {
             Ok(_) => {
                 self.approvals.note_answer(answer.decision);
                 self.display.transcript.aside(&self.display.style().dim(&note));
                 if answer.decision == ApprovalDecision::Always {
-                    self.keep_rule(&rule);
+                    kept.iter().for_each(|rule| self.keep_rule(rule));
                 }
             }
             Err(ChatError::Runtime(RuntimeError::Refused(_))) => {

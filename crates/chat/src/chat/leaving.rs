@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use agentx::runtime::Session;
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use tokio::time::Instant;
 
 use super::past_turns::PastTurns;
@@ -20,7 +21,12 @@ const STOPPING: &str = "stopped; Ctrl-C again leaves AgentX.";
 const RUNS: &str = "something is still running; press Ctrl-D again to stop it and leave";
 /// The notice if the person wants to leave while a question is open.
 const ASKED: &str = "a question is open; press Ctrl-D again to leave without running the call";
-/// The notice for an interrupt while nothing runs.
+/// The notices for a word that leaves, while something runs or a question is open.
+const RUNS_BY_WORD: &str = "something is still running; the same again stops it and leaves";
+const ASKED_BY_WORD: &str = "a question is open; the same again leaves without running the call";
+/// The notice for Ctrl-D where something is written: it deletes forward.
+const NOT_EMPTY: &str = "the line is not empty; Ctrl-C clears it";
+/// The notice for an interrupt where nothing runs.
 const AGAIN: &str = "Ctrl-C again leaves AgentX.";
 
 /// Returns whether the line is a word that leaves the chat, such as `exit`, rather than a message.
@@ -104,8 +110,9 @@ impl Chat<'_> {
     /// Handles Ctrl-D, which leaves. If that would stop a run here, it takes a second one soon after; the
     /// queue stays as it is.
     pub(super) fn leave_by_key(&mut self) -> ChatFlow {
-        let ends_a_run = self.works() && self.place.remote().is_none();
-        if ends_a_run && !self.approvals.attention.leaves(Instant::now()) {
+        if self.ends_a_run() && !self.approvals.attention.leaves(Instant::now()) {
+            // What else ends is said at once, so that the second press leaves.
+            let _ = self.leave();
             self.hint(match self.status.question() {
                 Some(_) => ASKED,
                 None => RUNS,
@@ -115,8 +122,35 @@ impl Chat<'_> {
         self.leave()
     }
 
-    /// Stops running work. Leaves if nothing runs and the person asks twice, or if they ask again while a run
-    /// is stopping.
+    /// Handles a word that leaves, as Ctrl-D does; `/quit` leaves at once. What is fed through a pipe is not asked.
+    pub(super) fn leave_by_word(&mut self) -> ChatFlow {
+        let is_asked = !matches!(self.display.face, ChatInterface::Lines { eager: false });
+        if is_asked && self.ends_a_run() && !self.approvals.attention.leaves_by_word(Instant::now()) {
+            let _ = self.leave();
+            let notice = match self.status.question() {
+                Some(_) => ASKED_BY_WORD,
+                None => RUNS_BY_WORD,
+            };
+            self.display.transcript.print_notice(notice);
+            return ChatFlow::Continue;
+        }
+        self.leave()
+    }
+
+    fn ends_a_run(&self) -> bool {
+        self.works() && self.place.remote().is_none()
+    }
+
+    /// Says why Ctrl-D at the end of a line does nothing.
+    pub(super) fn hint_at_line_end(&mut self, key: &KeyEvent) {
+        let is_ctrl_d = key.code == KeyCode::Char('d') && key.modifiers == KeyModifiers::CONTROL;
+        if is_ctrl_d && !self.composer.editor.text().is_empty() {
+            self.hint(NOT_EMPTY);
+        }
+    }
+
+    /// Stops what runs; leaves when nothing does and the person asks twice, or when they ask again while it
+    /// stops.
     pub(super) async fn stop(&mut self) -> Result<ChatFlow, ChatError> {
         let is_stopping = self.status.is_busy() && self.status.stopping;
         if is_stopping {

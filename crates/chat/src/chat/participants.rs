@@ -214,14 +214,22 @@ impl Participants {
         known.is_none_or(|mine| mine >= role)
     }
 
-    /// Returns advice for a person who may not drive, or while another person drives.
+    /// Returns whether another client of the same person drives.
+    pub(crate) fn drives_elsewhere(&self) -> bool {
+        let wheel = self.presence.as_ref().and_then(|presence| presence.now().wheel);
+        let driver = wheel.and_then(|wheel| wheel.seat).map(|seat| seat.person);
+        let me = self.server.as_ref().map(|(_, me)| &me.person);
+        driver.is_some() && driver.as_ref() == me && !self.drives()
+    }
+
+    /// Returns advice for a person who may not drive, or while somebody else drives.
     pub(crate) fn advice(&self) -> String {
         if self.may(SessionRole::Drive) {
             let wheel = self.presence.as_ref().and_then(|presence| presence.now().wheel);
             let driver = wheel.and_then(|wheel| wheel.seat).map(|seat| seat.person);
             let me = self.server.as_ref().map(|(_, me)| &me.person);
             return if driver.as_ref() == me {
-                "the driver is you, in another client: `/wheel take` takes the wheel".into()
+                "`/wheel take` moves control here".into()
             } else {
                 "`/who` shows who is here; `/wheel ask` asks the driver for the wheel".into()
             };

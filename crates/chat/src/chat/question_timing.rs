@@ -19,6 +19,9 @@ const BELATED: Duration = Duration::from_secs(1);
 /// Maximum time between two presses of the key that leaves.
 const AGAIN: Duration = Duration::from_secs(3);
 
+/// Maximum time between two lines that leave.
+const AGAIN_BY_WORD: Duration = Duration::from_secs(30);
+
 /// The times of keys, of the open question and of the end of a run, which decide what a key is meant for.
 #[derive(Debug, Default)]
 pub(super) struct Attention {
@@ -96,7 +99,13 @@ impl Attention {
         before.is_some_and(|before| now < before + AGAIN)
     }
 
-    /// Notes that a key that answers at once was pressed. Returns whether it counts.
+    /// A line that leaves was sent while something runs; says whether the chat is left, which takes two.
+    pub(super) fn leaves_by_word(&mut self, now: Instant) -> bool {
+        let before = self.wants_to_leave.replace(now);
+        before.is_some_and(|before| now < before + AGAIN_BY_WORD)
+    }
+
+    /// A key that answers at once was pressed; says whether it does.
     pub(super) fn pressed(&mut self, now: Instant) -> bool {
         let is_past = |since: Option<Instant>| since.is_none_or(|since| now >= since + MOMENT);
         let before = self.pressed.replace(now);

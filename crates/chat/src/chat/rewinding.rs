@@ -8,7 +8,7 @@ use agentx::runtime::{PlannedFile, RestorePlan, RestoreReport, RestoreRequest, W
 use agentx::types::SessionId;
 
 use super::leaving::leaves;
-use super::slash::RewindTarget;
+use super::slash::{self, RewindTarget};
 use super::{Chat, ChatFlow, ChatInterface, ConversationSite};
 use crate::error::ChatError;
 use crate::render::clean::visible;
@@ -39,6 +39,8 @@ pub(crate) struct PendingRewind {
     words: Option<String>,
     /// Whether the message is put into the line again.
     fork_only: bool,
+    /// Whether this takes back an earlier restore.
+    reverts: bool,
     plan: Option<RestorePlan>,
     conversation: bool,
     /// The files to restore after a question, and the number of questions so far.
@@ -70,7 +72,7 @@ impl RewindQuestion {
     /// The words before the cursor.
     pub(crate) fn prompt(&self) -> String {
         match self {
-            Self::Which => "before which input? number · Enter cancels › ".into(),
+            Self::Which => "before which message? number · Enter cancels › ".into(),
             Self::What(going) => {
                 let conversation = going.words.is_some();
                 let choices = match (conversation, going.has_files(), going.fork_only) {
@@ -81,7 +83,12 @@ impl RewindQuestion {
                     (false, true, _) => "f files · d diff · n cancel",
                     (false, false, _) => "n cancel",
                 };
-                format!("rewind? {choices} › ")
+                let asked = if going.reverts {
+                    "take the restore back?"
+                } else {
+                    "rewind?"
+                };
+                format!("{asked} {choices} › ")
             }
             Self::File(going) if going.deletes() => "k keep it · r delete it · d diff · n cancel › ".into(),
             Self::File(_) => "k keep it · r restore it · d diff · n cancel › ".into(),
@@ -159,6 +166,7 @@ impl Chat<'_> {
             to_seq,
             words,
             fork_only,
+            reverts: false,
             plan,
             conversation: false,
             wanted: BTreeSet::new(),
@@ -191,6 +199,7 @@ impl Chat<'_> {
             to_seq,
             words: None,
             fork_only: false,
+            reverts: true,
             plan: Some(plan.clone()),
             conversation: false,
             wanted: BTreeSet::new(),
@@ -230,7 +239,7 @@ impl Chat<'_> {
             self.do_not_go_back();
             return Some(ChatFlow::Continue);
         }
-        if leaves(word) {
+        if leaves(word) || matches!(slash::parse(line), Some(Ok(_))) {
             self.do_not_go_back();
             return None;
         }

@@ -1,11 +1,11 @@
 //! Deciding in a chat: what a call would change, the rule that an answer keeps, and `/approvals`.
 
-use agentx::config::{Sourced, add_rule, rule_in_file, show_rule};
-use agentx::runtime::{FileInQuestion, always_asked, still_asked, with_pattern};
+use agentx::config::{Sourced, add_rule, rule_in_file, rules_in_file, show_rule};
+use agentx::runtime::{FileInQuestion, allows_everything, always_asked, still_asked, with_patterns};
 use agentx::types::{AgentConfig, ApprovalDecision, ApprovalRequested, ConfigChange, Rule};
 
 use super::slash::Rules;
-use super::{Chat, ConversationSite};
+use super::{Chat, ConversationSite, kept_rules};
 use crate::error::ChatError;
 use crate::pending_change;
 use crate::render::approval_reply::ApprovalReply;
@@ -49,19 +49,19 @@ impl Chat<'_> {
         answer
     }
 
-    /// Returns the rule that an answer keeps: the one that was shown, or one with the pattern that the person
-    /// wrote. `None` if that pattern does not match the call, or the agent's configuration cannot be read;
-    /// then prints the reason, and nothing is decided.
-    pub(super) async fn rule_of(
+    /// The rules that an answer keeps: the one that was shown, or those with the patterns that the person wrote.
+    /// `None` if they do not allow the call, allow everything and were not repeated, or the agent cannot be asked for;
+    /// it is said, and nothing is decided.
+    pub(super) async fn rules_of(
         &mut self,
         question: &ApprovalRequested,
         answer: &ApprovalReply,
-    ) -> Option<Rule> {
+    ) -> Option<Vec<Rule>> {
         if !matches!(
             answer.decision,
             ApprovalDecision::Session | ApprovalDecision::Always
         ) {
-            return Some(question.suggested.clone());
+            return Some(vec![question.suggested.clone()]);
         }
         let config = match self.agent_config().await {
             Ok(config) => config,
@@ -70,32 +70,69 @@ impl Chat<'_> {
                 return None;
             }
         };
-        let kept = match &answer.pattern {
-            None => Ok(question.suggested.clone()),
-            Some(pattern) => with_pattern(
-                &question.suggested,
-                pattern,
-                &config,
-                &question.name,
-                &question.input,
-            ),
+        let Some(pattern) = &answer.pattern else {
+            return Some(vec![question.suggested.clone()]);
         };
-        let rule = match kept {
-            Ok(rule) => rule,
+        if self.is_too_wide(question, pattern, &config) {
+            return None;
+        }
+        let (tool, input) = (&question.name, &question.input);
+        let kept = match rules::with_any_arguments(question, pattern, &config) {
+            Some(rule) => Ok(vec![rule]),
+            None => with_patterns(&question.suggested, pattern, &config, tool, input),
+        };
+        let kept = match kept {
+            Ok(kept) => kept,
             Err(why_not) => {
-                let what = format!("{why_not}; not decided yet");
+                let what = format!("{why_not}. Nothing saved; answer again.");
                 let text = self.display.style().bad(&visible(&what));
                 self.display.transcript.aside(&text);
                 return None;
             }
         };
-        let why = still_asked(&config, &rule, &question.name, &question.input);
-        // The question already said so about the rule that was shown.
-        if let Some(why) = why.filter(|_| answer.pattern.is_some()) {
+        let (last, others) = kept.split_last()?;
+        let mut with_others = config;
+        with_others.rules.extend(others.iter().cloned());
+        if let Some(why) = still_asked(&with_others, last, tool, input) {
             let text = format!("  similar calls will still be asked about: {}", visible(&why));
             self.display.transcript.aside(&self.display.style().dim(&text));
         }
-        Some(rule)
+        Some(kept)
+    }
+
+    /// Warns once about a pattern that allows everything; the same answer again counts.
+    fn is_too_wide(&mut self, question: &ApprovalRequested, pattern: &str, config: &AgentConfig) -> bool {
+        let of_server = rules::with_any_arguments(question, pattern, config).is_some();
+        if of_server || !allows_everything(pattern) || question.suggested.argument.is_none() {
+            return false;
+        }
+        let given = Some((question.tool_call_id.clone(), pattern.to_owned()));
+        if self.approvals.doubted == given {
+            return false;
+        }
+        self.approvals.doubted = given;
+        let tool = visible(&question.name);
+        let text = format!(
+            "`{}` allows everything that {tool} can do here without asking, deleting too. Nothing saved: give a narrower pattern, or the same answer again to allow everything.",
+            visible(pattern)
+        );
+        self.display.transcript.aside(&self.display.style().warn(&text));
+        true
+    }
+
+    /// Adds rules to the session, beside the one that its answer brings.
+    pub(super) async fn add_to_session(&mut self, others: &[Rule]) -> Result<(), ChatError> {
+        if others.is_empty() {
+            return Ok(());
+        }
+        let mut rules = self.agent_config().await?.rules;
+        let lacking: Vec<Rule> = others
+            .iter()
+            .filter(|rule| !rules.contains(rule))
+            .cloned()
+            .collect();
+        rules.extend(lacking);
+        self.change(ConfigChange::Rules(rules)).await
     }
 
     /// Keeps a rule for later sessions, as `always` says: the rule is written into the person's own file.
@@ -105,6 +142,7 @@ impl Chat<'_> {
             let note = "  applies in this session; for later sessions, add it to the server's configuration";
             return self.display.transcript.aside(&style.dim(note));
         }
+        self.approvals.kept.keep(rule);
         let file = &self.settings.user_file;
         match add_rule(file, rule) {
             Ok(true) => {
@@ -119,6 +157,12 @@ impl Chat<'_> {
                 self.display.transcript.aside(&style.warn(note));
             }
         }
+    }
+
+    /// The rules of another agent of this chat with those that were kept or removed here; `None` if it has them already.
+    pub(super) fn rules_kept_here(&self, config: &AgentConfig) -> Option<Vec<Rule>> {
+        let is_here = !self.connection.company.is_possible();
+        self.approvals.kept.applied_to(config).filter(|_| is_here)
     }
 
     pub(super) async fn agent_config(&mut self) -> Result<AgentConfig, ChatError> {
@@ -136,7 +180,7 @@ impl Chat<'_> {
         match wish {
             Rules::List => Ok(rules::render(
                 &config,
-                |index, _| Some(index + 1),
+                |index, _| self.rule_numbers(&config).get(index).copied(),
                 |rule| self.origin(rule),
                 self.display.width(),
             )),
@@ -144,12 +188,23 @@ impl Chat<'_> {
                 let tested = rules::TestedCall::new(&config, &call, !self.connection.company.is_possible())?;
                 Ok(tested.render(|rule| self.origin(rule)))
             }
-            Rules::Remove(number) => self.without_rule(config.rules, number).await,
+            Rules::Remove(number) => self.without_rule(config, number).await,
         }
     }
 
-    async fn without_rule(&mut self, mut rules: Vec<Rule>, number: usize) -> Result<String, ChatError> {
-        let Some(index) = number.checked_sub(1).filter(|index| *index < rules.len()) else {
+    /// The numbers of an agent's rules, in the order of the rules.
+    fn rule_numbers(&self, config: &AgentConfig) -> Vec<usize> {
+        if self.connection.company.is_possible() {
+            return (1..=config.rules.len()).collect();
+        }
+        let in_file = rules_in_file(&self.settings.user_file);
+        kept_rules::numbers(config, &in_file, &self.settings.rules)
+    }
+
+    async fn without_rule(&mut self, config: AgentConfig, number: usize) -> Result<String, ChatError> {
+        let numbers = self.rule_numbers(&config);
+        let mut rules = config.rules;
+        let Some(index) = numbers.iter().position(|other| *other == number) else {
             return Err(no_rule(number, rules.len()));
         };
         let rule = rules.remove(index);
@@ -159,6 +214,7 @@ impl Chat<'_> {
             None => None,
         };
         self.change(ConfigChange::Rules(rules)).await?;
+        self.approvals.kept.remove(&rule);
         Ok(match file {
             Some(file) => format!("{}; no longer applies", file.trim_end()),
             None => format!(

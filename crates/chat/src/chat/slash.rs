@@ -81,7 +81,7 @@ pub(crate) enum Slash {
     /// Looks for problems, as `agentx doctor` does.
     Doctor,
     /// Lists the MCP servers and their states.
-    Mcp,
+    Mcp(Option<String>),
     /// Pins an input, so that condensing leaves it as it is, or unpins it.
     Pin(PinWish),
 }
@@ -208,8 +208,8 @@ pub(crate) fn parse(line: &str) -> Option<Result<Slash, String>> {
 }
 
 /// The commands that take no words. Words behind them are an error, so that none get lost.
-const TAKE_NOTHING: [&str; 11] = [
-    "clear", "config", "doctor", "init", "mcp", "new", "retry", "sessions", "status", "todo", "who",
+const TAKE_NOTHING: [&str; 10] = [
+    "clear", "config", "doctor", "init", "new", "retry", "sessions", "status", "todo", "who",
 ];
 
 fn command(name: &str, argument: &str) -> Result<Slash, String> {
@@ -253,7 +253,7 @@ fn command(name: &str, argument: &str) -> Result<Slash, String> {
         "init" => Slash::Init,
         "config" => Slash::Config,
         "doctor" => Slash::Doctor,
-        "mcp" => Slash::Mcp,
+        "mcp" => Slash::Mcp(mcp_server(argument)?),
         "pin" | "unpin" => Slash::Pin(PinWish {
             number: number(name, argument)?,
             stays: name == "pin",
@@ -270,10 +270,19 @@ fn command(name: &str, argument: &str) -> Result<Slash, String> {
     })
 }
 
+/// Describes what does here what a command of another program does. A hint that says itself that something does
+/// not exist stands alone.
+fn instead_of(name: &str, hint: &str) -> String {
+    if hint.starts_with("AgentX has no") {
+        return hint.to_owned();
+    }
+    format!("there is no command /{name}: {hint}")
+}
+
 /// Describes a command that does not exist.
 fn unknown(name: &str) -> String {
     if let Some(instead) = instead_of_slash(name) {
-        return format!("there is no command /{name}: {instead}");
+        return instead_of(name, instead);
     }
     let near = nearest(name, NAMES.iter().copied(), 1);
     let near = near.first().map(|near| format!(" did you mean /{near}?"));
@@ -281,6 +290,15 @@ fn unknown(name: &str) -> String {
         "there is no command /{name};{} /help lists the commands",
         near.unwrap_or_default()
     )
+}
+
+/// The server that `/mcp try` starts; `None` for the list.
+fn mcp_server(argument: &str) -> Result<Option<String>, String> {
+    match argument.split_once(' ') {
+        None if argument.is_empty() => Ok(None),
+        Some(("try", name)) => Ok(Some(name.trim().to_owned())),
+        _ => Err(format!("/mcp takes nothing or try NAME, not `{argument}`")),
+    }
 }
 
 /// Returns the unit by which `/usage` adds up; `None` for this session alone.

@@ -57,7 +57,7 @@ fn meanings(loaded: &Loaded, brings: &FolderContents) -> [&'static str; 3] {
         "load its files; AgentX still asks before changes and commands"
     };
     let ignores = if brings.is_empty() {
-        "as 1; files added later are not loaded"
+        "like 1, but never load files added later"
     } else {
         "load nothing; ask before changes and commands"
     };

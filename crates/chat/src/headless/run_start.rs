@@ -8,16 +8,29 @@ use agentx::types::{
 };
 
 use super::{Format, OutputOptions};
+use crate::chat::slash;
 use crate::console::Console;
 use crate::error::ChatError;
 use crate::exit::Exit;
+use crate::render::clean::visible;
 use crate::render::conversation;
 use crate::run_failure::ANSWER_NEEDED;
 use crate::session_opening::{self, ASKS_NOBODY};
 
-/// Returns the event after which to read, and the event after which to show. The events between them say who
-/// takes part. `there` is the last event before the session was opened: a run in progress continues as soon
-/// as the session is open, and may have ended by now.
+/// Says of a prompt that is a command of a chat that it is sent as words.
+pub(super) fn note_of_command(prompt: Option<&UserInput>, console: &mut Console) {
+    let first = prompt.and_then(|prompt| prompt.content.first()?.as_text());
+    let is_command = |words: &&str| matches!(slash::parse(words), Some(Ok(_)));
+    if let Some(words) = first.filter(is_command) {
+        let name = visible(words.split_whitespace().next().unwrap_or_default());
+        let note = format!("note: {name} is a command of a chat; here it is sent to the model as words\n");
+        console.say(&console.err_style().dim(&note));
+    }
+}
+
+/// After which event one has to read, and after which of those what is read is shown. What lies between says
+/// who takes part. `there` is the last event that was there before the session was opened: what was under way
+/// continues as soon as it is, and may have come to its end by now.
 pub(super) fn places(before: &SessionState, has_prompt: bool, there: u64) -> (u64, u64) {
     let begins = |run: &RunState| run.run_id.input().unwrap_or_default().saturating_sub(1);
     let shown_from = match &before.run {

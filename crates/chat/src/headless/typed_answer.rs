@@ -53,19 +53,27 @@ pub fn read_schema(
             "give a file with one JSON Schema, for example {\"type\": \"object\"}",
         )
     };
-    let file = file_for_model(file, workspace, is_guarded).map_err(wrong)?;
-    let open = open_named(&file).map_err(|error| wrong(error.to_string()))?;
-    let mut text = String::new();
-    let read = open.take(MAX_BYTES + 1).read_to_string(&mut text);
-    read.map_err(|error| wrong(error.to_string()))?;
-    if text.len() as u64 > MAX_BYTES {
-        return Err(wrong("the file is larger than 1 MiB".into()));
-    }
+    let text = match file.to_str().filter(|words| words.trim_start().starts_with('{')) {
+        Some(inline) => inline.to_owned(),
+        None => text_of(file, workspace, is_guarded).map_err(wrong)?,
+    };
     let schema = serde_json::from_str(&text).map_err(|error| wrong(format!("not JSON: {error}")))?;
     let schema = AnswerSchema::new(schema);
     check_answer_schema(&schema)
         .map_err(|what| wrong(format!("not a JSON Schema that can be used: {what}")))?;
     Ok(schema)
+}
+
+fn text_of(file: &Path, workspace: &Path, is_guarded: impl Fn(&Path) -> bool) -> Result<String, String> {
+    let file = file_for_model(file, workspace, is_guarded)?;
+    let open = open_named(&file).map_err(|error| error.to_string())?;
+    let mut text = String::new();
+    let read = open.take(MAX_BYTES + 1).read_to_string(&mut text);
+    read.map_err(|error| error.to_string())?;
+    if text.len() as u64 > MAX_BYTES {
+        return Err("the file is larger than 1 MiB".into());
+    }
+    Ok(text)
 }
 
 /// Fills in the value of an answer that was validated.

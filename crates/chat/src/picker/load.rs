@@ -58,7 +58,8 @@ impl Loader {
 
     /// The latest sessions, of one directory or of all.
     pub(super) async fn first(&self, workspace: Option<String>) -> Result<Vec<SessionInfo>, RuntimeError> {
-        page(&*self.runtime, workspace, None, FIRST).await
+        let found = page(&*self.runtime, workspace, None, FIRST).await;
+        found.map(without_own)
     }
 
     /// Asks for all sessions, page by page.
@@ -75,7 +76,8 @@ impl Loader {
                 let is_last = next.is_none() || next == before;
                 before = next;
                 let failed = found.is_err();
-                if sender.send(found.map(LoadEvent::Page)).await.is_err() || failed {
+                let found = found.map(|page| LoadEvent::Page(without_own(page)));
+                if sender.send(found).await.is_err() || failed {
                     return;
                 }
                 if is_last {
@@ -130,6 +132,16 @@ impl Loader {
             None => std::future::pending().await,
         }
     }
+}
+
+/// The sessions without those that this process has open: who picks one is in it.
+fn without_own(mut page: Vec<SessionInfo>) -> Vec<SessionInfo> {
+    let is_own = |info: &SessionInfo| {
+        let writer = info.writer.as_ref();
+        writer.is_some_and(|writer| writer.process == std::process::id())
+    };
+    page.retain(|info| !is_own(info));
+    page
 }
 
 async fn page(

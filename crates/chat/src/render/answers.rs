@@ -137,6 +137,9 @@ impl Answers {
     /// The error for a line that is none of the answers.
     pub fn wrong(&self, line: &str) -> String {
         let shown = cut(&visible(line.trim()), LONGEST_LINE);
+        if let AskedFor::Choice(_) = self.asks_for {
+            return format!("`{shown}` is not one of the choices: {}", self.prompt());
+        }
         format!("`{shown}` is not one of the answers: {}", self.keys(", ", key))
     }
 

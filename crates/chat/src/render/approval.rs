@@ -42,6 +42,8 @@ pub(crate) struct QuestionForm<'a> {
     pub(crate) answers: Option<&'a Answers>,
     /// The reason why similar calls would cause a question even with the rule that `always` keeps.
     pub(crate) still_asked: Option<&'a str>,
+    /// Another answer that may fit better than the rule that is shown.
+    pub(crate) other_answer: Option<&'a str>,
     /// The command that shows the rest of a long change.
     pub(crate) shows_all: &'a str,
 }
@@ -69,6 +71,9 @@ pub(crate) fn question_text(
     let mut text = question_lines(request, file, diff, (keeps, style));
     if keeps && how.answers.is_some() {
         text = format!("{}{}\n", text.trim_end(), style.dim(OTHER_RULE));
+        if let Some(other) = how.other_answer {
+            text.push_str(&format!("{}\n", style.dim(&visible(&format!("  or {other}")))));
+        }
     }
     if let Some(why) = how.still_asked {
         let words = format!("  but it would still be asked about: {}", visible(why));
@@ -272,10 +277,23 @@ fn rule(request: &ApprovalRequested) -> String {
     rule
 }
 
+/// The rules that hold for the rest of a session, without where they hold.
+fn rules_in_words(request: &ApprovalRequested, kept: &[Rule]) -> String {
+    let words: Vec<String> = kept
+        .iter()
+        .map(|kept| {
+            let mut request = request.clone();
+            request.suggested = kept.clone();
+            rule(&request)
+        })
+        .collect();
+    words.join(", ")
+}
+
 /// Reads a line as the answer to this question: about a call as [`parse`] does, else as words.
 pub(crate) fn reply_to(request: &ApprovalRequested, line: &str) -> Option<ApprovalReply> {
     match (&request.question, &request.form) {
-        (Some(_), _) => asked::reply(line),
+        (Some(asked), _) => asked::reply(line, asked.choices.len()),
         (None, Some(_)) => reply_to_form(line),
         (None, None) => parse(line),
     }
@@ -327,13 +345,15 @@ fn reply_to_form(line: &str) -> Option<ApprovalReply> {
 }
 
 /// The answer in words, for the record above.
-pub(crate) fn answered(request: &ApprovalRequested, answer: &ApprovalReply) -> String {
+pub(crate) fn answered(request: &ApprovalRequested, answer: &ApprovalReply, kept: &[Rule]) -> String {
     if let Some(asked) = &request.question {
         return asked::answered(asked, answer);
     }
     let words = match answer.decision {
         ApprovalDecision::Once => "allowed once",
-        ApprovalDecision::Session => "allowed for this session",
+        ApprovalDecision::Session => {
+            return format!("allowed for this session: {}", rules_in_words(request, kept));
+        }
         ApprovalDecision::Always => "always allowed",
         ApprovalDecision::Deny => "refused",
     };

@@ -8,6 +8,7 @@ use agentx::types::{ApprovalDecision, AskedQuestion};
 use super::approval_reply::ApprovalReply;
 use super::clean::visible;
 use super::style::Paint;
+use crate::chat::leaves;
 
 /// The line that gives no answer.
 const NO_ANSWER: &str = "-";
@@ -41,10 +42,16 @@ pub(crate) fn prompt(choices: usize) -> String {
     }
 }
 
-/// Reads a line as the answer. `None` if it is empty, or a command.
-pub(crate) fn reply(line: &str) -> Option<ApprovalReply> {
+/// Reads a line as the answer to a question with so many choices. `None` if it is empty, a command, a word that leaves, or
+/// the number of no choice.
+pub(crate) fn reply(line: &str, choices: usize) -> Option<ApprovalReply> {
     let words = line.trim();
-    if words.is_empty() || line.starts_with(['/', '!']) {
+    if words.is_empty() || line.starts_with(['/', '!']) || leaves(words) {
+        return None;
+    }
+    let is_number = words.bytes().all(|byte| byte.is_ascii_digit());
+    let is_choice = || words.parse().is_ok_and(|number| (1..=choices).contains(&number));
+    if choices > 0 && is_number && !is_choice() {
         return None;
     }
     let (decision, note) = match words {
@@ -88,13 +95,17 @@ mod tests {
 
     #[test]
     fn a_line_is_the_answer_unless_it_is_a_command() {
-        let note = |line: &str| reply(line).map(|reply| (reply.decision, reply.note));
+        let note = |line: &str| reply(line, 2).map(|reply| (reply.decision, reply.note));
         assert_eq!(note(" 2 "), Some((ApprovalDecision::Once, Some("2".into()))));
         assert_eq!(note("no"), Some((ApprovalDecision::Once, Some("no".into()))));
         assert_eq!(note("-"), Some((ApprovalDecision::Deny, None)));
-        for line in ["", "  ", "/help", "!ls"] {
+        for line in ["", "  ", "/help", "!ls", "0", "3", "exit", "quit"] {
             assert_eq!(note(line), None, "{line}");
         }
+        assert!(
+            reply("3", 0).is_some(),
+            "a question without choices takes any number"
+        );
         assert_eq!(
             note(" /etc/hosts"),
             Some((ApprovalDecision::Once, Some("/etc/hosts".into())))

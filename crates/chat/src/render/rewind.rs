@@ -109,9 +109,8 @@ pub fn plan(
     let mut text = String::new();
     if undone.messages > 0 {
         text.push_str(&format!(
-            "conversation  {}, {} of yours; they stay in this session\n",
+            "conversation  goes back {} in a copy; this session keeps them\n",
             counted(undone.messages, "message"),
-            undone.inputs
         ));
     }
     let is_amid = |input: &&PastInput| input.seq == to_seq && input.amid;

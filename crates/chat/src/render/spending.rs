@@ -9,6 +9,9 @@ use super::clean::visible;
 use super::{table::table, units};
 use crate::demo::is_demo;
 
+/// The legend of a table with costs that nobody knows.
+const UNKNOWN: &str = "$? and +?: the price of a model is unknown, so its tokens are not in the sum; `models.NAME.prices` sets it";
+
 /// The sum of rows.
 pub fn total(rows: &[UsageRow]) -> UsageRow {
     let mut total = UsageRow {
@@ -68,5 +71,9 @@ pub fn render(by: UsageBy, rows: &[UsageRow], total: &UsageRow, width: usize) ->
     if rows.len() > 1 {
         lines.push(cells(total));
     }
-    table(&lines, width)
+    let text = table(&lines, width);
+    if !rows.iter().any(has_unpriced) {
+        return text;
+    }
+    format!("{text}{UNKNOWN}\n")
 }

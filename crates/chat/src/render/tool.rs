@@ -28,6 +28,13 @@ pub fn describe(input: &Value) -> String {
     if let Some(items) = arguments.get("todos").and_then(todo::read) {
         return todo::summary(&items);
     }
+    if let Some(question) = arguments.get("question").and_then(Value::as_str) {
+        let choices = arguments.get("choices").and_then(Value::as_array);
+        let is_question = arguments.len() == 1 + usize::from(choices.is_some());
+        if is_question {
+            return asked_in_one_line(question, choices.map(Vec::as_slice).unwrap_or_default());
+        }
+    }
     let telling = ["command", "pattern", "path", "file_path", "query", "words", "url"];
     let found = telling
         .iter()
@@ -55,6 +62,16 @@ pub fn describe(input: &Value) -> String {
         }
         None => visible(&input.to_string()),
     }
+}
+
+/// A question of the model, with its choices.
+fn asked_in_one_line(question: &str, choices: &[Value]) -> String {
+    let question = visible(question.trim());
+    let choices: Vec<String> = choices.iter().map(short).collect();
+    if choices.is_empty() {
+        return question;
+    }
+    format!("{question}  ({})", choices.join(" / "))
 }
 
 fn short(value: &Value) -> String {

@@ -29,6 +29,7 @@ pub(super) fn check_available(
     if let Some(variable) = variable {
         return Err(ChatError::MissingKey {
             model: spec.id.clone(),
+            provider: spec.provider.clone(),
             variable: variable.to_owned(),
             user_file: settings.user_file.clone(),
         });

@@ -12,6 +12,7 @@ use super::{
 };
 use crate::error::ChatError;
 use crate::place::Place;
+use crate::sessions_here::SessionsHere;
 use crate::{default_model, other_server};
 
 /// A session that was opened again.
@@ -36,6 +37,8 @@ pub async fn continue_session(
     fork: bool,
 ) -> Result<ContinuedSession, ChatError> {
     let last_seq = place.runtime().info(&id).await?.last_seq;
+    // Once it is open it may be the latest itself.
+    let of_passed_over = note_of_passed_over(place, settings, Some(&id)).await;
     let session = resume(place, settings, wanted, id, fork).await?;
     let of_server = other_server::record(place, settings, session.as_ref()).await;
     let changed = changed_by_opening(place, session.id(), last_seq).await;
@@ -43,6 +46,7 @@ pub async fn continue_session(
     let state = leave_if_failed(place, session.as_ref(), state).await?;
     let of_model = default_model::note_of_session(settings, &state.config.model);
     let notes = [
+        of_passed_over,
         of_server,
         note_of_decisions(settings, &changed),
         note_of_cost(&state.config),
@@ -56,7 +60,19 @@ pub async fn continue_session(
     })
 }
 
-/// Leaves a session again if a later step of its opening failed.
+/// Returns a note about later sessions of this folder that other programs have open; `None` if there are none, or on a
+/// server, where a session may be open in several programs.
+pub async fn note_of_passed_over(
+    place: &Place,
+    settings: &Settings,
+    taken: Option<&SessionId>,
+) -> Option<String> {
+    let here = SessionsHere::of(settings);
+    let taken = taken.filter(|_| place.remote().is_none())?;
+    here.note_of_passed_over(place.runtime(), taken).await
+}
+
+/// Gives a session back if what follows its opening failed: nobody is in it then.
 ///
 /// # Errors
 /// Returns the error of `outcome`.

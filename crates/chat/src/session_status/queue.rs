@@ -224,6 +224,10 @@ impl MessageQueue {
                 "Alt-↑ edits the last · Ctrl-S sends it now · /queue",
                 "Alt-↑ edits · Ctrl-S: now · /queue",
             ],
+            QueuedDelivery::WhenWanted if self.waits.len() > 1 => &[
+                "still queued · Enter sends them in order · Alt-↑ edits the last · /queue",
+                "Enter sends them in order · /queue",
+            ],
             QueuedDelivery::WhenWanted => &[
                 "still queued from before · Enter sends it · Alt-↑ edits the last · /queue",
                 "Enter sends · Alt-↑ edits · /queue",

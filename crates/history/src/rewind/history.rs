@@ -18,6 +18,9 @@ use super::restorings::Restoring;
 /// The tools whose outcome describes their changes of files. Names of tools are unique, so no other tool can
 /// have these.
 const CHANGERS: [&str; 2] = ["write", "edit"];
+/// The tools that the agent's machine answers itself, which change nothing. They are not among an agent's tools unless
+/// one of another kind has taken the name.
+const OF_MACHINE: [&str; 3] = ["ask_user", "find_tools", "recall"];
 
 /// A message of a person.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -205,7 +208,10 @@ impl SessionHistory {
             result.status,
             ToolStatus::Denied | ToolStatus::Refused | ToolStatus::Invalid
         );
-        let harmless = matches!(self.access.get(&call.name), Some(Access::Internal | Access::Read));
+        let harmless = match self.access.get(&call.name) {
+            Some(access) => matches!(access, Access::Internal | Access::Read),
+            None => OF_MACHINE.contains(&call.name.as_str()),
+        };
         if was_run && !harmless {
             self.beyond.push(IrreversibleEffect {
                 seq: fact.seq,

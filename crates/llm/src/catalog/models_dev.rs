@@ -2,9 +2,9 @@
 //! `anomalyco/models.dev`, `packages/core/src/schema.ts`), so that a person can bring the catalog up to date
 //! without a new version of the program.
 //!
-//! The file is not trusted completely: windows, limits, prices and media of models are taken, at providers
-//! that the catalog knows; addresses, names of variables and options of protocols are not. A model that makes
-//! no sense is left out and counted.
+//! What the file says is a claim: windows, limits, prices and media of models are taken, at providers that
+//! the catalog knows. What a description leaves out stays as the catalog has it. Addresses, names of variables and options of protocols are not. A model that makes no
+//! sense is left out and counted.
 
 use std::collections::BTreeMap;
 
@@ -45,12 +45,14 @@ struct Provider {
 struct Model {
     id: String,
     #[serde(default)]
-    tool_call: bool,
+    tool_call: Option<bool>,
     #[serde(default)]
     status: Option<String>,
     #[serde(default)]
     structured_output: Option<bool>,
-    modalities: Modalities,
+    #[serde(default)]
+    modalities: Option<Modalities>,
+    #[serde(default)]
     limit: Limit,
     #[serde(default)]
     cost: Option<Cost>,
@@ -62,10 +64,12 @@ struct Modalities {
     output: Vec<String>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 struct Limit {
-    context: u64,
-    output: u64,
+    #[serde(default)]
+    context: Option<u64>,
+    #[serde(default)]
+    output: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -140,15 +144,18 @@ pub fn read(text: &str, catalog: &Catalog) -> Result<ModelsDev, serde_json::Erro
 /// `None` if an agent cannot use the model.
 fn model_of(provider: &str, model: Value) -> Result<Option<ModelConfig>, String> {
     let model: Model = serde_json::from_value(model).map_err(|error| error.to_string())?;
-    let has_text = model.modalities.output.iter().any(|medium| medium == "text");
-    if !model.tool_call || !has_text || model.status.as_deref() == Some("deprecated") {
+    let has_text = model
+        .modalities
+        .as_ref()
+        .is_none_or(|modalities| modalities.output.iter().any(|medium| medium == "text"));
+    if model.tool_call == Some(false) || !has_text || model.status.as_deref() == Some("deprecated") {
         return Ok(None);
     }
     if model.id.is_empty() || model.id.len() > LONGEST_ID || model.id.contains(char::is_control) {
         return Err("the id is empty, too long or not printable".to_owned());
     }
     for (name, tokens) in [("context", model.limit.context), ("output", model.limit.output)] {
-        if tokens == 0 || tokens > MOST_TOKENS {
+        if let Some(tokens) = tokens.filter(|tokens| *tokens == 0 || *tokens > MOST_TOKENS) {
             return Err(format!("`limit.{name}` is {tokens}"));
         }
     }
@@ -158,10 +165,10 @@ fn model_of(provider: &str, model: Value) -> Result<Option<ModelConfig>, String>
         name: None,
         aliases: None,
         snapshots: None,
-        context_window: Some(model.limit.context),
-        max_output_tokens: Some(model.limit.output),
+        context_window: model.limit.context,
+        max_output_tokens: model.limit.output,
         prices: model.cost.map(Cost::prices).transpose()?,
-        input: Some(media(&model.modalities.input)),
+        input: model.modalities.map(|modalities| media(&modalities.input)),
         answer_schema: model.structured_output,
         wire: None,
     }))

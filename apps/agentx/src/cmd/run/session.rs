@@ -43,6 +43,8 @@ pub(crate) async fn run(
     let has_person = decides_elsewhere || console.terminal.input && console.terminal.error;
     place.say_ended_trials(console).await;
     let found = session_opening::find(&place, &loaded.settings, &target).await?;
+    let note = session_opening::note_of_passed_over(&place, &loaded.settings, found.as_ref()).await;
+    console.say(&note.unwrap_or_default());
     let opened = open(&place, &mut loaded.settings, args, found.clone(), has_person).await;
     let (session, would_ask, there) = match (opened, found.filter(|_| !args.session.fork)) {
         (Err(error), Some(id)) => return RunResult::failed_in(&id, error),

@@ -21,7 +21,7 @@ fn rewind_with_files() {
         chat.wait_for_words("Created new.txt");
         chat.wait_for_prompt();
         chat.say("/rewind");
-        chat.wait_for_words("before which input? number · Enter cancels ›");
+        chat.wait_for_words("before which message? number · Enter cancels ›");
         shots.now("what can be gone back to", &chat);
         chat.say("1");
         chat.wait_for_words("rewind? b both · c conversation · f files · d diff · n cancel ›");
@@ -32,7 +32,7 @@ fn rewind_with_files() {
         assert_eq!(notes(&world), "one\nhello\nthree\n");
         assert!(!world.path("new.txt").exists());
         chat.keys("\u{15}/rewind undo\r");
-        chat.wait_for_words("rewind? f files · d diff · n cancel ›");
+        chat.wait_for_words("take the restore back? f files · d diff · n cancel ›");
         chat.say("f");
         chat.wait("the files again", |_| world.path("new.txt").exists());
         chat.wait_for_prompt();

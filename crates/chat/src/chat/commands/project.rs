@@ -9,6 +9,8 @@ use crate::configuration::{self, SettingsShown};
 use crate::doctor;
 use crate::error::ChatError;
 use crate::export::{self, SessionFileFormat};
+use crate::render::clean::visible;
+use crate::render::units::counted;
 use crate::{mcp_changes, mcp_servers};
 
 /// Maximum number of names that an export tries if files of earlier ones exist.
@@ -86,6 +88,35 @@ impl Chat<'_> {
         text
     }
 
+    /// Runs `/mcp try`: starts a server once, so that its tools are known.
+    pub(super) async fn try_mcp_server(&mut self, name: &str) -> Result<String, ChatError> {
+        if self.place.remote().is_some() {
+            return Ok(self.mcp_servers());
+        }
+        let server = mcp_servers::find(&mcp_changes::servers(self.settings, &[]), name)?;
+        let connected = self
+            .wait_for(async {
+                let connected = server.connect().await;
+                server.close().await;
+                Ok(connected)
+            })
+            .await?;
+        Ok(match connected {
+            Ok(_) => format!(
+                "{} of {} are known now: {}; leave and continue with `agentx resume --last` to use them",
+                counted(server.specs().len(), "tool"),
+                visible(name),
+                server
+                    .specs()
+                    .iter()
+                    .map(|spec| spec.name.clone())
+                    .collect::<Vec<_>>()
+                    .join(", "),
+            ),
+            Err(failure) => format!("MCP server {}: {}", visible(name), visible(&failure.to_string())),
+        })
+    }
+
     /// Runs `/mcp`.
     pub(super) fn mcp_servers(&self) -> String {
         if self.place.remote().is_some() {
@@ -97,7 +128,7 @@ impl Chat<'_> {
             return format!("there are no MCP servers; {}", mcp_servers::HOW_TO_ADD);
         }
         let list = mcp_servers::table_of(&servers, self.display.width());
-        format!("{list}`agentx mcp show NAME` shows the tools of one, `agentx mcp try NAME` starts it once")
+        format!("{list}`agentx mcp show NAME` shows the tools of one, `/mcp try NAME` starts it once")
     }
 
     /// Runs `/doctor`.

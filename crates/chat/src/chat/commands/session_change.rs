@@ -58,6 +58,9 @@ impl Chat<'_> {
             .await?;
         let mut agent = made?;
         keep_choices(&mut agent, &current);
+        if let Some(rules) = self.rules_kept_here(&agent.config) {
+            agent.change(ConfigChange::Rules(rules));
+        }
         let config = (*agent.config).clone();
         let before = self.leave_for(ConversationSite::New(agent), &config).await;
         self.connection.company.part();
@@ -69,7 +72,15 @@ impl Chat<'_> {
 
     /// Runs `/resume`.
     pub(super) async fn resume_session(&mut self, id: Option<String>) -> Result<String, ChatError> {
-        if let Some(why_not) = self.keeps_session(&session_command("resume", id.as_ref())) {
+        let command = session_command("resume", id.as_ref());
+        let named = match id.as_deref().filter(|id| *id != EVERYWHERE) {
+            Some(prefix) => {
+                let runtime = self.place.shared();
+                Some(self.wait_for(async { runtime.resolve(prefix).await }).await?)
+            }
+            None => None,
+        };
+        if let Some(why_not) = self.keeps_session(&command) {
             return Ok(why_not);
         }
         let scope = if id.as_deref() == Some(EVERYWHERE) {
@@ -77,11 +88,8 @@ impl Chat<'_> {
         } else {
             PickerScope::Here
         };
-        let id = match id.filter(|id| id != EVERYWHERE) {
-            Some(prefix) => {
-                let runtime = self.place.shared();
-                self.wait_for(async { runtime.resolve(&prefix).await }).await?
-            }
+        let id = match named {
+            Some(id) => id,
             None => match self.picked_session(scope).await? {
                 Ok(id) => id,
                 Err(notice) => return Ok(notice),
@@ -165,6 +173,9 @@ impl Chat<'_> {
         .await;
         let (past, seat, came) = session_opening::leave_if_failed(place, session.as_ref(), entered).await?;
         let before = self.leave_for(seat, &state.config).await;
+        if let Some(rules) = self.rules_kept_here(&state.config) {
+            self.change(ConfigChange::Rules(rules)).await?;
+        }
         self.display.title.rename(&info.title);
         let title = visible(&info.title);
         self.display.transcript.aside(

@@ -21,7 +21,7 @@ pub const FOREIGN_COMMANDS: &ForeignCommands = &[
     ),
     (
         &["login", "logout", "auth"],
-        "there is no login: a model's key is read from its variable, such as ANTHROPIC_API_KEY; /doctor says what is missing",
+        "AgentX has no login; it reads keys from variables, such as ANTHROPIC_API_KEY. /doctor says what is missing",
     ),
     (
         &["memory"],

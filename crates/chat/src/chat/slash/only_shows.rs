@@ -22,7 +22,7 @@ impl Slash {
             | Self::Effort(None)
             | Self::Config
             | Self::Doctor
-            | Self::Mcp
+            | Self::Mcp(None)
             | Self::Wheel(WheelCommand::Know)
             | Self::Queue(QueueWish::List)
             | Self::Approvals(Rules::List | Rules::Test(_)) => true,
@@ -45,6 +45,7 @@ impl Slash {
             | Self::Effort(_)
             | Self::Export(_)
             | Self::Init
+            | Self::Mcp(_)
             | Self::Pin(_) => false,
         }
     }

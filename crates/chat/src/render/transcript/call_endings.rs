@@ -112,7 +112,36 @@ pub(super) fn why(failed: &ToolFailed) -> Option<String> {
     if failed.status == ToolStatus::Invalid && !wrong.is_empty() {
         Some(wrong.join("; "))
     } else {
-        lines().next().map(str::to_owned)
+        lines().next().map(|line| without_announcement(line).to_owned())
+    }
+}
+
+/// Returns a line without its last sentence if that announces lines that are left out.
+fn without_announcement(line: &str) -> &str {
+    match line.strip_suffix(':').and_then(|line| line.rsplit_once(". ")) {
+        Some((before, _)) => before,
+        None => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_of_one_line_announces_no_other_lines() {
+        let failed = |error: &str| {
+            let failed: ToolFailed = serde_json::from_value(serde_json::json!({
+                "tool_call_id": "c1", "name": "edit", "status": "failed", "error": error, "duration_ms": 1,
+            }))
+            .unwrap();
+            why(&failed).unwrap()
+        };
+        assert_eq!(
+            failed("old_string was not found. What is most like it:\nline 1:\n     1\tx"),
+            "old_string was not found"
+        );
+        assert_eq!(failed("it ended:\nx"), "it ended:");
     }
 }
 

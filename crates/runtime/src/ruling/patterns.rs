@@ -1,0 +1,171 @@
+//! Rules with patterns that a person writes in place of the one that was shown: one for a call, or one for each part
+//! of a command line.
+
+use agentx_agent::approval::{covered_together, suggested};
+use agentx_agent::command::take_apart;
+use agentx_agent::pattern::fits;
+use agentx_types::{AgentConfig, Rule, ToolSpec};
+use serde_json::{Value, json};
+
+use super::with_pattern;
+
+/// The separators of several patterns in one answer.
+const BETWEEN: [&str; 2] = [",", " | "];
+
+/// The rules that an answer keeps: one where the pattern fits the whole call, else one for each pattern between commas
+/// or ` | `. Together they have to allow the call, and each has to cover a part of it.
+///
+/// # Errors
+/// Returns an error if they do not: that nothing would be allowed, and why, as a sentence.
+pub fn with_patterns(
+    shown: &Rule,
+    patterns: &str,
+    config: &AgentConfig,
+    tool: &str,
+    input: &Value,
+) -> Result<Vec<Rule>, String> {
+    let whole = with_pattern(shown, patterns, config, tool, input);
+    let spec = config.tools.iter().find(|spec| spec.name == tool);
+    let parts = split(patterns);
+    let (Some(spec), true, Err(_)) = (spec, shown.argument.is_some() && parts.len() > 1, &whole) else {
+        return whole.map(|rule| vec![rule]);
+    };
+    let rules: Vec<Rule> = parts.iter().map(|part| pattern_rule(shown, part)).collect();
+    match covered_together(&rules, &config.workspace, spec, input) {
+        Some(used) if used.len() == rules.len() => Ok(rules),
+        Some(used) => {
+            let idle = (0..parts.len()).find(|index| !used.contains(index));
+            let idle = idle
+                .and_then(|index| parts.get(index))
+                .copied()
+                .unwrap_or_default();
+            Err(format!("`{idle}` covers no part of this call"))
+        }
+        None => Err(uncovered(&parts, spec, input)),
+    }
+}
+
+/// The patterns that a person may keep for a command line of several commands, one for each command, in the form in which
+/// [`with_patterns`] takes them. `None` if it is one command, or no patterns allow it.
+pub fn offered_patterns(shown: &Rule, config: &AgentConfig, tool: &str, input: &Value) -> Option<String> {
+    let spec = config.tools.iter().find(|spec| spec.name == tool)?;
+    let argument = spec.command_argument.as_deref()?;
+    let line = take_apart(input.get(argument)?.as_str()?);
+    let mut patterns: Vec<String> = Vec::new();
+    for (at, command) in line.commands.iter().enumerate() {
+        let mut pattern = suggested(config, spec, &json!({ argument: command })).argument?;
+        // What a pipe gives may be commands, so a pattern without a star does not cover it.
+        if line.fed.contains(&at) && !pattern.ends_with('*') {
+            pattern = format!("{} *", command.split(' ').next()?);
+        }
+        if !patterns.contains(&pattern) {
+            patterns.push(pattern);
+        }
+    }
+    let joined = patterns.join(", ");
+    let is_several = patterns.len() > 1 && !patterns.iter().any(|pattern| pattern.contains(','));
+    (is_several && with_patterns(shown, &joined, config, tool, input).is_ok()).then_some(joined)
+}
+
+/// Returns whether a pattern allows everything that a tool can be given.
+pub fn allows_everything(pattern: &str) -> bool {
+    pattern.contains('*') && pattern.chars().all(|c| c == '*' || c == ' ')
+}
+
+fn split(patterns: &str) -> Vec<&str> {
+    let mut parts = vec![patterns];
+    for between in BETWEEN {
+        parts = parts.into_iter().flat_map(|part| part.split(between)).collect();
+    }
+    parts
+        .into_iter()
+        .map(str::trim)
+        .filter(|part| !part.is_empty())
+        .collect()
+}
+
+fn pattern_rule(shown: &Rule, pattern: &str) -> Rule {
+    Rule {
+        argument: Some(pattern.to_owned()),
+        path: None,
+        ..shown.clone()
+    }
+}
+
+/// Says which command none of the patterns covers.
+fn uncovered(patterns: &[&str], spec: &ToolSpec, input: &Value) -> String {
+    let argument = spec.command_argument.as_deref();
+    let line = argument.and_then(|name| input.get(name)).and_then(Value::as_str);
+    let commands = line.map(|line| take_apart(line).commands).unwrap_or_default();
+    let is_left = |command: &&String| !patterns.iter().any(|pattern| fits(pattern, command));
+    match commands.iter().find(is_left) {
+        Some(command) => format!("none of the patterns covers `{command}`"),
+        None => "the patterns would not allow this call together".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentx_types::{Access, RuleEffect};
+
+    use super::*;
+
+    fn config() -> AgentConfig {
+        let schema = json!({"type": "object", "properties": {"command": {"type": "string"}}});
+        let bash = ToolSpec::new("bash", "", schema, Access::Run).with_command_argument("command");
+        let model = serde_json::from_value(json!({"id": "m", "provider": "p", "api": "scripted",
+            "context_window": 1000, "max_output_tokens": 10, "prices": {}}));
+        AgentConfig {
+            workspace: "/ws".into(),
+            tools: vec![bash].into(),
+            ..AgentConfig::react(model.unwrap())
+        }
+    }
+
+    fn kept(command: &str, patterns: &str) -> Result<Vec<String>, String> {
+        let (config, input) = (config(), json!({ "command": command }));
+        let shown = suggested(&config, &config.tools[0], &input);
+        assert_eq!(shown.effect, RuleEffect::Allow);
+        let rules = with_patterns(&shown, patterns, &config, "bash", &input)?;
+        Ok(rules.into_iter().filter_map(|rule| rule.argument).collect())
+    }
+
+    #[test]
+    fn a_pipe_is_allowed_by_one_pattern_for_each_command() {
+        let line = "npm test -- --ci 2>&1 | tail -20";
+        for patterns in ["npm test *, tail *", "npm test * | tail *"] {
+            assert_eq!(
+                kept(line, patterns).unwrap(),
+                ["npm test *", "tail *"],
+                "{patterns}"
+            );
+        }
+        let left = kept(line, "npm test *").unwrap_err();
+        assert!(left.contains("does not cover `tail -20`"), "{left}");
+        let left = kept(line, "npm test *, head *").unwrap_err();
+        assert_eq!(left, "none of the patterns covers `tail -20`");
+        let idle = kept(line, "npm test *, tail *, rm *").unwrap_err();
+        assert_eq!(idle, "`rm *` covers no part of this call");
+        assert_eq!(kept("echo a, b", "echo a, *").unwrap(), ["echo a, *"]);
+    }
+
+    #[test]
+    fn patterns_are_offered_for_a_line_of_several_commands() {
+        let config = config();
+        let offered = |command: &str| {
+            let input = json!({ "command": command });
+            let shown = suggested(&config, &config.tools[0], &input);
+            offered_patterns(&shown, &config, "bash", &input)
+        };
+        let line = offered("npm test -- --ci 2>&1 | tail -20").unwrap();
+        assert!(line.ends_with(", tail *"), "{line}");
+        assert_eq!(offered("npm test"), None);
+        assert_eq!(offered("npm test > out.txt | tail -20"), None);
+    }
+
+    #[test]
+    fn a_pattern_of_stars_allows_everything() {
+        assert!(["*", "**", " * * "].into_iter().all(allows_everything));
+        assert!(!["", "ls *", "*.rs"].into_iter().any(allows_everything));
+    }
+}
