@@ -21,6 +21,7 @@ mod newer;
 mod pictures;
 mod projection;
 pub mod receptors;
+mod repeats;
 mod session_reader;
 mod sharing;
 mod state;
