@@ -465,7 +465,10 @@ fn deepseek_xai_and_mistral_cost_what_the_catalog_was_given() {
         let cached = dollars(model, 0, 100) - dollars(model, 0, 0);
         let found = [read * 10.0, dollars(model, 0, 0) * 1_000.0, cached * 10.0];
         for (found, expected) in found.into_iter().zip([input, output, cache_read]) {
-            assert!((found - expected).abs() < 1e-3, "{model}: {found}, not {expected}");
+            assert!(
+                (found - expected).abs() < 1e-3,
+                "{model}: {found}, not {expected}"
+            );
         }
     }
 }
