@@ -2,6 +2,7 @@
 //! say there holds, and what is missing is said.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use agentx::assembly::tools_lacking;
 use agentx::config::{ConfigPaths, Loaded};
@@ -24,15 +25,15 @@ const MOST_MISTAKES: usize = 3;
 
 /// The place that the settings name. If the session that is meant works in another directory of this machine,
 /// settings and place become those of that directory, as if it had been named. Must be called inside an async
-/// runtime. What is wrong with the files of agents and tools there is said.
+/// runtime; a server that cannot be reached is tried again for as long as `patience`. What is wrong with the files of agents and tools there is said.
 pub(crate) async fn place_of(
     global: &Global,
     agent: &AgentArgs,
     loaded: &mut Loaded,
-    target: &Target,
+    (target, patience): (&Target, Duration),
     console: &mut Console,
 ) -> Result<CommandTarget, ChatError> {
-    let place = find_place(global, agent, loaded, target, console).await?;
+    let place = find_place(global, agent, loaded, (target, patience), console).await?;
     console.say(&broken_files(&place));
     Ok(place)
 }
@@ -54,7 +55,7 @@ async fn find_place(
     global: &Global,
     agent: &AgentArgs,
     loaded: &mut Loaded,
-    target: &Target,
+    (target, patience): (&Target, Duration),
     console: &mut Console,
 ) -> Result<CommandTarget, ChatError> {
     // An agent that a file describes may name a model of its own.
@@ -62,7 +63,7 @@ async fn find_place(
         default_model::settle(&mut loaded.settings, console).await?;
         default_model::check_configured(loaded)?;
     }
-    let place = CommandTarget::of(&loaded.settings, global.cwd.as_deref()).await?;
+    let place = CommandTarget::of_within(&loaded.settings, global.cwd.as_deref(), patience).await?;
     place.introduce(console);
     if place.remote().is_some() {
         return Ok(place);
