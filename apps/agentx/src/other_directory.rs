@@ -30,10 +30,11 @@ pub(crate) async fn place_of(
     global: &Global,
     agent: &AgentArgs,
     loaded: &mut Loaded,
-    (target, patience): (&Target, Duration),
+    target: &Target,
+    patience: Duration,
     console: &mut Console,
 ) -> Result<CommandTarget, ChatError> {
-    let place = find_place(global, agent, loaded, (target, patience), console).await?;
+    let place = find_place(global, agent, loaded, target, patience, console).await?;
     console.say(&broken_files(&place));
     Ok(place)
 }
@@ -55,7 +56,8 @@ async fn find_place(
     global: &Global,
     agent: &AgentArgs,
     loaded: &mut Loaded,
-    (target, patience): (&Target, Duration),
+    target: &Target,
+    patience: Duration,
     console: &mut Console,
 ) -> Result<CommandTarget, ChatError> {
     // An agent that a file describes may name a model of its own.

@@ -55,7 +55,7 @@ pub(crate) fn run(
             }
             target => target,
         };
-        let place = place_of(global, agent, &mut loaded, (&target, Duration::ZERO), console).await?;
+        let place = place_of(global, agent, &mut loaded, &target, Duration::ZERO, console).await?;
         place.say_ended_trials(console).await;
         let request = ChatRequest {
             target,

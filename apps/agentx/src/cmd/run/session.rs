@@ -35,7 +35,15 @@ pub(crate) async fn run(
     // A session that exists may have something under way: without a prompt, that is continued.
     let prompt = prompt::read(args, target != Target::New, &loaded.settings, console).await?;
     let prompt = headless::held_to(prompt.map(UserInput::new), schema)?;
-    let place = place_of(global, &args.agent, &mut loaded, (&target, SERVER_PATIENCE), console).await?;
+    let place = place_of(
+        global,
+        &args.agent,
+        &mut loaded,
+        &target,
+        SERVER_PATIENCE,
+        console,
+    )
+    .await?;
     if target == Target::New && args.agent.agent.is_none() {
         default_model::check_connected(&loaded.settings)?;
     }
