@@ -41,7 +41,11 @@ fi
 free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
 agentx() { env -i PATH="$PATH" HOME="$WORK" "$AGENTX" "$@"; }
 openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=localhost -addext subjectAltName=DNS:localhost \
-  -keyout "$WORK/key.pem" -out "$WORK/cert.pem" 2>/dev/null || exit 1
+  -keyout "$WORK/key.pem" -out "$WORK/cert.pem" 2>"$WORK/openssl.log" || {
+  cat "$WORK/openssl.log" >&2
+  echo "failed: openssl makes no certificate; without a configuration of its own, set OPENSSL_CONF to one" >&2
+  exit 1
+}
 head -c 5000000 /dev/zero >"$WORK/large"
 head -c 20000000 /dev/zero >"$WORK/larger"
 

@@ -11,13 +11,17 @@ use crate::none;
 
 /// The names that look like tests, in backticks or not: a path with a folder, `::`, and the name of a
 /// function of at least two words. One word names a module of tests.
+///
+/// `::name` and `…::name` are tests of the file that was named last.
 fn named(document: &str) -> Vec<(String, String)> {
-    let words = document.split(|c: char| c.is_whitespace() || "`|,;()".contains(c));
-    let tests = words.filter_map(|word| {
+    let mut last = "";
+    let tests = words(document).filter_map(|word| {
         let (file, name) = word.rsplit_once("::")?;
-        let is_path = ["crates/", "apps/", "tests/"]
-            .iter()
-            .any(|folder| file.starts_with(folder));
+        if !matches!(file, "" | "…") {
+            last = file;
+        }
+        let file = last;
+        let is_path = FOLDERS.iter().any(|folder| file.starts_with(folder));
         let is_name = name.contains('_')
             && name
                 .bytes()
@@ -25,6 +29,14 @@ fn named(document: &str) -> Vec<(String, String)> {
         (is_path && is_name).then(|| (file.to_owned(), name.to_owned()))
     });
     tests.collect()
+}
+
+/// The folders with code.
+const FOLDERS: [&str; 3] = ["crates/", "apps/", "tests/"];
+
+/// The words of a document, without the signs around them.
+fn words(document: &str) -> impl Iterator<Item = &str> {
+    document.split(|c: char| c.is_whitespace() || "`|,;()".contains(c))
 }
 
 /// The source of a module: its file, and the files below it.
@@ -79,4 +91,30 @@ fn tests_that_documents_name_exist() {
         }
     }
     none(&wrong, "tests that are named and not there");
+}
+
+/// Notes on defects name files of today; older notes tell what was decided when files had other names.
+#[test]
+fn files_that_notes_on_defects_name_exist() {
+    let mut wrong = Vec::new();
+    let mut seen = 0;
+    for entry in std::fs::read_dir(workspace_root().join("issues")).unwrap() {
+        let note = entry.unwrap().file_name().to_string_lossy().into_owned();
+        if !note.starts_with("03") {
+            continue;
+        }
+        let text = read(&format!("issues/{note}"));
+        let paths = words(&text).map(|word| word.split(':').next().unwrap_or(word).trim_end_matches('.'));
+        for path in paths.filter(|path| path.ends_with(".rs")) {
+            let is_whole = !path.contains(['*', '…', '<', '{', ']', '[']);
+            if is_whole && FOLDERS.iter().any(|folder| path.starts_with(folder)) {
+                seen += 1;
+                if !workspace_root().join(path).exists() {
+                    wrong.push(format!("issues/{note}: {path}"));
+                }
+            }
+        }
+    }
+    assert!(seen > 20, "{seen} files");
+    none(&wrong, "files that are named and not there");
 }

@@ -47,11 +47,23 @@ struct LocalNode {
     mistakes: Vec<DefinitionMistake>,
 }
 
+/// How long a program that nobody watches tries to reach a server.
+pub(crate) const SERVER_PATIENCE: Duration = Duration::from_secs(60);
+
 impl CommandTarget {
     /// Returns the place that the settings name. Must be called inside an async runtime.
     pub(crate) async fn of(settings: &Settings, cwd: Option<&Path>) -> Result<Self, ChatError> {
+        Self::of_within(settings, cwd, Duration::ZERO).await
+    }
+
+    /// The same; a server that cannot be reached is tried again for so long.
+    pub(crate) async fn of_within(
+        settings: &Settings,
+        cwd: Option<&Path>,
+        patience: Duration,
+    ) -> Result<Self, ChatError> {
         match &settings.connect {
-            Some(address) => Self::server(settings, address, cwd).await,
+            Some(address) => Self::server(settings, address, cwd, patience).await,
             None => {
                 let place = Self::here(settings).await?;
                 place.log_events().await;
@@ -101,6 +113,7 @@ impl CommandTarget {
         settings: &Settings,
         address: &str,
         cwd: Option<&Path>,
+        patience: Duration,
     ) -> Result<Self, ChatError> {
         make_data_dir(settings)?;
         let keyring = keyring(settings);
@@ -108,6 +121,7 @@ impl CommandTarget {
         let client = client_name()?;
         let mut options = ConnectOptions::new(address, key, client.clone());
         options.known_servers = Some(keyring.clone());
+        options.reach_within = patience;
         options.allow_plain = allows_plain(settings, address);
         let known = |place: &str| keyring.server_at(place).ok().flatten();
         let place = ServerEndpoint::parse(address).map(|endpoint| endpoint.host_and_port());

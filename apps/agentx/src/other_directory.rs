@@ -2,6 +2,7 @@
 //! own directory apply, and AgentX reports what is missing there.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use agentx::assembly::tools_lacking;
 use agentx::config::{ConfigPaths, Loaded};
@@ -22,17 +23,18 @@ use crate::told_notes;
 /// Maximum number of mistakes in agent and tool files to report when an agent starts.
 const MOST_MISTAKES: usize = 3;
 
-/// Returns the place that the settings name. If the session works in another directory of this machine,
-/// settings and place become those of that directory, as with `--cwd`. Prints the mistakes in the agent and
-/// tool files there. Must be called inside an async runtime.
+/// The place that the settings name. If the session that is meant works in another directory of this machine,
+/// settings and place become those of that directory, as if it had been named. Must be called inside an async
+/// runtime; a server that cannot be reached is tried again for as long as `patience`. What is wrong with the files of agents and tools there is said.
 pub(crate) async fn place_of(
     global: &Global,
     agent: &AgentArgs,
     loaded: &mut Loaded,
     target: &Target,
+    patience: Duration,
     console: &mut Console,
 ) -> Result<CommandTarget, ChatError> {
-    let place = find_place(global, agent, loaded, target, console).await?;
+    let place = find_place(global, agent, loaded, target, patience, console).await?;
     console.say(&broken_files(&place));
     Ok(place)
 }
@@ -55,6 +57,7 @@ async fn find_place(
     agent: &AgentArgs,
     loaded: &mut Loaded,
     target: &Target,
+    patience: Duration,
     console: &mut Console,
 ) -> Result<CommandTarget, ChatError> {
     // An agent from a file may name its own model.
@@ -62,7 +65,7 @@ async fn find_place(
         default_model::settle(&mut loaded.settings, console).await?;
         default_model::check_configured(loaded)?;
     }
-    let place = CommandTarget::of(&loaded.settings, global.cwd.as_deref()).await?;
+    let place = CommandTarget::of_within(&loaded.settings, global.cwd.as_deref(), patience).await?;
     place.introduce(console);
     if place.remote().is_some() {
         return Ok(place);

@@ -110,8 +110,7 @@ pub(crate) fn replace_file(path: &Path, bytes: &[u8], _: &FileTurn) -> Result<()
     temporary.push(format!(".{}.new", std::process::id()));
     let temporary = PathBuf::from(temporary);
     let mut options = OpenOptions::new();
-    // An existing file was left behind or planted, and a link would lead elsewhere.
-    let _ = std::fs::remove_file(&temporary);
+    remove_leftovers(path);
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
@@ -127,6 +126,26 @@ pub(crate) fn replace_file(path: &Path, bytes: &[u8], _: &FileTurn) -> Result<()
         let _ = std::fs::remove_file(&temporary);
         failed(error)
     })
+}
+
+/// Removes what killed writers left beside the file: `NAME.PID.new`. No living writer has such a file now,
+/// because the caller has the lock. One may also have been planted, and a link would lead elsewhere.
+fn remove_leftovers(path: &Path) {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
+        return;
+    };
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let other = entry.file_name();
+        let pid = other
+            .to_str()
+            .and_then(|other| other.strip_prefix(name)?.strip_prefix('.')?.strip_suffix(".new"));
+        if pid.is_some_and(|pid| !pid.is_empty() && pid.bytes().all(|byte| byte.is_ascii_digit())) {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
 }
 
 #[cfg(all(test, unix))]
@@ -207,5 +226,26 @@ mod tests {
         assert_eq!(std::fs::read(&elsewhere).expect("it is there"), b"mine");
         assert_eq!(std::fs::read(&file).expect("it is there"), b"b");
         assert!(!file.is_symlink());
+    }
+
+    #[test]
+    fn what_killed_writers_left_is_removed_by_the_next_one() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        let kept = [
+            "config.yaml.new",
+            "config.yaml.x1.new",
+            "other.yaml.7.new",
+            "config.yaml.7.newer",
+        ];
+        for name in kept
+            .iter()
+            .chain(&["config.yaml.7.new", "config.yaml.4194304.new"])
+        {
+            std::fs::write(at(name), "half").expect("a file");
+        }
+        write(&at("config.yaml"), b"b").expect("it is written");
+        assert!(!at("config.yaml.7.new").exists() && !at("config.yaml.4194304.new").exists());
+        assert!(kept.iter().all(|name| at(name).exists()));
     }
 }

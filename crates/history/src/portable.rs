@@ -134,7 +134,7 @@ pub async fn export(runtime: &dyn Runtime, session: &SessionId) -> Result<Sessio
                 events.push(Arc::unwrap_or_clone(fact));
             }
             Delivery::CaughtUp(_) => break,
-            Delivery::CutOff(why) => return Err(RuntimeError::Refused(why)),
+            Delivery::CutOff(why) => return Err(RuntimeError::unreadable(session, why)),
             Delivery::Runtime(_) => {}
         }
     }

@@ -147,7 +147,7 @@ pub async fn try_rule(
         match delivery {
             Delivery::Environment(fact) => trial.take(&fact),
             Delivery::CaughtUp(_) => break,
-            Delivery::CutOff(why) => return Err(RuntimeError::Refused(why)),
+            Delivery::CutOff(why) => return Err(RuntimeError::unreadable(session, why)),
             Delivery::Runtime(_) => {}
         }
     }

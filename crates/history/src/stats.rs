@@ -85,7 +85,7 @@ async fn count(
         let fact = match delivery {
             Delivery::Environment(fact) => fact,
             Delivery::CaughtUp(_) => break,
-            Delivery::CutOff(why) => return Err(RuntimeError::Refused(why)),
+            Delivery::CutOff(why) => return Err(RuntimeError::unreadable(&info.session_id, why)),
             Delivery::Runtime(_) => continue,
         };
         let is_own = u64::from(fact.seq > shared);

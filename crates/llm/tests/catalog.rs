@@ -449,6 +449,31 @@ fn calls_cost_what_the_price_lists_say() {
     }
 }
 
+/// The prices that the books are kept by, in dollars for a million tokens: what is read, written, and read from
+/// the cache. A change of the catalog changes this table too.
+#[test]
+fn deepseek_xai_and_mistral_cost_what_the_catalog_was_given() {
+    for (model, input, output, cache_read) in [
+        ("deepseek-v4-pro", 1.32, 3.96, 0.044),
+        ("deepseek-flash", 0.3, 1.2, 0.006),
+        ("grok-4.3", 1.25, 2.5, 0.2),
+        ("grok-build-0.1", 1.0, 2.0, 0.2),
+        ("mistral-large-2512", 0.5, 1.5, 0.05),
+        ("mistral-medium-2604", 1.5, 7.5, 0.15),
+        ("mistral-small-2603", 0.15, 0.6, 0.015),
+    ] {
+        let read = dollars(model, 100, 0) - dollars(model, 0, 0);
+        let cached = dollars(model, 0, 100) - dollars(model, 0, 0);
+        let found = [read * 10.0, dollars(model, 0, 0) * 1_000.0, cached * 10.0];
+        for (found, expected) in found.into_iter().zip([input, output, cache_read]) {
+            assert!(
+                (found - expected).abs() < 1e-3,
+                "{model}: {found}, not {expected}"
+            );
+        }
+    }
+}
+
 /// Made up, in the format of <https://models.dev/api.json>.
 const LIST: &str = r#"{
     "xai": {"name": "xAI", "models": {

@@ -295,7 +295,11 @@ impl Http {
         {
             return Ok(Some(token.secret.clone()));
         }
-        let token = self.new_token().await?;
+        let token = match self.new_token().await {
+            // The server was started again since it made the challenge; the next one it knows.
+            Err(RuntimeError::Remote { code, .. }) if code == "stale_challenge" => self.new_token().await?,
+            made => made?,
+        };
         let secret = token.secret.clone();
         *kept = Some(token);
         Ok(Some(secret))

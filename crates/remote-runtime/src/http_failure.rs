@@ -53,9 +53,18 @@ pub(crate) fn reason(error: &reqwest::Error) -> String {
         first = cause;
     }
     let words = first.to_string();
-    // The number of an error adds nothing to its text.
+    if tls_was_cut(&words) {
+        return "the connection broke".into();
+    }
+    // The number of an error says nothing that its words do not.
     let words = words.split(" (os error").next().unwrap_or_default();
     words
         .trim_start_matches("failed to lookup address information: ")
         .to_owned()
+}
+
+/// Whether these are the words of rustls for a connection that ended without a good-bye. They name a page for
+/// programmers, which tells a person nothing.
+pub(crate) fn tls_was_cut(words: &str) -> bool {
+    words.contains("without sending TLS close_notify")
 }

@@ -47,6 +47,7 @@ mod credentials;
 mod endpoint;
 mod environment;
 mod files;
+mod first_contact;
 mod follow;
 mod http;
 mod http_failure;

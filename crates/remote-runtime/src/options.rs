@@ -47,6 +47,9 @@ pub struct ConnectOptions {
     pub retry_after: Duration,
     /// The maximum time for an answer, reconnects included.
     pub answer_within: Duration,
+    /// How long [`RemoteRuntime::connect`](crate::RemoteRuntime::connect) tries to reach a server that cannot
+    /// be reached or breaks off; zero, the default, for one attempt.
+    pub reach_within: Duration,
 }
 
 impl ConnectOptions {
@@ -62,6 +65,7 @@ impl ConnectOptions {
             attempts: None,
             retry_after: Duration::from_millis(250),
             answer_within: Duration::from_secs(30),
+            reach_within: Duration::ZERO,
         }
     }
 }

@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use crate::first_contact::first_contact;
 use crate::follow::{self, FollowRequest};
 use crate::http::{Http, Query};
 use crate::presence::Presence;
@@ -64,14 +65,7 @@ impl RemoteRuntime {
         check_client(&options.client)?;
         let endpoint = ServerEndpoint::parse(&options.url)?;
         let http = Http::new(endpoint, &options)?;
-        let person: Person = http.json(Query::get(&["me"])).await?;
-        let (models, tools) = if person.visitor {
-            // Only people who may work see the models and agents.
-            Default::default()
-        } else {
-            let paths = (["models"], ["tools"]);
-            tokio::try_join!(http.json(Query::get(&paths.0)), http.json(Query::get(&paths.1)))?
-        };
+        let (person, models, tools) = first_contact(&http, &options).await?;
         let seat = Seat {
             person: person.person.clone(),
             client: options.client.clone(),
@@ -339,7 +333,8 @@ impl Runtime for RemoteRuntime {
         let session = session.clone();
         Box::pin(async move {
             let path = ["sessions", session.as_str(), "verify"];
-            self.core.http.json(Query::post(&path, json!({}))).await
+            let ask = Query::post(&path, json!({})).may_be_repeated();
+            self.core.http.json(ask).await
         })
     }
 
@@ -347,7 +342,8 @@ impl Runtime for RemoteRuntime {
         let session = session.clone();
         Box::pin(async move {
             let path = ["sessions", session.as_str(), "replay"];
-            self.core.http.json(Query::post(&path, json!({}))).await
+            let ask = Query::post(&path, json!({})).may_be_repeated();
+            self.core.http.json(ask).await
         })
     }
 

@@ -371,6 +371,43 @@ async fn a_token_that_the_server_forgot_is_made_anew_once() {
     );
 }
 
+/// A door to a server that is shut to the first connections, as while the server starts again.
+async fn shut_for_a_while(to: String, mut shut: u32) -> String {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    tokio::spawn(async move {
+        while let Ok((mut near, _)) = listener.accept().await {
+            if shut > 0 {
+                shut -= 1;
+                continue;
+            }
+            let mut far = tokio::net::TcpStream::connect(&to).await.unwrap();
+            tokio::spawn(async move { tokio::io::copy_bidirectional(&mut near, &mut far).await });
+        }
+    });
+    address
+}
+
+#[tokio::test]
+async fn a_server_that_breaks_off_at_first_is_reached_by_who_waits_for_it() {
+    let fake = Fake::start().await;
+    for (patience, is_reached) in [(0, false), (30, true)] {
+        let door = shut_for_a_while(fake.address(), 12).await;
+        fake.state().faults.origin = Some(format!("http://{door}"));
+        let options = ConnectOptions {
+            reach_within: std::time::Duration::from_secs(patience),
+            ..options(&door)
+        };
+        let reached = soon(RemoteRuntime::connect(options)).await;
+        match &reached {
+            Err(RuntimeError::Unreachable { what, .. }) => assert!(!what.contains("://"), "{what}"),
+            Err(error) => panic!("{error}"),
+            Ok(_) => {}
+        }
+        assert_eq!(reached.is_ok(), is_reached, "{patience} s");
+    }
+}
+
 #[tokio::test]
 async fn a_visitor_who_is_not_let_in_is_told_what_the_library_takes() {
     let fake = Fake::start().await;

@@ -1,7 +1,6 @@
 //! Folds the facts of a session into its state and its derived events. Every mode (live, resume, replay,
 //! mirror, fork) uses this code.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use agentx_agent::{Agent, CallStage, Totals};
@@ -18,6 +17,7 @@ use crate::derived::{Derived, from_agent, from_fact};
 use crate::newer;
 use crate::pictures::pictures;
 use crate::receptors::{Receptor as _, Receptors};
+use crate::repeats::Repeats;
 use crate::tool_fold::ToolFold;
 use crate::tree::AgentTree;
 use crate::{PendingApproval, Projection, RunState, SessionState, Sharing, WaitingInputs};
@@ -56,9 +56,8 @@ pub struct SessionFold {
     agents: AgentTree,
     /// The state that the derived events of later facts depend on.
     receptors: Receptors,
-    /// `seq` of the first input with each idempotency key. A second input with the same key is in the fold
-    /// only if a log contains one.
-    keys: BTreeMap<String, u64>,
+    /// Requests that are recorded and may come again.
+    pub(crate) repeats: Repeats,
     forked_from: Option<SessionId>,
     /// The epoch of the last writer; 0 before the first.
     epoch: u64,
@@ -83,7 +82,7 @@ impl SessionFold {
             last_seq: 0,
             agents: AgentTree::default(),
             receptors: Receptors::default(),
-            keys: BTreeMap::new(),
+            repeats: Repeats::default(),
             forked_from: None,
             epoch: 0,
             sharing: Sharing::default(),
@@ -161,6 +160,7 @@ impl SessionFold {
             self.newer = Some(fact.seq);
         }
         self.flows.note(fact);
+        self.repeats.note(fact);
         self.note_tools(fact);
         let agents = self.agents.iter();
         let calls =
@@ -178,18 +178,13 @@ impl SessionFold {
                     AgentConfig::clone(&spawned.config),
                 );
             }
-            EnvironmentEvent::UserMessage(message) => {
-                self.sharing.note(&fact.event);
-                if let Some(key) = &message.idempotency_key {
-                    self.keys.entry(key.clone()).or_insert(fact.seq);
-                }
-            }
             EnvironmentEvent::SessionForked(forked) => {
                 self.forked_from = Some(forked.parent.clone());
                 // A fork does not inherit its parent's roles.
                 self.sharing.forked();
             }
-            EnvironmentEvent::WheelChanged(_)
+            EnvironmentEvent::UserMessage(_)
+            | EnvironmentEvent::WheelChanged(_)
             | EnvironmentEvent::CommandRan(_)
             | EnvironmentEvent::AccessChanged(_) => self.sharing.note(&fact.event),
             EnvironmentEvent::WriterAttached(attached) => self.epoch = attached.epoch,
@@ -282,12 +277,7 @@ impl SessionFold {
         with_steps.map(|entry| entry.call.name.as_str())
     }
 
-    /// The `seq` of the input with this key, if there is one.
-    pub fn input_with_key(&self, key: &str) -> Option<u64> {
-        self.keys.get(key).copied()
-    }
-
-    /// The agent with a call of this id that waits for a person's decision.
+    /// The agent whose call with this id a person has to decide about.
     pub fn awaits_approval(&self, id: &ToolCallId) -> Option<&AgentStateId> {
         let waits = |agent: &&Agent| agent.questions().any(|(call, _)| call.tool_call_id == *id);
         self.agents.iter().find(waits).map(Agent::id)

@@ -22,6 +22,7 @@ mod newer;
 mod pictures;
 mod projection;
 pub mod receptors;
+mod repeats;
 mod session_reader;
 mod sharing;
 mod state;

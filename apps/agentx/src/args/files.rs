@@ -60,7 +60,7 @@ pub(crate) enum ToolsCommand {
     Run {
         /// The name of the tool
         name: String,
-        /// Arguments for the tool, as a JSON object
+        /// Arguments for the tool, as JSON that fits its schema; mostly an object
         #[arg(default_value = "{}")]
         arguments: String,
         /// Answer yes where a call that the tool makes would be asked about

@@ -1,5 +1,7 @@
 //! `agentx chat`, `agentx resume` and `agentx` alone: a conversation in a terminal, or in lines without one.
 
+use std::time::Duration;
+
 use agentx::config::Settings;
 use tokio::sync::mpsc;
 
@@ -52,7 +54,7 @@ pub(crate) fn run(
             }
             target => target,
         };
-        let place = place_of(global, agent, &mut loaded, &target, console).await?;
+        let place = place_of(global, agent, &mut loaded, &target, Duration::ZERO, console).await?;
         place.say_ended_trials(console).await;
         let request = ChatRequest {
             target,

@@ -7,7 +7,7 @@ use agentx::types::SessionId;
 
 use crate::args::{AgentArgs, Global, MirrorArgs, MirrorStart, OutputFormat};
 use crate::cmd::block_on;
-use crate::compose::{CommandTarget, begin_keeping};
+use crate::compose::{CommandTarget, SERVER_PATIENCE, begin_keeping};
 use crate::connection_watch::ConnectionWatch;
 use crate::console::Console;
 use crate::error::ChatError;
@@ -35,8 +35,9 @@ pub(crate) fn run(global: &Global, args: &MirrorArgs, console: &mut Console) -> 
 }
 
 async fn mirror(settings: &Settings, args: &MirrorArgs, console: &mut Console) -> Result<Exit, ChatError> {
+    let place = CommandTarget::server(settings, &args.url, None, SERVER_PATIENCE).await?;
+    // Until here a signal ends the program at once.
     let signals = Signals::listen()?;
-    let place = CommandTarget::server(settings, &args.url, None).await?;
     place.introduce(console);
     let id = place.runtime().resolve(&args.session).await?;
     let mut keeping = if args.keep {

@@ -45,7 +45,7 @@ impl Timeline {
             match delivery {
                 Delivery::Environment(fact) => facts.push(fact),
                 Delivery::CaughtUp(_) => break,
-                Delivery::CutOff(why) => return Err(RuntimeError::Refused(why)),
+                Delivery::CutOff(why) => return Err(RuntimeError::unreadable(session, why)),
                 Delivery::Runtime(_) => {}
             }
         }

@@ -359,7 +359,7 @@ async fn trail_of(runtime: &dyn Runtime, session: &SessionId) -> Result<CallTrai
         match delivery {
             Delivery::Environment(fact) => trail.take(&fact),
             Delivery::CaughtUp(_) => break,
-            Delivery::CutOff(why) => return Err(RuntimeError::Refused(why)),
+            Delivery::CutOff(why) => return Err(RuntimeError::unreadable(session, why)),
             Delivery::Runtime(_) => {}
         }
     }

@@ -370,7 +370,7 @@ pub async fn history_of(runtime: &dyn Runtime, session: &SessionId) -> Result<Se
         match delivery {
             Delivery::Environment(fact) => history.take(&fact),
             Delivery::CaughtUp(_) => break,
-            Delivery::CutOff(why) => return Err(RuntimeError::Refused(why)),
+            Delivery::CutOff(why) => return Err(RuntimeError::unreadable(session, why)),
             Delivery::Runtime(_) => {}
         }
     }

@@ -129,7 +129,7 @@ pub async fn each_fact(
         match delivery {
             Delivery::Environment(fact) => take(&fact, &fold.apply(&fact).events),
             Delivery::CaughtUp(_) => break,
-            Delivery::CutOff(why) => return Err(RuntimeError::Refused(why)),
+            Delivery::CutOff(why) => return Err(RuntimeError::unreadable(session, why)),
             Delivery::Runtime(_) => {}
         }
     }

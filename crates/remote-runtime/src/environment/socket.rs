@@ -23,6 +23,7 @@ use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{Connector, MaybeTlsStream, WebSocketStream, connect_async_tls_with_config};
 
+use crate::http_failure::tls_was_cut;
 use crate::incoming::{self, IncomingFrame};
 use crate::peer::{DialError, Peer, new_nonce};
 
@@ -105,10 +106,11 @@ fn failed(peer: &Peer, error: &Error) -> DialFailed {
             Error::Protocol(error) => is_something_else(error),
             _ => false,
         };
-        return DialFailed {
-            why: error.to_string(),
-            for_good,
-        };
+        let mut why = error.to_string();
+        if tls_was_cut(&why) {
+            why = "the connection broke".into();
+        }
+        return DialFailed { why, for_good };
     };
     let status = response.status();
     let problem = response

@@ -96,6 +96,15 @@ pub enum RuntimeError {
 }
 
 impl RuntimeError {
+    /// Makes the error of a session that is there but cannot be read to its end: its log or the connection
+    /// failed on the way.
+    pub fn unreadable(session: &SessionId, why: String) -> Self {
+        Self::Gone {
+            session: session.clone(),
+            why,
+        }
+    }
+
     /// Makes the error of a server that does not offer this to remote clients.
     pub fn not_offered(what: &str) -> Self {
         Self::Remote {

@@ -53,15 +53,14 @@ pub(super) fn resolve(request: FactRequest, fold: &SessionFold) -> Result<Resolv
         },
         FactRequest::Approve(approval) => match fold.awaits_approval(&approval.tool_call_id) {
             Some(agent) => Ok(fact(Some(agent.clone()), approval.into())),
-            None => refused(format!(
-                "the call {} is not waiting for a decision",
-                approval.tool_call_id
-            )),
+            None => recorded_or(fold.same_decision(&approval), || {
+                format!("the call {} is not waiting for a decision", approval.tool_call_id)
+            }),
         },
         FactRequest::Revise(revised) if fold.awaits(&revised.message_id) => to_root(revised.into()),
-        FactRequest::Revise(revised) => {
-            refused(format!("the input {} is no longer queued", revised.message_id))
-        }
+        FactRequest::Revise(revised) => recorded_or(fold.same_revision(&revised), || {
+            format!("the input {} is no longer queued", revised.message_id)
+        }),
         FactRequest::Condense(_) | FactRequest::Pin(_) if !converses(fold) => {
             refused("this agent forwards inputs: it has no conversation to condense".into())
         }
@@ -122,7 +121,16 @@ fn fact(agent: Option<AgentStateId>, event: EnvironmentEvent) -> ResolvedRequest
     ResolvedRequest::Fact(Box::new(EventDraft::new(Source::User, agent, event)))
 }
 
-/// A refusal with the reason for the person.
+/// The answer to a request that makes no sense any more: done, if it is the one that was recorded and comes
+/// again because its answer was lost.
+fn recorded_or(recorded: Option<u64>, why: impl FnOnce() -> String) -> Result<ResolvedRequest, RuntimeError> {
+    match recorded {
+        Some(seq) => Ok(ResolvedRequest::AlreadyRecorded(seq)),
+        None => refused(why()),
+    }
+}
+
+/// A refusal in words for the person.
 fn refused<T>(why: String) -> Result<T, RuntimeError> {
     Err(RuntimeError::Refused(why))
 }

@@ -7,6 +7,7 @@ use agentx::types::{ApprovalMode, ConfigChange};
 use super::opening::{asks_again, open, say_notes};
 use super::prompt;
 use crate::args::{Global, RunArgs};
+use crate::compose::SERVER_PATIENCE;
 use crate::connection_watch::{ConnectionWatch, OutageTimer};
 use crate::console::Console;
 use crate::default_model;
@@ -34,7 +35,15 @@ pub(crate) async fn run(
     // An existing session may have a run in progress; without a prompt, that run is continued.
     let prompt = prompt::read(args, target != Target::New, &loaded.settings, console).await?;
     let prompt = headless::held_to(prompt.map(UserInput::new), schema)?;
-    let place = place_of(global, &args.agent, &mut loaded, &target, console).await?;
+    let place = place_of(
+        global,
+        &args.agent,
+        &mut loaded,
+        &target,
+        SERVER_PATIENCE,
+        console,
+    )
+    .await?;
     if target == Target::New && args.agent.agent.is_none() {
         default_model::check_connected(&loaded.settings)?;
     }

@@ -148,9 +148,13 @@ fn try_all(all: &[Attempt], is_trusted: bool) -> Vec<(&Attempt, Option<String>)>
     })
 }
 
+/// The number of attempts.
+const ATTEMPTS: usize = 119;
+
 #[test]
 fn nothing_of_a_strange_folder_is_sent_read_or_run() {
     let all = attempts();
+    assert_eq!(all.len(), ATTEMPTS, "the documents name this number");
     let tried = try_all(&all, false);
     let came_to: Vec<String> = tried
         .into_iter()
