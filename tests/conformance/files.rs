@@ -30,7 +30,9 @@ pub(crate) async fn what_a_call_would_change_is_shown(place: Place) {
     let (runtime, id) = (place.runtime.clone(), talk.session.id().clone());
     let look = async |call: &str| {
         let open = Some(talk.session.clone());
-        runtime.file_in_question(&id, open, &ToolCallId::new(call)).await
+        runtime
+            .preview_file_change(&id, open, &ToolCallId::new(call))
+            .await
     };
     let file = look("call_1").await.unwrap();
     assert_eq!(
@@ -53,7 +55,7 @@ pub(crate) async fn what_a_call_would_change_is_shown(place: Place) {
     asked(&mut talk).await;
     let open = Some(talk.session.clone());
     let new = runtime
-        .file_in_question(&id, open, &ToolCallId::new("call_2"))
+        .preview_file_change(&id, open, &ToolCallId::new("call_2"))
         .await;
     let new = new.unwrap();
     assert_eq!(

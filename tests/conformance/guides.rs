@@ -24,7 +24,7 @@ impl Agents for Guides {
                 name: "guide".into(),
                 system_prompt: wanted.system_prompt.as_deref().unwrap_or("You guide.").into(),
                 approval: wanted.approval.unwrap_or(ApprovalMode::Ask),
-                limits: wanted.limits.over(fixture.limits),
+                limits: wanted.limits.merged_into(fixture.limits),
                 workspace: wanted.workspace.clone().unwrap_or_default(),
                 ..fixture
             }),

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use agentx::config::{KEYS, KeySpec, Quotas, VARIABLES, WorkspaceMay};
+use agentx::config::{KEYS, Quotas, SettingSpec, VARIABLES, WorkspaceMay};
 use agentx::server::ServerLimits;
 
 use crate::console::Sandbox;
@@ -72,7 +72,7 @@ fn may(workspace: WorkspaceMay) -> &'static str {
 }
 
 /// The expected row of a key: its path, default, description and the rights of a workspace.
-fn expected(spec: &KeySpec) -> [String; 4] {
+fn expected(spec: &SettingSpec) -> [String; 4] {
     // Built-in providers have their own API, so the table of keys has this default in the description.
     let (default, about) = match spec.about.strip_suffix(" [openai-chat]") {
         Some(about) => (Some("openai-chat"), about),

@@ -258,7 +258,7 @@ impl Keeper {
     async fn ends(mut self, facts: &[String], original: &SqliteLog) {
         let last = facts.len() as u64;
         loop {
-            let mut kept = self.keeping.kept();
+            let mut kept = self.keeping.progress();
             let there = tokio::time::timeout(BOUND, kept.wait_for(|kept| kept.seq >= last));
             match there.await.expect("it comes so far") {
                 Ok(kept) => {

@@ -120,7 +120,7 @@ async fn what_is_kept_is_the_servers_log_to_the_byte_and_works_without_it() {
     talk.ends().await;
     talk.session.close().await;
     let facts = text(&place.facts(&id).await);
-    let mut progress = keeping.kept();
+    let mut progress = keeping.progress();
     soon(progress.wait_for(|kept| kept.seq == facts.len() as u64 && kept.caught_up))
         .await
         .unwrap();
@@ -183,7 +183,10 @@ async fn nobody_inherits_a_role_in_a_kept_copy() {
         role: Some(SessionRole::Own),
         by: None,
     };
-    talk.session.note(SharingFact::Access(shared)).await.unwrap();
+    talk.session
+        .record_sharing(SharingFact::Access(shared))
+        .await
+        .unwrap();
     talk.session.close().await;
     let (log, _) = elsewhere();
     keep_now(&place, &id, &log).await.unwrap();
@@ -353,7 +356,7 @@ async fn rows_follow_when_there_is_time_for_it() {
         talk.say(answer).await;
         talk.ends().await;
         let last = place.node.info(&id).await.unwrap().last_seq;
-        let mut kept = keeping.kept();
+        let mut kept = keeping.progress();
         soon(kept.wait_for(|kept| kept.rows >= last)).await.unwrap();
         assert_eq!(
             log.verify(&id).await.unwrap().head,
@@ -412,7 +415,7 @@ async fn a_session_that_is_deleted_stays_where_it_was_kept() {
     let (log, runtime) = elsewhere();
     let remote = place.remote.clone().unwrap();
     let mut keeping = soon(keep(&remote, &id, log.clone(), true)).await.unwrap();
-    soon(keeping.kept().wait_for(|kept| kept.seq == facts.len() as u64))
+    soon(keeping.progress().wait_for(|kept| kept.seq == facts.len() as u64))
         .await
         .unwrap();
     place.runtime.delete(&id).await.unwrap();
@@ -453,7 +456,7 @@ async fn a_copy_takes_nothing_of_a_history_that_is_written_anew() {
         let all_of_it = facts.len() as u64;
         soon(
             keeping
-                .kept()
+                .progress()
                 .wait_for(|kept| kept.seq == all_of_it && kept.rows == all_of_it),
         )
         .await

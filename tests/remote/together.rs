@@ -70,21 +70,21 @@ async fn what_is_not_shared_is_not_there_and_a_role_is_what_it_says() {
     ));
 
     talk.session
-        .note(access(&person, Some(SessionRole::Watch)))
+        .record_sharing(access(&person, Some(SessionRole::Watch)))
         .await
         .unwrap();
     let session = resume(&theirs, &id).await;
     let denied = session.send(input("may I?")).await.unwrap_err();
     assert!(matches!(denied, RuntimeError::Denied(_)), "{denied:?}");
     let denied = session
-        .note(access(&person, Some(SessionRole::Own)))
+        .record_sharing(access(&person, Some(SessionRole::Own)))
         .await
         .unwrap_err();
     assert!(matches!(denied, RuntimeError::Denied(_)), "{denied:?}");
     let mut watching = session.subscribe(0, View::Runtime).await.unwrap();
 
     talk.session
-        .note(access(&person, Some(SessionRole::Approve)))
+        .record_sharing(access(&person, Some(SessionRole::Approve)))
         .await
         .unwrap();
     place
@@ -103,7 +103,7 @@ async fn what_is_not_shared_is_not_there_and_a_role_is_what_it_says() {
     let fact = &facts[usize::try_from(seq).unwrap() - 1].event;
     assert!(matches!(fact, EnvironmentEvent::Approval(approval) if approval.by.as_ref() == Some(&person)));
 
-    talk.session.note(access(&person, None)).await.unwrap();
+    talk.session.record_sharing(access(&person, None)).await.unwrap();
     while soon(watching.next()).await.is_some() {}
     assert!(not_there(session.state().await.unwrap_err()));
 }
@@ -131,7 +131,7 @@ async fn one_drives_and_what_a_former_driver_says_is_refused() {
     let ours = place.remote.clone().unwrap();
     let (theirs, person) = member(&place, "laptop").await;
     talk.session
-        .note(access(&person, Some(SessionRole::Drive)))
+        .record_sharing(access(&person, Some(SessionRole::Drive)))
         .await
         .unwrap();
     let mut at_ours = soon(ours.presence(&id)).await.unwrap();
@@ -163,7 +163,7 @@ async fn one_drives_and_what_a_former_driver_says_is_refused() {
         epoch: 0,
         reason: WheelReason::HandedOver,
     });
-    talk.session.note(hand).await.unwrap();
+    talk.session.record_sharing(hand).await.unwrap();
     until(&mut at_theirs, |people| is_driven_by(people, Some(&them))).await;
     place.model.push(ModelScript::text("hello"));
     session.send(input("now me")).await.unwrap();
@@ -191,7 +191,7 @@ async fn who_is_there_is_seen_to_come_and_go() {
     let id = talk.session.id().clone();
     let (theirs, person) = member(&place, "laptop").await;
     talk.session
-        .note(access(&person, Some(SessionRole::Watch)))
+        .record_sharing(access(&person, Some(SessionRole::Watch)))
         .await
         .unwrap();
     let mut people = soon(place.remote.clone().unwrap().presence(&id)).await.unwrap();

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use crate::library::PassedOver;
+use crate::library::IgnoredFile;
 use crate::loading::{Loading, is_definition};
 use crate::read::FileKind;
 use crate::source::FileFormat;
@@ -47,7 +47,7 @@ impl Loading<'_> {
         let (path, library) = (root.join(file), &mut self.library);
         if library.passed_over.len() < MOST && !library.read.contains(&path) {
             let why = why.to_owned();
-            library.passed_over.push(PassedOver { path, why });
+            library.passed_over.push(IgnoredFile { path, why });
         }
     }
 }

@@ -53,7 +53,7 @@ mod unreadable;
 pub use files::{DiskFiles, FileFault, Files, MemoryFiles};
 pub use key_tables::RefKind;
 pub use library::{
-    ByName, FileOrigin, Library, LibraryOptions, LoadedDefinition, PassedOver, Root, SchemaCheck,
+    ByName, FileOrigin, IgnoredFile, Library, LibraryOptions, LoadedDefinition, Root, SchemaCheck,
     ScriptCheck, ScriptFinding, Shadow,
 };
 pub use mistake::DefinitionMistake;

@@ -99,7 +99,7 @@ pub struct Shadow {
 
 /// A file or a folder that is not read though it looks like a definition.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct PassedOver {
+pub struct IgnoredFile {
     /// The path of the file or folder.
     pub path: PathBuf,
     /// The reason why it is not read.
@@ -133,7 +133,7 @@ pub struct Library {
     pub(crate) shadows: Vec<Shadow>,
     pub(crate) mistakes: Vec<DefinitionMistake>,
     pub(crate) read: BTreeSet<PathBuf>,
-    pub(crate) passed_over: Vec<PassedOver>,
+    pub(crate) passed_over: Vec<IgnoredFile>,
 }
 
 impl Library {
@@ -196,7 +196,7 @@ impl Library {
     /// Returns files that could be definitions and are not read: files in folders below `agents/`, `tools/`,
     /// `rules/` and `generators/` that nothing refers to, files with an ending similar to one that is read,
     /// folders that are named like files; the first 100.
-    pub fn passed_over(&self) -> &[PassedOver] {
+    pub fn passed_over(&self) -> &[IgnoredFile] {
         &self.passed_over
     }
 

@@ -19,7 +19,7 @@ use crate::read::{FileKind, ParsedFile, definition, read};
 use crate::resolve;
 use crate::scalar::article;
 use crate::source::{FileFormat, FileSource};
-use crate::unreadable::{self, Unread};
+use crate::unreadable::{self, UnreadableFile};
 
 pub(crate) const START: TextPosition = TextPosition { line: 1, column: 1 };
 
@@ -196,7 +196,7 @@ impl<'a> Loading<'a> {
     }
 
     /// Returns a text below a root.
-    pub(crate) fn text(&mut self, root: usize, path: &Path, limit: usize) -> Result<String, Unread> {
+    pub(crate) fn text(&mut self, root: usize, path: &Path, limit: usize) -> Result<String, UnreadableFile> {
         let root = self.roots.get(root).ok_or(FileFault::Missing)?;
         self.library.read.insert(root.path.join(path));
         unreadable::text(&self.files.read(&root.path, path, limit)?)

@@ -10,7 +10,7 @@ use crate::loading::START;
 
 /// A file that gave no text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Unread {
+pub(crate) struct UnreadableFile {
     /// The position in the file.
     pub(crate) at: TextPosition,
     pub(crate) message: String,
@@ -18,7 +18,7 @@ pub(crate) struct Unread {
     pub(crate) missing: bool,
 }
 
-impl From<FileFault> for Unread {
+impl From<FileFault> for UnreadableFile {
     fn from(fault: FileFault) -> Self {
         Self {
             at: START,
@@ -29,7 +29,7 @@ impl From<FileFault> for Unread {
 }
 
 /// The message at a reference to the file, with the position if the error is not about the whole file.
-impl fmt::Display for Unread {
+impl fmt::Display for UnreadableFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.at == START {
             f.write_str(&self.message)
@@ -40,7 +40,7 @@ impl fmt::Display for Unread {
 }
 
 /// Returns the text of a file.
-pub(crate) fn text(bytes: &[u8]) -> Result<String, Unread> {
+pub(crate) fn text(bytes: &[u8]) -> Result<String, UnreadableFile> {
     // A byte order mark is no part of the text.
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf".as_slice()).unwrap_or(bytes);
     let error = match std::str::from_utf8(bytes) {
@@ -59,7 +59,7 @@ pub(crate) fn text(bytes: &[u8]) -> Result<String, Unread> {
         line: before.matches('\n').count() as u64 + 1,
         column: last.chars().count() as u64 + 1,
     };
-    Err(Unread {
+    Err(UnreadableFile {
         at,
         message,
         missing: false,

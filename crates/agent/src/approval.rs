@@ -65,7 +65,7 @@ pub struct Question {
 
 /// A verdict, and its reasons.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Judgement {
+pub struct ExplainedVerdict {
     /// The decision.
     pub verdict: Verdict,
     /// The rules that made it, by their place in [`rules_of`]; none if a default or the mode did.
@@ -133,13 +133,13 @@ pub fn asked_by_server(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> 
 /// assert!(matches!(of("Cargo.toml"), Verdict::Ask(_)));
 /// ```
 pub fn decide(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Verdict {
-    judge(config, tool, input).verdict
+    explain_decision(config, tool, input).verdict
 }
 
 /// Decides about a call as [`decide`] does, and returns the rules and the words that led to the verdict.
 ///
 /// In the session of a member, a question that the server's rules ask is marked for the operator.
-pub fn judge(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Judgement {
+pub fn explain_decision(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> ExplainedVerdict {
     let mut judged = judge_by(config, &rules_of(config), mode_of(config), tool, input);
     if let Verdict::Ask(question) = &mut judged.verdict {
         question.by_server = asked_by_server(config, tool, input);
@@ -160,7 +160,7 @@ fn judge_by(
     mode: ApprovalMode,
     tool: &ToolSpec,
     input: &Value,
-) -> Judgement {
+) -> ExplainedVerdict {
     let subject = CallSubject::of_agent(config, tool, input);
     let outside = subject.is_outside();
     if let Some(reason) = subject.never_allowed() {
@@ -231,8 +231,8 @@ fn is_read_only(config: &AgentConfig, tool: &ToolSpec, rule: &Rule) -> bool {
 }
 
 /// A question, with the rule that "always" would keep.
-fn asked(subject: &CallSubject<'_>, reason: String, rules: Vec<usize>) -> Judgement {
-    Judgement {
+fn asked(subject: &CallSubject<'_>, reason: String, rules: Vec<usize>) -> ExplainedVerdict {
+    ExplainedVerdict {
         verdict: Verdict::Ask(Question {
             reason: reason.clone(),
             suggested: subject.suggested(),
@@ -252,8 +252,8 @@ pub fn always_asked(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Opt
 }
 
 /// A judgement that allows the call.
-fn allowed(outside_workspace: bool, reason: String, rules: Vec<usize>) -> Judgement {
-    Judgement {
+fn allowed(outside_workspace: bool, reason: String, rules: Vec<usize>) -> ExplainedVerdict {
+    ExplainedVerdict {
         verdict: Verdict::Allow { outside_workspace },
         rules,
         reason,
@@ -261,8 +261,8 @@ fn allowed(outside_workspace: bool, reason: String, rules: Vec<usize>) -> Judgem
 }
 
 /// A judgement that refuses the call.
-fn denied(reason: String, rules: Vec<usize>) -> Judgement {
-    Judgement {
+fn denied(reason: String, rules: Vec<usize>) -> ExplainedVerdict {
+    ExplainedVerdict {
         verdict: Verdict::Deny {
             reason: reason.clone(),
         },
@@ -318,12 +318,12 @@ pub fn suggested(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Rule {
 /// person who allowed the calling tool has also allowed the tools that its file lists (`named`), so there is
 /// no second question. Exceptions are files that programs run by themselves, and a tool that took the name of
 /// another one.
-pub fn judge_inner(config: &AgentConfig, tool: &ToolSpec, input: &Value, named: bool) -> Verdict {
-    let Judgement {
+pub fn decide_nested(config: &AgentConfig, tool: &ToolSpec, input: &Value, named: bool) -> Verdict {
+    let ExplainedVerdict {
         verdict,
         rules,
         reason,
-    } = judge(config, tool, input);
+    } = explain_decision(config, tool, input);
     if matches!(verdict, Verdict::Allow { .. }) {
         return verdict;
     }

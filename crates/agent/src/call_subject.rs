@@ -33,7 +33,7 @@ use crate::path_pattern::{glob_meets, is_named_by};
 use crate::pattern::{fits, fits_path, is_within, literal, normalize};
 use crate::remembered_rule;
 use crate::secrets::{self, Guarded};
-use crate::severity::{names_what_is_grave, runs_git};
+use crate::severity::{names_dangerous_words, runs_git};
 use crate::wildcards::{names_all_places, names_all_variables, stays_below};
 
 /// The subject of a call, for one judgement. It parses the command line once, on first use.
@@ -292,7 +292,7 @@ impl<'a> CallSubject<'a> {
             && self.may_open_in(pattern, command)
             && (self.version < since::VARIABLES_ARE_NAMED || names_all_variables(pattern, command))
             && (self.version < since::GRAVE_WORDS_ARE_NAMED
-                || names_what_is_grave(pattern, command, self.version))
+                || names_dangerous_words(pattern, command, self.version))
             && (self.git_runs().is_none() || !runs_git(command, self.version))
             && self.names_what_it_writes(pattern, command)
     }

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::ops::AddAssign;
 use std::sync::Arc;
 
-use agentx_types::{Action, ActionBody, AgentOutput, RecordedEffects, ScriptValues, TakenIds, ToolCallId};
+use agentx_types::{Action, ActionBody, AgentOutput, RecordedEffects, ScriptValues, ToolCallId, UsedIds};
 
 use crate::ancestor_budgets::{AncestorBudgets, Census};
 
@@ -26,7 +26,7 @@ pub struct StepContext<'a> {
     /// The readers of the outputs.
     pub heard_by: HeardBy,
     /// Ids that models gave in this session: no answer may use one again.
-    pub taken: Option<&'a Arc<TakenIds>>,
+    pub taken: Option<&'a Arc<UsedIds>>,
     /// The recorded steps of running calls, by call.
     pub recorded: Option<&'a BTreeMap<ToolCallId, Arc<RecordedEffects>>>,
     /// The values that scripts keep with this agent; `None` if they keep nothing.

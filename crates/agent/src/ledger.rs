@@ -187,7 +187,7 @@ impl ToolLedger {
     }
 
     /// Removes and returns all calls, when the round closes.
-    pub fn take(&mut self) -> Vec<LedgerEntry> {
+    pub fn drain(&mut self) -> Vec<LedgerEntry> {
         std::mem::take(&mut self.entries)
     }
 }

@@ -96,7 +96,7 @@ pub use file_tools::MCP;
 pub use json_depth::{MOST_DEPTH, MOST_LEVELS, check_depth};
 pub use ledger::{CallStage, LedgerEntry, ToolLedger};
 pub use matching::MatchAgent;
-pub use react::{AGENTS, DELEGATE, InnerCall, InnerStage, ReactAgent, delegation_tools};
+pub use react::{AGENTS, DELEGATE, NestedCall, NestedStage, ReactAgent, delegation_tools};
 pub use recall::RECALL;
 
 /// Returns the tools that agents answer by themselves, as models are told of them: `ask_user` and `recall`. No runtime
@@ -165,8 +165,8 @@ impl Agent {
     /// the session's state at this moment, and must not be older than the fact.
     pub fn step(&mut self, fact: &Envelope<EnvironmentEvent>, context: &StepContext<'_>) -> Transition {
         self.stepping(fact, context, |agent, step| match agent {
-            Self::React(agent) => agent.take(fact, step),
-            Self::Match(agent) => agent.take(fact, step),
+            Self::React(agent) => agent.apply(fact, step),
+            Self::Match(agent) => agent.apply(fact, step),
         })
     }
 
@@ -259,8 +259,8 @@ impl Agent {
         context: &StepContext<'_>,
     ) -> Transition {
         self.stepping(fact, context, |agent, step| match agent {
-            Self::React(agent) => agent.hear_child(child, output, step),
-            Self::Match(agent) => agent.hear_child(child, output, step),
+            Self::React(agent) => agent.on_child_output(child, output, step),
+            Self::Match(agent) => agent.on_child_output(child, output, step),
         })
     }
 

@@ -286,7 +286,7 @@ fn glob_is_guarded(guard: &Guard, name: &str, workspace: &str, version: u32) -> 
         patterns.any(|pattern| {
             let mut names = names.iter().flatten();
             names.any(|name| match version {
-                since::BARE_STARS_REACH.. => glob_holds(&pattern, name, &workspace, holds),
+                since::STARS_MATCH_OWN_FILES.. => glob_holds(&pattern, name, &workspace, holds),
                 _ => glob_meets(&pattern, name, &workspace, &workspace) == PathOverlap::Named,
             })
         })

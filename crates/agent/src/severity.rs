@@ -125,7 +125,7 @@ const IN_FRONT: &[&str] = &[
 ];
 
 /// Returns whether the pattern names each grave word of the command before its first star.
-pub(crate) fn names_what_is_grave(pattern: &str, command: &str, version: u32) -> bool {
+pub(crate) fn names_dangerous_words(pattern: &str, command: &str, version: u32) -> bool {
     unnamed(pattern, command, version).is_none()
 }
 
@@ -133,15 +133,15 @@ pub(crate) fn names_what_is_grave(pattern: &str, command: &str, version: u32) ->
 pub(crate) fn unnamed(pattern: &str, command: &str, version: u32) -> Option<String> {
     let said = pattern.replace("\\*", "\u{1}");
     let (head, _) = said.split_once('*')?;
-    let named = grave(head, version);
-    grave(command, version)
+    let named = dangerous_words(head, version);
+    dangerous_words(command, version)
         .into_iter()
         .find(|word| !named.contains(word))
 }
 
 /// The dangerous words of a parsed command: beginnings, and options with their subcommand. They are the same
 /// for a pattern and for a command, so that the two can be compared.
-fn grave(line: &str, version: u32) -> Vec<String> {
+fn dangerous_words(line: &str, version: u32) -> Vec<String> {
     let mut found = Vec::new();
     let reading = read_as(line, version);
     if version >= since::OPTIONS_OF_READERS {

@@ -24,7 +24,7 @@ const ROOT_HOME: &str = "/root";
 
 /// The folder of the system, or home, that one of the commands would remove or change as a whole; `None` if
 /// there is none. Relative names begin in `workspace`, or in the folder of a `cd`.
-pub(crate) fn lost_by(reading: &CommandAnalysis, workspace: &str) -> Option<String> {
+pub(crate) fn destroyed_folder(reading: &CommandAnalysis, workspace: &str) -> Option<String> {
     let mut place = workspace.to_owned();
     for command in &reading.commands {
         let words: Vec<&str> = command.split_whitespace().map(unquoted).collect();
@@ -179,7 +179,7 @@ mod tests {
     use crate::command_analysis::read;
 
     fn lost(line: &str) -> Option<String> {
-        lost_by(&read(line), "/home/me/project")
+        destroyed_folder(&read(line), "/home/me/project")
     }
 
     #[test]
@@ -246,7 +246,7 @@ mod tests {
             assert_eq!(lost(line), None, "{line}");
         }
         assert_eq!(
-            lost_by(&read("rm -rf *"), "/home/me").as_deref(),
+            destroyed_folder(&read("rm -rf *"), "/home/me").as_deref(),
             Some("/home/me")
         );
     }

@@ -19,7 +19,7 @@ impl Reactor<SystemBus> for RainSensor {
         Ok(ReactorTask::new(async move {
             for session in ingress.sessions() {
                 let words = vec![ContentPart::text("It begins to rain.")];
-                let said = ingress.say(&session, words, InputMode::Queue).await;
+                let said = ingress.send(&session, words, InputMode::Queue).await;
                 said.map_err(|error| ReactorFailure(error.to_string()))?;
             }
             Ok(())

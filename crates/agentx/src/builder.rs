@@ -10,7 +10,7 @@ use agentx_types::{ApprovalMode, Limits, Rule, SessionId};
 use crate::model_access::{ModelAccess, OwnProvider};
 use crate::provider::ProviderEffector;
 use crate::reply::ScriptedReplies;
-use crate::setup::Workplace;
+use crate::setup::WorkDirs;
 use crate::tool::IntoTool;
 use crate::{AgentError, AgentHandle, Provider, Reply};
 
@@ -27,7 +27,7 @@ pub fn agent(instructions: impl Into<Arc<str>>) -> AgentBuilder {
             rights: AgentPermissions::default(),
             helpers: Vec::new(),
         },
-        place: Workplace::default(),
+        place: WorkDirs::default(),
     }
 }
 
@@ -35,7 +35,7 @@ pub fn agent(instructions: impl Into<Arc<str>>) -> AgentBuilder {
 #[must_use = "an agent does nothing until it is started"]
 pub struct AgentBuilder {
     pub(crate) definition: Definition,
-    pub(crate) place: Workplace,
+    pub(crate) place: WorkDirs,
 }
 
 /// The definition of an agent.

@@ -2,15 +2,15 @@
 
 use std::path::Path;
 
-use agentx_config::{ConfigPaths, LoadRequest, ProviderKey, Settings, load};
+use agentx_config::{ApiKeySource, ConfigPaths, LoadRequest, Settings, load};
 use agentx_node_runtime::NodeParts;
 
 use crate::AgentError;
 use crate::builder::Definition;
 use crate::model_access::Models;
-use crate::setup::{BuiltParts, PROGRAM, Workplace};
+use crate::setup::{BuiltParts, PROGRAM, WorkDirs};
 
-impl Workplace {
+impl WorkDirs {
     /// Returns the requested settings.
     pub(crate) fn settings(&self) -> Result<Option<Settings>, AgentError> {
         if let Some(settings) = &self.settings {
@@ -34,7 +34,7 @@ impl Workplace {
 /// Assembles a runtime from the settings, unless the builder sets something else.
 pub(crate) fn assemble(
     definition: Definition,
-    place: &Workplace,
+    place: &WorkDirs,
     mut settings: Settings,
 ) -> Result<BuiltParts, AgentError> {
     let usual = settings.model_or_default().value;
@@ -43,7 +43,7 @@ pub(crate) fn assemble(
     settings.catalog = models.catalog.clone();
     for provider in &mut settings.providers {
         if let Some(key) = models.keys.get(&provider.name) {
-            provider.key = ProviderKey::Literal(key.clone());
+            provider.key = ApiKeySource::Literal(key.clone());
             settings.keys.push(provider.key.clone());
         }
         if let Some(address) = models.moved.get(&provider.name) {

@@ -10,7 +10,7 @@ use agentx_runtime::Runtime;
 use crate::AgentError;
 use crate::builder::Definition;
 use crate::model_access::Models;
-use crate::setup::{BuiltParts, Workplace, base};
+use crate::setup::{BuiltParts, WorkDirs, base};
 
 /// On a runtime of this process.
 pub(crate) fn given(
@@ -48,7 +48,7 @@ pub(crate) async fn server(
     ))
 }
 
-impl Workplace {
+impl WorkDirs {
     /// Checks that the used methods of the builder go together. If the session is on another runtime, that
     /// runtime stores it and has its own settings, so such options of the builder would be lost.
     ///

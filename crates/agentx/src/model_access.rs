@@ -199,7 +199,7 @@ impl Models {
 
         let endpoints = self.catalog.providers().iter().map(|entry| {
             let endpoint = Endpoint::new(entry, None, self.keys.get(&entry.name).cloned());
-            (entry.name.clone(), endpoint.saying_of_its_key(NO_KEY))
+            (entry.name.clone(), endpoint.with_key_hint(NO_KEY))
         });
         let catalog = self.catalog.clone();
         let prices: PricesOf = Arc::new(move |provider: &str, model: &str| {

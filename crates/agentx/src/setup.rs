@@ -27,7 +27,7 @@ const MOST_ROUNDS: u32 = 50;
 
 /// The directories in which an agent works and is stored.
 #[derive(Default)]
-pub(crate) struct Workplace {
+pub(crate) struct WorkDirs {
     pub(crate) workspace: Option<PathBuf>,
     pub(crate) log: Option<Arc<dyn SessionLog>>,
     #[cfg(feature = "sqlite")]
@@ -79,7 +79,7 @@ impl AgentBuilder {
     }
 }
 
-impl Workplace {
+impl WorkDirs {
     /// Returns the real path of the directory in which tools work.
     pub(crate) fn workspace(&self) -> Result<PathBuf, AgentError> {
         let here = self.workspace.as_deref().unwrap_or(Path::new("."));
@@ -133,7 +133,7 @@ impl Workplace {
 }
 
 /// Builds a runtime from the definition alone.
-fn alone(definition: Definition, place: &Workplace) -> Result<BuiltParts, AgentError> {
+fn alone(definition: Definition, place: &WorkDirs) -> Result<BuiltParts, AgentError> {
     let mut models = Models::new(Catalog::builtin());
     definition.open(&mut models, None)?;
     let log = place.log()?;
@@ -160,7 +160,7 @@ fn alone(definition: Definition, place: &Workplace) -> Result<BuiltParts, AgentE
 /// Returns the built-in tools. Their commands get no variable of this process that looks like a secret or
 /// contains one.
 #[cfg(feature = "tools")]
-fn builtin(models: &Models, place: &Workplace) -> Toolbox {
+fn builtin(models: &Models, place: &WorkDirs) -> Toolbox {
     use agentx_tools::{CommandRecords, ProgramEnvironment, ToolOptions};
 
     let mut options = ToolOptions::default();
@@ -179,7 +179,7 @@ fn builtin(models: &Models, place: &Workplace) -> Toolbox {
 }
 
 #[cfg(not(feature = "tools"))]
-fn builtin(_: &Models, _: &Workplace) -> Toolbox {
+fn builtin(_: &Models, _: &WorkDirs) -> Toolbox {
     Toolbox::default()
 }
 

@@ -10,27 +10,27 @@ use agentx_flows::ToolSurroundings;
 use agentx_runtime::{AgentInfo, AgentOrigin, Agents, ModelInfo, NamedAgent, RuntimeError};
 use agentx_types::{AgentConfig, AgentKind, ModelSpec, ToolSpec};
 
-use crate::{Assembly, AssemblyError, Variables};
+use crate::{Assembly, AssemblyError, VariableSource};
 
 /// The number of names that are proposed for one that is not known.
 const NEAREST: usize = 3;
 
 /// Resolves names of agents, models, texts and variables.
-pub(crate) struct Catalogue {
+pub(crate) struct AgentCatalog {
     settings: Settings,
     models: Vec<ModelInfo>,
     library: Arc<Library>,
-    variables: Variables,
+    variables: VariableSource,
     /// All tools that there are, once they are known.
     tools: OnceLock<Arc<[ToolSpec]>>,
 }
 
-impl Catalogue {
+impl AgentCatalog {
     pub(crate) fn new(
         settings: Settings,
         models: Vec<ModelInfo>,
         library: Arc<Library>,
-        variables: Variables,
+        variables: VariableSource,
     ) -> Self {
         Self {
             settings,
@@ -112,7 +112,7 @@ impl Catalogue {
     }
 }
 
-impl Agents for Catalogue {
+impl Agents for AgentCatalog {
     fn list(&self) -> Vec<AgentInfo> {
         let agents = self.library.agents().iter();
         agents
@@ -133,7 +133,7 @@ impl Agents for Catalogue {
 
     fn resolve(&self, wanted: &NamedAgent) -> Result<AgentConfig, RuntimeError> {
         let mut base = self.base(self.model_for(wanted)?);
-        base.limits = wanted.limits.over(base.limits);
+        base.limits = wanted.limits.merged_into(base.limits);
         base.approval = wanted.approval.unwrap_or(base.approval);
         if let Some(workspace) = &wanted.workspace {
             base.workspace.clone_from(workspace);
@@ -150,7 +150,7 @@ impl Agents for Catalogue {
     }
 }
 
-impl ToolSurroundings for Catalogue {
+impl ToolSurroundings for AgentCatalog {
     fn model(&self, name: &str) -> Option<ModelSpec> {
         self.choose(name).ok()
     }

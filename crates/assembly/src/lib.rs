@@ -19,7 +19,7 @@ pub use agent::{Assembly, AssemblyError, mistakes_of};
 pub use folder_contents::{FileRole, FolderContents, FolderFile, folder_contents};
 pub use missing_parts::tools_lacking;
 pub use runtime::{
-    AttachedTools, Variables, WithFiles, library, runtime_with_files, user_folder, whole_library,
+    AttachedToolSource, VariableSource, WithFiles, library, runtime_with_files, user_folder, whole_library,
     workspace_folder,
 };
 pub use tools::{FileTool, file_tools};

@@ -17,12 +17,12 @@ use agentx_runtime::LogError;
 use agentx_types::ToolSpec;
 
 use crate::accepted_files::AcceptedFiles;
-use crate::catalogue::Catalogue;
+use crate::catalogue::AgentCatalog;
 use crate::file_tools;
 use crate::tools::{FileTool, name_taken, with_settings};
 
 /// Returns the value of an environment variable, if it is set.
-pub type Variables = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+pub type VariableSource = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 /// Returns the folder of this workspace that holds files of agents and tools.
 pub fn workspace_folder(settings: &Settings) -> PathBuf {
@@ -85,7 +85,7 @@ impl ScriptCheck for Scripts {
 }
 
 /// Returns the tools that reactors will bring, besides these tools of the runtime itself.
-pub type AttachedTools<'a> = dyn Fn(&[ToolSpec]) -> Vec<ToolSpec> + 'a;
+pub type AttachedToolSource<'a> = dyn Fn(&[ToolSpec]) -> Vec<ToolSpec> + 'a;
 
 /// A runtime, and the files that it was made with.
 pub struct WithFiles {
@@ -105,14 +105,14 @@ pub struct WithFiles {
 pub fn runtime_with_files(
     settings: &Settings,
     program: &str,
-    variables: Variables,
-    attached: &AttachedTools<'_>,
+    variables: VariableSource,
+    attached: &AttachedToolSource<'_>,
 ) -> Result<WithFiles, LogError> {
     let mut parts = NodeParts::from_settings(settings, program)?;
     let own = parts.tools.specs();
     let library = Arc::new(library(settings, &[&own, &attached(&own)[..]].concat()));
     let mut described = file_tools(&library);
-    let known = Arc::new(Catalogue::new(
+    let known = Arc::new(AgentCatalog::new(
         settings.clone(),
         parts.models.clone(),
         library.clone(),

@@ -94,7 +94,7 @@ impl<B: Clone + Send + Sync + 'static> ReactorDriver<B> {
     }
 
     fn report(&self, what: ReactorChange) {
-        self.list.happened(self.id, &what);
+        self.list.record(self.id, &what);
         let report = ReactorReport {
             reactor: self.name.clone(),
             what,

@@ -110,7 +110,7 @@ impl<E> FilterGroup<E> {
     }
 
     /// The cursor for which publishers must wait, if there is one.
-    pub(crate) fn full_lane(&self) -> Option<&ReaderCursor<E>> {
+    pub(crate) fn full_cursor(&self) -> Option<&ReaderCursor<E>> {
         let head = self.history.head();
         if !self.may_wait || head < self.free_until {
             return None;
@@ -205,7 +205,7 @@ impl<E> FilterGroup<E> {
             self.cursors[place]
                 .take()
                 .into_iter()
-                .flat_map(ReaderCursor::into_left),
+                .flat_map(ReaderCursor::into_remaining_chunks),
         );
     }
 

@@ -160,7 +160,7 @@ impl<E: Routed> BusHub<E> {
             state.offer(&mut event, after).map_err(|refused| match refused {
                 PublishRefused::Closed => PublishError::Closed,
                 PublishRefused::Full(log) => PublishError::Full {
-                    subscription: state.full_lane(log),
+                    subscription: state.full_cursor(log),
                 },
             })
         })
@@ -239,8 +239,8 @@ impl<E> HubState<E> {
             .extend(self.publishers.drain(..).map(|waiting| waiting.waker));
     }
 
-    fn full_lane(&self, log: usize) -> String {
-        let cursor = self.logs[log].as_ref().and_then(FilterGroup::full_lane);
+    fn full_cursor(&self, log: usize) -> String {
+        let cursor = self.logs[log].as_ref().and_then(FilterGroup::full_cursor);
         cursor.map(|cursor| cursor.name.to_string()).unwrap_or_default()
     }
 
@@ -273,7 +273,7 @@ impl<E: Routed> HubState<E> {
         let route = RouteNames::of(&**offered);
         let full = |log: &Option<FilterGroup<E>>| {
             log.as_ref()
-                .is_some_and(|log| log.full_lane().is_some() && log.wants(&route))
+                .is_some_and(|log| log.full_cursor().is_some() && log.wants(&route))
         };
         if let Some(log) = self.logs.iter().position(full) {
             return Err(PublishRefused::Full(log));

@@ -46,7 +46,7 @@ impl ReactorList {
         });
     }
 
-    pub(crate) fn happened(&self, id: ReactorId, what: &ReactorChange) {
+    pub(crate) fn record(&self, id: ReactorId, what: &ReactorChange) {
         let mut list = lock(&self.0);
         let Some(place) = list.iter().position(|status| status.id == id) else {
             return;
@@ -69,7 +69,7 @@ impl ReactorList {
     }
 
     /// A reactor is gone with its set, or was stopped after it had failed.
-    pub(crate) fn gone(&self, id: ReactorId) {
+    pub(crate) fn remove(&self, id: ReactorId) {
         lock(&self.0).retain(|status| status.id != id);
     }
 }

@@ -68,7 +68,7 @@ impl Drop for RunningReactor {
     fn drop(&mut self) {
         // Reactors that finally failed stay in the list.
         if !self.task.is_finished() {
-            self.list.gone(self.id);
+            self.list.remove(self.id);
         }
         self.task.abort();
     }
@@ -142,7 +142,7 @@ impl<B: Clone + Send + Sync + 'static> Reactors<B> {
     /// `limit`. False if it was gone already.
     pub async fn stop(&mut self, id: ReactorId, limit: Duration) -> bool {
         let Some(place) = self.running.iter().position(|running| running.id == id) else {
-            self.list.gone(id);
+            self.list.remove(id);
             return false;
         };
         stop(self.running.remove(place), limit).await
@@ -180,7 +180,7 @@ async fn stop(mut running: RunningReactor, limit: Duration) -> bool {
     let asked = std::mem::replace(&mut running.stop, unused).send(limit).is_ok();
     // The driver reports the failure of the reactor, so the end of its own task adds nothing.
     let _ended = (&mut running.task).await;
-    running.list.gone(running.id);
+    running.list.remove(running.id);
     asked
 }
 

@@ -141,7 +141,7 @@ impl<E> ReaderCursor<E> {
     }
 
     /// Returns the chunks that are still held for its reader.
-    pub(crate) fn into_left(self) -> impl Iterator<Item = HistoryChunk<E>> {
+    pub(crate) fn into_remaining_chunks(self) -> impl Iterator<Item = HistoryChunk<E>> {
         self.end
             .map(|end| end.left)
             .into_iter()

@@ -2,7 +2,7 @@
 
 use agentx::assembly::{UnknownTools, misnamed_tools};
 use agentx::config::{
-    ConfigError, FolderTrust, Loaded, ProviderKey, ProviderSettings, SettingOrigin, SettingRow,
+    ApiKeySource, ConfigError, FolderTrust, Loaded, ProviderSettings, SettingOrigin, SettingRow,
 };
 
 use crate::console::Console;
@@ -179,8 +179,8 @@ fn key_note(loaded: &Loaded, row: &SettingRow) -> &'static str {
         .find(of_row)
         .map(|provider| &provider.key)
     {
-        Some(ProviderKey::Env { value: Some(_), .. }) => " (set)",
-        Some(ProviderKey::Env { value: None, .. }) => " (not set)",
+        Some(ApiKeySource::Env { value: Some(_), .. }) => " (set)",
+        Some(ApiKeySource::Env { value: None, .. }) => " (not set)",
         _ => "",
     }
 }

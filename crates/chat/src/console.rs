@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::error::ChatError;
 use crate::output::{self, standard_error, standard_output};
 use crate::render::clean::printable;
-use crate::render::style::Paint;
+use crate::render::style::AnsiStyle;
 use crate::render::wrapped_text::wrap_lines;
 
 /// The error code of the system for writing to a terminal whose other end was closed.
@@ -98,8 +98,8 @@ impl Console {
     }
 
     /// Colours for standard output.
-    pub fn out_style(&self) -> Paint {
-        Paint {
+    pub fn out_style(&self) -> AnsiStyle {
+        AnsiStyle {
             color: self.terminal.color && self.terminal.output,
             words: self.terminal.words,
         }
@@ -120,8 +120,8 @@ impl Console {
     }
 
     /// Colours for standard error.
-    pub fn err_style(&self) -> Paint {
-        Paint {
+    pub fn err_style(&self) -> AnsiStyle {
+        AnsiStyle {
             color: self.terminal.color && self.terminal.error,
             words: self.terminal.words,
         }

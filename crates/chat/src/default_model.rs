@@ -1,7 +1,7 @@
 //! The model of a new session if none is set but a server of the user's own is (`OPENAI_BASE_URL`): the model
 //! of that server.
 
-use agentx::config::{Loaded, ProviderKey, ProviderSettings, SettingOrigin, Settings, Sourced};
+use agentx::config::{ApiKeySource, Loaded, ProviderSettings, SettingOrigin, Settings, Sourced};
 use agentx::node::model::{ModelListError, models_of_server};
 use agentx::types::{Api, ModelSpec, Prices};
 
@@ -161,7 +161,7 @@ fn key_refused(provider: &ProviderSettings, status: u16) -> ChatError {
         None => "wants a key",
     };
     let of = match &provider.key {
-        ProviderKey::Env { name, .. } => format!(" in {name}"),
+        ApiKeySource::Env { name, .. } => format!(" in {name}"),
         _ => String::new(),
     };
     ChatError::Run {

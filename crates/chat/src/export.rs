@@ -104,7 +104,7 @@ pub async fn fixture_text(
             None => without_tokens(text).map(|_| "something with the form of a secret".to_owned()),
         }
     };
-    let remains = fixture::remains(&made, &found);
+    let remains = fixture::find_remaining_secrets(&made, &found);
     if !remains.is_empty() {
         let named: Vec<String> = remains
             .iter()

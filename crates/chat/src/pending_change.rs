@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentx::runtime::{FileInQuestion, Runtime, Session};
+use agentx::runtime::{FileChangePreview, Runtime, Session};
 use agentx::types::{ApprovalRequested, SessionId};
 
 use crate::render::approval::edited_path;
@@ -19,13 +19,13 @@ pub(crate) async fn file_now(
     id: &SessionId,
     open: Option<Arc<dyn Session>>,
     question: &ApprovalRequested,
-) -> FileInQuestion {
+) -> FileChangePreview {
     if edited_path(question).is_none() {
-        return FileInQuestion::default();
+        return FileChangePreview::default();
     }
-    let asked = runtime.file_in_question(id, open, &question.tool_call_id);
+    let asked = runtime.preview_file_change(id, open, &question.tool_call_id);
     match tokio::time::timeout(PATIENCE, asked).await {
         Ok(Ok(file)) => file,
-        Ok(Err(_)) | Err(_) => FileInQuestion::default(),
+        Ok(Err(_)) | Err(_) => FileChangePreview::default(),
     }
 }

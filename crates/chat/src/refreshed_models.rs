@@ -32,7 +32,7 @@ struct Differences {
 
 /// A person's wish to read a list of models.
 #[derive(Clone, Debug)]
-pub struct RefreshWish {
+pub struct ModelRefreshRequest {
     /// The file or address of the list.
     pub from: String,
     /// Whether to show the differences only, and keep nothing.
@@ -47,7 +47,11 @@ pub struct RefreshWish {
 ///
 /// # Errors
 /// Returns an error if the list cannot be read or used, or cannot be kept.
-pub async fn refresh(loaded: &Loaded, args: &RefreshWish, console: &mut Console) -> Result<Exit, ChatError> {
+pub async fn refresh(
+    loaded: &Loaded,
+    args: &ModelRefreshRequest,
+    console: &mut Console,
+) -> Result<Exit, ChatError> {
     if args.forget {
         let had = forget_refreshed_models(&loaded.trust_dir)?;
         let words = if had {
@@ -185,7 +189,7 @@ fn tell(
     kept: &RefreshedModels,
     read: &ModelsDev,
     found: &Differences,
-    wish: &RefreshWish,
+    wish: &ModelRefreshRequest,
     console: &mut Console,
 ) -> Result<(), ChatError> {
     if wish.json {

@@ -255,7 +255,7 @@ pub async fn new_agent(
     if let Some(system) = &agent.system {
         config.system_prompt = Arc::from(system.as_str());
     }
-    config.limits = limits(settings, agent).over(config.limits);
+    config.limits = limits(settings, agent).merged_into(config.limits);
     if let Some(mode) = mode_named(place, settings, agent) {
         config.approval = mode;
     }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use agentx::config::ThinkingDisplay;
-use agentx::runtime::{Delivery, FileInQuestion, Runtime};
+use agentx::runtime::{Delivery, FileChangePreview, Runtime};
 use agentx::types::{Envelope, RuntimeEvent, SessionId};
 
 use crate::chat::screen::Screen;
@@ -120,7 +120,7 @@ impl Spectator {
                 let file = if self.live {
                     pending_change::file_now(&**runtime, id, None, request).await
                 } else {
-                    FileInQuestion::default()
+                    FileChangePreview::default()
                 };
                 let question = approval::question(request, &file, console.out_style());
                 self.transcript.aside(&question);

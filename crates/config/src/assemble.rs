@@ -8,13 +8,15 @@ use agentx_types::{ApprovalMode, AskUser, Limits, ModelParams, ScriptedAnswer, T
 
 use crate::bounds;
 use crate::condense;
-use crate::keys::KeyPath;
+use crate::keys::SettingPath;
 use crate::layers::MergedSettings;
 use crate::mcp;
 use crate::models;
 use crate::quotas;
 use crate::scripted_answers;
-use crate::settings::{CallSettings, DurabilitySetting, ProviderKey, SearchSettings, Settings, ToolSettings};
+use crate::settings::{
+    ApiKeySource, CallSettings, DurabilitySetting, SearchSettings, Settings, ToolSettings,
+};
 use crate::value::Value;
 use crate::{ConfigMistake, ConfigPaths, Folder, GitPrograms, KeyReference, Secret, SettingOrigin, Sourced};
 
@@ -28,7 +30,7 @@ pub(crate) fn settings(
     lookup: &dyn Fn(&str) -> Option<String>,
     mistakes: &mut Vec<ConfigMistake>,
 ) -> Settings {
-    let get = Getter::new(merged, places);
+    let get = SettingsGetter::new(merged, places);
     bounds::check_keys(&get, mistakes);
     let catalog = models::catalog(builtin, &get, mistakes);
     let providers = models::providers(&catalog, &get, lookup);
@@ -68,12 +70,12 @@ pub(crate) fn settings(
         calls: get.calls(),
         chat: get.chat(),
         connect: get.text("connect").filter(|server| server != "local"),
-        allow_plain: get.names(&KeyPath::dotted("allow_plain")).unwrap_or_default(),
+        allow_plain: get.names(&SettingPath::dotted("allow_plain")).unwrap_or_default(),
         data_dir: data_dir(merged, places),
         members_dir: members_dir(merged, places),
         quotas: quotas::quotas(&get),
         trusted_proxies: get
-            .names(&KeyPath::dotted("server.trusted_proxies"))
+            .names(&SettingPath::dotted("server.trusted_proxies"))
             .unwrap_or_default(),
         durability: match get.text("durability").as_deref() {
             Some("machine") => DurabilitySetting::Machine,
@@ -93,7 +95,7 @@ pub(crate) fn settings(
 
 /// The search engine, if one is chosen. SearXNG has no address of its own.
 fn search(
-    get: &Getter<'_>,
+    get: &SettingsGetter<'_>,
     lookup: &dyn Fn(&str) -> Option<String>,
     mistakes: &mut Vec<ConfigMistake>,
 ) -> Option<SearchSettings> {
@@ -104,15 +106,15 @@ fn search(
         let what = "searxng needs the address of an instance: set `search.url`".to_owned();
         mistakes.push(mistake(&origin, "search.engine", what, None));
     }
-    let key = match get.merged.get(&KeyPath::dotted("search.api_key")) {
-        Some(Value::Key(KeyReference::Env(name))) => ProviderKey::Env {
+    let key = match get.merged.get(&SettingPath::dotted("search.api_key")) {
+        Some(Value::Key(KeyReference::Env(name))) => ApiKeySource::Env {
             name: name.clone(),
             value: lookup(name)
                 .filter(|value| !value.trim().is_empty())
                 .map(Secret::new),
         },
-        Some(Value::Key(KeyReference::Literal(secret))) => ProviderKey::Literal(secret.clone()),
-        _ => ProviderKey::None,
+        Some(Value::Key(KeyReference::Literal(secret))) => ApiKeySource::Literal(secret.clone()),
+        _ => ApiKeySource::None,
     };
     Some(SearchSettings {
         engine: engine?,
@@ -161,21 +163,21 @@ fn base_of<'a>(origin: &'a SettingOrigin, places: &'a ConfigPaths) -> &'a Path {
     }
 }
 
-pub(crate) struct Getter<'a> {
+pub(crate) struct SettingsGetter<'a> {
     pub(crate) merged: &'a MergedSettings,
     places: &'a ConfigPaths,
 }
 
-impl<'a> Getter<'a> {
+impl<'a> SettingsGetter<'a> {
     pub(crate) fn new(merged: &'a MergedSettings, places: &'a ConfigPaths) -> Self {
         Self { merged, places }
     }
 
     pub(crate) fn text(&self, key: &str) -> Option<String> {
-        self.text_at(&KeyPath::dotted(key))
+        self.text_at(&SettingPath::dotted(key))
     }
 
-    pub(crate) fn text_at(&self, path: &KeyPath) -> Option<String> {
+    pub(crate) fn text_at(&self, path: &SettingPath) -> Option<String> {
         match self.merged.get(path) {
             Some(Value::Text(text)) => Some(text.clone()),
             _ => None,
@@ -183,10 +185,10 @@ impl<'a> Getter<'a> {
     }
 
     pub(crate) fn count(&self, key: &str) -> Option<u64> {
-        self.count_at(&KeyPath::dotted(key))
+        self.count_at(&SettingPath::dotted(key))
     }
 
-    pub(crate) fn count_at(&self, path: &KeyPath) -> Option<u64> {
+    pub(crate) fn count_at(&self, path: &SettingPath) -> Option<u64> {
         match self.merged.get(path) {
             Some(Value::Count(count)) => Some(*count),
             _ => None,
@@ -194,17 +196,17 @@ impl<'a> Getter<'a> {
     }
 
     fn number(&self, key: &str) -> Option<f64> {
-        match self.merged.get(&KeyPath::dotted(key)) {
+        match self.merged.get(&SettingPath::dotted(key)) {
             Some(Value::Number(number)) => Some(*number),
             _ => None,
         }
     }
 
     pub(crate) fn millis(&self, key: &str) -> Option<u64> {
-        self.millis_at(&KeyPath::dotted(key))
+        self.millis_at(&SettingPath::dotted(key))
     }
 
-    pub(crate) fn millis_at(&self, path: &KeyPath) -> Option<u64> {
+    pub(crate) fn millis_at(&self, path: &SettingPath) -> Option<u64> {
         match self.merged.get(path) {
             Some(Value::Millis(millis)) => Some(*millis),
             _ => None,
@@ -212,7 +214,7 @@ impl<'a> Getter<'a> {
     }
 
     /// A path, absolute.
-    pub(crate) fn path_at(&self, path: &KeyPath) -> Option<PathBuf> {
+    pub(crate) fn path_at(&self, path: &SettingPath) -> Option<PathBuf> {
         let written = self.text_at(path)?;
         let origin = self.merged.origin(path)?;
         Some(resolved(origin, &written, self.places))
@@ -223,14 +225,14 @@ impl<'a> Getter<'a> {
         self.places.cwd.clone()
     }
 
-    pub(crate) fn money(&self, path: &KeyPath) -> Option<agentx_types::NanoUsd> {
+    pub(crate) fn money(&self, path: &SettingPath) -> Option<agentx_types::NanoUsd> {
         match self.merged.get(path) {
             Some(Value::Money(money)) => Some(*money),
             _ => None,
         }
     }
 
-    pub(crate) fn names(&self, path: &KeyPath) -> Option<Vec<String>> {
+    pub(crate) fn names(&self, path: &SettingPath) -> Option<Vec<String>> {
         match self.merged.get(path) {
             Some(Value::Names(names)) => Some(names.clone()),
             _ => None,
@@ -243,7 +245,7 @@ impl<'a> Getter<'a> {
                 .count("limits.max_iterations")
                 .map(|n| u32::try_from(n).unwrap_or(u32::MAX)),
             max_tokens: self.count("limits.max_tokens"),
-            max_cost: self.money(&KeyPath::dotted("limits.max_cost")),
+            max_cost: self.money(&SettingPath::dotted("limits.max_cost")),
             max_wall_ms: self.millis("limits.timeout"),
         }
     }
@@ -263,18 +265,20 @@ impl<'a> Getter<'a> {
 
     fn tools(&self) -> ToolSettings {
         ToolSettings {
-            enabled: self.names(&KeyPath::dotted("tools.enabled")),
-            disabled: self.names(&KeyPath::dotted("tools.disabled")).unwrap_or_default(),
+            enabled: self.names(&SettingPath::dotted("tools.enabled")),
+            disabled: self
+                .names(&SettingPath::dotted("tools.disabled"))
+                .unwrap_or_default(),
             timeout_ms: self.millis("tools.timeout"),
             max_output_bytes: self.count("tools.max_output_bytes"),
             environment: self
-                .names(&KeyPath::dotted("tools.environment"))
+                .names(&SettingPath::dotted("tools.environment"))
                 .unwrap_or_default(),
         }
     }
 
     fn rules(&self, trust_dir: &Path) -> Vec<agentx_types::Rule> {
-        match self.merged.get(&KeyPath::dotted("rules")) {
+        match self.merged.get(&SettingPath::dotted("rules")) {
             Some(Value::Rules(rules)) => {
                 let hold = rules.iter().filter(|rule| !rule.is_of_another_folder(trust_dir));
                 hold.map(|rule| rule.value.clone()).collect()
@@ -285,13 +289,13 @@ impl<'a> Getter<'a> {
 }
 
 /// Returns when tools of servers are searched. `none` is a set value that is not a number.
-fn tool_search(get: &Getter<'_>) -> Option<ToolSearch> {
+fn tool_search(get: &SettingsGetter<'_>) -> Option<ToolSearch> {
     let percent = get.count("tools.search_at")?.min(100);
     let at_percent = u8::try_from(percent).unwrap_or(100);
     Some(ToolSearch { at_percent })
 }
 
-fn system_prompt(get: &Getter<'_>, mistakes: &mut Vec<ConfigMistake>) -> Option<Arc<str>> {
+fn system_prompt(get: &SettingsGetter<'_>, mistakes: &mut Vec<ConfigMistake>) -> Option<Arc<str>> {
     let sourced = get.merged.sourced("system_prompt")?;
     let Value::File(written) = &sourced.value else {
         return Some(Arc::from(sourced.value.to_string()));
@@ -311,7 +315,7 @@ fn system_prompt(get: &Getter<'_>, mistakes: &mut Vec<ConfigMistake>) -> Option<
     }
 }
 
-fn scripted_answers(get: &Getter<'_>, mistakes: &mut Vec<ConfigMistake>) -> Vec<ScriptedAnswer> {
+fn scripted_answers(get: &SettingsGetter<'_>, mistakes: &mut Vec<ConfigMistake>) -> Vec<ScriptedAnswer> {
     const KEY: &str = "scripted_answers";
     let Some(sourced) = get.merged.sourced(KEY) else {
         return Vec::new();

@@ -4,7 +4,7 @@
 use agentx_types::{Condensing, ModelParams};
 
 use crate::ConfigMistake;
-use crate::assemble::{Getter, mistake};
+use crate::assemble::{SettingsGetter, mistake};
 use crate::value::Value;
 
 /// The highest temperature that a provider takes.
@@ -23,7 +23,7 @@ const KEYS: [(&str, u64, u64); 4] = [
 ];
 
 /// Reports settings with a value out of range as mistakes.
-pub(crate) fn check_keys(get: &Getter<'_>, mistakes: &mut Vec<ConfigMistake>) {
+pub(crate) fn check_keys(get: &SettingsGetter<'_>, mistakes: &mut Vec<ConfigMistake>) {
     for (key, least, most) in KEYS {
         let Some(set) = get.merged.sourced(key) else {
             continue;

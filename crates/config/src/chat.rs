@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::assemble::Getter;
+use crate::assemble::SettingsGetter;
 use crate::nearest;
 use crate::value::ValueError;
 
@@ -149,7 +149,7 @@ pub(crate) fn template(names: &[&str], words: &str) -> Result<(), ValueError> {
     Ok(())
 }
 
-impl Getter<'_> {
+impl SettingsGetter<'_> {
     pub(crate) fn chat(&self) -> ChatSettings {
         let word = |key: &str| self.text(key).unwrap_or_default();
         let time = |key: &str, or: Duration| self.millis(key).map_or(or, Duration::from_millis);

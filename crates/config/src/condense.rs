@@ -4,10 +4,10 @@ use agentx_llm::Catalog;
 use agentx_types::Condensing;
 
 use crate::ConfigMistake;
-use crate::assemble::{Getter, mistake};
+use crate::assemble::{SettingsGetter, mistake};
 
 pub(crate) fn condensing(
-    get: &Getter<'_>,
+    get: &SettingsGetter<'_>,
     catalog: &Catalog,
     mistakes: &mut Vec<ConfigMistake>,
 ) -> Condensing {

@@ -4,13 +4,13 @@ use std::path::Path;
 
 use agentx_types::{FolderId, Rule, RuleEffect};
 
-use crate::files::{FileTurn, real, replace_file};
+use crate::files::{FileLock, real, replace_file};
 use crate::folder_id::is_folder_at;
 use crate::origin::FileLayer;
 use crate::read;
 use crate::value::Value;
 use crate::yaml::{Yaml, YamlKey, YamlNode, parse};
-use crate::{ConfigError, KeyPath, folder_id};
+use crate::{ConfigError, SettingPath, folder_id};
 
 /// Adds an approval rule to a configuration file, and creates the file if it does not exist. Does not add an
 /// existing rule again; returns whether the file changed. A rule that allows something in a directory applies
@@ -20,7 +20,7 @@ use crate::{ConfigError, KeyPath, folder_id};
 /// Returns an error if the file cannot be read or written, or has no safe place for a rule.
 pub fn add_rule(file: &Path, rule: &Rule) -> Result<bool, ConfigError> {
     let file = &real(file);
-    let turn = FileTurn::wait(file)?;
+    let turn = FileLock::wait(file)?;
     let text = match std::fs::read_to_string(file) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
@@ -170,7 +170,7 @@ pub(crate) fn insert_line(text: &str, before: usize, line: &str) -> String {
 }
 
 /// The path under which a file has the key: a former name of it if the file uses that, else `path`.
-pub(crate) fn written_path(root: &YamlNode, path: &KeyPath) -> KeyPath {
+pub(crate) fn written_path(root: &YamlNode, path: &SettingPath) -> SettingPath {
     path.former()
         .find(|former| has(root, &former.0))
         .unwrap_or_else(|| path.clone())

@@ -13,14 +13,14 @@ const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(20);
 
 /// A lock on a file for reading, changing and replacing it. Other writers wait, in this process and in
 /// others. The lock ends when this value is dropped, or with the process.
-pub(crate) struct FileTurn {
+pub(crate) struct FileLock {
     /// The lock file. It is beside the file itself, because replacing that one would lose a lock on it.
     path: PathBuf,
     #[expect(dead_code, reason = "it holds by being open")]
     lock: File,
 }
 
-impl FileTurn {
+impl FileLock {
     /// Waits for the lock on `file`, and creates its directory if necessary.
     ///
     /// # Errors
@@ -54,7 +54,7 @@ impl FileTurn {
     }
 }
 
-impl Drop for FileTurn {
+impl Drop for FileLock {
     /// Removes the lock file, which may be in a project. It stays on systems that cannot tell a removed file
     /// from a new one.
     fn drop(&mut self) {
@@ -95,8 +95,8 @@ pub(crate) fn real(file: &Path) -> PathBuf {
 
 /// Replaces a file atomically and keeps its permissions; only the owner can access a new file. For a symbolic
 /// link it replaces the target. A file that is not a regular one is an error. The caller has held the
-/// `FileTurn` since before it read the file.
-pub(crate) fn replace_file(path: &Path, bytes: &[u8], _: &FileTurn) -> Result<(), ConfigError> {
+/// `FileLock` since before it read the file.
+pub(crate) fn replace_file(path: &Path, bytes: &[u8], _: &FileLock) -> Result<(), ConfigError> {
     let failed = |error: std::io::Error| ConfigError::file(path, error);
     let real = std::fs::canonicalize(path);
     if real.is_err() && path.is_symlink() {
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     fn write(path: &Path, bytes: &[u8]) -> Result<(), ConfigError> {
-        replace_file(path, bytes, &FileTurn::wait(path)?)
+        replace_file(path, bytes, &FileLock::wait(path)?)
     }
 
     #[test]
@@ -187,7 +187,7 @@ mod tests {
             for _ in 0..8 {
                 scope.spawn(|| {
                     for _ in 0..20 {
-                        let turn = FileTurn::wait(&file).expect("a turn");
+                        let turn = FileLock::wait(&file).expect("a turn");
                         let text = std::fs::read_to_string(&file).unwrap_or_default();
                         replace_file(&file, format!("{text}x").as_bytes(), &turn).expect("it is written");
                     }

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use agentx_types::{FolderId, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::files::{FileTurn, replace_file};
+use crate::files::{FileLock, replace_file};
 use crate::folder_id::is_folder_at;
 use crate::seen_folders::now;
 use crate::trust::digest;
@@ -269,10 +269,10 @@ fn read(data_dir: &Path) -> Result<BTreeMap<String, Folder>, ConfigError> {
 /// Reads the decisions, changes them, and writes them if they are different, under one lock.
 fn change<T>(
     data_dir: &Path,
-    work: impl FnOnce(&mut BTreeMap<String, Folder>, &FileTurn) -> Result<T, ConfigError>,
+    work: impl FnOnce(&mut BTreeMap<String, Folder>, &FileLock) -> Result<T, ConfigError>,
 ) -> Result<T, ConfigError> {
     let path = data_dir.join(STORE);
-    let turn = FileTurn::wait(&path)?;
+    let turn = FileLock::wait(&path)?;
     let before = read(data_dir)?;
     let mut folders = before.clone();
     let done = work(&mut folders, &turn)?;

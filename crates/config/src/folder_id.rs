@@ -5,7 +5,7 @@ use std::fs::Metadata;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
-use agentx_types::{FolderId, FolderNow};
+use agentx_types::{CurrentFolder, FolderId};
 
 use crate::git::{directory, has_files_below};
 use crate::paths::root_of;
@@ -33,10 +33,10 @@ pub fn folder_id(folder: &Path) -> Option<FolderId> {
 }
 
 /// Returns the same with the state of its repository.
-pub fn folder_now(folder: &Path) -> Option<FolderNow> {
+pub fn folder_now(folder: &Path) -> Option<CurrentFolder> {
     let id = folder_id(folder)?;
     let is_checked_out = is_checked_out(folder);
-    Some(FolderNow { id, is_checked_out })
+    Some(CurrentFolder { id, is_checked_out })
 }
 
 /// Returns whether the recorded folder is the one at a path now. Reads the index of its repository, which may

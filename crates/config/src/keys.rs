@@ -6,7 +6,7 @@ use crate::ValueKind;
 
 /// A key of the configuration.
 #[derive(Debug, PartialEq, Eq)]
-pub struct KeySpec {
+pub struct SettingSpec {
     /// The dotted path; `*` is a name that the person chooses.
     pub path: &'static str,
     /// The kind of value.
@@ -38,8 +38,8 @@ const fn key(
     workspace_may: WorkspaceMay,
     default: Option<&'static str>,
     about: &'static str,
-) -> KeySpec {
-    KeySpec {
+) -> SettingSpec {
+    SettingSpec {
         path,
         kind,
         workspace_may,
@@ -93,7 +93,7 @@ use WorkspaceMay::{Never, Set, SetIfTrusted, Tighten};
 
 /// All keys, in the order of `config show`.
 #[rustfmt::skip]
-pub const KEYS: &[KeySpec] = &[
+pub const KEYS: &[SettingSpec] = &[
     key("model", ValueKind::Text, SetIfTrusted, None, "the model: an id, an alias, or `provider/id`"),
     key("fallbacks", ValueKind::Names("gpt-6.1-terra, ollama/qwen3"), SetIfTrusted, None, "models to ask in this order, within a run, if the model is down, limited or refuses; the next run begins with the model again"),
     key("system_prompt", ValueKind::Text, SetIfTrusted, None, "system prompt, instead of the built-in one"),
@@ -218,9 +218,9 @@ const FORMER_KEYS: &[(&str, &str)] = &[("members.directory", "members_dir")];
 
 /// A path in a configuration, with a name for each level. A name that a person chose may contain dots.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct KeyPath(pub Vec<String>);
+pub struct SettingPath(pub Vec<String>);
 
-impl KeyPath {
+impl SettingPath {
     /// Splits a path at its dots, for keys of the table, whose names contain none.
     pub fn dotted(path: &str) -> Self {
         Self(path.split('.').map(str::to_owned).collect())
@@ -234,7 +234,7 @@ impl KeyPath {
     }
 
     /// The entry of the table for this path, which may be a former name of the key.
-    pub fn spec(&self) -> Option<&'static KeySpec> {
+    pub fn spec(&self) -> Option<&'static SettingSpec> {
         let current = self.current();
         let path = current.as_ref().unwrap_or(self);
         KEYS.iter().find(|spec| path.matches(spec.path) == Match::Whole)
@@ -300,7 +300,7 @@ enum Match {
     Whole,
 }
 
-impl std::fmt::Display for KeyPath {
+impl std::fmt::Display for SettingPath {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for (i, level) in self.0.iter().enumerate() {
             let dot = if i == 0 { "" } else { "." };
@@ -322,7 +322,7 @@ mod tests {
     #[test]
     fn the_table_is_consistent() {
         for spec in KEYS {
-            assert_eq!(KeyPath::dotted(spec.path).spec(), Some(spec), "{}", spec.path);
+            assert_eq!(SettingPath::dotted(spec.path).spec(), Some(spec), "{}", spec.path);
             if let Some(default) = spec.default {
                 assert!(
                     crate::value::from_words(spec.kind, default).is_ok(),
@@ -332,17 +332,17 @@ mod tests {
             }
         }
         for (former, current) in FORMER_KEYS {
-            let spec = KeyPath::dotted(former).spec();
+            let spec = SettingPath::dotted(former).spec();
             assert_eq!(spec.map(|spec| spec.path), Some(*current), "{former}");
         }
         for (name, path) in VARIABLES {
-            assert!(KeyPath::dotted(path).spec().is_some(), "{name}");
+            assert!(SettingPath::dotted(path).spec().is_some(), "{name}");
         }
     }
 
     #[test]
     fn chosen_names_may_hold_dots() {
-        let path = KeyPath(vec!["models".into(), "gpt-4.1".into(), "provider".into()]);
+        let path = SettingPath(vec!["models".into(), "gpt-4.1".into(), "provider".into()]);
         assert_eq!(path.spec().map(|spec| spec.path), Some("models.*.provider"));
         assert_eq!(path.to_string(), "models.\"gpt-4.1\".provider");
     }

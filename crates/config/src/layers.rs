@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::keys::{KEYS, KeyPath};
+use crate::keys::{KEYS, SettingPath};
 use crate::read::SettingsLayer;
 use crate::value::Value;
 use crate::{SettingOrigin, Sourced, WrittenRule};
@@ -10,7 +10,7 @@ use crate::{SettingOrigin, Sourced, WrittenRule};
 /// The merged settings of all layers, each value with its origin.
 #[derive(Clone, Debug, Default)]
 pub struct MergedSettings {
-    values: BTreeMap<KeyPath, Sourced<Value>>,
+    values: BTreeMap<SettingPath, Sourced<Value>>,
 }
 
 /// A line of `config show`.
@@ -52,19 +52,19 @@ impl MergedSettings {
 
     /// The approval rules of all layers, each with its place, in the order of the settings.
     pub fn rules(&self) -> &[WrittenRule] {
-        match self.get(&KeyPath::dotted("rules")) {
+        match self.get(&SettingPath::dotted("rules")) {
             Some(Value::Rules(rules)) => rules,
             _ => &[],
         }
     }
 
     /// The value at a path.
-    pub(crate) fn get(&self, path: &KeyPath) -> Option<&Value> {
+    pub(crate) fn get(&self, path: &SettingPath) -> Option<&Value> {
         self.values.get(path).map(|sourced| &sourced.value)
     }
 
     pub(crate) fn sourced(&self, dotted: &str) -> Option<&Sourced<Value>> {
-        self.values.get(&KeyPath::dotted(dotted))
+        self.values.get(&SettingPath::dotted(dotted))
     }
 
     /// The names below a branch such as `providers`, in order.
@@ -80,8 +80,8 @@ impl MergedSettings {
     }
 
     /// The names below a branch of any depth, in order.
-    pub(crate) fn names_under(&self, branch: &KeyPath) -> Vec<String> {
-        let below = |path: &&KeyPath| path.0.starts_with(&branch.0);
+    pub(crate) fn names_under(&self, branch: &SettingPath) -> Vec<String> {
+        let below = |path: &&SettingPath| path.0.starts_with(&branch.0);
         let mut names: Vec<String> = self
             .values
             .keys()
@@ -93,7 +93,7 @@ impl MergedSettings {
     }
 
     /// The origin of the value at a path.
-    pub(crate) fn origin(&self, path: &KeyPath) -> Option<&SettingOrigin> {
+    pub(crate) fn origin(&self, path: &SettingPath) -> Option<&SettingOrigin> {
         self.values.get(path).map(|sourced| &sourced.origin)
     }
 
@@ -121,7 +121,7 @@ impl MergedSettings {
                 Some(branch) if branches.contains(&branch) => {}
                 Some(branch) => {
                     branches.push(branch);
-                    let below = |path: &&KeyPath| path.0.first().is_some_and(|first| first == branch);
+                    let below = |path: &&SettingPath| path.0.first().is_some_and(|first| first == branch);
                     rows.extend(
                         self.values
                             .keys()
@@ -130,13 +130,13 @@ impl MergedSettings {
                     );
                 }
                 None if spec.path == "system_prompt_file" => {}
-                None => rows.extend(self.rows_at(&KeyPath::dotted(spec.path))),
+                None => rows.extend(self.rows_at(&SettingPath::dotted(spec.path))),
             }
         }
         rows
     }
 
-    fn rows_at(&self, path: &KeyPath) -> Vec<SettingRow> {
+    fn rows_at(&self, path: &SettingPath) -> Vec<SettingRow> {
         match self.values.get(path) {
             Some(sourced) => rows_of(path, sourced),
             None => vec![SettingRow {
@@ -148,7 +148,7 @@ impl MergedSettings {
     }
 }
 
-fn lay_over(path: &KeyPath, present: &mut Sourced<Value>, over: Sourced<Value>) {
+fn lay_over(path: &SettingPath, present: &mut Sourced<Value>, over: Sourced<Value>) {
     match (&mut present.value, over.value) {
         (Value::Rules(rules), Value::Rules(more)) => rules.extend(more),
         (Value::Names(names), Value::Names(more)) if path.0 == ["tools", "disabled"] => {
@@ -163,7 +163,7 @@ fn lay_over(path: &KeyPath, present: &mut Sourced<Value>, over: Sourced<Value>) 
     }
 }
 
-fn rows_of(path: &KeyPath, sourced: &Sourced<Value>) -> Vec<SettingRow> {
+fn rows_of(path: &SettingPath, sourced: &Sourced<Value>) -> Vec<SettingRow> {
     let Value::Rules(rules) = &sourced.value else {
         let shown = match path.0.get(2).map(String::as_str) {
             // Prices are kept in nano-dollars a token and written in dollars a million tokens.

@@ -79,7 +79,7 @@ pub use folder::{
 };
 pub use folder_id::{folder_id, folder_now};
 pub use git::GitPrograms;
-pub use keys::{APIS, KEYS, KeyPath, KeySpec, STATUS_NAMES, VARIABLES, WorkspaceMay};
+pub use keys::{APIS, KEYS, STATUS_NAMES, SettingPath, SettingSpec, VARIABLES, WorkspaceMay};
 pub use layers::{MergedSettings, SettingRow, show_rule};
 pub use load::{FileStatus, LoadRequest, Loaded, load, load_whatever_workspace, workspace_bytes};
 pub use mcp::{McpOauthSettings, McpServerSettings, McpTarget, McpValue, check_mcp_name};
@@ -100,7 +100,7 @@ pub use rules::WrittenRule;
 pub use seen_folders::lying_since;
 pub use set::{SetResult, replace, set};
 pub use settings::{
-    CallSettings, DurabilitySetting, HeaderSetting, ProviderKey, ProviderSettings, SearchSettings, Settings,
+    ApiKeySource, CallSettings, DurabilitySetting, HeaderSetting, ProviderSettings, SearchSettings, Settings,
     ToolSettings,
 };
 pub use suggestions::nearest;

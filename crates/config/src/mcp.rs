@@ -5,8 +5,8 @@
 
 use std::path::PathBuf;
 
-use crate::assemble::{Getter, mistake};
-use crate::keys::KeyPath;
+use crate::assemble::{SettingsGetter, mistake};
+use crate::keys::SettingPath;
 use crate::value::Value;
 use crate::{ConfigMistake, KeyReference, Secret};
 
@@ -219,11 +219,11 @@ pub fn check_mcp_name(name: &str) -> Result<(), String> {
 
 /// The servers of the user's own settings.
 pub(crate) fn servers(
-    get: &Getter<'_>,
+    get: &SettingsGetter<'_>,
     lookup: &dyn Fn(&str) -> Option<String>,
     mistakes: &mut Vec<ConfigMistake>,
 ) -> Vec<McpServerSettings> {
-    let names = get.merged.names_under(&KeyPath::dotted("mcp"));
+    let names = get.merged.names_under(&SettingPath::dotted("mcp"));
     let read = names.iter().filter_map(|name| {
         server(name, get, lookup)
             .map_err(|what| {
@@ -237,11 +237,11 @@ pub(crate) fn servers(
 
 fn server(
     name: &str,
-    get: &Getter<'_>,
+    get: &SettingsGetter<'_>,
     lookup: &dyn Fn(&str) -> Option<String>,
 ) -> Result<McpServerSettings, String> {
     check_mcp_name(name)?;
-    let at = KeyPath::dotted("mcp").child(name);
+    let at = SettingPath::dotted("mcp").child(name);
     let path = |key: &str| at.child(key);
     let command = get.text_at(&path("command"));
     let url = get.text_at(&path("url"));
@@ -292,7 +292,11 @@ fn server(
 }
 
 /// Returns the client for logins at a server.
-fn oauth(get: &Getter<'_>, at: &KeyPath, lookup: &dyn Fn(&str) -> Option<String>) -> McpOauthSettings {
+fn oauth(
+    get: &SettingsGetter<'_>,
+    at: &SettingPath,
+    lookup: &dyn Fn(&str) -> Option<String>,
+) -> McpOauthSettings {
     let secret = match get.merged.get(&at.child("client_secret")) {
         Some(Value::Key(KeyReference::Env(variable))) => lookup(variable).map(Secret::new),
         Some(Value::Key(KeyReference::Literal(secret))) => Some(secret.clone()),
@@ -309,7 +313,11 @@ fn oauth(get: &Getter<'_>, at: &KeyPath, lookup: &dyn Fn(&str) -> Option<String>
 }
 
 /// Returns the values of a server's variables or headers. A literal value is used unchanged.
-fn values(get: &Getter<'_>, at: &KeyPath, lookup: &dyn Fn(&str) -> Option<String>) -> Vec<McpValue> {
+fn values(
+    get: &SettingsGetter<'_>,
+    at: &SettingPath,
+    lookup: &dyn Fn(&str) -> Option<String>,
+) -> Vec<McpValue> {
     let names = get.merged.names_under(at).into_iter();
     let value = |name: String| {
         let (from, value) = match get.merged.get(&at.child(&name)) {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::keys::KeyPath;
+use crate::keys::SettingPath;
 use crate::load::{LoadRequest, Loaded};
 use crate::mcp::{McpServerSettings, McpTarget, check_mcp_name};
 use crate::set::set_all;
@@ -31,7 +31,7 @@ pub fn add_mcp_server(
         }])
     };
     check_mcp_name(&server.name).map_err(mistake)?;
-    let at = KeyPath::dotted("mcp").child(&server.name);
+    let at = SettingPath::dotted("mcp").child(&server.name);
     let text = |text: &str| serde_json::Value::from(text).to_string();
     let mut values = Vec::new();
     let mut set = |key: &str, literal: String| values.push((at.child(key), literal));
@@ -79,5 +79,5 @@ pub fn add_mcp_server(
 /// # Errors
 /// Returns an error if the file cannot be changed without touching the rest of it.
 pub fn remove_mcp_server(request: LoadRequest<'_>, file: &Path, name: &str) -> Result<bool, ConfigError> {
-    Ok(unset_at(request, file, KeyPath::dotted("mcp").child(name))?.changed)
+    Ok(unset_at(request, file, SettingPath::dotted("mcp").child(name))?.changed)
 }

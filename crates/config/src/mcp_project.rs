@@ -16,8 +16,8 @@ use crate::trust::digest;
 use crate::value::url;
 use crate::workspace::named;
 use crate::{
-    ConfigMistake, ConfigPaths, FileAcceptance, Folder, FolderTrust, MistakeLocation, NamedFile, ProviderKey,
-    Secret, SourceLocation, guarded_files,
+    ApiKeySource, ConfigMistake, ConfigPaths, FileAcceptance, Folder, FolderTrust, MistakeLocation,
+    NamedFile, Secret, SourceLocation, guarded_files,
 };
 
 /// The name of the file, below the root of the project.
@@ -55,7 +55,7 @@ pub(crate) struct ProjectContext<'a> {
     pub(crate) places: &'a ConfigPaths,
     pub(crate) folder: &'a Folder,
     /// The API keys that the program uses: no server of a folder gets one.
-    pub(crate) keys: &'a [ProviderKey],
+    pub(crate) keys: &'a [ApiKeySource],
     pub(crate) lookup: &'a dyn Fn(&str) -> Option<String>,
 }
 
@@ -310,7 +310,7 @@ impl ProjectContext<'_> {
     fn may_have(&self, variable: &str) -> Result<(), String> {
         let value = (self.lookup)(variable);
         let is_key = self.keys.iter().any(|key| {
-            let same_name = matches!(key, ProviderKey::Env { name, .. } if name == variable);
+            let same_name = matches!(key, ApiKeySource::Env { name, .. } if name == variable);
             let holds_it = |key: &Secret| value.as_deref().is_some_and(|value| key.is_in(value));
             same_name || key.value().is_some_and(holds_it)
         });
@@ -356,7 +356,7 @@ mod tests {
         let root = folder.path().canonicalize().expect("it is there");
         std::fs::write(root.join(FILE), text).expect("it is written");
         let places = places(&root);
-        let keys = [ProviderKey::Env {
+        let keys = [ApiKeySource::Env {
             name: "OWN_KEY".into(),
             value: Some(Secret::new("sk-own-secret-of-some-length")),
         }];

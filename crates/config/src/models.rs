@@ -7,16 +7,20 @@ use agentx_llm::openai_chat::{Effort, MaxTokensField, ReasoningEcho};
 use agentx_llm::{AuthStyle, Catalog, WireOptions};
 use agentx_types::{Api, InputMedium, ModelSpec, Prices};
 
-use crate::assemble::{Getter, mistake};
-use crate::keys::KeyPath;
+use crate::assemble::{SettingsGetter, mistake};
+use crate::keys::SettingPath;
 use crate::read::SettingsLayer;
-use crate::settings::{HeaderSetting, ProviderKey, ProviderSettings};
+use crate::settings::{ApiKeySource, HeaderSetting, ProviderSettings};
 use crate::value::{KeyReference, Value};
 use crate::{ConfigMistake, Secret, SettingOrigin, Sourced, nearest};
 
 /// Returns the built-in catalog with the changes of the configuration. Invalid entries are left out and
 /// reported.
-pub(crate) fn catalog(builtin: Catalog, get: &Getter<'_>, mistakes: &mut Vec<ConfigMistake>) -> Catalog {
+pub(crate) fn catalog(
+    builtin: Catalog,
+    get: &SettingsGetter<'_>,
+    mistakes: &mut Vec<ConfigMistake>,
+) -> Catalog {
     let mut catalog = builtin;
     for name in get.merged.names_below("providers") {
         if get.merged.any_below("providers", &name) == SettingOrigin::Default {
@@ -33,13 +37,13 @@ pub(crate) fn catalog(builtin: Catalog, get: &Getter<'_>, mistakes: &mut Vec<Con
 fn with_provider(
     catalog: Catalog,
     name: &str,
-    get: &Getter<'_>,
+    get: &SettingsGetter<'_>,
     mistakes: &mut Vec<ConfigMistake>,
 ) -> Catalog {
     let mut wrong = |what: String, near: Option<String>| {
         mistakes.push(mistake(&get.merged.any_below("providers", name), "", what, near));
     };
-    let base_url = KeyPath::dotted("providers").child(name).child("base_url");
+    let base_url = SettingPath::dotted("providers").child(name).child("base_url");
     let Some(base_url) = get.text_at(&base_url) else {
         let known = catalog.providers().iter().map(|provider| provider.name.as_str());
         let near = nearest(name, known, 1)
@@ -66,8 +70,8 @@ fn with_provider(
 
 /// Returns the protocol of a provider, if a person set it. It also applies at another address; without it,
 /// OpenAI's models there are called by Chat Completions.
-fn given_api(name: &str, get: &Getter<'_>) -> CatalogConfig {
-    let path = KeyPath::dotted("providers").child(name).child("api");
+fn given_api(name: &str, get: &SettingsGetter<'_>) -> CatalogConfig {
+    let path = SettingPath::dotted("providers").child(name).child("api");
     let is_given = get.merged.origin(&path) != Some(&SettingOrigin::Default);
     let api = get.text_at(&path).filter(|_| is_given);
     let config = ProviderConfig {
@@ -91,8 +95,8 @@ fn api_called(word: &str) -> Api {
     }
 }
 
-fn provider_config(name: &str, get: &Getter<'_>, base_url: Option<String>) -> ProviderConfig {
-    let path = |key: &str| KeyPath::dotted("providers").child(name).child(key);
+fn provider_config(name: &str, get: &SettingsGetter<'_>, base_url: Option<String>) -> ProviderConfig {
+    let path = |key: &str| SettingPath::dotted("providers").child(name).child(key);
     let auth = |word: String| match word.as_str() {
         "x-api-key" => AuthStyle::XApiKey,
         "x-goog-api-key" => AuthStyle::XGoogApiKey,
@@ -114,7 +118,12 @@ fn provider_config(name: &str, get: &Getter<'_>, base_url: Option<String>) -> Pr
     }
 }
 
-fn with_model(catalog: Catalog, name: &str, get: &Getter<'_>, mistakes: &mut Vec<ConfigMistake>) -> Catalog {
+fn with_model(
+    catalog: Catalog,
+    name: &str,
+    get: &SettingsGetter<'_>,
+    mistakes: &mut Vec<ConfigMistake>,
+) -> Catalog {
     let mut wrong = |what: String, near: Option<String>| {
         mistakes.push(mistake(&get.merged.any_below("models", name), "", what, near));
     };
@@ -137,8 +146,8 @@ fn with_model(catalog: Catalog, name: &str, get: &Getter<'_>, mistakes: &mut Vec
 }
 
 /// `None` if nothing says who serves it.
-fn model_config(name: &str, get: &Getter<'_>, catalog: &Catalog) -> Option<ModelConfig> {
-    let path = |key: &str| KeyPath::dotted("models").child(name).child(key);
+fn model_config(name: &str, get: &SettingsGetter<'_>, catalog: &Catalog) -> Option<ModelConfig> {
+    let path = |key: &str| SettingPath::dotted("models").child(name).child(key);
     let id = get.text_at(&path("id")).unwrap_or_else(|| name.to_owned());
     let listed = catalog
         .models()
@@ -177,8 +186,8 @@ fn model_config(name: &str, get: &Getter<'_>, catalog: &Catalog) -> Option<Model
 
 /// Returns the wire options of the model, changed as the configuration says.
 fn wire(
-    path: &dyn Fn(&str) -> KeyPath,
-    get: &Getter<'_>,
+    path: &dyn Fn(&str) -> SettingPath,
+    get: &SettingsGetter<'_>,
     catalog: &Catalog,
     spec: &ModelSpec,
 ) -> Option<WireOptions> {
@@ -204,7 +213,7 @@ fn wire(
 }
 
 /// Reads prices in dollars per million tokens; missing ones stay unchanged.
-fn prices(path: &KeyPath, get: &Getter<'_>, present: Prices) -> Option<PricesConfig> {
+fn prices(path: &SettingPath, get: &SettingsGetter<'_>, present: Prices) -> Option<PricesConfig> {
     let given = |key: &str| get.money(&path.child(key)).map(|nano| nano.0 as f64 / 1e3);
     let all = ["input", "output", "cache_read", "cache_write"].map(given);
     all.iter().any(Option::is_some).then(|| {
@@ -222,23 +231,23 @@ fn prices(path: &KeyPath, get: &Getter<'_>, present: Prices) -> Option<PricesCon
     })
 }
 
-fn looked_up(value: Option<&Value>, lookup: &dyn Fn(&str) -> Option<String>) -> ProviderKey {
+fn looked_up(value: Option<&Value>, lookup: &dyn Fn(&str) -> Option<String>) -> ApiKeySource {
     match value {
-        Some(Value::Key(KeyReference::Env(variable))) => ProviderKey::Env {
+        Some(Value::Key(KeyReference::Env(variable))) => ApiKeySource::Env {
             name: variable.clone(),
             value: lookup(variable)
                 .filter(|value| !value.trim().is_empty())
                 .map(|value| Secret::new(value.trim())),
         },
-        Some(Value::Key(KeyReference::Literal(secret))) => ProviderKey::Literal(secret.clone()),
-        _ => ProviderKey::None,
+        Some(Value::Key(KeyReference::Literal(secret))) => ApiKeySource::Literal(secret.clone()),
+        _ => ApiKeySource::None,
     }
 }
 
 /// Every key and header that a layer names.
-pub(crate) fn keys(layer: &SettingsLayer, lookup: &dyn Fn(&str) -> Option<String>) -> Vec<ProviderKey> {
+pub(crate) fn keys(layer: &SettingsLayer, lookup: &dyn Fn(&str) -> Option<String>) -> Vec<ApiKeySource> {
     // A literal value in the settings of an MCP server (`LEVEL: debug`) is not an API key.
-    let is_text = |path: &KeyPath, value: &Value| {
+    let is_text = |path: &SettingPath, value: &Value| {
         path.0.first().is_some_and(|first| first == "mcp")
             && matches!(value, Value::Key(KeyReference::Literal(_)))
     };
@@ -255,7 +264,7 @@ pub(crate) fn personal_keys(
     catalog: &Catalog,
     layers: [&SettingsLayer; 2],
     lookup: &dyn Fn(&str) -> Option<String>,
-) -> Vec<ProviderKey> {
+) -> Vec<ApiKeySource> {
     let of_layers = layers.into_iter().flat_map(|layer| keys(layer, lookup));
     let of_catalog = catalog.key_variables().into_iter().map(|variable| {
         let reference = Value::Key(KeyReference::Env(variable.to_owned()));
@@ -267,11 +276,11 @@ pub(crate) fn personal_keys(
 /// Every provider with its key.
 pub(crate) fn providers(
     catalog: &Catalog,
-    get: &Getter<'_>,
+    get: &SettingsGetter<'_>,
     lookup: &dyn Fn(&str) -> Option<String>,
 ) -> Vec<ProviderSettings> {
     let settings = catalog.providers().iter().map(|entry| {
-        let path = |key: &str| KeyPath::dotted("providers").child(&entry.name).child(key);
+        let path = |key: &str| SettingPath::dotted("providers").child(&entry.name).child(key);
         let key = looked_up(get.merged.get(&path("api_key")), lookup);
         let names = get.merged.names_under(&path("headers"));
         let headers = names.into_iter().map(|name| {
@@ -300,7 +309,7 @@ const MOST_FALLBACKS: usize = 16;
 
 /// The models of `fallbacks`. An unknown one, or one too many, is a mistake.
 pub(crate) fn fallbacks(
-    get: &Getter<'_>,
+    get: &SettingsGetter<'_>,
     catalog: &Catalog,
     mistakes: &mut Vec<ConfigMistake>,
 ) -> Vec<ModelSpec> {

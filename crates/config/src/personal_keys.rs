@@ -3,7 +3,7 @@
 //! Trust in a folder does not cover them: they decide which programs and servers get a person's keys, where
 //! data is kept, and which rights a server gives to others.
 
-use crate::keys::{KeyPath, WorkspaceMay};
+use crate::keys::{SettingPath, WorkspaceMay};
 
 const ELSEWHERE: &str = "only your own settings may set where sessions and logs are kept";
 const SERVERS: &str =
@@ -13,7 +13,7 @@ const SERVING: &str = "only your own settings may set the limits and folders of 
 const PLAIN: &str = "only your own settings may name servers that are reached without encryption";
 
 /// Returns why no file of a folder may set this key, trusted or not; `None` if a trusted one may.
-pub(crate) fn why_personal(path: &KeyPath) -> Option<&'static str> {
+pub(crate) fn why_personal(path: &SettingPath) -> Option<&'static str> {
     let never = path
         .spec()
         .is_some_and(|spec| spec.workspace_may == WorkspaceMay::Never);

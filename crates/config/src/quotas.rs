@@ -2,8 +2,8 @@
 
 use agentx_types::NanoUsd;
 
-use crate::assemble::Getter;
-use crate::keys::KeyPath;
+use crate::assemble::SettingsGetter;
+use crate::keys::SettingPath;
 
 /// The limits of a server for each person other than its operator. `None` is not a limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,14 +62,14 @@ impl Default for Quotas {
     }
 }
 
-pub(crate) fn quotas(get: &Getter<'_>) -> Quotas {
+pub(crate) fn quotas(get: &SettingsGetter<'_>) -> Quotas {
     let usual = Quotas::default();
     Quotas {
         sessions: get.count("quotas.sessions"),
         bytes: get.count("quotas.bytes"),
         running: get.count("quotas.running"),
         calls: get.count("quotas.calls"),
-        cost: get.money(&KeyPath::dotted("quotas.cost")),
+        cost: get.money(&SettingPath::dotted("quotas.cost")),
         connections: get.count("quotas.connections"),
         visitor_connections: get.count("quotas.visitor_connections"),
         challenges: get.count("quotas.challenges").unwrap_or(usual.challenges),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use agentx_llm::Catalog;
 
-use crate::keys::{KEYS, KeyPath, VARIABLES};
+use crate::keys::{KEYS, SettingPath, VARIABLES};
 use crate::ollama;
 use crate::origin::FileLayer;
 use crate::value::{KeyReference, Value, from_words, money, price};
@@ -15,7 +15,7 @@ use crate::{ConfigMistake, MistakeLocation, SettingOrigin, SourceLocation, Sourc
 /// The settings of one layer.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SettingsLayer {
-    pub(crate) entries: Vec<(KeyPath, Sourced<Value>)>,
+    pub(crate) entries: Vec<(SettingPath, Sourced<Value>)>,
 }
 
 /// A setting that is given on a command line.
@@ -32,7 +32,7 @@ pub struct CommandLineSetting {
 /// The layer below all others.
 pub(crate) fn defaults(catalog: &Catalog) -> SettingsLayer {
     let mut layer = SettingsLayer::default();
-    let mut set = |path: KeyPath, kind: ValueKind, words: &str| {
+    let mut set = |path: SettingPath, kind: ValueKind, words: &str| {
         if let Ok(value) = from_words(kind, words) {
             layer
                 .entries
@@ -41,11 +41,11 @@ pub(crate) fn defaults(catalog: &Catalog) -> SettingsLayer {
     };
     for spec in KEYS {
         if let Some(words) = spec.default {
-            set(KeyPath::dotted(spec.path), spec.kind, words);
+            set(SettingPath::dotted(spec.path), spec.kind, words);
         }
     }
     for provider in catalog.providers() {
-        let path = |key: &str| KeyPath::dotted("providers").child(&provider.name).child(key);
+        let path = |key: &str| SettingPath::dotted("providers").child(&provider.name).child(key);
         set(path("api"), ValueKind::Text, provider.api.as_str());
         set(path("base_url"), ValueKind::Url, &provider.base_url);
         if let Some(variable) = &provider.key_env {
@@ -64,9 +64,9 @@ pub(crate) fn environment(
 ) -> SettingsLayer {
     let fixed = VARIABLES
         .iter()
-        .map(|(name, key)| ((*name).to_owned(), KeyPath::dotted(key)));
+        .map(|(name, key)| ((*name).to_owned(), SettingPath::dotted(key)));
     let addresses = catalog.providers().iter().filter_map(|provider| {
-        let path = KeyPath::dotted("providers")
+        let path = SettingPath::dotted("providers")
             .child(&provider.name)
             .child("base_url");
         Some((provider.base_url_env.clone()?, path))
@@ -78,7 +78,7 @@ pub(crate) fn environment(
             continue;
         };
         if !is_set(first) && is_set(other) {
-            let path = KeyPath::dotted("providers").child(&provider.name);
+            let path = SettingPath::dotted("providers").child(&provider.name);
             let (origin, at) = (other.clone(), MistakeLocation::Env(other.clone()));
             let (path, origin) = (path.child("api_key"), SettingOrigin::Env(origin));
             layer.take(path, &format!("${{{other}}}"), origin, at, mistakes);
@@ -99,7 +99,7 @@ pub(crate) fn environment(
     if let Some(url) = ollama::own_address(catalog, lookup) {
         let (name, path) = (
             ollama::HOST.to_owned(),
-            KeyPath::dotted("providers.ollama.base_url"),
+            SettingPath::dotted("providers.ollama.base_url"),
         );
         layer.take(
             path,
@@ -114,7 +114,7 @@ pub(crate) fn environment(
         if lookup(name).is_none_or(|token| token.trim().is_empty()) {
             continue;
         }
-        let path = |key: &str| KeyPath::dotted("providers").child(&provider.name).child(key);
+        let path = |key: &str| SettingPath::dotted("providers").child(&provider.name).child(key);
         let mut take = |key: &str, words: &str| {
             let (origin, at) = (
                 SettingOrigin::Env(name.clone()),
@@ -135,7 +135,7 @@ pub(crate) fn flags(flags: &[CommandLineSetting], mistakes: &mut Vec<ConfigMista
             SettingOrigin::Flag(flag.name.clone()),
             MistakeLocation::Flag(flag.name.clone()),
         );
-        layer.take(KeyPath::dotted(flag.key), &flag.value, origin, at, mistakes);
+        layer.take(SettingPath::dotted(flag.key), &flag.value, origin, at, mistakes);
     }
     layer
 }
@@ -143,7 +143,7 @@ pub(crate) fn flags(flags: &[CommandLineSetting], mistakes: &mut Vec<ConfigMista
 impl SettingsLayer {
     fn take(
         &mut self,
-        path: KeyPath,
+        path: SettingPath,
         words: &str,
         origin: SettingOrigin,
         at: MistakeLocation,
@@ -178,7 +178,7 @@ pub(crate) fn file(layer: &FileLayer, text: &str) -> (SettingsLayer, Vec<ConfigM
         Ok(YamlNode {
             value: Yaml::Map(map),
             ..
-        }) => reader.mapping(&KeyPath(Vec::new()), &map),
+        }) => reader.mapping(&SettingPath(Vec::new()), &map),
         Ok(node) => reader.wrong(
             node.at,
             "",
@@ -199,13 +199,13 @@ pub(crate) fn file(layer: &FileLayer, text: &str) -> (SettingsLayer, Vec<ConfigM
 pub(crate) struct SettingsReader<'a> {
     pub(crate) layer: &'a FileLayer,
     file: Arc<Path>,
-    entries: Vec<(KeyPath, Sourced<Value>)>,
+    entries: Vec<(SettingPath, Sourced<Value>)>,
     pub(crate) mistakes: Vec<ConfigMistake>,
     warnings: Vec<ConfigMistake>,
 }
 
 impl SettingsReader<'_> {
-    fn mapping(&mut self, prefix: &KeyPath, map: &[(YamlKey, YamlNode)]) {
+    fn mapping(&mut self, prefix: &SettingPath, map: &[(YamlKey, YamlNode)]) {
         for (key, node) in map {
             let path = prefix.child(&key.name);
             if let Some(spec) = path.spec() {
@@ -218,7 +218,7 @@ impl SettingsReader<'_> {
         }
     }
 
-    fn branch(&mut self, path: &KeyPath, node: &YamlNode) {
+    fn branch(&mut self, path: &SettingPath, node: &YamlNode) {
         match &node.value {
             Yaml::Map(map) => self.mapping(path, map),
             Yaml::Null => {}
@@ -229,7 +229,7 @@ impl SettingsReader<'_> {
         }
     }
 
-    fn unknown(&mut self, prefix: &KeyPath, key: &YamlKey) {
+    fn unknown(&mut self, prefix: &SettingPath, key: &YamlKey) {
         let names = prefix.next_names();
         let near = nearest(&key.name, names.iter().copied(), 1)
             .first()
@@ -248,7 +248,7 @@ impl SettingsReader<'_> {
         );
     }
 
-    fn leaf(&mut self, path: KeyPath, kind: ValueKind, node: &YamlNode) {
+    fn leaf(&mut self, path: SettingPath, kind: ValueKind, node: &YamlNode) {
         let shown = path.to_string();
         let value = match kind {
             ValueKind::Rules => self.rules(node),
@@ -332,21 +332,21 @@ impl SettingsReader<'_> {
 
 /// Settings that can be written in two ways have one place: `api_key_env: NAME` is `api_key: ${NAME}`, a file
 /// of a prompt is the prompt, and a former name of a key is the key.
-fn canonical(path: KeyPath, value: Value) -> (KeyPath, Value) {
+fn canonical(path: SettingPath, value: Value) -> (SettingPath, Value) {
     if let Some(current) = path.current() {
         return (current, value);
     }
-    let parent = |levels: &[String]| KeyPath(levels[..levels.len() - 1].to_vec());
+    let parent = |levels: &[String]| SettingPath(levels[..levels.len() - 1].to_vec());
     match (path.0.last().map(String::as_str), value) {
         (Some("api_key_env"), value) => (parent(&path.0).child("api_key"), value),
         (Some("system_prompt_file"), Value::Text(file)) => {
-            (KeyPath::dotted("system_prompt"), Value::File(file))
+            (SettingPath::dotted("system_prompt"), Value::File(file))
         }
         (_, value) => (path, value),
     }
 }
 
-fn examples(path: &KeyPath) -> String {
+fn examples(path: &SettingPath) -> String {
     let names = path.next_names();
     let named: Vec<String> = names.iter().take(3).map(|name| format!("`{name}`")).collect();
     if named.is_empty() {

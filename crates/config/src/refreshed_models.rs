@@ -8,7 +8,7 @@ use agentx_llm::catalog::ModelConfig;
 use jiff::Zoned;
 use serde::{Deserialize, Serialize};
 
-use crate::files::{FileTurn, replace_file};
+use crate::files::{FileLock, replace_file};
 use crate::mistake::MistakeLocation;
 use crate::origin::SourceLocation;
 use crate::{ConfigError, ConfigMistake};
@@ -82,7 +82,7 @@ pub fn write_refreshed_models(data_dir: &Path, models: &RefreshedModels) -> Resu
     let failed = |error: std::io::Error| ConfigError::file(&path, error);
     std::fs::create_dir_all(data_dir).map_err(failed)?;
     let bytes = serde_json::to_vec_pretty(models).map_err(|error| failed(error.into()))?;
-    let turn = FileTurn::wait(&path)?;
+    let turn = FileLock::wait(&path)?;
     replace_file(&path, &bytes, &turn)
 }
 

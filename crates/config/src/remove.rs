@@ -5,7 +5,7 @@ use std::path::Path;
 use agentx_types::Rule;
 
 use crate::edit::rules_of;
-use crate::files::{FileTurn, real, replace_file};
+use crate::files::{FileLock, real, replace_file};
 use crate::symlinks::refuse_links;
 use crate::yaml::{Yaml, YamlNode, parse};
 use crate::{ConfigError, SettingOrigin, SourceLocation, Sourced};
@@ -22,7 +22,7 @@ pub fn remove_rule(place: &SourceLocation, rule: &Rule, root: Option<&Path>) -> 
         refuse_links(root, named)?;
     }
     let file = real(named);
-    let turn = FileTurn::wait(&file)?;
+    let turn = FileLock::wait(&file)?;
     let text = std::fs::read_to_string(&file).map_err(|error| ConfigError::file(&file, error))?;
     let rules = rules_of(&file, &text)?;
     let by_hand = |what: &str| ConfigError::Edit {

@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use agentx_types::{FolderId, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::files::{FileTurn, replace_file};
+use crate::files::{FileLock, replace_file};
 use crate::folder_id::is_folder_at;
 use crate::{ConfigError, folder_id};
 
@@ -54,7 +54,7 @@ pub(crate) fn now() -> Timestamp {
 
 fn note(data_dir: &Path, key: &str, seen: &SeenFolder) -> Result<(), ConfigError> {
     let path = data_dir.join(STORE);
-    let turn = FileTurn::wait(&path)?;
+    let turn = FileLock::wait(&path)?;
     let mut all = read(data_dir)?;
     all.insert(key.to_owned(), seen.clone());
     while all.len() > MOST {

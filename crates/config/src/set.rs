@@ -4,13 +4,13 @@
 use std::path::{Path, PathBuf};
 
 use crate::edit::{index_of, insert_line, span, with_newline, written_path};
-use crate::files::{FileTurn, real, replace_file};
+use crate::files::{FileLock, real, replace_file};
 use crate::load::{LoadRequest, load_as_if};
 use crate::symlinks::refuse_links;
 use crate::value::{KeyReference, Value, ValueKind};
 use crate::yaml::{Yaml, YamlKey, YamlNode, parse};
 use crate::{
-    ConfigError, ConfigMistake, KEYS, KeyPath, Loaded, MistakeLocation, SCRIPTED_MODEL, SettingOrigin,
+    ConfigError, ConfigMistake, KEYS, Loaded, MistakeLocation, SCRIPTED_MODEL, SettingOrigin, SettingPath,
     nearest, scalar,
 };
 
@@ -30,7 +30,7 @@ pub struct SetResult {
     /// The configuration after the change.
     pub loaded: Loaded,
     /// The key, a name for each level.
-    pub key: KeyPath,
+    pub key: SettingPath,
 }
 
 /// Sets `key` to `value`, both as text, in one of the files that `request` reads, and creates the file if
@@ -43,7 +43,7 @@ pub fn set(request: LoadRequest<'_>, file: &Path, key: &str, value: &str) -> Res
     let path = path_of(key, SET)?;
     let literal = literal_of(&path, key, value)?;
     let is_known = |loaded: &Loaded| {
-        if path == KeyPath::dotted("model") {
+        if path == SettingPath::dotted("model") {
             known_model(loaded, value, MistakeLocation::Flag(SET.into()))?;
         }
         Ok(())
@@ -62,12 +62,12 @@ pub fn set(request: LoadRequest<'_>, file: &Path, key: &str, value: &str) -> Res
 pub(crate) fn set_all(
     request: LoadRequest<'_>,
     file: &Path,
-    values: &[(KeyPath, String)],
+    values: &[(SettingPath, String)],
     check: impl FnOnce(&Loaded) -> Result<(), ConfigError>,
 ) -> Result<(bool, Loaded), ConfigError> {
     refuse_links(&request.places.workspace_root, file)?;
     let real = real(file);
-    let turn = FileTurn::wait(&real)?;
+    let turn = FileLock::wait(&real)?;
     let text = match std::fs::read_to_string(&real) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
@@ -110,7 +110,7 @@ pub fn replace(
 ) -> Result<Loaded, ConfigError> {
     refuse_links(&request.places.workspace_root, file)?;
     let real = real(file);
-    let turn = FileTurn::wait(&real)?;
+    let turn = FileLock::wait(&real)?;
     if std::fs::read_to_string(&real).ok().as_deref() != before {
         let what = "the file was changed in the meantime and is left unchanged; add your changes by hand";
         return Err(ConfigError::file(file, what));
@@ -154,9 +154,9 @@ fn mistake(key: &str, what: String, nearest: Option<String>) -> ConfigError {
 
 /// Finds the key for a dotted path. Names that a person chose may contain dots: `models.gpt-4.1.provider`.
 /// `command` is the command that names it.
-pub(crate) fn path_of(dotted: &str, command: &str) -> Result<KeyPath, ConfigError> {
-    let plain = KeyPath::dotted(dotted);
-    let is_whole = |path: &KeyPath| path.spec().is_some() && path.0.iter().all(|name| !name.is_empty());
+pub(crate) fn path_of(dotted: &str, command: &str) -> Result<SettingPath, ConfigError> {
+    let plain = SettingPath::dotted(dotted);
+    let is_whole = |path: &SettingPath| path.spec().is_some() && path.0.iter().all(|name| !name.is_empty());
     if is_whole(&plain) {
         return Ok(plain);
     }
@@ -172,10 +172,10 @@ pub(crate) fn path_of(dotted: &str, command: &str) -> Result<KeyPath, ConfigErro
         let Some(name) = name.filter(|_| !after.contains('*')) else {
             continue;
         };
-        let mut levels = KeyPath::dotted(before).0;
+        let mut levels = SettingPath::dotted(before).0;
         levels.push(name.to_owned());
-        levels.extend(KeyPath::dotted(after).0);
-        let path = KeyPath(levels);
+        levels.extend(SettingPath::dotted(after).0);
+        let path = SettingPath(levels);
         if is_whole(&path) {
             return Ok(path);
         }
@@ -190,7 +190,7 @@ pub(crate) fn path_of(dotted: &str, command: &str) -> Result<KeyPath, ConfigErro
 }
 
 /// Returns the value for the file: as it was typed if YAML reads it as meant, else in quotes.
-fn literal_of(path: &KeyPath, key: &str, value: &str) -> Result<String, ConfigError> {
+fn literal_of(path: &SettingPath, key: &str, value: &str) -> Result<String, ConfigError> {
     let Some(spec) = path.spec() else {
         return Err(mistake(key, "there is no such key".into(), None));
     };
@@ -258,7 +258,7 @@ fn key_text(name: &str) -> String {
 }
 
 /// Returns the text with the key set, or `None` if there is no place for it.
-fn place(text: &str, root: &YamlNode, path: &KeyPath, literal: &str) -> Option<String> {
+fn place(text: &str, root: &YamlNode, path: &SettingPath, literal: &str) -> Option<String> {
     let mut map = match &root.value {
         Yaml::Map(map) => map,
         _ => return None,
@@ -356,7 +356,7 @@ pub(crate) fn indent_of(line: &str) -> usize {
 }
 
 /// Returns whether the key is what has changed, and nothing else.
-fn is_only(before: &str, after: &str, path: &KeyPath, literal: &str) -> bool {
+fn is_only(before: &str, after: &str, path: &SettingPath, literal: &str) -> bool {
     let tree = |text: &str| parse(text).ok().map(|node| node.to_json());
     let value = tree(&format!("k: {literal}\n"));
     let (Some(mut expected), Some(after), Some(value)) = (tree(before), tree(after), value) else {

@@ -50,7 +50,7 @@ pub struct Settings {
     pub providers: Vec<ProviderSettings>,
     /// Every key and header that any layer names for a provider, including overridden ones: commands and a
     /// folder's files get none of them.
-    pub keys: Vec<ProviderKey>,
+    pub keys: Vec<ApiKeySource>,
     /// The timeouts and retries of model calls.
     pub calls: CallSettings,
     /// The settings of a chat in a terminal.
@@ -159,7 +159,7 @@ pub struct ProviderSettings {
     /// Whether the workspace's own settings set the address.
     pub of_folder: bool,
     /// The API key.
-    pub key: ProviderKey,
+    pub key: ApiKeySource,
     /// Headers that are sent along.
     pub headers: Vec<HeaderSetting>,
 }
@@ -170,7 +170,7 @@ pub struct HeaderSetting {
     /// The header's name.
     pub name: String,
     /// The header's value. The header is sent only if it has one.
-    pub value: ProviderKey,
+    pub value: ApiKeySource,
 }
 
 /// The search engine of the tool `web_search`.
@@ -181,12 +181,12 @@ pub struct SearchSettings {
     /// The engine's address; `None` for the vendor's own.
     pub url: Option<String>,
     /// The API key.
-    pub key: ProviderKey,
+    pub key: ApiKeySource,
 }
 
 /// The key of a provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ProviderKey {
+pub enum ApiKeySource {
     /// The provider needs no key.
     None,
     /// In an environment variable.
@@ -200,7 +200,7 @@ pub enum ProviderKey {
     Literal(Secret),
 }
 
-impl ProviderKey {
+impl ApiKeySource {
     /// Returns the key, if it is known.
     pub fn value(&self) -> Option<&Secret> {
         match self {
@@ -221,7 +221,7 @@ impl ProviderSettings {
     /// needs a key too, if its provider does.
     pub fn missing_variable(&self) -> Option<&str> {
         match &self.key {
-            ProviderKey::Env { name, value: None } if self.needs_key => Some(name),
+            ApiKeySource::Env { name, value: None } if self.needs_key => Some(name),
             _ => None,
         }
     }
@@ -237,8 +237,8 @@ impl Settings {
     /// trusted.
     pub fn key_variables(&self) -> BTreeSet<&str> {
         let variables = self.keys.iter().filter_map(|key| match key {
-            ProviderKey::Env { name, .. } => Some(name.as_str()),
-            ProviderKey::None | ProviderKey::Literal(_) => None,
+            ApiKeySource::Env { name, .. } => Some(name.as_str()),
+            ApiKeySource::None | ApiKeySource::Literal(_) => None,
         });
         variables.collect()
     }
@@ -246,7 +246,7 @@ impl Settings {
     /// Returns whether the value of a variable is, or contains, an API key of this program, whatever the name
     /// of the variable.
     pub fn holds_key(&self, value: &str) -> bool {
-        let mut keys = self.keys.iter().filter_map(ProviderKey::value);
+        let mut keys = self.keys.iter().filter_map(ApiKeySource::value);
         keys.any(|key| key.is_in(value))
     }
 

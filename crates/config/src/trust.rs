@@ -14,8 +14,8 @@ use std::path::Path;
 
 use agentx_types::RuleEffect;
 
-use crate::files::{FileTurn, replace_file};
-use crate::keys::{KeyPath, WorkspaceMay};
+use crate::files::{FileLock, replace_file};
+use crate::keys::{SettingPath, WorkspaceMay};
 use crate::layers::MergedSettings;
 use crate::read::SettingsLayer;
 use crate::value::Value;
@@ -52,7 +52,7 @@ pub(crate) fn is_trusted(data_dir: &Path, file: &Path, bytes: &[u8]) -> bool {
 /// Returns an error if the data directory cannot be written.
 pub fn trust(data_dir: &Path, file: &Path, bytes: &[u8]) -> Result<(), ConfigError> {
     let path = data_dir.join(STORE);
-    let turn = FileTurn::wait(&path)?;
+    let turn = FileLock::wait(&path)?;
     let mut store = read_store(data_dir)?;
     store.insert(key_of(file), digest(bytes));
     let text = serde_json::to_vec_pretty(&store).map_err(|error| ConfigError::file(&path, error))?;
@@ -68,7 +68,7 @@ pub fn distrust(data_dir: &Path, file: &Path) -> Result<bool, ConfigError> {
     if !path.exists() {
         return Ok(false);
     }
-    let turn = FileTurn::wait(&path)?;
+    let turn = FileLock::wait(&path)?;
     let mut store = read_store(data_dir)?;
     if store.remove(&key_of(file)).is_none() {
         return Ok(false);
@@ -120,7 +120,7 @@ pub(crate) fn restrict(layer: SettingsLayer, below: &MergedSettings) -> (Setting
 }
 
 pub(crate) fn note(
-    path: &KeyPath,
+    path: &SettingPath,
     sourced: &Sourced<Value>,
     why: &'static str,
     waits_for_trust: bool,
@@ -134,7 +134,7 @@ pub(crate) fn note(
 }
 
 fn tighten(
-    path: KeyPath,
+    path: SettingPath,
     sourced: Sourced<Value>,
     below: &MergedSettings,
     kept: &mut SettingsLayer,
@@ -173,7 +173,7 @@ fn tighten(
 }
 
 /// Returns whether a value is as strict as the present one, or stricter.
-pub(crate) fn is_stricter(path: &KeyPath, value: &Value, present: &Value) -> bool {
+pub(crate) fn is_stricter(path: &SettingPath, value: &Value, present: &Value) -> bool {
     match (value, present) {
         (_, Value::Nothing) => true,
         (Value::Count(new), Value::Count(old)) | (Value::Millis(new), Value::Millis(old)) => new <= old,
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn a_workspace_may_only_make_commits_safer() {
-        let path = KeyPath::dotted("durability");
+        let path = SettingPath::dotted("durability");
         let word = |word: &str| Value::Text(word.into());
         assert!(is_stricter(&path, &word("machine"), &word("process")));
         assert!(is_stricter(&path, &word("machine"), &word("machine")));
@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn a_workspace_may_only_keep_facts_from_the_model() {
-        let path = KeyPath::dotted("context.environment");
+        let path = SettingPath::dotted("context.environment");
         let word = |word: &str| Value::Text(word.into());
         assert!(is_stricter(&path, &word("false"), &word("true")));
         assert!(is_stricter(&path, &word("true"), &word("true")));
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn a_limit_is_stricter_than_none() {
-        let path = KeyPath::dotted("limits.timeout");
+        let path = SettingPath::dotted("limits.timeout");
         let (none, some) = (Value::Nothing, Value::Millis(1_000));
         assert!(is_stricter(&path, &some, &none) && is_stricter(&path, &none, &none));
         assert!(!is_stricter(&path, &none, &some));

@@ -4,12 +4,12 @@
 use std::path::Path;
 
 use crate::edit::{index_of, written_path};
-use crate::files::{FileTurn, real, replace_file};
+use crate::files::{FileLock, real, replace_file};
 use crate::load::{LoadRequest, load_as_if};
 use crate::set::{SetResult, indent_of, path_of};
 use crate::symlinks::refuse_links;
 use crate::yaml::{Yaml, YamlKey, YamlNode, parse};
-use crate::{ConfigError, KeyPath};
+use crate::{ConfigError, SettingPath};
 
 /// Removes `key` from one of the files that `request` reads, with the levels above it that contain nothing
 /// else.
@@ -26,11 +26,11 @@ pub fn unset(request: LoadRequest<'_>, file: &Path, key: &str) -> Result<SetResu
 pub(crate) fn unset_at(
     request: LoadRequest<'_>,
     file: &Path,
-    path: KeyPath,
+    path: SettingPath,
 ) -> Result<SetResult, ConfigError> {
     refuse_links(&request.places.workspace_root, file)?;
     let real = real(file);
-    let turn = FileTurn::wait(&real)?;
+    let turn = FileLock::wait(&real)?;
     let text = match std::fs::read_to_string(&real) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
@@ -59,7 +59,7 @@ pub(crate) fn unset_at(
 }
 
 /// The text without the key: the same text if it has none; `None` if that would change something else.
-fn without(text: &str, root: &YamlNode, path: &KeyPath) -> Option<String> {
+fn without(text: &str, root: &YamlNode, path: &SettingPath) -> Option<String> {
     let mut map = match &root.value {
         Yaml::Map(map) => map,
         Yaml::Null => return Some(text.to_owned()),

@@ -12,7 +12,7 @@ use agentx_agent::secrets::guarded;
 use agentx_llm::Catalog;
 use agentx_types::Guard;
 
-use crate::assemble::{Getter, MAX_TEXT_BYTES, resolved};
+use crate::assemble::{MAX_TEXT_BYTES, SettingsGetter, resolved};
 use crate::command_files::{CommandWords, PathTarget, pieces};
 use crate::layers::{MergedSettings, price_in_dollars};
 use crate::load::ReadFile;
@@ -24,7 +24,7 @@ use crate::value::{KeyReference, Value};
 use crate::workspace_effects::effects;
 use crate::workspace_models::{FolderModels, MODEL, why_no_limit};
 use crate::{
-    ConfigPaths, FileAcceptance, Folder, FolderTrust, NamedFile, ProviderKey, Secret, guarded_files,
+    ApiKeySource, ConfigPaths, FileAcceptance, Folder, FolderTrust, NamedFile, Secret, guarded_files,
 };
 
 const PROVIDER: &str = "it would change one of your providers or a built-in one; a folder may only define providers with new names";
@@ -52,7 +52,7 @@ pub(crate) struct PersonalSettings<'a> {
     /// The built-in models, with newer figures if the person has some.
     pub(crate) catalog: &'a Catalog,
     /// Every key that they name.
-    pub(crate) keys: &'a [ProviderKey],
+    pub(crate) keys: &'a [ApiKeySource],
     pub(crate) places: &'a ConfigPaths,
     pub(crate) lookup: &'a dyn Fn(&str) -> Option<String>,
 }
@@ -151,7 +151,7 @@ fn without_what_is_the_persons(
     layer: SettingsLayer,
     own: &PersonalSettings<'_>,
 ) -> (SettingsLayer, Vec<IgnoredSetting>) {
-    let get = Getter::new(own.merged, own.places);
+    let get = SettingsGetter::new(own.merged, own.places);
     let catalog = models::catalog(own.catalog.clone(), &get, &mut Vec::new());
     let whole = layer.clone();
     let of_models = FolderModels {
@@ -203,7 +203,7 @@ fn is_persons(reference: &KeyReference, own: &PersonalSettings<'_>) -> bool {
     };
     let value = (own.lookup)(variable);
     own.keys.iter().any(|key| {
-        let same_name = matches!(key, ProviderKey::Env { name, .. } if name == variable);
+        let same_name = matches!(key, ApiKeySource::Env { name, .. } if name == variable);
         let holds_it = |key: &Secret| value.as_deref().is_some_and(|value| key.is_in(value));
         same_name || key.value().is_some_and(holds_it)
     })

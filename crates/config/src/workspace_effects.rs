@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use agentx_agent::approval::describe;
 use agentx_types::{Rule, RuleEffect};
 
-use crate::assemble::Getter;
-use crate::keys::KeyPath;
+use crate::assemble::SettingsGetter;
+use crate::keys::SettingPath;
 use crate::models;
 use crate::read::SettingsLayer;
 use crate::value::{KeyReference, Value};
@@ -16,19 +16,19 @@ use crate::workspace_models::effects_on_the_bill;
 
 /// Returns the effects of these settings: where prompts and keys go, and which programs run.
 pub(crate) fn effects(layer: &SettingsLayer, own: &PersonalSettings<'_>) -> Vec<String> {
-    let text = |path: &KeyPath| {
+    let text = |path: &SettingPath| {
         let found = layer.entries.iter().find(|(at, _)| at == path);
         found.map(|(_, sourced)| sourced.value.to_string())
     };
     let mut effects = of_providers(layer);
     let at = |model: &str| model_with_address(layer, own, model);
-    if let Some(model) = text(&KeyPath::dotted("model")) {
+    if let Some(model) = text(&SettingPath::dotted("model")) {
         effects.push(format!("the model is {}", at(&model)));
     }
     let fallbacks = layer
         .entries
         .iter()
-        .find(|(path, _)| *path == KeyPath::dotted("fallbacks"));
+        .find(|(path, _)| *path == SettingPath::dotted("fallbacks"));
     if let Some(Value::Names(names)) = fallbacks.map(|(_, sourced)| &sourced.value) {
         let models: Vec<String> = names.iter().map(|name| at(name)).collect();
         effects.push(format!(
@@ -36,26 +36,26 @@ pub(crate) fn effects(layer: &SettingsLayer, own: &PersonalSettings<'_>) -> Vec<
             models.join(", ")
         ));
     }
-    if let Some(model) = text(&KeyPath::dotted("condense.model")) {
+    if let Some(model) = text(&SettingPath::dotted("condense.model")) {
         effects.push(format!(
             "summaries of your conversations are written by {}",
             at(&model)
         ));
     }
-    if let Some(server) = text(&KeyPath::dotted("connect")) {
+    if let Some(server) = text(&SettingPath::dotted("connect")) {
         effects.push(format!(
             "commands run against the server {server}, which receives your messages"
         ));
     }
-    if let Some(line) = text(&KeyPath::dotted("chat.status_command")) {
+    if let Some(line) = text(&SettingPath::dotted("chat.status_command")) {
         effects.push(format!("a chat automatically runs: {line}"));
     }
-    if let Some(names) = text(&KeyPath::dotted("tools.environment")) {
+    if let Some(names) = text(&SettingPath::dotted("tools.environment")) {
         effects.push(format!("programs get the values of these variables: {names}"));
     }
     effects.extend(effects_on_the_bill(layer));
     effects.extend(allowed(layer));
-    if text(&KeyPath::dotted("approval")).as_deref() == Some("auto") {
+    if text(&SettingPath::dotted("approval")).as_deref() == Some("auto") {
         effects.push("calls run without asking".to_owned());
     }
     effects
@@ -71,7 +71,7 @@ fn of_providers(layer: &SettingsLayer) -> Vec<String> {
         if providers != "providers" || key != "base_url" {
             continue;
         }
-        let at = KeyPath::dotted("providers").child(name);
+        let at = SettingPath::dotted("providers").child(name);
         let held: Vec<String> = layer
             .entries
             .iter()
@@ -102,7 +102,7 @@ fn model_with_address(layer: &SettingsLayer, own: &PersonalSettings<'_>, name: &
     merged.lay(layer.clone());
     let catalog = models::catalog(
         own.catalog.clone(),
-        &Getter::new(&merged, own.places),
+        &SettingsGetter::new(&merged, own.places),
         &mut Vec::new(),
     );
     let Ok(model) = catalog.resolve(name) else {

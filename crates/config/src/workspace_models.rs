@@ -3,7 +3,7 @@
 
 use agentx_llm::Catalog;
 
-use crate::keys::KeyPath;
+use crate::keys::SettingPath;
 use crate::layers::{MergedSettings, price_in_dollars};
 use crate::read::SettingsLayer;
 use crate::trust::is_stricter;
@@ -45,7 +45,7 @@ impl FolderModels<'_> {
     }
 
     fn said(&self, name: &str, key: &str) -> Option<&str> {
-        let path = KeyPath::dotted("models").child(name).child(key);
+        let path = SettingPath::dotted("models").child(name).child(key);
         let entry = self.layer.entries.iter().find(|(at, _)| *at == path);
         match entry.map(|(_, sourced)| &sourced.value) {
             Some(Value::Text(text)) => Some(text),
@@ -56,7 +56,7 @@ impl FolderModels<'_> {
 
 /// Returns why a folder may not set this limit; `None` if it is as strict as the person's, or they have none. A
 /// default, which nobody set, may be another number, but not `none`.
-pub(crate) fn why_no_limit(path: &KeyPath, value: &Value, own: &MergedSettings) -> Option<&'static str> {
+pub(crate) fn why_no_limit(path: &SettingPath, value: &Value, own: &MergedSettings) -> Option<&'static str> {
     let is_limit = path.0.first().is_some_and(|first| first == "limits");
     let present = own.get(path).filter(|_| is_limit)?;
     if own.origin(path) == Some(&SettingOrigin::Default) && *value != Value::Nothing {
@@ -67,7 +67,7 @@ pub(crate) fn why_no_limit(path: &KeyPath, value: &Value, own: &MergedSettings) 
 
 /// Returns the limits and prices that a folder sets, in sentences.
 pub(crate) fn effects_on_the_bill(layer: &SettingsLayer) -> Vec<String> {
-    let effect = |(path, sourced): &(KeyPath, crate::Sourced<Value>)| {
+    let effect = |(path, sourced): &(SettingPath, crate::Sourced<Value>)| {
         let levels: Vec<&str> = path.0.iter().map(String::as_str).collect();
         match levels.as_slice() {
             ["limits", _] => Some(format!(

@@ -473,7 +473,7 @@ fn every_built_in_provider_is_reached_where_its_variable_says() {
 
 #[test]
 fn the_other_variable_of_googles_key_counts_where_the_first_is_not_set() {
-    use agentx_config::ProviderKey;
+    use agentx_config::ApiKeySource;
     let key = |desk: Desk| {
         let settings = desk.load().unwrap().settings;
         let google = settings
@@ -481,7 +481,7 @@ fn the_other_variable_of_googles_key_counts_where_the_first_is_not_set() {
             .iter()
             .find(|provider| provider.name == "google");
         match &google.unwrap().key {
-            ProviderKey::Env { name, value } => (name.clone(), value.is_some()),
+            ApiKeySource::Env { name, value } => (name.clone(), value.is_some()),
             other => panic!("{other:?}"),
         }
     };

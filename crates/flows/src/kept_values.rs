@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use agentx_types::{FolderId, FolderNow};
+use agentx_types::{CurrentFolder, FolderId};
 use rusqlite::{Connection, ErrorCode, OptionalExtension as _, TransactionBehavior, params};
 
 use crate::tools::DATABASE;
@@ -94,7 +94,11 @@ fn close_to_others(_: &Path) {}
 
 /// Returns the name under which the current folder at a path stores its values; records a new one if it has
 /// none.
-pub(crate) fn settle(database: &mut Connection, folder: &str, now: &FolderNow) -> rusqlite::Result<String> {
+pub(crate) fn settle(
+    database: &mut Connection,
+    folder: &str,
+    now: &CurrentFolder,
+) -> rusqlite::Result<String> {
     if let Some((Some(id), name)) = known(database, folder, Some(now))?
         && id == now.id
     {
@@ -122,7 +126,7 @@ pub(crate) fn settle(database: &mut Connection, folder: &str, now: &FolderNow) -
 fn known(
     database: &Connection,
     folder: &str,
-    now: Option<&FolderNow>,
+    now: Option<&CurrentFolder>,
 ) -> rusqlite::Result<Option<(Option<FolderId>, String)>> {
     let by_path = || (None, folder.to_owned());
     let Some(now) = now else {
@@ -156,7 +160,7 @@ fn known(
 pub fn kept_values(
     data_dir: &Path,
     folder: &Path,
-    now: Option<&FolderNow>,
+    now: Option<&CurrentFolder>,
 ) -> rusqlite::Result<BTreeMap<String, u32>> {
     let Some((database, start)) = existing(data_dir, folder, now)? else {
         return Ok(BTreeMap::new());
@@ -176,7 +180,7 @@ pub fn kept_values(
 ///
 /// # Errors
 /// Returns an error if the database cannot be written.
-pub fn forget_values(data_dir: &Path, folder: &Path, now: Option<&FolderNow>) -> rusqlite::Result<()> {
+pub fn forget_values(data_dir: &Path, folder: &Path, now: Option<&CurrentFolder>) -> rusqlite::Result<()> {
     let Some((database, start)) = existing(data_dir, folder, now)? else {
         return Ok(());
     };
@@ -189,7 +193,7 @@ pub fn forget_values(data_dir: &Path, folder: &Path, now: Option<&FolderNow>) ->
 fn existing(
     data_dir: &Path,
     folder: &Path,
-    now: Option<&FolderNow>,
+    now: Option<&CurrentFolder>,
 ) -> rusqlite::Result<Option<(Connection, String)>> {
     let path = data_dir.join(DATABASE);
     if !path.exists() {

@@ -8,7 +8,7 @@ use crate::support::{Place, luau};
 use agentx_agent_files::definition::ToolDefinition;
 use agentx_flows::{forget_values, kept_values};
 use agentx_testing::{FaultyLog, ModelScript};
-use agentx_types::{FolderId, FolderNow};
+use agentx_types::{CurrentFolder, FolderId};
 use serde_json::{Value, json};
 
 const KEEPER: &str = "function invoke(ctx, args)
@@ -68,8 +68,8 @@ async fn no_folder_sees_the_keys_of_another_or_of_the_person() {
 }
 
 /// A folder that does not come from a repository.
-fn now(id: FolderId) -> FolderNow {
-    FolderNow {
+fn now(id: FolderId) -> CurrentFolder {
+    CurrentFolder {
         id,
         is_checked_out: false,
     }

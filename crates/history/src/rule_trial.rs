@@ -2,9 +2,9 @@
 //! are all in the log, so this is a pure fold of it.
 
 use agentx_agent::Agent;
-use agentx_agent::approval::{Judgement, judge};
+use agentx_agent::approval::{ExplainedVerdict, explain_decision};
 use agentx_agent::arguments;
-use agentx_runtime::{Decided, Delivery, Runtime, RuntimeError, View};
+use agentx_runtime::{Delivery, RulingKind, Runtime, RuntimeError, View};
 use agentx_session::SessionFold;
 use agentx_types::{AgentConfig, ApprovalDecision, Envelope, EnvironmentEvent, Rule, SessionId, ToolCallId};
 use serde::Serialize;
@@ -25,14 +25,14 @@ pub struct ChangedCall {
     /// The arguments, as JSON.
     pub input: Value,
     /// The decision by the rules of its time.
-    pub was: Decided,
+    pub was: RulingKind,
     /// The rule or default that decided.
     pub was_by: String,
     /// The person's answer, if there was a question.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answered: Option<ApprovalDecision>,
     /// The decision with the rule on trial.
-    pub would_be: Decided,
+    pub would_be: RulingKind,
     /// The rule that would decide it.
     pub would_be_by: String,
 }
@@ -102,11 +102,11 @@ impl RuleTrial {
             // It was answered without a decision.
             return;
         }
-        let was = judge(config, tool, input);
+        let was = explain_decision(config, tool, input);
         let mut other = config.clone();
         other.rules.push(self.rule.clone());
-        let would_be = judge(&other, tool, input);
-        let word = |judgement: &Judgement| Decided::from(&judgement.verdict);
+        let would_be = explain_decision(&other, tool, input);
+        let word = |judgement: &ExplainedVerdict| RulingKind::from(&judgement.verdict);
         if word(&was) == word(&would_be) {
             return;
         }

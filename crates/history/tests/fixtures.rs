@@ -114,7 +114,7 @@ fn secrets_are_left_out_whole_and_in_pieces_and_what_remains_is_found() {
     }
     let dirty = fixture::make(document.session_id.clone(), document.events.clone(), &nothing).unwrap();
     let found = |text: &str| text.contains(SECRET).then(|| "a made-up secret".to_owned());
-    let remains = fixture::remains(&dirty, &found);
+    let remains = fixture::find_remaining_secrets(&dirty, &found);
     assert_eq!(remains.len(), 1, "{remains:?}");
     assert!(matches!(
         dirty.steps[usize::try_from(remains[0].seq).unwrap() - 1]
@@ -123,7 +123,7 @@ fn secrets_are_left_out_whole_and_in_pieces_and_what_remains_is_found() {
         EnvironmentEvent::UserMessage(_)
     ));
     let made = fixture::make(document.session_id, document.events, &clean).unwrap();
-    assert!(made.left_out >= 2 && fixture::remains(&made, &found).is_empty());
+    assert!(made.left_out >= 2 && fixture::find_remaining_secrets(&made, &found).is_empty());
     let text = fixture::to_text(&made).unwrap();
     assert!(!text.contains(SECRET) && text.contains("it is (left out), I think"));
     assert_eq!(fixture::replay(&made), Ok(()));

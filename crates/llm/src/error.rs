@@ -164,7 +164,7 @@ impl ModelError {
     /// If the answer's schema was refused, names the refused form of it in this request: the guarantee goes
     /// first. In a request without a schema, another part was refused.
     #[must_use]
-    pub fn about(self, request: &ModelRequest, options: &WireOptions) -> Self {
+    pub fn refine_schema_refusal(self, request: &ModelRequest, options: &WireOptions) -> Self {
         if self.refused != Some(RequestPart::AnswerSchema) {
             return self;
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use agentx_types::{Api, ContentPart, EnvironmentEvent, MessageId, ModelRequest, TakenIds, ToolCallId};
+use agentx_types::{Api, ContentPart, EnvironmentEvent, MessageId, ModelRequest, ToolCallId, UsedIds};
 
 use crate::error::{ErrorCode, ModelError};
 use crate::sse::{self, SseError};
@@ -18,7 +18,7 @@ pub struct StreamContext {
     pub attempt: u32,
     calls: BTreeSet<ToolCallId>,
     messages: BTreeSet<MessageId>,
-    taken: Arc<TakenIds>,
+    taken: Arc<UsedIds>,
 }
 
 impl StreamContext {
@@ -36,7 +36,7 @@ impl StreamContext {
     /// Adds the ids in the conversation that is being answered: small servers repeat ids, and an id must be
     /// unique in its session.
     #[must_use]
-    pub fn after(mut self, request: &ModelRequest) -> Self {
+    pub fn avoid_ids_of(mut self, request: &ModelRequest) -> Self {
         for message in &request.messages {
             self.messages.insert(message.message_id.clone());
             for part in &message.content {
@@ -51,7 +51,7 @@ impl StreamContext {
     /// Sets the ids of the session that the conversation no longer shows: those of messages that were left
     /// out of the window or condensed, and of attempts that broke off.
     #[must_use]
-    pub fn without(mut self, taken: Arc<TakenIds>) -> Self {
+    pub fn without(mut self, taken: Arc<UsedIds>) -> Self {
         self.taken = taken;
         self
     }

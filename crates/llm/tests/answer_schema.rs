@@ -154,7 +154,7 @@ fn refused(
     };
     let body = json!({"error": {"message": said, "type": "invalid_request_error"}}).to_string();
     let error = agentx_llm::decode_error(400, &[], body.as_bytes(), agentx_types::Timestamp(0));
-    error.about(&request, &options).refused
+    error.refine_schema_refusal(&request, &options).refused
 }
 
 const GRAMMAR: &str = "The compiled grammar is too large, which would cause performance issues. Simplify your tool schemas or \

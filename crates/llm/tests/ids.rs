@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use agentx_llm::{StreamContext, StreamDecoder};
-use agentx_types::{Api, EnvironmentEvent, TakenIds};
+use agentx_types::{Api, EnvironmentEvent, UsedIds};
 use serde_json::{Value, json};
 
 /// A call as a server streams it: index, id, name, arguments.
@@ -48,7 +48,7 @@ fn anthropic(ids: &[&str]) -> String {
     events.iter().map(|event| format!("data: {event}\n\n")).collect()
 }
 
-fn decode(api: Api, own: &str, taken: &Arc<TakenIds>, body: &str) -> Vec<EnvironmentEvent> {
+fn decode(api: Api, own: &str, taken: &Arc<UsedIds>, body: &str) -> Vec<EnvironmentEvent> {
     let mut decoder = StreamDecoder::new(api, StreamContext::new(own, 1).without(taken.clone()));
     let mut events = Vec::new();
     decoder.push(body.as_bytes(), &mut events).expect("a good stream");
@@ -82,7 +82,7 @@ fn the_same_answer_again_and_again_gives_new_ids_each_time() {
         ),
     ];
     for (api, body) in streams {
-        let mut taken = Arc::new(TakenIds::default());
+        let mut taken = Arc::new(UsedIds::default());
         for own in ["msg_7_0_1", "msg_9_0_1", "msg_9_0_2", "msg_11_0_1"] {
             let events = decode(api, own, &taken, &body);
             assert_eq!(

@@ -284,7 +284,10 @@ fn ids_that_the_conversation_already_has_are_replaced() {
         ),
         chat_end("tool_calls"),
     ]);
-    let mut decoder = StreamDecoder::new(Api::OpenaiChat, StreamContext::new("msg_own", 2).after(&request));
+    let mut decoder = StreamDecoder::new(
+        Api::OpenaiChat,
+        StreamContext::new("msg_own", 2).avoid_ids_of(&request),
+    );
     let mut events = Vec::new();
     decoder
         .push(stream.as_bytes(), &mut events)

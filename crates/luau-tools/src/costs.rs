@@ -24,10 +24,10 @@ use crate::flat_value::FlatValue;
 use crate::run::ScriptRun;
 use crate::run_channel::{RunStart, line};
 use crate::test_counts::{self, TestCounts};
-use crate::vm::{Home, Vm, VmProgress};
+use crate::vm::{Vm, VmProgress, VmScope};
 use crate::vm_exchange;
 use crate::vm_template::PreparedVm;
-use crate::wake_queue::Wakes;
+use crate::wake_queue::WakeQueue;
 use crate::{Libraries, Script, ScriptLimits};
 
 /// Each four times the one before. Texts are large from 65,536 bytes on and tables from 8,192 values on, so
@@ -103,12 +103,12 @@ fn script_of(name: &str, calls: &[&str], n: usize) -> String {
 
 /// The counts of a script's calls.
 #[derive(Default)]
-struct Tally {
+struct StepCounter {
     begun: Cell<bool>,
     all: RefCell<Vec<One>>,
 }
 
-impl Tally {
+impl StepCounter {
     fn ended(&self, lua: &Lua, ok: bool) {
         if self.begun.take() {
             self.all.borrow_mut().push(One {
@@ -125,7 +125,7 @@ impl Tally {
         let begin = prepared.lua.create_function(move |lua, ()| {
             lua.gc_stop();
             shared.still_until.set(0);
-            vm_exchange::look_late();
+            vm_exchange::delay_clock();
             begins.begun.set(true);
             test_counts::begin(lua);
             Ok(())
@@ -157,10 +157,10 @@ fn measure(name: &str, calls: &[&str], n: usize) -> Vec<One> {
     let libraries = Libraries::new().with("loops", loops);
     let script = Script::compile("x", &script_of(name, calls, n), libraries).unwrap();
     let prepared = PreparedVm::new().unwrap();
-    let tally = Rc::<Tally>::default();
+    let tally = Rc::<StepCounter>::default();
     tally.add_to(&prepared).unwrap();
 
-    let vm = Vm::of(Home::of(&script.compiled), prepared).unwrap();
+    let vm = Vm::of(VmScope::of(&script.compiled), prepared).unwrap();
     vm.load(&script.compiled).unwrap();
     let start = RunStart {
         id: 1,
@@ -168,7 +168,7 @@ fn measure(name: &str, calls: &[&str], n: usize) -> Vec<One> {
         limits,
     };
     let (speaker, _listener) = line(start);
-    let run = Rc::new(ScriptRun::new(speaker, Rc::new(Wakes::of(Arc::default()))));
+    let run = Rc::new(ScriptRun::new(speaker, Rc::new(WakeQueue::of(Arc::default()))));
     let begun = vm.start(&run, &mut FlatValue::default());
     // A stopped run still has its measurements.
     if let Ok((Some(table), progress)) = begun {
@@ -184,7 +184,7 @@ fn go_on(
     run: &Rc<ScriptRun>,
     table: &Table,
     mut progress: VmProgress,
-    tally: &Tally,
+    tally: &StepCounter,
 ) -> mlua::Result<()> {
     loop {
         let outcome = match progress {
@@ -193,7 +193,7 @@ fn go_on(
             VmProgress::Needs(step) => Some((step, FlatValue::of(&serde_json::json!(7), 8, 64))),
             VmProgress::TurnOver => None,
         };
-        progress = vm.go_on(run, table, outcome, &mut FlatValue::default())?;
+        progress = vm.resume(run, table, outcome, &mut FlatValue::default())?;
     }
 }
 

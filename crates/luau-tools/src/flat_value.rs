@@ -108,7 +108,7 @@ impl FlatValue {
     }
 
     /// Keeps its memory, if it is small, for the next value on this thread.
-    pub(crate) fn spare_it(mut self) {
+    pub(crate) fn recycle(mut self) {
         if self.0.capacity() <= SPARE_SIZE {
             self.clear();
             let _ = SPARES.try_with(|spares| {
@@ -274,8 +274,8 @@ impl NearValue {
     }
 
     /// Keeps its memory for the next value on this thread.
-    pub(crate) fn spare_it(self) {
-        self.flat.spare_it();
+    pub(crate) fn recycle(self) {
+        self.flat.recycle();
     }
 }
 
@@ -320,7 +320,7 @@ mod tests {
     fn crossed(flat: Result<FlatValue, String>) -> Result<Value, String> {
         let near = NearValue::of(flat?);
         let value = near.value();
-        near.spare_it();
+        near.recycle();
         Ok(value)
     }
 

@@ -24,7 +24,7 @@ pub(crate) struct Inbox<T> {
 }
 
 /// The lane's end.
-pub(crate) struct Outlet<T> {
+pub(crate) struct InboxReceiver<T> {
     /// Nothing comes with a call to look at the rest.
     row: Receiver<Option<T>>,
     rest: Receiver<T>,
@@ -35,11 +35,11 @@ pub(crate) struct Outlet<T> {
 }
 
 /// Both ends of a way to a lane.
-pub(crate) fn inbox<T>() -> (Inbox<T>, Outlet<T>) {
+pub(crate) fn inbox<T>() -> (Inbox<T>, InboxReceiver<T>) {
     let (row, from_row) = sync_channel(ROW);
     let (rest, from_rest) = channel();
     let spilled = Arc::new(AtomicBool::new(false));
-    let outlet = Outlet {
+    let outlet = InboxReceiver {
         row: from_row,
         rest: from_rest,
         spilled: Arc::clone(&spilled),
@@ -67,7 +67,7 @@ impl<T> Inbox<T> {
     }
 }
 
-impl<T> Outlet<T> {
+impl<T> InboxReceiver<T> {
     /// Returns the next command, if there is one.
     pub(crate) fn try_next(&self) -> Result<T, TryRecvError> {
         if self.spilled.load(Ordering::Relaxed)

@@ -33,7 +33,7 @@ use crate::flat_value::FlatValue;
 use crate::host::{BoxFuture, EffectError, EffectKind, Host, HostEffect, Outcome};
 use crate::lane_pool::RunHandle;
 use crate::limits::{LimitExceeded, ScriptLimits};
-use crate::run_channel::{CANCELLED, LaneMessage, RunListener, RunStart, TIMED_OUT, give_up, line};
+use crate::run_channel::{CANCELLED, LaneMessage, RunReceiver, RunStart, TIMED_OUT, give_up, line};
 use crate::script::Script;
 use crate::spin_wait::SpinWaiter;
 
@@ -153,7 +153,7 @@ fn next_run() -> u64 {
 struct Invocation<'l> {
     // Dropped before `seat`: the run's channel is marked as stopped before its lane is notified.
     /// The lane's messages.
-    listener: RunListener,
+    listener: RunReceiver,
     /// `None` once the run has been requested to stop.
     seat: Option<RunHandle<'l>>,
     /// The strategy for waiting for the lane's messages.
@@ -163,16 +163,16 @@ struct Invocation<'l> {
     /// The maximum nesting depth of an outcome, and its maximum size in bytes.
     largest: (usize, usize),
     /// Made with the first effect: most runs have none.
-    doing: Option<Doing>,
+    doing: Option<PendingEffects>,
     /// The finished effects, for scripts that wait for several.
     arrivals: Arrivals,
 }
 
 /// Effects in progress, each with its step.
-type Doing = FuturesUnordered<BoxFuture<'static, (u64, Outcome)>>;
+type PendingEffects = FuturesUnordered<BoxFuture<'static, (u64, Outcome)>>;
 
 /// The next effect that is done, if any is in progress.
-async fn done(doing: &mut Option<Doing>) -> Option<(u64, Outcome)> {
+async fn done(doing: &mut Option<PendingEffects>) -> Option<(u64, Outcome)> {
     doing.as_mut()?.next().await
 }
 
@@ -182,7 +182,7 @@ impl Invocation<'_> {
         loop {
             tokio::select! {
                 biased;
-                said = self.listener.hear(&mut self.looks) => match said? {
+                said = self.listener.recv(&mut self.looks) => match said? {
                     LaneMessage::Began(effect) => self.begin(effect),
                     LaneMessage::Ended(result) => {
                         if let Some(seat) = self.seat.take() {
@@ -235,7 +235,7 @@ impl Invocation<'_> {
         self.seat = None;
         let last = async {
             loop {
-                match self.listener.hear(&mut self.looks).await {
+                match self.listener.recv(&mut self.looks).await {
                     Some(LaneMessage::Began(_)) => {}
                     Some(LaneMessage::Ended(result)) => return result.err(),
                     None => return None,

@@ -22,7 +22,7 @@ use crate::flat_value::FlatValue;
 use crate::host::EffectError;
 use crate::inbox::{Inbox, inbox};
 use crate::lane_worker;
-use crate::run_channel::Speaker;
+use crate::run_channel::RunSender;
 use crate::spin_wait::WaitSpot;
 
 /// The maximum number of runs on all lanes together; more wait for their start. A run that waits takes about
@@ -58,7 +58,7 @@ struct LaneStatus {
 /// A command to a lane. Its inbox is bounded by the runs on it and by `ScriptLimits::pending` of each.
 pub(crate) enum LaneCommand {
     /// A new run, and its arguments.
-    Start(Speaker, FlatValue),
+    Start(RunSender, FlatValue),
     Outcome {
         run: u64,
         step: u64,
@@ -116,7 +116,7 @@ impl Lanes {
     }
 
     /// Puts a run on the lane that has the fewest.
-    pub(crate) fn start(&self, speaker: Speaker, args: FlatValue) -> Option<RunHandle<'_>> {
+    pub(crate) fn start(&self, speaker: RunSender, args: FlatValue) -> Option<RunHandle<'_>> {
         let lane = self.free_lane()?;
         let seat = RunHandle {
             lane,

@@ -16,16 +16,16 @@ use mlua::Table;
 use crate::error::{Reason, ScriptError};
 use crate::flat_value::FlatValue;
 use crate::host::EffectError;
-use crate::inbox::Outlet;
+use crate::inbox::InboxReceiver;
 use crate::lane_pool::LaneCommand;
 use crate::limits::LimitExceeded;
 use crate::natives::{is_memory, text_of};
 use crate::run::ScriptRun;
-use crate::run_channel::Speaker;
+use crate::run_channel::RunSender;
 use crate::spin_wait::{WaitSpot, several_processors};
 use crate::vm::{TaskEnd, Vm, VmProgress};
 use crate::vm_pool::Vms;
-use crate::wake_queue::Wakes;
+use crate::wake_queue::WakeQueue;
 
 /// The time for which a run may take outcomes that have already arrived before others have their turn: as
 /// long as it may compute.
@@ -34,17 +34,17 @@ const TURN: Duration = Duration::from_millis(4);
 const LOOKS: Duration = Duration::from_micros(50);
 
 /// The body of a lane's thread. It ends when all senders are gone.
-pub(crate) fn run(told: &Outlet<LaneCommand>, spot: Arc<WaitSpot>) {
+pub(crate) fn run(told: &InboxReceiver<LaneCommand>, spot: Arc<WaitSpot>) {
     let mut lane = LaneWorker::new(spot);
     loop {
         if lane.ready.is_empty() {
             match next(told, &mut lane) {
-                Some(told) => lane.told(told),
+                Some(told) => lane.handle(told),
                 None => return,
             }
         }
         while let Ok(told) = told.try_next() {
-            lane.told(told);
+            lane.handle(told);
             lane.wakes.if_due();
         }
         lane.next_turn();
@@ -52,7 +52,7 @@ pub(crate) fn run(told: &Outlet<LaneCommand>, spot: Arc<WaitSpot>) {
 }
 
 /// Returns the next command. Before it sleeps it makes VMs for the scripts that come.
-fn next(told: &Outlet<LaneCommand>, lane: &mut LaneWorker) -> Option<LaneCommand> {
+fn next(told: &InboxReceiver<LaneCommand>, lane: &mut LaneWorker) -> Option<LaneCommand> {
     if let Ok(told) = told.try_next() {
         return Some(told);
     }
@@ -91,7 +91,7 @@ struct LaneWorker {
     /// The VMs of this lane; they never leave its thread.
     vms: Vms,
     /// The waiters to wake, and the last reading of the clock.
-    wakes: Rc<Wakes>,
+    wakes: Rc<WakeQueue>,
 }
 
 /// A run on this lane.
@@ -117,12 +117,12 @@ impl LaneWorker {
             runs: HashMap::new(),
             ready: VecDeque::new(),
             vms: Vms::default(),
-            wakes: Rc::new(Wakes::of(spot)),
+            wakes: Rc::new(WakeQueue::of(spot)),
         }
     }
 
     /// Executes a command: begins a run, delivers an outcome, stops a run, or forgets a script.
-    fn told(&mut self, told: LaneCommand) {
+    fn handle(&mut self, told: LaneCommand) {
         match told {
             LaneCommand::Start(speaker, args) => self.start(speaker, args),
             LaneCommand::Outcome { run, step, outcome } => {
@@ -153,7 +153,7 @@ impl LaneWorker {
     }
 
     /// Finds a VM for the run and runs it until it waits. If there is no memory for a VM it fails as `lost`.
-    fn start(&mut self, speaker: Speaker, flat: FlatValue) {
+    fn start(&mut self, speaker: RunSender, flat: FlatValue) {
         let id = speaker.start().id;
         flat.fetch();
         let run = Rc::new(ScriptRun::new(speaker, Rc::clone(&self.wakes)));
@@ -206,13 +206,13 @@ impl LaneWorker {
     /// Lets the run continue that has waited longest for its turn: its id, if there is one.
     fn next_turn(&mut self) -> Option<u64> {
         let id = self.ready.pop_front()?;
-        self.go_on(id);
+        self.resume_run(id);
         self.wakes.if_due();
         Some(id)
     }
 
     /// Gives a run its turn, and handles the result of the turn.
-    fn go_on(&mut self, id: u64) {
+    fn resume_run(&mut self, id: u64) {
         let Some(instance) = self.runs.get_mut(&id) else {
             return;
         };
@@ -233,7 +233,7 @@ impl LaneWorker {
         instance.run.line.ended(result, &self.wakes);
 
         // Work that can wait is done after the result is reported.
-        instance.vm.let_go(&instance.run);
+        instance.vm.release(&instance.run);
         instance.vm.tidy();
         self.vms.give_back(&instance.vm);
         self.vms.ran(instance.run.script());
@@ -265,18 +265,18 @@ impl Instance {
 
     /// Runs one turn; returns the outcome if the run ended.
     fn turn(&mut self) -> Option<Result<(), ScriptError>> {
-        let gone = self.go_on();
+        let gone = self.resume_run();
         gone.unwrap_or_else(|error| Some(Err(self.failed(&error))))
     }
 
     /// Lets the script continue until it waits, has had its turn, or ends.
-    fn go_on(&mut self) -> mlua::Result<Option<Result<(), ScriptError>>> {
+    fn resume_run(&mut self) -> mlua::Result<Option<Result<(), ScriptError>>> {
         let mut from = None;
         while !self.waits() {
             let progress = if let Some(table) = &self.table {
                 let table = table.clone();
                 let given = self.asked.take().and_then(|step| self.take(step));
-                self.vm.go_on(&self.run, &table, given, &mut self.flat)?
+                self.vm.resume(&self.run, &table, given, &mut self.flat)?
             } else {
                 let (table, progress) = self.vm.start(&self.run, &mut self.flat)?;
                 self.table = table;
@@ -337,7 +337,9 @@ impl Instance {
         let place = self.vm.place(None);
         if is_memory(error) || *self.run.tripped.borrow() == Some(memory.clone()) {
             self.vm.retired.set(true);
-            place.into_iter().for_each(|place| self.run.stood(place));
+            place
+                .into_iter()
+                .for_each(|place| self.run.record_stop_place(place));
         }
         if let Some(error) = self.tripped() {
             return error;
@@ -374,11 +376,11 @@ mod tests {
             limits: ScriptLimits::default(),
         });
         listener.stop(CANCELLED);
-        lane.told(LaneCommand::Stop { run: 7 });
-        lane.told(LaneCommand::Start(speaker, FlatValue::default()));
+        lane.handle(LaneCommand::Stop { run: 7 });
+        lane.handle(LaneCommand::Start(speaker, FlatValue::default()));
         assert!(lane.runs.is_empty(), "nothing waits that nobody awaits");
         let mut looks = SpinWaiter::at(&spot);
-        let heard = listener.hear(&mut looks).now_or_never().flatten();
+        let heard = listener.recv(&mut looks).now_or_never().flatten();
         let Some(LaneMessage::Ended(Err(error))) = heard else {
             panic!("it does not end at once");
         };

@@ -83,7 +83,7 @@ impl Vm {
     }
 
     /// A run has ended.
-    pub(crate) fn let_go(&self, run: &Rc<ScriptRun>) {
+    pub(crate) fn release(&self, run: &Rc<ScriptRun>) {
         self.memory.runs.borrow_mut().retain(|one| !Rc::ptr_eq(one, run));
     }
 

@@ -83,7 +83,7 @@ fn effects(to: &Adder<'_>) -> mlua::Result<()> {
     })?;
     to.add("caught", caught)?;
     to.add("raised", |_, shared, (chunk, line): (String, u32)| {
-        shared.run()?.stood(ScriptLocation { chunk, line });
+        shared.run()?.record_stop_place(ScriptLocation { chunk, line });
         Ok(())
     })?;
     to.add("look_soon", |_, _, ()| {
@@ -129,7 +129,7 @@ fn begin(
     };
     let run = shared.run()?;
     let place = match kind {
-        EffectKind::Invoke => VmShared::stands(lua).map(effect_place),
+        EffectKind::Invoke => VmShared::current_line(lua).map(effect_place),
         _ => None,
     };
     let step = run

@@ -19,20 +19,20 @@ use crate::host::{EffectKind, EffectPlace, HostEffect};
 use crate::limits::{LimitExceeded, ScriptLimits};
 use crate::long_work::LongWork;
 use crate::random::Random;
-use crate::run_channel::{Speaker, TIMED_OUT};
+use crate::run_channel::{RunSender, TIMED_OUT};
 use crate::run_timer::RunTimer;
 use crate::script::Compiled;
 use crate::vm_exchange;
-use crate::wake_queue::Wakes;
+use crate::wake_queue::WakeQueue;
 
 /// A run: its limits, its use of them, and the way to stop it.
 pub(crate) struct ScriptRun {
     /// The channel for effects and the result.
-    pub(crate) line: Speaker,
+    pub(crate) line: RunSender,
     /// The run's own copy of the limits: the caller's is in the cache of another processor.
     limits: ScriptLimits,
     /// The lane's.
-    pub(crate) wakes: Rc<Wakes>,
+    pub(crate) wakes: Rc<WakeQueue>,
     /// The limit that was hit; nothing of the script runs after it.
     pub(crate) tripped: RefCell<Option<Reason>>,
     /// The position at which the script was stopped.
@@ -81,7 +81,7 @@ struct RunCounters {
 
 impl ScriptRun {
     /// A run that has used nothing yet.
-    pub(crate) fn new(line: Speaker, wakes: Rc<Wakes>) -> Self {
+    pub(crate) fn new(line: RunSender, wakes: Rc<WakeQueue>) -> Self {
         // The real time is set when its script begins to compute.
         let now = wakes.lately();
         Self {
@@ -148,7 +148,7 @@ impl ScriptRun {
     }
 
     /// Records the position at which the script was stopped; the first call wins.
-    pub(crate) fn stood(&self, place: ScriptLocation) {
+    pub(crate) fn record_stop_place(&self, place: ScriptLocation) {
         self.place.borrow_mut().get_or_insert(place);
     }
 

@@ -20,7 +20,7 @@ use crate::host::HostEffect;
 use crate::limits::ScriptLimits;
 use crate::script::Compiled;
 use crate::spin_wait::{SpinOutcome, SpinWaiter};
-use crate::wake_queue::Wakes;
+use crate::wake_queue::WakeQueue;
 
 /// A message of a lane about a run. It is bounded by `ScriptLimits::pending` and `ScriptLimits::effects`.
 pub(crate) enum LaneMessage {
@@ -76,7 +76,7 @@ struct MessageWords {
 
 impl RunChannel {
     /// Locks the messages.
-    fn words(&self) -> MutexGuard<'_, MessageWords> {
+    fn messages(&self) -> MutexGuard<'_, MessageWords> {
         // The data under the lock is consistent after every single step.
         self.words.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -85,12 +85,12 @@ impl RunChannel {
     /// lock.
     fn over(&self, last: Option<Result<NearValue, Box<ScriptError>>>) -> Option<Waker> {
         let _ = self.last.set(last);
-        self.words().listener.take()
+        self.messages().listener.take()
     }
 }
 
 /// Both ends of a new line.
-pub(crate) fn line(start: RunStart) -> (Speaker, RunListener) {
+pub(crate) fn line(start: RunStart) -> (RunSender, RunReceiver) {
     let line = Arc::new(RunChannel {
         start,
         stop: AtomicU8::new(0),
@@ -100,13 +100,13 @@ pub(crate) fn line(start: RunStart) -> (Speaker, RunListener) {
         _off: CachePadded([0; 64]),
         words: Mutex::default(),
     });
-    let speaker = Speaker {
+    let speaker = RunSender {
         line: Arc::clone(&line),
         over: Cell::new(false),
     };
     (
         speaker,
-        RunListener {
+        RunReceiver {
             line: Some(line),
             over: false,
         },
@@ -114,22 +114,22 @@ pub(crate) fn line(start: RunStart) -> (Speaker, RunListener) {
 }
 
 /// The lane's end.
-pub(crate) struct Speaker {
+pub(crate) struct RunSender {
     line: Arc<RunChannel>,
     /// Whether the last message was sent.
     over: Cell<bool>,
 }
 
-impl Speaker {
+impl RunSender {
     /// Returns the input of the run.
     pub(crate) fn start(&self) -> &RunStart {
         &self.line.start
     }
 
     /// Reports that an effect has begun.
-    pub(crate) fn began(&self, effect: HostEffect, wakes: &Wakes) {
+    pub(crate) fn began(&self, effect: HostEffect, wakes: &WakeQueue) {
         let listener = {
-            let mut words = self.line.words();
+            let mut words = self.line.messages();
             words.began.push_back(effect);
             words.listener.take()
         };
@@ -139,7 +139,7 @@ impl Speaker {
     }
 
     /// Sends the last message.
-    pub(crate) fn ended(&self, result: Result<FlatValue, ScriptError>, wakes: &Wakes) {
+    pub(crate) fn ended(&self, result: Result<FlatValue, ScriptError>, wakes: &WakeQueue) {
         self.over.set(true);
         wakes.later(self.line.over(Some(result.map(NearValue::of).map_err(Box::new))));
     }
@@ -150,7 +150,7 @@ impl Speaker {
     }
 }
 
-impl Drop for Speaker {
+impl Drop for RunSender {
     fn drop(&mut self) {
         if !self.over.get()
             && let Some(listener) = self.line.over(None)
@@ -162,7 +162,7 @@ impl Drop for Speaker {
 
 /// The end of the future that awaits the run. A script whose invocation is dropped while it computes is
 /// stopped at its next safepoint.
-pub(crate) struct RunListener {
+pub(crate) struct RunReceiver {
     /// `None` while it is dropped.
     line: Option<Arc<RunChannel>>,
     /// Whether the last message was received.
@@ -183,13 +183,13 @@ pub(crate) fn give_up() {
     if let Some(line) = Arc::get_mut(&mut line)
         && let Some(Some(Ok(flat))) = line.last.take()
     {
-        flat.spare_it();
+        flat.recycle();
     }
 }
 
-impl RunListener {
+impl RunReceiver {
     /// Waits for the next message; `None` when the lane is gone.
-    pub(crate) async fn hear(&mut self, looks: &mut SpinWaiter<'_>) -> Option<LaneMessage> {
+    pub(crate) async fn recv(&mut self, looks: &mut SpinWaiter<'_>) -> Option<LaneMessage> {
         poll_fn(|context| {
             let Some(line) = self.line.as_deref() else {
                 return Poll::Ready(None);
@@ -206,7 +206,7 @@ impl RunListener {
                 self.over = true;
                 return Poll::Ready(ended(last));
             }
-            let mut words = line.words();
+            let mut words = line.messages();
             if let Some(effect) = words.began.pop_front() {
                 return Poll::Ready(Some(LaneMessage::Began(effect)));
             }
@@ -241,7 +241,7 @@ fn ended(last: &Option<Result<NearValue, Box<ScriptError>>>) -> Option<LaneMessa
     ))
 }
 
-impl Drop for RunListener {
+impl Drop for RunReceiver {
     fn drop(&mut self) {
         let Some(line) = self.line.take() else { return };
         if self.over {
@@ -268,7 +268,7 @@ mod tests {
     use crate::host::EffectKind;
     use crate::spin_wait::WaitSpot;
 
-    fn new_line() -> (Speaker, RunListener) {
+    fn new_line() -> (RunSender, RunReceiver) {
         let compiled = crate::Script::compile("line", "return 1", crate::Libraries::new());
         let start = RunStart {
             id: 0,
@@ -293,14 +293,17 @@ mod tests {
     #[test]
     fn effects_come_before_the_end_and_a_listener_is_woken_by_the_last_who_may() {
         let (speaker, mut listener) = new_line();
-        let (wakes, counts) = (Wakes::of(Arc::default()), Arc::new(Counts(AtomicUsize::new(0))));
+        let (wakes, counts) = (
+            WakeQueue::of(Arc::default()),
+            Arc::new(Counts(AtomicUsize::new(0))),
+        );
         let waker = Waker::from(Arc::clone(&counts));
         let woken = || counts.0.load(Ordering::Relaxed);
         let mut context = Context::from_waker(&waker);
         let spot = WaitSpot::default();
         let (mut looks, mut others) = (SpinWaiter::at(&spot), SpinWaiter::at(&spot));
 
-        let heard = listener.hear(&mut looks).poll_unpin_boxed(&mut context);
+        let heard = listener.recv(&mut looks).poll_unpin_boxed(&mut context);
         assert!(heard.is_pending());
         let effect = HostEffect {
             step: 1,
@@ -314,9 +317,9 @@ mod tests {
         wakes.now();
         assert_eq!(woken(), 1);
 
-        let first = listener.hear(&mut looks).poll_unpin_boxed(&mut context);
+        let first = listener.recv(&mut looks).poll_unpin_boxed(&mut context);
         assert!(matches!(first, Poll::Ready(Some(LaneMessage::Began(heard))) if heard == effect));
-        let second = listener.hear(&mut others).poll_unpin_boxed(&mut context);
+        let second = listener.recv(&mut others).poll_unpin_boxed(&mut context);
         assert!(matches!(second, Poll::Ready(Some(LaneMessage::Ended(Ok(value)))) if value == json!(7.0)));
         drop(speaker);
         assert_eq!(woken(), 1, "who has heard the end is told nothing more");
@@ -324,14 +327,14 @@ mod tests {
         let (speaker, mut listener) = new_line();
         assert!(
             listener
-                .hear(&mut others)
+                .recv(&mut others)
                 .poll_unpin_boxed(&mut context)
                 .is_pending()
         );
         drop(speaker);
         assert_eq!(woken(), 2, "who listens to a lane that is gone hears so at once");
         assert!(matches!(
-            listener.hear(&mut others).poll_unpin_boxed(&mut context),
+            listener.recv(&mut others).poll_unpin_boxed(&mut context),
             Poll::Ready(None)
         ));
     }

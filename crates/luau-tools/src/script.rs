@@ -28,11 +28,11 @@ pub struct Script {
     pub(crate) lanes: Arc<Lanes>,
     /// Clones share it, and it is dropped with the last of them. Runs hold only the compiled code, so they do
     /// not keep it alive.
-    _forgets: Arc<Forgets>,
+    _forgets: Arc<UnloadGuard>,
 }
 
 /// Notifies the lanes when the last clone of a script is gone, so that no VM keeps it loaded.
-struct Forgets {
+struct UnloadGuard {
     script: u64,
     owner: Owner,
 }
@@ -55,14 +55,14 @@ pub(crate) struct Compiled {
     /// The hash over all texts.
     pub(crate) hash: String,
     /// The features to prepare before the script begins.
-    pub(crate) wants: Wants,
+    pub(crate) wants: RequestedFeatures,
     /// A run of it took much memory once.
     pub(crate) hungry: AtomicBool,
 }
 
 /// The features that the text names, which are prepared before the script begins.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Wants {
+pub(crate) struct RequestedFeatures {
     /// The name `state` occurs: the state is requested before the first line runs.
     pub(crate) state: bool,
     /// The name `random` occurs: the seed is requested.
@@ -73,7 +73,7 @@ pub(crate) struct Wants {
     pub(crate) awaits_recv: bool,
 }
 
-impl Drop for Forgets {
+impl Drop for UnloadGuard {
     fn drop(&mut self) {
         self.owner.lanes().forget(self.owner.id(), self.script);
     }
@@ -131,7 +131,7 @@ impl Script {
             libraries,
             hungry: AtomicBool::new(false),
         };
-        let forgets = Forgets {
+        let forgets = UnloadGuard {
             script: compiled.id,
             owner: owner.clone(),
         };
@@ -315,10 +315,10 @@ fn hash(source: &str, libraries: &Libraries) -> String {
 }
 
 /// Returns the features that a text names, judged by its letters alone: too many rather than too few.
-fn wants(source: &str, libraries: &Libraries) -> Wants {
+fn wants(source: &str, libraries: &Libraries) -> RequestedFeatures {
     let names = |word: &str| source.contains(word) || libraries.iter().any(|(_, text)| text.contains(word));
     let dense: String = source.chars().filter(|c| !c.is_whitespace()).collect();
-    Wants {
+    RequestedFeatures {
         state: names("state"),
         random: names("random"),
         older: has_word(source, "rt")

@@ -5,8 +5,8 @@
 //! run inside the protected call in which scripts run.
 //!
 //! Two rules keep it sound. **The types hold what the VM expects**: a [`StackSlot`] takes one value and is
-//! used up by it, a [`Filling`] is the table that was made for it, and an [`ValuePosition`] counts from the
-//! first argument, so that no safe function can take a missing value or reach below. **The two ways of
+//! used up by it, a [`TableBuilder`] is the table that was made for it, and an [`ValuePosition`] counts from
+//! the first argument, so that no safe function can take a missing value or reach below. **The two ways of
 //! unwinding do not meet**: errors of the VM are exceptions of C++, and Rust may not catch them, just as C++
 //! may not catch a panic. So the way out of the VM calls nothing that raises an error, and its panics are
 //! caught; on the way in, where the VM may run out of memory at any step, everything that could panic is
@@ -70,7 +70,7 @@ const SLOTS: c_int = 4;
 pub(crate) struct StackSlot<'s>(&'s mut Stack);
 
 /// A new table, which nothing else knows and which is not read-only. It is on top of the stack.
-pub(crate) struct Filling<'s>(&'s mut Stack);
+pub(crate) struct TableBuilder<'s>(&'s mut Stack);
 
 impl StackSlot<'_> {
     pub(crate) fn null(self) {
@@ -99,7 +99,7 @@ impl StackSlot<'_> {
     }
 
     /// A new table with memory for this many positions and names.
-    pub(crate) fn table(self, positions: usize, names: usize, fill: impl FnOnce(&mut Filling<'_>)) {
+    pub(crate) fn table(self, positions: usize, names: usize, fill: impl FnOnce(&mut TableBuilder<'_>)) {
         let count = |count: usize| c_int::try_from(count).unwrap_or(0);
         // SAFETY: there is room for the table; room for its contents is made here, or an error is raised.
         unsafe {
@@ -107,12 +107,12 @@ impl StackSlot<'_> {
             ffi::lua_createtable(self.0.0, count(positions), count(names));
         }
         let top = self.0.top();
-        fill(&mut Filling(self.0));
+        fill(&mut TableBuilder(self.0));
         debug_assert_eq!(self.0.top(), top, "a table is filled and stays");
     }
 }
 
-impl Filling<'_> {
+impl TableBuilder<'_> {
     /// Puts a value at a position. One that the VM does not have is left out.
     pub(crate) fn item(&mut self, position: i64, value: impl FnOnce(StackSlot<'_>)) {
         if !self.pushed(value) {

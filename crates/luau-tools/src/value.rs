@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 
 use crate::flat_value::{FlatPart, FlatValue};
 use crate::reader::ValueReader;
-use crate::stack::{Filling, LuauType, NoRoom, Stack, StackSlot, TablePair, ValuePosition, caught};
+use crate::stack::{LuauType, NoRoom, Stack, StackSlot, TableBuilder, TablePair, ValuePosition, caught};
 use crate::vm_exchange;
 
 /// The key of an object that represents bytes that are not text.
@@ -65,7 +65,7 @@ impl ToLuau<'_> {
     }
 
     /// Reads one value of a list and puts it at its position.
-    fn item(&self, list: &mut Filling<'_>, position: i64) {
+    fn item(&self, list: &mut TableBuilder<'_>, position: i64) {
         let part = caught(|| self.from.part());
         list.item(position, |slot| self.put(part, slot));
     }

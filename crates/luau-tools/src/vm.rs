@@ -43,7 +43,7 @@ pub(crate) struct Vm {
     /// The state that the Rust functions of the VM use.
     pub(crate) shared: Rc<VmShared>,
     /// The scripts whose runs may enter.
-    pub(crate) home: Home,
+    pub(crate) home: VmScope,
     /// The number of runs in the VM.
     pub(crate) runs: Cell<usize>,
     /// Whether the VM accepts no new runs and is dropped with its last one.
@@ -56,7 +56,7 @@ pub(crate) struct Vm {
 
 /// The scripts that may enter a VM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Home {
+pub(crate) struct VmScope {
     pub(crate) owner: u64,
     /// Whether it has the globals of the older API.
     older: bool,
@@ -64,7 +64,7 @@ pub(crate) struct Home {
     alone: Option<u64>,
 }
 
-impl Home {
+impl VmScope {
     /// Returns the home of this script's runs.
     pub(crate) fn of(script: &Compiled) -> Self {
         Self {
@@ -87,7 +87,7 @@ pub(crate) enum VmProgress {
 
 impl Vm {
     /// A prepared VM. From here on it belongs to the owner of the script that needs it.
-    pub(crate) fn of(home: Home, prepared: PreparedVm) -> mlua::Result<Self> {
+    pub(crate) fn of(home: VmScope, prepared: PreparedVm) -> mlua::Result<Self> {
         if home.older {
             prepared.add_older()?;
         }
@@ -181,7 +181,7 @@ impl Vm {
 
     /// Lets the script run until it waits, ends or has had its turn. `outcome` is the outcome for which it
     /// waited.
-    pub(crate) fn go_on(
+    pub(crate) fn resume(
         &self,
         run: &Rc<ScriptRun>,
         table: &Table,

@@ -89,7 +89,7 @@ pub(crate) fn look_soon() {
 /// No safepoint reads the clock before a function requests it, so that the counts of a test are
 /// deterministic.
 #[cfg(test)]
-pub(crate) fn look_late() {
+pub(crate) fn delay_clock() {
     HATCH.with(|hatch| {
         hatch.passes.set(u32::MAX);
         hatch.over.set(false);

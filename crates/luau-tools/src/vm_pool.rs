@@ -11,7 +11,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::script::Compiled;
-use crate::vm::{Home, Vm};
+use crate::vm::{Vm, VmScope};
 use crate::vm_template::PreparedVm;
 
 /// VMs without runs that a lane keeps, all owners together. Beyond them the longest idle one is dropped: a
@@ -24,7 +24,7 @@ const SPARE: usize = 2;
 #[derive(Default)]
 pub(crate) struct Vms {
     /// VMs by the scripts that may enter them.
-    by_home: BTreeMap<Home, Vec<Rc<Vm>>>,
+    by_home: BTreeMap<VmScope, Vec<Rc<Vm>>>,
     /// The VMs without runs, the longest idle first.
     idle: VecDeque<Rc<Vm>>,
     /// The VMs that have had no owner yet.
@@ -48,7 +48,7 @@ impl Vms {
         } else {
             return None;
         };
-        if vm.has_room() && vm.home == Home::of(script) {
+        if vm.has_room() && vm.home == VmScope::of(script) {
             return Some(vm);
         }
         self.give_back(&vm);
@@ -57,7 +57,7 @@ impl Vms {
 
     /// Returns a VM with this script and with room for a run of it; creates one if there is none.
     pub(crate) fn take(&mut self, script: &Arc<Compiled>) -> mlua::Result<Rc<Vm>> {
-        let home = Home::of(script);
+        let home = VmScope::of(script);
         let all = self.by_home.entry(home).or_default();
         let vm = match all.iter().find(|vm| vm.has_room()) {
             Some(vm) => Rc::clone(vm),

@@ -65,13 +65,13 @@ impl VmShared {
         if run.place.borrow().is_some() {
             return;
         }
-        if let Some(place) = Self::stands(lua) {
+        if let Some(place) = Self::current_line(lua) {
             *run.place.borrow_mut() = Some(place);
         }
     }
 
     /// The current line of the running script; for work of the sandbox itself, the line that called it.
-    pub(crate) fn stands(lua: &Lua) -> Option<ScriptLocation> {
+    pub(crate) fn current_line(lua: &Lua) -> Option<ScriptLocation> {
         for level in 0..12 {
             let place = lua.inspect_stack(level, |debug| {
                 let chunk = debug.source().short_src?.into_owned();

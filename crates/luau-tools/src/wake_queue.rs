@@ -9,7 +9,7 @@ use crate::spin_wait::WaitSpot;
 
 /// The waiters that a lane has to wake. Waking a sleeping thread takes longer than a short run, so several
 /// are woken together: when the lane has nothing more to do, or the first of them has waited a moment.
-pub(crate) struct Wakes {
+pub(crate) struct WakeQueue {
     /// The lane's spot, at which spinning waiters see that it continues.
     spot: Arc<WaitSpot>,
     /// The tasks to wake together.
@@ -21,7 +21,7 @@ pub(crate) struct Wakes {
     lately: Cell<Instant>,
 }
 
-impl Wakes {
+impl WakeQueue {
     /// An empty queue; at `spot` are the waiters that spin instead of sleeping.
     pub(crate) fn of(spot: Arc<WaitSpot>) -> Self {
         Self {
@@ -38,7 +38,7 @@ const MOMENT: Duration = Duration::from_micros(30);
 /// The number of may that wait to be woken.
 const SEVERAL: usize = 16;
 
-impl Wakes {
+impl WakeQueue {
     /// Schedules a wake-up, which may be delayed for a short time.
     pub(crate) fn later(&self, listener: Option<Waker>) {
         self.spot.said();

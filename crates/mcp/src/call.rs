@@ -193,7 +193,7 @@ async fn cancel(handle: RequestHandle<RoleClient>) {
 async fn time_is_up(limit: Duration, pauses: &Pauses) {
     let (began, before) = (Instant::now(), pauses.waited());
     loop {
-        pauses.over().await;
+        pauses.finished().await;
         let allowed = limit + pauses.waited().saturating_sub(before);
         match allowed.checked_sub(began.elapsed()) {
             Some(left) if !left.is_zero() => tokio::time::sleep(left).await,

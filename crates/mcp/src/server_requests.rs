@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use agentx_runtime::{Effector, ToolContext};
-use agentx_types::{Access, InnerCallAsked, InnerDecision, ToolSpec};
+use agentx_types::{Access, InnerCallAsked, NestedDecision, ToolSpec};
 use rmcp::model::{
     CreateMessageRequestParams, CreateMessageResult, ElicitRequestParams, ElicitResult, ElicitationAction,
     InputRequest, InputRequests, InputResponses, ListRootsResult, Root,
@@ -207,8 +207,8 @@ impl ServerRequests {
             () = self.ended.cancelled() => return None,
         };
         match decision {
-            InnerDecision::Allowed { answer, .. } => answer,
-            InnerDecision::Refused { .. } => None,
+            NestedDecision::Allowed { answer, .. } => answer,
+            NestedDecision::Refused { .. } => None,
         }
     }
 }

@@ -29,7 +29,7 @@ const MAX_REMEMBERED: usize = 4_096;
 /// Wraps tools with a path so that they tell the instructions which the settings find towards the file of a
 /// call.
 pub(crate) fn telling_instructions(settings: &Settings) -> ToolWrapper {
-    let (settings, told) = (Arc::new(settings.clone()), Arc::<Told>::default());
+    let (settings, told) = (Arc::new(settings.clone()), Arc::<ShownInstructions>::default());
     Arc::new(move |tool: Arc<dyn Tool>| {
         let Some(path_argument) = tool.spec().path_argument else {
             return tool;
@@ -50,7 +50,7 @@ struct InstructingTool {
     path_argument: String,
     /// The folders that may instruct the agent, by the person's decision at the start of the runtime.
     settings: Arc<Settings>,
-    told: Arc<Told>,
+    told: Arc<ShownInstructions>,
 }
 
 impl Tool for InstructingTool {
@@ -97,7 +97,7 @@ fn name_for_people(details: &mut Option<Value>, found: &[Instructions]) {
 
 /// Returns the instructions towards `file`, of a call of `agent`, that the agent has not received yet.
 async fn instructions(
-    told: &Told,
+    told: &ShownInstructions,
     settings: Arc<Settings>,
     agent: &Agent,
     file: PathBuf,
@@ -138,9 +138,9 @@ struct Agent {
 
 /// The files that agents were shown, and the folders that were checked for them, as calls named these.
 #[derive(Default)]
-struct Told(Mutex<BTreeSet<(Agent, PathBuf)>>);
+struct ShownInstructions(Mutex<BTreeSet<(Agent, PathBuf)>>);
 
-impl Told {
+impl ShownInstructions {
     fn has(&self, agent: &Agent, path: &Path) -> bool {
         let told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         told.contains(&(agent.clone(), path.to_owned()))

@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentx_config::{CallSettings, ProviderKey, ProviderSettings, Settings};
+use agentx_config::{ApiKeySource, CallSettings, ProviderSettings, Settings};
 use agentx_llm::Catalog;
 use agentx_runtime::{LogError, ModelInfo, SessionLog, SystemClock};
 use agentx_sqlite_log::{Durability, LogOptions, SqliteLog};
@@ -114,11 +114,11 @@ fn with_search(mut tools: Toolbox, settings: &Settings) -> Toolbox {
         engine,
         address: search.url.clone(),
         key: match &search.key {
-            ProviderKey::None => SearchKey::None,
-            ProviderKey::Env { name, value: None } => SearchKey::Missing {
+            ApiKeySource::None => SearchKey::None,
+            ApiKeySource::Env { name, value: None } => SearchKey::Missing {
                 variable: name.clone(),
             },
-            ProviderKey::Env { value: Some(key), .. } | ProviderKey::Literal(key) => {
+            ApiKeySource::Env { value: Some(key), .. } | ApiKeySource::Literal(key) => {
                 SearchKey::Known(key.expose().to_owned())
             }
         },
@@ -194,8 +194,8 @@ pub fn program_environment(settings: &Settings) -> ProgramEnvironment {
     let kept = ProgramEnvironment::default().keep(settings.tools.environment.iter());
     settings.keys.iter().fold(kept, |environment, key| {
         let environment = match key {
-            ProviderKey::Env { name, .. } => environment.hide_name(name),
-            ProviderKey::Literal(_) | ProviderKey::None => environment,
+            ApiKeySource::Env { name, .. } => environment.hide_name(name),
+            ApiKeySource::Literal(_) | ApiKeySource::None => environment,
         };
         match key.value() {
             Some(value) => environment.hide_value(value.expose()),

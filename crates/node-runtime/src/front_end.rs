@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use agentx_history::import;
 use agentx_runtime::{
-    AgentInfo, BoxFuture, ContextView, FactRecorder as _, FileInQuestion, LogError, ModelInfo, NamedAgent,
+    AgentInfo, BoxFuture, ContextView, FactRecorder as _, FileChangePreview, LogError, ModelInfo, NamedAgent,
     OfflineWriter, OpenRequest, ReactorInfo, ReplayReport, RestorePlan, RestoreReport, RestoreRequest,
     Runtime, RuntimeError, SearchHit, Session, SessionExport, SessionInfo, SessionQuery, StoredSize,
     Subscription, UsageQuery, UsageRow, VerifyReport, View, check_title, has_blob, watch_log,
@@ -121,7 +121,7 @@ impl Runtime for NodeRuntime {
             } else {
                 Some(self.calls_to_end(&session).await)
             };
-            self.say_closed(&session).await?;
+            self.record_closed(&session).await?;
             self.log().delete(&session).await?;
             if let Some(open) = open {
                 // Nobody will open the session again to end them.
@@ -158,12 +158,12 @@ impl Runtime for NodeRuntime {
         })
     }
 
-    fn file_in_question(
+    fn preview_file_change(
         &self,
         session: &SessionId,
         open: Option<Arc<dyn Session>>,
         call: &ToolCallId,
-    ) -> BoxFuture<'_, Result<FileInQuestion, RuntimeError>> {
+    ) -> BoxFuture<'_, Result<FileChangePreview, RuntimeError>> {
         let (session, call) = (session.clone(), call.clone());
         Box::pin(async move { self.file_now(&session, open, &call, DiskPreview::All).await })
     }

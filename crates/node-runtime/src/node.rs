@@ -319,7 +319,7 @@ impl NodeRuntime {
     ///
     /// # Errors
     /// Returns an error if the session is open or does not exist. A full disk does not prevent the deletion.
-    pub(crate) async fn say_closed(&self, session: &SessionId) -> Result<(), RuntimeError> {
+    pub(crate) async fn record_closed(&self, session: &SessionId) -> Result<(), RuntimeError> {
         let jotter = OfflineWriter::attach(self.shared_log(), session, self.driver.clock.clone()).await;
         let closed = match jotter {
             Ok(jotter) => jotter.close("it was deleted", &self.driver.bus).await,

@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agentx_runtime::{
-    Decided, FileInQuestion, PendingApproval, Ruling, RuntimeError, Session, refused_by_the_tool,
+    FileChangePreview, PendingApproval, Ruling, RulingKind, RuntimeError, Session, refused_by_the_tool,
 };
 use agentx_types::{Access, AgentConfig, SessionId, ToolCallId, ToolSpec};
 use serde_json::json;
@@ -53,7 +53,7 @@ impl NodeRuntime {
         open: Option<Arc<dyn Session>>,
         call: &ToolCallId,
         shown: DiskPreview,
-    ) -> Result<FileInQuestion, RuntimeError> {
+    ) -> Result<FileChangePreview, RuntimeError> {
         let state = match open {
             Some(open) if open.id() == session => open.state().await?,
             _ => self.state(session).await?,
@@ -66,7 +66,7 @@ impl NodeRuntime {
         };
         let spec = self.spec_of(&state.config, &asked.name);
         let Some(path) = spec.and_then(|spec| changed_path(&spec, &asked)) else {
-            return Ok(FileInQuestion::default());
+            return Ok(FileChangePreview::default());
         };
         let reading = match shown {
             DiskPreview::All => None,
@@ -83,7 +83,7 @@ impl NodeRuntime {
                 Ok(text) => (text, None),
                 Err(why) => (None, Some(why)),
             };
-            FileInQuestion {
+            FileChangePreview {
                 leads_to: leads_to(&config.workspace, &path, shown),
                 path: Some(path),
                 text,
@@ -146,7 +146,7 @@ fn may_read(config: &AgentConfig, reading: Option<&ToolSpec>, path: &str) -> Res
     let argument = reading.path_argument.as_deref().unwrap_or("path");
     let input = json!({ argument: path });
     let ruling = Ruling::of(config, reading, &input);
-    if ruling.decision != Decided::Allow {
+    if ruling.decision != RulingKind::Allow {
         return Err(format!("the agent may not simply read it: {}", ruling.because));
     }
     let Ok(root) = std::fs::canonicalize(&config.workspace) else {

@@ -26,8 +26,12 @@ impl FactRecorder for OpenedHere {
     /// Has the session's driver write the fact. It knows only the two that restoring makes.
     fn record(&self, event: EnvironmentEvent) -> BoxFuture<'_, Result<u64, RuntimeError>> {
         match event {
-            EnvironmentEvent::FilesRestoring(restoring) => self.0.note(SharingFact::Restoring(restoring)),
-            EnvironmentEvent::FilesRestored(restored) => self.0.note(SharingFact::Restored(restored)),
+            EnvironmentEvent::FilesRestoring(restoring) => {
+                self.0.record_sharing(SharingFact::Restoring(restoring))
+            }
+            EnvironmentEvent::FilesRestored(restored) => {
+                self.0.record_sharing(SharingFact::Restored(restored))
+            }
             _ => Box::pin(std::future::ready(Err(RuntimeError::Refused(
                 "only what became of files is put on record so".into(),
             )))),

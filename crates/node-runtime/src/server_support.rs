@@ -3,9 +3,9 @@
 //! The methods without an owner work on sessions of all owners: a server checks permissions before it calls
 //! them. None of them takes a lease.
 //!
-//! After a kill a server calls [`NodeRuntime::under_way_at_a_server`] once and opens the returned sessions,
-//! so that runs continue without anybody at a keyboard. A session that a person drove on this machine is not
-//! among them: its work continues when that person opens it.
+//! After a kill a server calls [`NodeRuntime::interrupted_server_sessions`] once and opens the returned
+//! sessions, so that runs continue without anybody at a keyboard. A session that a person drove on this
+//! machine is not among them: its work continues when that person opens it.
 
 use agentx_runtime::{Fact, LogError, LogRows, RuntimeError, SessionInfo};
 use agentx_types::{EnvironmentEvent, OwnerId, RunStatus, SessionId};
@@ -45,7 +45,7 @@ impl NodeRuntime {
     ///
     /// # Errors
     /// Returns an error if the list of sessions cannot be read.
-    pub async fn under_way_at_a_server(&self) -> Result<Vec<(SessionId, OwnerId)>, RuntimeError> {
+    pub async fn interrupted_server_sessions(&self) -> Result<Vec<(SessionId, OwnerId)>, RuntimeError> {
         let mut found = Vec::new();
         for (session, owner) in self.log().under_way().await? {
             match self.was_served(&session).await {

@@ -5,7 +5,7 @@
 //! a tool that records its steps ([`Journal`]) performs every one of them. Blobs that it makes belong to no
 //! session: the next garbage collection of the log removes them. When it ends, everything that it left
 //! running is ended with it; if the program is killed meanwhile, the next start finds the commands by
-//! [`NodeRuntime::may_have_tried`] and ends them with [`NodeRuntime::end_tried`].
+//! [`NodeRuntime::has_leftover_commands`] and ends them with [`NodeRuntime::end_leftover_commands`].
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -71,7 +71,7 @@ impl ToolServer {
 
     /// Ends commands that the calls left running.
     pub async fn end(&self) {
-        self.runtime.end_served().await;
+        self.runtime.end_client_calls().await;
     }
 }
 
@@ -100,7 +100,7 @@ impl NodeRuntime {
         let outcome = self
             .outside_session(call, None, allows_asked, cancel, hears)
             .await;
-        self.end_served().await;
+        self.end_client_calls().await;
         outcome
     }
 
@@ -123,7 +123,7 @@ impl NodeRuntime {
         let outcome = self
             .outside_session(call, Some(tool), allows_asked, cancel, hears)
             .await;
-        self.end_served().await;
+        self.end_client_calls().await;
         outcome
     }
 
@@ -141,7 +141,7 @@ impl NodeRuntime {
     }
 
     /// Ends commands that the calls of clients left running.
-    async fn end_served(&self) {
+    async fn end_client_calls(&self) {
         self.toolbox().shutdown(&SessionId::new(NO_SESSION)).await;
     }
 
@@ -198,12 +198,12 @@ impl NodeRuntime {
 
     /// Returns whether commands of tried tools may be left, according to the records. It is cheap enough for
     /// each start.
-    pub fn may_have_tried(&self) -> bool {
+    pub fn has_leftover_commands(&self) -> bool {
         self.toolbox().may_have_left(&SessionId::new(NO_SESSION))
     }
 
     /// Ends the commands of tried tools whose program was killed meanwhile. Returns the ended commands.
-    pub async fn end_tried(&self) -> Vec<LeftRunning> {
+    pub async fn end_leftover_commands(&self) -> Vec<LeftRunning> {
         // There is no record of the interrupted calls. So commands that left the terminal's session on
         // purpose stay.
         self.toolbox()

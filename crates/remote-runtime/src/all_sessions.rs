@@ -91,7 +91,7 @@ impl RemoteRuntime {
     }
 
     /// Asks the server to import a session.
-    pub(crate) async fn take_in(&self, export: SessionExport) -> Result<VerifyReport, RuntimeError> {
+    pub(crate) async fn import_copy(&self, export: SessionExport) -> Result<VerifyReport, RuntimeError> {
         let body = serde_json::to_value(&export)
             .map_err(|error| RuntimeError::Refused(format!("the session cannot be encoded: {error}")))?;
         self.core().http.json(Query::post(&["import"], body)).await
@@ -136,7 +136,7 @@ impl RemoteRuntime {
         if let Some(words) = &wanted.system_prompt {
             config.system_prompt = Arc::from(words.as_str());
         }
-        config.limits = wanted.limits.over(config.limits);
+        config.limits = wanted.limits.merged_into(config.limits);
         Ok(config)
     }
 }

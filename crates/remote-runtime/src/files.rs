@@ -6,7 +6,7 @@
 //! A plan may be out of date: a restore compares it with the disk again, and reports files that have changed
 //! since.
 
-use agentx_runtime::{FileInQuestion, RestorePlan, RestoreReport, RestoreRequest, RuntimeError};
+use agentx_runtime::{FileChangePreview, RestorePlan, RestoreReport, RestoreRequest, RuntimeError};
 use agentx_types::{SessionId, ToolCallId};
 use serde_json::json;
 
@@ -19,7 +19,7 @@ impl RemoteRuntime {
         &self,
         session: SessionId,
         call: ToolCallId,
-    ) -> Result<FileInQuestion, RuntimeError> {
+    ) -> Result<FileChangePreview, RuntimeError> {
         let path = ["sessions", session.as_str(), "file"];
         let ask = Query::get(&path).with("tool_call_id", Some(call.to_string()));
         self.core().http.json(ask).await

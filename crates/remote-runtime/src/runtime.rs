@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use agentx_runtime::{
-    AgentInfo, BoxFuture, ContextView, FileInQuestion, ModelInfo, NamedAgent, OpenRequest, ReactorInfo,
+    AgentInfo, BoxFuture, ContextView, FileChangePreview, ModelInfo, NamedAgent, OpenRequest, ReactorInfo,
     ReplayReport, RestorePlan, RestoreReport, RestoreRequest, Runtime, RuntimeError, SearchHit, Session,
     SessionExport, SessionInfo, SessionQuery, Subscription, UsageQuery, UsageRow, VerifyReport, View,
 };
@@ -279,12 +279,12 @@ impl Runtime for RemoteRuntime {
         })
     }
 
-    fn file_in_question(
+    fn preview_file_change(
         &self,
         session: &SessionId,
         _: Option<Arc<dyn Session>>,
         call: &ToolCallId,
-    ) -> BoxFuture<'_, Result<FileInQuestion, RuntimeError>> {
+    ) -> BoxFuture<'_, Result<FileChangePreview, RuntimeError>> {
         Box::pin(self.file(session.clone(), call.clone()))
     }
 
@@ -306,7 +306,7 @@ impl Runtime for RemoteRuntime {
     }
 
     fn import(&self, export: SessionExport) -> BoxFuture<'_, Result<VerifyReport, RuntimeError>> {
-        Box::pin(self.take_in(export))
+        Box::pin(self.import_copy(export))
     }
 
     fn usage(&self, query: UsageQuery) -> BoxFuture<'_, Result<Vec<UsageRow>, RuntimeError>> {

@@ -170,7 +170,7 @@ impl RemoteSession {
     }
 
     /// Asks the server to record a fact about sharing. It records facts about restored files itself.
-    async fn put_on_record(&self, note: SharingFact) -> Result<u64, RuntimeError> {
+    async fn send_sharing(&self, note: SharingFact) -> Result<u64, RuntimeError> {
         match note {
             SharingFact::Access(access) => {
                 let args = json!({ "person": access.person, "role": access.role });
@@ -287,8 +287,8 @@ impl Session for RemoteSession {
         Box::pin(async move { self.command("change", json!({ "change": change })).await })
     }
 
-    fn note(&self, note: SharingFact) -> BoxFuture<'_, Result<u64, RuntimeError>> {
-        Box::pin(self.put_on_record(note))
+    fn record_sharing(&self, note: SharingFact) -> BoxFuture<'_, Result<u64, RuntimeError>> {
+        Box::pin(self.send_sharing(note))
     }
 
     fn rename(&self, title: String) -> BoxFuture<'_, Result<u64, RuntimeError>> {

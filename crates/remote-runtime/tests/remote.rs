@@ -395,7 +395,7 @@ async fn a_server_that_breaks_off_at_first_is_reached_by_who_waits_for_it() {
         let door = shut_for_a_while(fake.address(), 12).await;
         fake.state().faults.origin = Some(format!("http://{door}"));
         let options = ConnectOptions {
-            reach_within: std::time::Duration::from_secs(patience),
+            reach_within: Duration::from_secs(patience),
             ..options(&door)
         };
         let reached = soon(RemoteRuntime::connect(options)).await;

@@ -92,7 +92,7 @@ async fn ask(
     events: &EventSink,
     cancel: CancellationToken,
 ) -> SummaryResult {
-    let (room, most) = room(&condense.request);
+    let (room, most) = token_limits(&condense.request);
     let first = ask_once(&models, action, with_room(condense, room), events, cancel.clone()).await;
     if !first.is_cut_off() || room >= most {
         return first;
@@ -123,11 +123,11 @@ async fn ask_once(
     heard.assembler.asks(&model);
     let mut asked = CapturedEffect::of(&**models, call, events.session_id().cloned(), cancel);
     while let Some(event) = asked.next().await {
-        if let Some(answered) = heard.hear(event, events, is_brief).await {
+        if let Some(answered) = heard.collect(event, events, is_brief).await {
             return answered;
         }
     }
-    heard.came_to(Err((
+    heard.finish(Err((
         "no_answer".into(),
         format!("{model} ended without an answer"),
     )))
@@ -137,7 +137,7 @@ async fn ask_once(
 ///
 /// The text of the request asks for a certain length; models that always reason need further tokens for that,
 /// and unused ones cost nothing. A quarter of the window is free.
-fn room(request: &ModelRequest) -> (u64, u64) {
+fn token_limits(request: &ModelRequest) -> (u64, u64) {
     let length = request.params.max_output_tokens.unwrap_or_default();
     let model = &request.model;
     let most = model.max_output_tokens.min(model.context_window / 4).max(length);
@@ -168,7 +168,7 @@ struct SummaryProgress {
 
 impl SummaryProgress {
     /// Applies the next event; returns the model's result if it was the last.
-    async fn hear(
+    async fn collect(
         &mut self,
         event: EnvironmentEvent,
         events: &EventSink,
@@ -176,7 +176,7 @@ impl SummaryProgress {
     ) -> Option<SummaryResult> {
         match event {
             EnvironmentEvent::AttemptFailed(failed) if is_brief && waits_long(&failed) => {
-                Some(self.came_to(Err((failed.code, failed.message))))
+                Some(self.finish(Err((failed.code, failed.message))))
             }
             EnvironmentEvent::AttemptFailed(failed) => {
                 // Report retries; the terminal event reports the failure.
@@ -185,7 +185,7 @@ impl SummaryProgress {
                 }
                 None
             }
-            EnvironmentEvent::ErrorOccurred(error) => Some(self.came_to(Err((error.code, error.message)))),
+            EnvironmentEvent::ErrorOccurred(error) => Some(self.finish(Err((error.code, error.message)))),
             EnvironmentEvent::StreamEnd(end) if end.stop_reason == StopReason::Broken => {
                 self.usage += self.assembler.finish_partial().usage;
                 None
@@ -195,7 +195,7 @@ impl SummaryProgress {
                 self.usage += answer.usage;
                 let text = answer.message.map(|message| message.text()).unwrap_or_default();
                 let failed = |code: &str, message: &str| Err((code.to_owned(), message.to_owned()));
-                Some(self.came_to(match end.stop_reason {
+                Some(self.finish(match end.stop_reason {
                     StopReason::Interrupted => failed("interrupted", "it was stopped"),
                     StopReason::Refusal => failed("refused", "the model declined to write a summary"),
                     StopReason::MaxTokens | StopReason::ContextWindow => {
@@ -228,7 +228,7 @@ impl SummaryProgress {
     }
 
     /// Ends the call: its outcome, and everything that was spent for it.
-    fn came_to(&mut self, outcome: Result<String, (String, String)>) -> SummaryResult {
+    fn finish(&mut self, outcome: Result<String, (String, String)>) -> SummaryResult {
         self.usage += self.assembler.finish_partial().usage;
         SummaryResult {
             outcome,

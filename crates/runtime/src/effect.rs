@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use agentx_types::{
-    Action, ActionId, AgentConfig, AgentStateId, EnvironmentEvent, EventDraft, InnerCallAsked, InnerDecision,
-    LeftRunning, RunId, SessionId, Source, ToolCallId,
+    Action, ActionId, AgentConfig, AgentStateId, EnvironmentEvent, EventDraft, InnerCallAsked, LeftRunning,
+    NestedDecision, RunId, SessionId, Source, ToolCallId,
 };
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use crate::call_slots::CallSlots;
 use crate::future::BoxFuture;
-use crate::nested_calls::{ConfigNow, Decisions};
+use crate::nested_calls::{CurrentConfig, Decisions};
 
 /// Performs actions of one kind on the environment.
 ///
@@ -113,7 +113,7 @@ pub struct SessionScope {
     /// The decisions about calls that the action's tool wants to make.
     pub(crate) decisions: Decisions,
     /// The agent's present configuration, if a driver reports it.
-    pub(crate) config_now: ConfigNow,
+    pub(crate) config_now: CurrentConfig,
 }
 
 impl SessionScope {
@@ -123,7 +123,7 @@ impl SessionScope {
             session_id,
             slots,
             decisions: Decisions::default(),
-            config_now: ConfigNow::default(),
+            config_now: CurrentConfig::default(),
         }
     }
 }
@@ -216,7 +216,7 @@ impl EventSink {
             committed: None,
             gathered,
         };
-        self.pass_on(said).await.is_some()
+        self.forward(said).await.is_some()
     }
 
     /// Emits `event` and waits until it is in the log. Returns its `seq`; `None` if the session is gone, or
@@ -237,7 +237,7 @@ impl EventSink {
             committed: Some(committed),
             gathered: false,
         };
-        self.pass_on(said).await?;
+        self.forward(said).await?;
         Some(done)
     }
 
@@ -250,21 +250,21 @@ impl EventSink {
             committed: Some(committed),
             gathered: false,
         };
-        self.pass_on(said).await?;
+        self.forward(said).await?;
         done.await.ok()
     }
 
     /// Asks about a call that the action's tool wants to make, and waits until it is decided, for as long as
     /// a person takes. Returns `None` if the session is gone or the sink has no session. If the run is being
     /// stopped, it never returns; the action is then cancelled.
-    pub async fn ask(&self, asked: InnerCallAsked) -> Option<InnerDecision> {
+    pub async fn ask(&self, asked: InnerCallAsked) -> Option<NestedDecision> {
         let decided = self.session.as_ref()?.decisions.wait(&asked.tool_call_id);
         self.commit(asked).await?;
         decided.await.ok()
     }
 
     /// Gives it a place in the queue, unless the action is lost.
-    async fn pass_on(&self, said: FactBatch) -> Option<()> {
+    async fn forward(&self, said: FactBatch) -> Option<()> {
         if self.over.as_ref().is_some_and(CancellationToken::is_cancelled) {
             return None;
         }

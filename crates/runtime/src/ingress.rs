@@ -115,7 +115,7 @@ impl Ingress {
     /// # Errors
     /// Returns an error if the session is not open in this process, 64 inputs wait in it already, or it is
     /// closing.
-    pub async fn say(
+    pub async fn send(
         &self,
         session: &SessionId,
         content: Vec<ContentPart>,

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use agentx_types::{
     AgentConfig, AgentStateId, CallTool, CallingAgent, EffectBill, EffectEnded, EffectOutcome, EffectStarted,
-    EnvironmentEvent, EventDraft, InnerCallAsked, InnerDecision, RecordedEffect, RecordedEffects, RunId,
+    EnvironmentEvent, EventDraft, InnerCallAsked, NestedDecision, RecordedEffect, RecordedEffects, RunId,
     ScriptValues, SessionId, Source, ToolCallId, ToolSpec,
 };
 use serde_json::Value;
@@ -222,7 +222,7 @@ impl Journal {
     /// Asks about a call that this one wants to make: that is recorded, a person may decide, and this waits
     /// for it. Of all that a call of the model wants to make, one is asked about at a time. `None` if the
     /// session is gone, or there is none.
-    pub async fn ask(&self, asked: InnerCallAsked) -> Option<InnerDecision> {
+    pub async fn ask(&self, asked: InnerCallAsked) -> Option<NestedDecision> {
         let events = self.events.as_ref()?;
         let _turn = self.pauses.turn().await;
         let _pause = self.pauses.begin();
@@ -328,7 +328,11 @@ impl Journal {
     /// Records a fact about another agent of the session, with this call as its cause: that it comes into
     /// being, an input for it, that it is to stop. Returns its `seq` when it is in the log, or why the
     /// session does not take it; `None` if the session is gone or there is none.
-    pub async fn say(&self, to: &AgentStateId, event: impl Into<EnvironmentEvent>) -> Option<CommitResult> {
+    pub async fn record_for(
+        &self,
+        to: &AgentStateId,
+        event: impl Into<EnvironmentEvent>,
+    ) -> Option<CommitResult> {
         let events = self.events.as_ref()?;
         let mut draft = EventDraft::<EnvironmentEvent>::new(Source::Agent, Some(to.clone()), event);
         draft.cause = Some(events.cause().clone());

@@ -64,7 +64,7 @@ mod tool_offers;
 mod writing;
 
 pub use actions::{ActionDispatcher, ActionRequest};
-pub use agentx_agent::approval::{Judgement, Verdict, describe, judge};
+pub use agentx_agent::approval::{ExplainedVerdict, Verdict, describe, explain_decision};
 pub use agentx_agent::arguments::argument_error;
 pub use agentx_agent::link_targets::LineNames;
 pub use agentx_agent::recursive_programs::FolderWalk;
@@ -109,7 +109,7 @@ pub use opening::{SessionIds, open_session};
 pub use picture_support::{cannot_see, takes_no_pictures};
 pub use request_values::RequestValues;
 pub use ruling::{
-    Decided, Ruling, allows_everything, always_asked, names_a_tool, offered_patterns, refused_by_the_tool,
+    Ruling, RulingKind, allows_everything, always_asked, names_a_tool, offered_patterns, refused_by_the_tool,
     still_asked, with_pattern, with_patterns,
 };
 pub use served_tool::ToolCallRunner;

@@ -65,7 +65,7 @@ impl AgentListener {
         };
         let wish = ("hearing", filter, BUS_CAPACITY);
         let source = BusSource::filtered(pages, self.bus.clone(), wish, from_now)?;
-        let reading = SessionReader::new(View::Runtime, LiveContent::Meaning, after);
+        let reading = SessionReader::new(View::Runtime, LiveContent::Derived, after);
         Some(AgentHearing {
             follower: Follower::new(reading, source),
             agent: agent.clone(),

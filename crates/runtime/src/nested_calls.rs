@@ -4,25 +4,25 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use agentx_types::{AgentConfig, InnerDecision, ToolCallId};
+use agentx_types::{AgentConfig, NestedDecision, ToolCallId};
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
 /// The nested calls of one action that wait for a decision. Clones share the same state. The driver sends
 /// decisions, and the tool's sink waits for them; waiters are dropped when the action is over.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Decisions(Arc<Mutex<BTreeMap<ToolCallId, oneshot::Sender<InnerDecision>>>>);
+pub(crate) struct Decisions(Arc<Mutex<BTreeMap<ToolCallId, oneshot::Sender<NestedDecision>>>>);
 
 impl Decisions {
     /// Waits for the decision about this call. A later wait for the same call replaces an earlier one.
-    pub(crate) fn wait(&self, id: &ToolCallId) -> oneshot::Receiver<InnerDecision> {
+    pub(crate) fn wait(&self, id: &ToolCallId) -> oneshot::Receiver<NestedDecision> {
         let (tell, told) = oneshot::channel();
         lock(&self.0).insert(id.clone(), tell);
         told
     }
 
     /// Sends the decision to the waiter, if there is one.
-    pub(crate) fn tell(&self, id: &ToolCallId, decision: InnerDecision) {
+    pub(crate) fn tell(&self, id: &ToolCallId, decision: NestedDecision) {
         if let Some(tell) = lock(&self.0).remove(id) {
             // A receiver that is gone is being stopped.
             let _ = tell.send(decision);
@@ -33,9 +33,9 @@ impl Decisions {
 /// The current configuration of the agent whose action runs: rules that are added meanwhile apply to the next
 /// steps of the action. Clones share the same state. Empty until the driver sets it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct ConfigNow(Arc<Mutex<Option<Arc<AgentConfig>>>>);
+pub(crate) struct CurrentConfig(Arc<Mutex<Option<Arc<AgentConfig>>>>);
 
-impl ConfigNow {
+impl CurrentConfig {
     /// Returns the current configuration.
     pub(crate) fn set(&self, config: &Arc<AgentConfig>) {
         *lock(&self.0) = Some(Arc::clone(config));
@@ -54,7 +54,7 @@ pub struct Pauses(Arc<DecisionsShared>);
 
 #[derive(Debug, Default)]
 struct DecisionsShared {
-    times: Mutex<Times>,
+    times: Mutex<WaitTimes>,
     over: Notify,
     /// A person gets one question at a time.
     turn: tokio::sync::Mutex<()>,
@@ -62,7 +62,7 @@ struct DecisionsShared {
 
 /// The time of waits, of which several may overlap.
 #[derive(Debug, Default)]
-struct Times {
+struct WaitTimes {
     /// The number of waits that are open.
     open: usize,
     /// The start of the first wait.
@@ -98,7 +98,7 @@ impl Pauses {
     }
 
     /// Completes when the call waits for nobody.
-    pub async fn over(&self) {
+    pub async fn finished(&self) {
         loop {
             let over = self.0.over.notified();
             if lock(&self.0.times).open == 0 {
@@ -133,14 +133,14 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn pauses_that_overlap_count_once() {
         let pauses = Pauses::default();
-        pauses.over().await;
+        pauses.finished().await;
         let (first, second) = (pauses.begin(), pauses.begin());
         tokio::time::advance(Duration::from_secs(5)).await;
         drop(first);
         tokio::time::advance(Duration::from_secs(5)).await;
         assert_eq!(pauses.waited(), Duration::from_secs(10));
         let waits = pauses.clone();
-        let waits = tokio::spawn(async move { waits.over().await });
+        let waits = tokio::spawn(async move { waits.finished().await });
         tokio::task::yield_now().await;
         assert!(!waits.is_finished());
         drop(second);

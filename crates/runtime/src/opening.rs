@@ -184,7 +184,7 @@ async fn load(
     first.extend(
         changes
             .into_iter()
-            .filter_map(|change| but_for_what_was_learned(&fold, change))
+            .filter_map(|change| keep_learned_window(&fold, change))
             .map(|change| EventDraft::new(Source::User, root.clone(), ConfigChanged { change, by: None })),
     );
     Ok(OpenedSession {
@@ -230,7 +230,7 @@ fn with_attached(tools: &Arc<[ToolSpec]>, offers: &ToolOffers) -> Arc<[ToolSpec]
 
 /// The change without the part that would make the session forget a model's window size, which it learned
 /// from the server. `None` if nothing is left to change.
-fn but_for_what_was_learned(fold: &SessionFold, change: ConfigChange) -> Option<ConfigChange> {
+fn keep_learned_window(fold: &SessionFold, change: ConfigChange) -> Option<ConfigChange> {
     let agent = fold.root_agent().and_then(|agent| agent.react());
     let (ConfigChange::Model(model), Some(agent)) = (&change, agent) else {
         return Some(change);

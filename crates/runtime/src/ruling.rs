@@ -6,8 +6,8 @@ mod patterns;
 use std::path::Path;
 
 use agentx_agent::approval::{
-    Verdict, covers, describe, is_outside_workspace, judge, not_covered_reason, refused_where_it_leads,
-    rules_of, suggested,
+    Verdict, covers, describe, explain_decision, is_outside_workspace, not_covered_reason,
+    refused_where_it_leads, rules_of, suggested,
 };
 use agentx_agent::pattern::{fits, normalize};
 use agentx_types::{AgentConfig, Rule, ToolSpec};
@@ -19,7 +19,7 @@ pub use patterns::{allows_everything, offered_patterns, with_patterns};
 /// The decision about a call, in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Decided {
+pub enum RulingKind {
     /// The call runs.
     Allow,
     /// A person is asked.
@@ -28,7 +28,7 @@ pub enum Decided {
     Deny,
 }
 
-impl From<&Verdict> for Decided {
+impl From<&Verdict> for RulingKind {
     fn from(verdict: &Verdict) -> Self {
         match verdict {
             Verdict::Allow { .. } => Self::Allow,
@@ -38,7 +38,7 @@ impl From<&Verdict> for Decided {
     }
 }
 
-impl Decided {
+impl RulingKind {
     /// The word.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -53,7 +53,7 @@ impl Decided {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Ruling {
     /// The decision.
-    pub decision: Decided,
+    pub decision: RulingKind,
     /// The rule or default that decided, as text.
     pub because: String,
     /// The rules that make it so; none if a default or the mode does.
@@ -68,9 +68,9 @@ pub struct Ruling {
 impl Ruling {
     /// The ruling about a call of one of an agent's tools.
     pub fn of(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Self {
-        let judgement = judge(config, tool, input);
-        let decision = Decided::from(&judgement.verdict);
-        let always = (decision == Decided::Ask).then(|| suggested(config, tool, input));
+        let judgement = explain_decision(config, tool, input);
+        let decision = RulingKind::from(&judgement.verdict);
+        let always = (decision == RulingKind::Ask).then(|| suggested(config, tool, input));
         let all = rules_of(config);
         let rules = judgement.rules.iter().filter_map(|index| all.get(*index));
         Self {
@@ -117,7 +117,7 @@ pub fn still_asked(config: &AgentConfig, kept: &Rule, tool: &str, input: &Value)
     let tool = config.tools.iter().find(|spec| spec.name == tool)?;
     let mut with = config.clone();
     with.rules.push(kept.clone());
-    let judgement = judge(&with, tool, input);
+    let judgement = explain_decision(&with, tool, input);
     matches!(judgement.verdict, Verdict::Ask(_)).then_some(judgement.reason)
 }
 

@@ -62,7 +62,7 @@ impl LocalSession {
         let sent = self.live.commands.send(command(reply)).await.is_ok();
         match answer.await {
             Ok(answer) if sent => answer,
-            _ => Err(self.gone()),
+            _ => Err(self.closed_error()),
         }
     }
 
@@ -73,7 +73,7 @@ impl LocalSession {
     }
 
     /// The reason why the driver no longer answers.
-    fn gone(&self) -> RuntimeError {
+    fn closed_error(&self) -> RuntimeError {
         match &*self.live.status.borrow() {
             DriverStatus::Failed(error) => error.clone().into(),
             DriverStatus::Open | DriverStatus::Closed => RuntimeError::Gone {
@@ -279,7 +279,7 @@ impl Session for LocalSession {
         )
     }
 
-    fn note(&self, note: SharingFact) -> BoxFuture<'_, Result<u64, RuntimeError>> {
+    fn record_sharing(&self, note: SharingFact) -> BoxFuture<'_, Result<u64, RuntimeError>> {
         let by = |named: Option<OwnerId>| self.by.clone().or(named);
         let event: EnvironmentEvent = match note {
             // The seat names the person.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agentx_agent::approval::{Verdict, judge_inner, refused_where_it_leads, rules_of};
+use agentx_agent::approval::{Verdict, decide_nested, refused_where_it_leads, rules_of};
 use agentx_agent::link_targets::refused_in_line;
 use agentx_agent::pattern::normalize;
 use agentx_types::{
@@ -116,9 +116,9 @@ impl ToolContext {
 
     /// Returns whether this call may call `tool`, by the current rules of its agent. `named` says whether the
     /// script's file lists the tool by name, not only with `*`.
-    pub fn judge_inner(&self, tool: &ToolSpec, input: &Value, named: bool) -> Verdict {
+    pub fn decide_nested(&self, tool: &ToolSpec, input: &Value, named: bool) -> Verdict {
         let verdict = match self.journal.config_now() {
-            Some(config) => judge_inner(&config, tool, input, named),
+            Some(config) => decide_nested(&config, tool, input, named),
             None => Verdict::Allow {
                 outside_workspace: false,
             },

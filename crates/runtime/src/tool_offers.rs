@@ -94,7 +94,7 @@ pub(crate) struct ToolChanges(watch::Receiver<OfferedTools>);
 
 impl ToolChanges {
     /// Returns whether there was a change that this receiver has not seen yet.
-    pub(crate) fn came(&mut self) -> bool {
+    pub(crate) fn has_changed(&mut self) -> bool {
         let came = self.0.has_changed().unwrap_or(false);
         if came {
             self.0.borrow_and_update();

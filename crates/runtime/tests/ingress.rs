@@ -31,7 +31,7 @@ async fn an_environment_speaks_by_itself_and_is_taken_for_nobody_else() {
     assert_eq!(sensor.sessions(), [fixture::session_id()]);
     let words = || vec![ContentPart::text("it rains")];
     let said = sensor
-        .say(&sensor.sessions()[0], words(), InputMode::Queue)
+        .send(&sensor.sessions()[0], words(), InputMode::Queue)
         .await
         .unwrap();
     assert_eq!(world.finished(said).await, RunStatus::Completed);
@@ -55,7 +55,7 @@ async fn an_environment_speaks_by_itself_and_is_taken_for_nobody_else() {
     world.session.close().await;
     assert!(sensor.sessions().is_empty());
     let gone = sensor
-        .say(&fixture::session_id(), words(), InputMode::Queue)
+        .send(&fixture::session_id(), words(), InputMode::Queue)
         .await;
     assert!(gone.unwrap_err().to_string().contains("not open in this process"));
 }
@@ -67,7 +67,7 @@ async fn an_environment_floods_no_session() {
     let sensor = SystemBus::of(&world.memory.parts).ingress("sensor").unwrap();
     let say = || {
         let content = vec![ContentPart::text("it rains")];
-        sensor.say(world.session.id(), content, InputMode::Queue)
+        sensor.send(world.session.id(), content, InputMode::Queue)
     };
     say().await.unwrap();
     gate.reached().await;

@@ -107,7 +107,7 @@ impl Session {
     fn expected(&self, select: &Select, after: u64) -> Vec<StreamEvent> {
         let mut fold = StreamFold::default();
         let state = self.state.lock().unwrap();
-        let said = state.events.iter().filter_map(|event| fold.take(event));
+        let said = state.events.iter().filter_map(|event| fold.apply(event));
         said.filter(|said| said.seq > after && select.wants(said))
             .collect()
     }

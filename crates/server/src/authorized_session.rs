@@ -73,20 +73,20 @@ impl AuthorizedSession {
     }
 
     /// Checks whether the owner's quotas allow one more run in this session.
-    pub(crate) async fn may_run(&self) -> Result<Option<QuotaGuard>, RuntimeError> {
+    pub(crate) async fn check_run(&self) -> Result<Option<QuotaGuard>, RuntimeError> {
         if self.access.role < SessionRole::Drive {
             // It is refused for that reason, and the caller learns nothing about the owner's other sessions.
             return Ok(None);
         }
-        self.state.may_run(&self.access.owner, self.room.id()).await
+        self.state.check_run(&self.access.owner, self.room.id()).await
     }
 
     /// Checks whether the owner's quotas allow storing more in this session permanently.
-    pub(crate) async fn may_keep(&self) -> Result<(), RuntimeError> {
+    pub(crate) async fn check_storage(&self) -> Result<(), RuntimeError> {
         if self.access.role < SessionRole::Drive {
             return Ok(());
         }
-        self.state.may_keep(&self.access.owner).await
+        self.state.check_storage(&self.access.owner).await
     }
 
     /// Returns the stored form of a message's key: two people may choose the same one. No key of a client
@@ -155,7 +155,7 @@ impl AuthorizedSession {
         let change = change_of_server(&self.state, (&self.caller, &self.access), &before, change)?;
         check_change(&self.state.settings().quotas, &before, &change)?;
         if !only_makes_stricter(&before, &change) {
-            self.may_keep().await?;
+            self.check_storage().await?;
         }
         Ok(change)
     }
@@ -215,7 +215,7 @@ impl AuthorizedSession {
             .drive(&self.caller.seat, self.access.role, believed, now)?;
         if let Some(changed) = changed {
             if !is_bounded {
-                self.may_keep().await?;
+                self.check_storage().await?;
             }
             self.turn(changed).await?;
         }
@@ -227,7 +227,7 @@ impl AuthorizedSession {
         if let Some(seq) = self.earlier_seq(&input).await? {
             return Ok(seq);
         }
-        let _counted = self.may_run().await?;
+        let _counted = self.check_run().await?;
         let settings = self.state.settings();
         self.drive(believed, |session| async move {
             // Two equal messages may have come at once.
@@ -269,9 +269,13 @@ impl AuthorizedSession {
 
     /// Records a change of the wheel. The caller holds the gate.
     pub(crate) async fn turn(&self, changed: WheelChanged) -> Result<u64, RuntimeError> {
-        let seq = self.note_failure(self.session.note(SharingFact::Wheel(changed.clone())).await)?;
+        let seq = self.note_failure(
+            self.session
+                .record_sharing(SharingFact::Wheel(changed.clone()))
+                .await,
+        )?;
         self.room.turned(&changed);
-        self.room.put_back_after(&changed).await;
+        self.room.restore_mode_after(&changed).await;
         Ok(seq)
     }
 
@@ -309,14 +313,14 @@ impl AuthorizedSession {
         // A person whose access was revoked is notified even if quotas are used up.
         let had = self.session.state().await?.sharing.roles.contains_key(&person);
         if role.is_some() || !had {
-            self.may_keep().await?;
+            self.check_storage().await?;
         }
         let changed = AccessChanged {
             person: person.clone(),
             role,
             by: None,
         };
-        let seq = self.note_failure(self.session.note(SharingFact::Access(changed)).await)?;
+        let seq = self.note_failure(self.session.record_sharing(SharingFact::Access(changed)).await)?;
         let gone = LogError::NotFound(self.room.id().to_string()).into();
         self.room.people.change(&person, role, &Problem::from(&gone));
         let released = self.room.wheel().lowered(&person, role);
@@ -342,7 +346,7 @@ impl AuthorizedSession {
             WheelVerdict::Change(changed) => {
                 // Its holder can always release it.
                 if changed.seat.is_some() {
-                    self.may_keep().await?;
+                    self.check_storage().await?;
                 }
                 self.turn(changed).await.map(Some)
             }

@@ -70,7 +70,7 @@ pub(crate) enum TlsAcceptors {
 /// A connection whose first request can be read.
 pub(crate) enum OpenedConnection {
     Plain(TcpStream),
-    Tls(Box<TlsStream<Bounded>>, ConnectionChannel),
+    Tls(Box<TlsStream<HandshakeByteLimit>>, ConnectionChannel),
 }
 
 impl TlsAcceptors {
@@ -120,8 +120,11 @@ pub(crate) async fn begins_with_handshake(stream: &TcpStream) -> std::io::Result
     }
 }
 
-async fn handshake(acceptor: &TlsAcceptor, stream: TcpStream) -> std::io::Result<TlsStream<Bounded>> {
-    let bounded = Bounded {
+async fn handshake(
+    acceptor: &TlsAcceptor,
+    stream: TcpStream,
+) -> std::io::Result<TlsStream<HandshakeByteLimit>> {
+    let bounded = HandshakeByteLimit {
         stream,
         left: Some(HEAD_BYTES),
     };
@@ -132,13 +135,13 @@ async fn handshake(acceptor: &TlsAcceptor, stream: TcpStream) -> std::io::Result
 
 /// A connection that may send only a limited number of bytes during its handshake: otherwise an unknown
 /// client could fill the memory.
-pub(crate) struct Bounded {
+pub(crate) struct HandshakeByteLimit {
     stream: TcpStream,
     /// The number of bytes that it may still send; `None` if there is no limit.
     left: Option<usize>,
 }
 
-impl AsyncRead for Bounded {
+impl AsyncRead for HandshakeByteLimit {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -161,7 +164,7 @@ impl AsyncRead for Bounded {
     }
 }
 
-impl AsyncWrite for Bounded {
+impl AsyncWrite for HandshakeByteLimit {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

@@ -58,12 +58,12 @@ struct ConnectionCounts {
     _seat: OwnedSemaphorePermit,
     /// For a proxy's connection: the counts of the clients behind it.
     shared: Option<(Arc<UnauthenticatedCounts>, usize)>,
-    unknown: Mutex<Option<AddressPermit>>,
+    unknown: Mutex<Option<AddressSlot>>,
     lingers: AtomicBool,
 }
 
 /// The slot of a connection in the limit of its address. It is released when this is dropped.
-struct AddressPermit {
+struct AddressSlot {
     unknown: Arc<UnauthenticatedCounts>,
     network: IpAddr,
 }
@@ -164,7 +164,7 @@ impl Permit {
 
 impl UnauthenticatedCounts {
     /// Counts one more connection of this address, if it has fewer than `most`.
-    fn add(self: &Arc<Self>, address: IpAddr, most: usize) -> Option<AddressPermit> {
+    fn add(self: &Arc<Self>, address: IpAddr, most: usize) -> Option<AddressSlot> {
         let network = network(address);
         let mut counts = self.lock();
         let count = counts.entry(network).or_default();
@@ -172,7 +172,7 @@ impl UnauthenticatedCounts {
             return None;
         }
         *count += 1;
-        Some(AddressPermit {
+        Some(AddressSlot {
             unknown: self.clone(),
             network,
         })
@@ -189,7 +189,7 @@ impl Drop for ConnectionCounts {
     }
 }
 
-impl Drop for AddressPermit {
+impl Drop for AddressSlot {
     fn drop(&mut self) {
         let mut counts = self.unknown.lock();
         if let Some(count) = counts.get_mut(&self.network) {

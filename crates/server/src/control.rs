@@ -167,7 +167,7 @@ impl ServerState {
         let (state, caller, session) = (self.clone(), caller.clone(), session.clone());
         whole(async move {
             let hand = AuthorizedSession::new(&state, &caller, &session).await?;
-            let _counted = hand.may_run().await?;
+            let _counted = hand.check_run().await?;
             hand.drive(wheel_epoch, |session| async move { session.retry().await })
                 .await
         })
@@ -189,13 +189,13 @@ impl ServerState {
         let (state, caller, session) = (self.clone(), caller.clone(), session.clone());
         whole(async move {
             let hand = AuthorizedSession::new(&state, &caller, &session).await?;
-            hand.may_keep().await?;
+            hand.check_storage().await?;
             ran.by = hand.author();
             let note = SharingFact::Ran(ran);
             let here = &hand;
             hand.drive(wheel_epoch, |session| async move {
                 here.has_room(false, true).await?;
-                session.note(note).await
+                session.record_sharing(note).await
             })
             .await
         })
@@ -269,7 +269,7 @@ impl ServerState {
         whole(async move {
             let hand = AuthorizedSession::new(&state, &caller, &session).await?;
             if mode.is_some() {
-                hand.may_keep().await?;
+                hand.check_storage().await?;
             }
             let waiting = hand.session.state().await?.queued;
             let waits = waiting.iter().any(|(waiting, _)| *waiting == input);
@@ -302,7 +302,7 @@ impl ServerState {
         let (state, caller, (session, wheel_epoch)) = (self.clone(), caller.clone(), frame);
         whole(async move {
             let hand = AuthorizedSession::new(&state, &caller, &session).await?;
-            let _counted = hand.may_run().await?;
+            let _counted = hand.check_run().await?;
             hand.drive(wheel_epoch, |session| async move { session.context(wish).await })
                 .await
         })
@@ -324,7 +324,7 @@ impl ServerState {
         let (state, caller, session) = (self.clone(), caller.clone(), session.clone());
         whole(async move {
             let hand = AuthorizedSession::new(&state, &caller, &session).await?;
-            hand.may_keep().await?;
+            hand.check_storage().await?;
             hand.drive(wheel_epoch, |session| async move { session.rename(title).await })
                 .await
         })
@@ -387,7 +387,7 @@ impl ServerState {
             let cost = state.cost_before_deletion(&access.owner, &session).await?;
             state
                 .rooms()
-                .put_away(&session, &Problem::from(&gone), access.runtime.delete(&session))
+                .close_then(&session, &Problem::from(&gone), access.runtime.delete(&session))
                 .await?;
             state.count_deleted(&access.owner, cost);
             // Its log is gone, so this is the only record of who deleted it.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use agentx_node_runtime::DiskPreview;
 use agentx_runtime::{
-    FileInQuestion, PlannedFile, RestorePlan, RestoreReport, RestoreRequest, Ruling, Runtime as _,
+    FileChangePreview, PlannedFile, RestorePlan, RestoreReport, RestoreRequest, Ruling, Runtime as _,
     RuntimeError, Session, describe,
 };
 use agentx_types::{AgentConfig, FileFailed, RuleEffect, SessionId, ToolCallId, ToolSpec};
@@ -29,12 +29,12 @@ impl ServerState {
     ///
     /// # Errors
     /// Returns an error if no decision is awaited for this call.
-    pub async fn file_in_question(
+    pub async fn preview_file_change(
         &self,
         (caller, access): (&Caller, &SessionAccess),
         session: &SessionId,
         call: &ToolCallId,
-    ) -> Result<FileInQuestion, RuntimeError> {
+    ) -> Result<FileChangePreview, RuntimeError> {
         let open = self.open_already(session).await;
         let shown = if caller.operator {
             DiskPreview::All
@@ -85,7 +85,7 @@ impl ServerState {
         whole(async move {
             let hand = AuthorizedSession::new(&state, &caller, &session).await?;
             let access = hand.access.clone();
-            hand.may_keep().await?;
+            hand.check_storage().await?;
             hand.drive(wheel_epoch, |open| async move {
                 let now = open.state().await?;
                 if now.run.is_some_and(|run| !run.status.is_final()) {

@@ -22,7 +22,7 @@ const REOPEN: usize = 4;
 /// Continues sessions with a run that was in progress when a server died. Sessions of other programs wait
 /// until they are opened.
 pub(crate) async fn reopen(state: Arc<ServerState>) {
-    let sessions = match state.runtime().under_way_at_a_server().await {
+    let sessions = match state.runtime().interrupted_server_sessions().await {
         Ok(sessions) => sessions,
         Err(error) => return tracing::error!(%error, "cannot find unfinished runs"),
     };
@@ -92,7 +92,7 @@ pub(crate) async fn sweep(state: Arc<ServerState>, reload: Option<Reload>) {
         if let Some(reload) = &reload {
             state.look_at_settings(reload).await;
         }
-        if let Err(error) = state.end_what_is_too_dear().await {
+        if let Err(error) = state.end_runs_over_cost_quota().await {
             tracing::warn!(%error, "cannot check the members' spending");
         }
         state.page_cache().forget_unused();

@@ -182,7 +182,7 @@ impl ServerState {
     ///
     /// # Errors
     /// Returns `quota_storage` if they have too many sessions, or their sessions take too much space.
-    pub(crate) async fn may_make(&self, owner: &OwnerId) -> Result<Option<QuotaGuard>, RuntimeError> {
+    pub(crate) async fn check_create(&self, owner: &OwnerId) -> Result<Option<QuotaGuard>, RuntimeError> {
         if owner == self.runtime().owner() {
             return Ok(None);
         }
@@ -210,7 +210,7 @@ impl ServerState {
     ///
     /// # Errors
     /// Returns `quota_storage` if their sessions take too much space.
-    pub(crate) async fn may_keep(&self, owner: &OwnerId) -> Result<(), RuntimeError> {
+    pub(crate) async fn check_storage(&self, owner: &OwnerId) -> Result<(), RuntimeError> {
         if owner == self.runtime().owner() {
             return Ok(());
         }
@@ -222,7 +222,7 @@ impl ServerState {
     /// # Errors
     /// Returns `quota_storage` if their sessions take too much space, `quota_usage` if they cost too much or
     /// too many run.
-    pub(crate) async fn may_run(
+    pub(crate) async fn check_run(
         &self,
         owner: &OwnerId,
         session: &SessionId,
@@ -254,7 +254,7 @@ impl ServerState {
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
-    pub(crate) async fn end_what_is_too_dear(&self) -> Result<(), RuntimeError> {
+    pub(crate) async fn end_runs_over_cost_quota(&self) -> Result<(), RuntimeError> {
         let Some(most) = self.quotas().cost else {
             return Ok(());
         };

@@ -9,7 +9,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use agentx_runtime::{Verdict, apply, judge};
+use agentx_runtime::{Verdict, apply, explain_decision};
 use agentx_server::member_bounds::MemberBounds;
 use agentx_testing::fixture;
 use agentx_types::{
@@ -290,7 +290,7 @@ fn calls() -> Vec<(&'static str, Value)> {
 }
 
 fn strictness(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> (u8, bool) {
-    match judge(config, tool, input).verdict {
+    match explain_decision(config, tool, input).verdict {
         Verdict::Allow { .. } => (0, false),
         Verdict::Ask(question) => (1, question.by_server),
         Verdict::Deny { .. } => (2, false),

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use agentx_agent::{ActionCount, Agent, AncestorBudgets, Census, HeardBy, StepContext, Transition};
 use agentx_types::{
     Action, AgentOutput, AgentStateId, Envelope, EnvironmentEvent, MessageOutput, RunId, StateOutput,
-    TakenIds, TurnOutput,
+    TurnOutput, UsedIds,
 };
 
 use crate::tool_fold::ToolFold;
@@ -33,7 +33,7 @@ pub(crate) struct AgentStep<'a> {
 #[derive(Clone, Copy)]
 pub(crate) struct RoundInputs<'a> {
     /// Ids that models gave.
-    pub(crate) taken: &'a Arc<TakenIds>,
+    pub(crate) taken: &'a Arc<UsedIds>,
     /// The steps of tools and the values that they keep.
     pub(crate) flows: &'a ToolFold,
     /// Whether anybody hears the outputs; if not, only the state is wanted.
@@ -106,7 +106,7 @@ impl<'a, H: FnMut(AgentStep<'_>)> AgentRound<'a, H> {
 
     /// Collects the results of the step of one agent. Outputs for its parent wait until all agents have
     /// processed the fact.
-    pub(crate) fn take(&mut self, agent: &Agent, follows: Transition, is_child: bool) {
+    pub(crate) fn collect(&mut self, agent: &Agent, follows: Transition, is_child: bool) {
         self.acted += follows.acted;
         self.actions.extend(follows.actions);
         for output in follows.outputs {

@@ -31,7 +31,7 @@ struct RunningJob {
 impl BackgroundJobs {
     /// Applies the next fact, with the calls in progress, each with the configuration of its agent. It is
     /// called before the agents take the fact, so that the call that the fact answers is still among them.
-    pub(crate) fn note<'a>(
+    pub(crate) fn apply<'a>(
         &mut self,
         fact: &EnvironmentEvent,
         mut calls: impl Iterator<Item = (&'a AgentConfig, &'a RequestedCall)>,
@@ -138,7 +138,7 @@ mod tests {
             |jobs: &BackgroundJobs| -> Vec<String> { jobs.running().map(|left| left.program).collect() };
         let config = config();
         let note = |jobs: &mut BackgroundJobs, call: &RequestedCall, details: Value| {
-            jobs.note(&result(details), [(&config, call)].into_iter());
+            jobs.apply(&result(details), [(&config, call)].into_iter());
         };
         let bash = call("bash", "command", "npm run dev\n# more");
         note(&mut jobs, &bash, json!({ "job": "job_1", "running": true }));
@@ -153,7 +153,7 @@ mod tests {
             command: "npm run dev".into(),
             how: "exit 0".into(),
         };
-        jobs.note(&ended.into(), std::iter::empty());
+        jobs.apply(&ended.into(), std::iter::empty());
         assert_eq!(named(&jobs), ["make"]);
         let looked = call("job", "id", "job_2");
         note(&mut jobs, &looked, json!({ "job": "job_2", "running": false }));
@@ -166,7 +166,7 @@ mod tests {
             ended: Vec::new(),
             serves: false,
         };
-        jobs.note(&attached.into(), std::iter::empty());
+        jobs.apply(&attached.into(), std::iter::empty());
         assert!(named(&jobs).is_empty());
     }
 }

@@ -70,15 +70,15 @@ pub fn runtime_events_for(output: &AgentOutput, out: &mut Vec<RuntimeEvent>) {
             .into(),
         ),
         AgentOutput::Stream(_) => {}
-        AgentOutput::State(state) => state_meaning(state, out),
-        AgentOutput::Message(message) => message_meaning(message, out),
-        AgentOutput::Turn(turn) => out.push(turn_meaning(turn)),
+        AgentOutput::State(state) => state_events(state, out),
+        AgentOutput::Message(message) => message_events(message, out),
+        AgentOutput::Turn(turn) => out.push(turn_event(turn)),
     }
 }
 
 /// The State layer. `eof` comes before `run_finished`: a reader of a stream has every chunk at `eof` and can
 /// stop there, and a reader that counts runs still gets their outcome.
-fn state_meaning(state: &StateOutput, out: &mut Vec<RuntimeEvent>) {
+fn state_events(state: &StateOutput, out: &mut Vec<RuntimeEvent>) {
     match state.clone() {
         StateOutput::RunStarted { run_id, message_id } => out.push(RunStarted { run_id, message_id }.into()),
         StateOutput::RunStatus {
@@ -157,7 +157,7 @@ fn approval_settled(tool_call_id: ToolCallId, allowed: bool) -> RuntimeEvent {
 
 /// The Message layer. The parts of an answer come as chunks before the answer itself. They are for readers
 /// that ignore deltas; other readers skip them (`crates/runtime/src/streams/fold.rs`).
-fn message_meaning(output: &MessageOutput, out: &mut Vec<RuntimeEvent>) {
+fn message_events(output: &MessageOutput, out: &mut Vec<RuntimeEvent>) {
     match output {
         MessageOutput::User { message } => out.push(
             UserMessageAdded {
@@ -197,7 +197,7 @@ fn message_meaning(output: &MessageOutput, out: &mut Vec<RuntimeEvent>) {
 }
 
 /// The Turn layer: one event for each output.
-fn turn_meaning(turn: &TurnOutput) -> RuntimeEvent {
+fn turn_event(turn: &TurnOutput) -> RuntimeEvent {
     match turn.clone() {
         TurnOutput::Request { run_id, text } => TurnRequest { run_id, text }.into(),
         TurnOutput::Response {

@@ -51,7 +51,7 @@ impl ConfiguredTools {
     }
 
     /// Applies the next fact about the session's own agent, which has the tools `before`.
-    pub(crate) fn note(&mut self, fact: &Envelope<EnvironmentEvent>, before: &[ToolSpec]) {
+    pub(crate) fn apply(&mut self, fact: &Envelope<EnvironmentEvent>, before: &[ToolSpec]) {
         match &fact.event {
             EnvironmentEvent::SessionOpened(opened) => {
                 (self.configured, self.all) = (opened.config.tools.clone(), opened.config.all_tools);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use agentx_agent::{Agent, CallStage, Totals};
 use agentx_types::{
     ActionId, AgentConfig, AgentStateId, Envelope, EnvironmentEvent, EventDraft, LeftRunning, MessageId,
-    SessionId, TakenIds, Timestamp, ToolCallId, ToolSpec,
+    SessionId, Timestamp, ToolCallId, ToolSpec, UsedIds,
 };
 
 use crate::agent_round::RoundInputs;
@@ -63,7 +63,7 @@ pub struct SessionFold {
     epoch: u64,
     sharing: Sharing,
     /// Ids that models gave, of all agents: no answer may use one again.
-    taken: Arc<TakenIds>,
+    taken: Arc<UsedIds>,
     /// The recorded steps of the calls in progress.
     flows: ToolFold,
     /// The tools that the session's own agent was given.
@@ -96,7 +96,7 @@ impl SessionFold {
 
     /// Applies the next fact and returns everything derived from it.
     pub fn apply(&mut self, fact: &Envelope<EnvironmentEvent>) -> Derived {
-        self.note(fact);
+        self.fold_session_state(fact);
         let mut meaning = Vec::new();
         self.receptors.receive(fact, &mut meaning);
         let mut events = Vec::new();
@@ -142,8 +142,8 @@ impl SessionFold {
 
     /// Applies the next fact only to the state, which changes as by [`apply`](Self::apply).
     pub fn advance(&mut self, fact: &Envelope<EnvironmentEvent>) {
-        self.note(fact);
-        self.receptors.note(fact);
+        self.fold_session_state(fact);
+        self.receptors.advance(fact);
         let inputs = RoundInputs {
             taken: &self.taken,
             flows: &self.flows,
@@ -154,18 +154,18 @@ impl SessionFold {
 
     /// Records the session's own part of a fact. It runs first: agents get a fact that the session knows
     /// already.
-    fn note(&mut self, fact: &Envelope<EnvironmentEvent>) {
+    fn fold_session_state(&mut self, fact: &Envelope<EnvironmentEvent>) {
         self.last_seq = fact.seq;
         if self.newer.is_none() && newer::is_beyond(&fact.event) {
             self.newer = Some(fact.seq);
         }
-        self.flows.note(fact);
+        self.flows.apply(fact);
         self.repeats.note(fact);
         self.note_tools(fact);
         let agents = self.agents.iter();
         let calls =
             agents.flat_map(|agent| agent.calls().iter().map(|entry| (&**agent.config(), &entry.call)));
-        self.jobs.note(&fact.event, calls);
+        self.jobs.apply(&fact.event, calls);
         match &fact.event {
             EnvironmentEvent::SessionOpened(opened) => {
                 let Some(id) = &fact.agent_state_id else { return };
@@ -186,7 +186,7 @@ impl SessionFold {
             EnvironmentEvent::UserMessage(_)
             | EnvironmentEvent::WheelChanged(_)
             | EnvironmentEvent::CommandRan(_)
-            | EnvironmentEvent::AccessChanged(_) => self.sharing.note(&fact.event),
+            | EnvironmentEvent::AccessChanged(_) => self.sharing.apply(&fact.event),
             EnvironmentEvent::WriterAttached(attached) => self.epoch = attached.epoch,
             // Model calls in progress share them: they are cloned once for each answer.
             event if self.taken.is_news(event) => Arc::make_mut(&mut self.taken).note(event),
@@ -338,7 +338,7 @@ impl SessionFold {
         if concerns && (of.is_none() || self.agents.root().is_none_or(|root| of == Some(root))) {
             let config = self.root_agent().map(|agent| Arc::clone(agent.config()));
             let before = config.as_ref().map_or(&[][..], |config| &config.tools);
-            self.tools.note(fact, before);
+            self.tools.apply(fact, before);
         }
     }
 

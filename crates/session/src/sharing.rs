@@ -42,7 +42,7 @@ pub enum SharingFact {
 
 impl Sharing {
     /// Applies the next fact: the driver, the roles, and the people who have sent inputs.
-    pub(crate) fn note(&mut self, event: &EnvironmentEvent) {
+    pub(crate) fn apply(&mut self, event: &EnvironmentEvent) {
         match event {
             EnvironmentEvent::WheelChanged(wheel) => {
                 self.seat = wheel.seat.clone();

@@ -33,7 +33,7 @@ pub(crate) struct ToolFold {
 
 impl ToolFold {
     /// Applies a fact.
-    pub(crate) fn note(&mut self, fact: &Envelope<EnvironmentEvent>) {
+    pub(crate) fn apply(&mut self, fact: &Envelope<EnvironmentEvent>) {
         match &fact.event {
             EnvironmentEvent::EffectStarted(started) => {
                 self.decided(&started.tool_call_id.inner(started.step), fact.at);

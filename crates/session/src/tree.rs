@@ -102,26 +102,29 @@ impl AgentTree {
     }
 
     /// Returns the budgets that the agents above leave to this one.
-    fn above(&self, id: &AgentStateId) -> AncestorBudgets {
+    fn budgets_above(&self, id: &AgentStateId) -> AncestorBudgets {
         let mut above = AncestorBudgets::default();
-        let agents = self.line(id).filter_map(|id| self.agents.get(id));
+        let agents = self.ancestors(id).filter_map(|id| self.agents.get(id));
         agents.for_each(|agent| above.add(agent));
         above
     }
 
     /// The agents above one, the nearest first.
-    fn line<'a>(&'a self, id: &'a AgentStateId) -> impl Iterator<Item = &'a AgentStateId> {
+    fn ancestors<'a>(&'a self, id: &'a AgentStateId) -> impl Iterator<Item = &'a AgentStateId> {
         std::iter::successors(self.parents.get(id), |id| self.parents.get(*id))
     }
 
     /// Returns the budgets that the agents above leave to each agent that takes `fact`, before any of them
     /// takes it; empty if the fact cannot move an agent.
-    fn aboves(&self, fact: &Envelope<EnvironmentEvent>) -> BTreeMap<AgentStateId, AncestorBudgets> {
+    fn all_budgets_above(
+        &self,
+        fact: &Envelope<EnvironmentEvent>,
+    ) -> BTreeMap<AgentStateId, AncestorBudgets> {
         if self.parents.is_empty() || !fact.event.may_move_an_agent() {
             return BTreeMap::new();
         }
         let takes = self.agents.keys().filter(|id| concerns(fact, id));
-        takes.map(|id| (id.clone(), self.above(id))).collect()
+        takes.map(|id| (id.clone(), self.budgets_above(id))).collect()
     }
 
     /// Binds every agent by the server's rules, if the fact changes those.
@@ -156,18 +159,21 @@ impl AgentTree {
             self.made = 0;
         }
         let mut round = AgentRound::new(fact, inputs, self.census(), on_output);
-        let aboves = self.aboves(fact);
+        let all_budgets_above = self.all_budgets_above(fact);
         for (id, agent) in &mut self.agents {
             if !concerns(fact, id) {
                 continue;
             }
             let is_child = self.parents.contains_key(id);
             let depth = self.depths.get(id).copied().unwrap_or(0);
-            let transition = agent.step(fact, &round.context(id, (is_child, depth), aboves.get(id)));
-            round.take(agent, transition, is_child);
+            let transition = agent.step(
+                fact,
+                &round.context(id, (is_child, depth), all_budgets_above.get(id)),
+            );
+            round.collect(agent, transition, is_child);
         }
         if let Some(changed) = limits {
-            self.pass_on(&changed, &mut round);
+            self.propagate_limits(&changed, &mut round);
         }
         self.pass_on_approval(&mut round);
         self.pass_on_rules(&mut round);
@@ -178,7 +184,7 @@ impl AgentTree {
             if matches!(output, AgentOutput::State(StateOutput::Closed { .. })) {
                 gone.push(child.clone());
             }
-            self.give(&parent, &mut round, |agent, context| {
+            self.step_one(&parent, &mut round, |agent, context| {
                 agent.on_child(&child, &output, fact, context)
             });
             // The spending of a grandchild counts for all agents above, before any of them requests more
@@ -195,20 +201,20 @@ impl AgentTree {
     }
 
     /// Gives one agent an input that follows from the fact. Does nothing if that agent was removed.
-    fn give<H: FnMut(AgentStep<'_>)>(
+    fn step_one<H: FnMut(AgentStep<'_>)>(
         &mut self,
         id: &AgentStateId,
         round: &mut AgentRound<'_, H>,
         input: impl FnOnce(&mut Agent, &StepContext<'_>) -> Transition,
     ) {
         let is_child = self.parents.contains_key(id);
-        let above = is_child.then(|| self.above(id));
+        let above = is_child.then(|| self.budgets_above(id));
         let depth = self.depth(id);
         let Some(agent) = self.agents.get_mut(id) else {
             return;
         };
         let transition = input(agent, &round.context(id, (is_child, depth), above.as_ref()));
-        round.take(agent, transition, is_child);
+        round.collect(agent, transition, is_child);
     }
 
     /// Removes an agent. Its children become children of its parent.
@@ -251,10 +257,14 @@ impl AgentTree {
 
     /// Gives the agents below it the new limits too, if they had the old ones. A limit from an agent's own
     /// file stays.
-    fn pass_on<H: FnMut(AgentStep<'_>)>(&mut self, changed: &LimitsChange, round: &mut AgentRound<'_, H>) {
+    fn propagate_limits<H: FnMut(AgentStep<'_>)>(
+        &mut self,
+        changed: &LimitsChange,
+        round: &mut AgentRound<'_, H>,
+    ) {
         let (fact, before, after) = (round.fact, changed.before, changed.after);
-        for id in self.below(&changed.of) {
-            self.give(&id, round, |agent, context| {
+        for id in self.descendants(&changed.of) {
+            self.step_one(&id, round, |agent, context| {
                 agent.on_limits_above(before, after, fact, context)
             });
         }
@@ -271,9 +281,9 @@ impl AgentTree {
         else {
             return;
         };
-        let below = fact.agent_state_id.as_ref().map(|id| self.below(id));
+        let below = fact.agent_state_id.as_ref().map(|id| self.descendants(id));
         for id in below.unwrap_or_default() {
-            self.give(&id, round, |agent, context| {
+            self.step_one(&id, round, |agent, context| {
                 agent.on_approval_above(*mode, fact, context)
             });
         }
@@ -292,16 +302,16 @@ impl AgentTree {
         let Some(maker) = maker.filter(|maker| maker.rules_version >= since::RULES_REACH_BELOW) else {
             return;
         };
-        for id in self.below(of) {
-            self.give(&id, round, |agent, context| {
+        for id in self.descendants(of) {
+            self.step_one(&id, round, |agent, context| {
                 agent.on_rules_above(&maker, change, fact, context)
             });
         }
     }
 
     /// All agents below this one, at any depth.
-    fn below(&self, of: &AgentStateId) -> Vec<AgentStateId> {
-        let is_below = |id: &&AgentStateId| self.line(id).any(|above| above == of);
+    fn descendants(&self, of: &AgentStateId) -> Vec<AgentStateId> {
+        let is_below = |id: &&AgentStateId| self.ancestors(id).any(|above| above == of);
         self.agents.keys().filter(is_below).cloned().collect()
     }
 }
@@ -346,7 +356,7 @@ mod tests {
         spawn(&mut tree, "agt_4", "agt_3");
         let line = |tree: &AgentTree, id: &str| -> Vec<String> {
             let id: AgentStateId = id.into();
-            tree.line(&id).take(9).map(ToString::to_string).collect()
+            tree.ancestors(&id).take(9).map(ToString::to_string).collect()
         };
         assert_eq!(line(&tree, "agt_4"), ["agt_3", "agt_2", "agt_1"]);
         assert!(line(&tree, "agt_1").is_empty() && line(&tree, "agt_x").is_empty());

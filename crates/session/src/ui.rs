@@ -95,7 +95,7 @@ impl UiProjection {
             }
             .into(),
             R::ToolCallAnswered(answered) => {
-                self.answer = Some((answered.tool_call_id.clone(), answer_of(answered)));
+                self.answer = Some((answered.tool_call_id.clone(), result_text(answered)));
                 return None;
             }
             R::ToolCompleted(call) => {
@@ -116,7 +116,7 @@ impl UiProjection {
                 status: word(run.status).to_owned(),
             }
             .into(),
-            R::ErrorRaised(error) => went_wrong(error).into(),
+            R::ErrorRaised(error) => ui_error(error).into(),
             _ => return None,
         })
     }
@@ -146,7 +146,7 @@ fn text(chunk: &str, is_final: Option<bool>) -> UiEvent {
 }
 
 /// The text of a result, with the name or type of each medium in brackets.
-fn answer_of(answered: &ToolCallAnswered) -> String {
+fn result_text(answered: &ToolCallAnswered) -> String {
     let mut text = String::new();
     for part in &answered.result {
         match part {
@@ -164,7 +164,7 @@ fn answer_of(answered: &ToolCallAnswered) -> String {
 }
 
 /// An error as a simple client reads it, with its code and when the next attempt is made.
-fn went_wrong(error: &ErrorRaised) -> UiError {
+fn ui_error(error: &ErrorRaised) -> UiError {
     let mut details = json!({"code": error.code, "recoverable": error.recoverable});
     if let (Value::Object(details), Some(wait)) = (&mut details, error.retry_in_ms) {
         details.insert("retry_in_ms".to_owned(), json!(wait));

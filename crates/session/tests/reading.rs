@@ -37,7 +37,7 @@ impl World {
             published.push(SourceItem::Fact(fact.clone()));
             let derived = fold.apply(fact);
             let events = derived.events.into_iter().map(Arc::new);
-            published.extend(events.map(SourceItem::Meaning));
+            published.extend(events.map(SourceItem::Derived));
         }
         Self {
             facts,
@@ -67,7 +67,7 @@ impl World {
     fn expected(&self, view: View, start: EventCursor, end: u64) -> Vec<(EventCursor, String)> {
         let all = self.published.iter().filter_map(|heard| match (view, heard) {
             (View::Environment, SourceItem::Fact(fact)) => told(&Delivery::Environment(fact.clone())),
-            (View::Runtime, SourceItem::Meaning(event)) => told(&Delivery::Runtime(event.clone())),
+            (View::Runtime, SourceItem::Derived(event)) => told(&Delivery::Runtime(event.clone())),
             _ => None,
         });
         all.filter(|(position, _)| *position > start && position.seq <= end)
@@ -105,7 +105,7 @@ enum Kind {
 impl Kind {
     fn brings(self) -> LiveContent {
         match self {
-            Self::Bus | Self::Subscription => LiveContent::Meaning,
+            Self::Bus | Self::Subscription => LiveContent::Derived,
             Self::Polled | Self::Server => LiveContent::Facts,
         }
     }
@@ -343,7 +343,7 @@ fn check(kind: Kind, mut reader: Reader, choices: Vec<u8>) {
                 reading.begins(began);
             }
             ReaderStep::Read(wanted) => source.read(wanted, &mut reading),
-            ReaderStep::Hear => match source.hear() {
+            ReaderStep::Wait => match source.hear() {
                 Some(heard) => reading.feed(heard),
                 None => break,
             },
@@ -413,7 +413,7 @@ fn a_fact_that_is_missing_is_named() {
         reading.step(),
         ReaderStep::Deliver(Delivery::CaughtUp(2))
     ));
-    assert!(matches!(reading.step(), ReaderStep::Hear));
+    assert!(matches!(reading.step(), ReaderStep::Wait));
     reading.feed(SourceItem::Fact(world.facts[4].clone()));
     is_named(reading);
 
@@ -441,7 +441,7 @@ fn a_log_that_has_less_than_it_says_is_read_to_its_end() {
                     reading.page(page.cloned().collect());
                 }
                 ReaderStep::Begin
-                | ReaderStep::Hear
+                | ReaderStep::Wait
                 | ReaderStep::End
                 | ReaderStep::Missing(_)
                 | ReaderStep::WentBack(..) => break,
@@ -469,8 +469,8 @@ fn cut_after(world: &World, (view, brings): (View, LiveContent), seen: u64) -> S
 fn heard_of(world: &World, brings: LiveContent, after: u64, upto: u64) -> Vec<SourceItem> {
     let all = world.published.iter().filter(|heard| match heard {
         SourceItem::Fact(fact) => brings == LiveContent::Facts && fact.seq > after && fact.seq <= upto,
-        SourceItem::Meaning(event) => {
-            brings == LiveContent::Meaning && event.seq > after && event.seq <= upto
+        SourceItem::Derived(event) => {
+            brings == LiveContent::Derived && event.seq > after && event.seq <= upto
         }
         _ => false,
     });
@@ -488,7 +488,7 @@ fn written_anew(world: &World, kept: u64) -> World {
                 let fact = Arc::make_mut(fact);
                 later(&mut fact.at, fact.seq);
             }
-            SourceItem::Meaning(event) => {
+            SourceItem::Derived(event) => {
                 let event = Arc::make_mut(event);
                 later(&mut event.at, event.seq);
             }
@@ -501,7 +501,7 @@ fn written_anew(world: &World, kept: u64) -> World {
 const WAYS: [(View, LiveContent); 3] = [
     (View::Environment, LiveContent::Facts),
     (View::Runtime, LiveContent::Facts),
-    (View::Runtime, LiveContent::Meaning),
+    (View::Runtime, LiveContent::Derived),
 ];
 
 #[test]
@@ -518,7 +518,7 @@ fn a_log_that_went_back_is_found_out_before_anything_of_it_is_handed_on() {
             let mut heard = heard_of(&other, way.1, after, there);
             heard.push(SourceItem::CaughtUp(there));
             for heard in heard {
-                if !matches!(reading.step(), ReaderStep::Hear) {
+                if !matches!(reading.step(), ReaderStep::Wait) {
                     break;
                 }
                 reading.feed(heard);
@@ -545,7 +545,7 @@ fn a_log_that_lost_nothing_is_gone_on_with() {
             reading.feed(heard);
             while matches!(reading.step(), ReaderStep::Deliver(_)) {}
         }
-        assert!(matches!(reading.step(), ReaderStep::Hear), "{way:?}");
+        assert!(matches!(reading.step(), ReaderStep::Wait), "{way:?}");
         assert_eq!(reading.position().seq, world.len(), "{way:?}");
     }
 }

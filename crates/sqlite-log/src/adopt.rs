@@ -14,12 +14,12 @@ use rusqlite::{Connection, OptionalExtension as _};
 use crate::append::insert;
 use crate::blobs;
 use crate::chain::StoredRow;
-use crate::codec::{SideOutput, StoredBody};
+use crate::codec::{EncodedBlobs, StoredBody};
 use crate::error::Fault;
 use crate::keys::{LAST_SEQ, digest, key, last_row, unsigned};
 use crate::link;
 use crate::read::{self, Chain, ChainStop, SessionRange};
-use crate::segment::{NewRow, Tail};
+use crate::segment::{LogEnd, NewRow};
 use crate::writer::WriterState;
 
 /// The number of facts that are read at once.
@@ -37,7 +37,7 @@ pub(crate) fn adopt(
         Some(open) => (open.row, open.tail.last_seq),
         None => return Err(Fault::not_found(session.as_str())),
     };
-    let taking = Taking {
+    let taking = AdoptionInProgress {
         session,
         row,
         last_seq,
@@ -56,10 +56,10 @@ pub(crate) fn adopt(
 pub(crate) struct CheckedRows<'a> {
     pub(crate) part: &'a LogPart,
     pub(crate) rows: &'a [LogRow],
-    pub(crate) named: SideOutput,
+    pub(crate) named: EncodedBlobs,
 }
 
-struct Taking<'a> {
+struct AdoptionInProgress<'a> {
     session: &'a SessionId,
     row: i64,
     /// The last fact that is here.
@@ -67,9 +67,9 @@ struct Taking<'a> {
     adoption: &'a Adoption,
 }
 
-impl Taking<'_> {
+impl AdoptionInProgress<'_> {
     /// `None` if nothing can be done now.
-    fn take(&self, connection: &Connection) -> Result<Option<(Tail, u64)>, Fault> {
+    fn take(&self, connection: &Connection) -> Result<Option<(LogEnd, u64)>, Fault> {
         let Adoption { rows, before, .. } = self.adoption;
         let own = self.own_part()?;
         let parts = read::parts(connection, self.row)?;
@@ -99,7 +99,7 @@ impl Taking<'_> {
             let parent = parent.map(|(parent, _)| parent);
             link::link(connection, self.session, self.row, &checked, own, parent)?;
         }
-        let mut tail = Tail::new(
+        let mut tail = LogEnd::new(
             last.last_seq,
             if last.last_seq > own.after_seq {
                 last.hash
@@ -107,11 +107,11 @@ impl Taking<'_> {
                 own.base_hash
             },
         );
-        let mut aside = SideOutput::default();
+        let mut aside = EncodedBlobs::default();
         for row in tail.extend(&rest, self.adoption.derived, &mut aside) {
             insert(connection, self.row, &row)?;
         }
-        blobs::keep_aside(connection, self.row, &aside)?;
+        blobs::store_blobs(connection, self.row, &aside)?;
         Ok(Some((tail, last.last_seq)))
     }
 
@@ -171,7 +171,7 @@ impl Taking<'_> {
         rows: &'b [LogRow],
     ) -> Result<Vec<CheckedRows<'b>>, Fault> {
         let before = self.adoption.before;
-        let mut here = Here::new(connection, self.session, before.seq);
+        let mut here = LocalFacts::new(connection, self.session, before.seq);
         let mut checked = Vec::new();
         let mut left = rows;
         for (index, part) in self.adoption.parts.iter().enumerate() {
@@ -191,7 +191,7 @@ impl Taking<'_> {
                     hash: part.base_hash,
                 }
             };
-            let mut named = SideOutput::default();
+            let mut named = EncodedBlobs::default();
             let walked = compare(connection, self.session, place, rows, &mut here, &mut named);
             walked.map_err(|stop| match stop {
                 ChainStop::Fault(fault) => fault,
@@ -257,8 +257,8 @@ fn compare(
     session: &SessionId,
     place: LogPlace,
     rows: &[LogRow],
-    here: &mut Here<'_>,
-    named: &mut SideOutput,
+    here: &mut LocalFacts<'_>,
+    named: &mut EncodedBlobs,
 ) -> Result<(), ChainStop> {
     let mut chain = Chain::new(place.hash, place.seq);
     for (index, row) in rows.iter().enumerate() {
@@ -303,7 +303,7 @@ fn name_blobs(
     connection: &Connection,
     seq: u64,
     body: &StoredBody<'_>,
-    named: &mut SideOutput,
+    named: &mut EncodedBlobs,
 ) -> Result<(), Fault> {
     let mut note = |payload: &str| {
         blobs::find_references(payload.as_bytes(), |hash| named.references.push((seq, hash)));
@@ -334,18 +334,18 @@ pub(crate) fn put(connection: &Connection, session: i64, checked: &CheckedRows<'
         };
         insert(connection, session, &row)?;
     }
-    blobs::keep_aside(connection, session, &checked.named)
+    blobs::store_blobs(connection, session, &checked.named)
 }
 
 /// Reads the local facts one after the other.
-struct Here<'a> {
+struct LocalFacts<'a> {
     connection: &'a Connection,
     session: &'a SessionId,
     at: u64,
     page: std::vec::IntoIter<Fact>,
 }
 
-impl<'a> Here<'a> {
+impl<'a> LocalFacts<'a> {
     fn new(connection: &'a Connection, session: &'a SessionId, at: u64) -> Self {
         Self {
             connection,

@@ -4,10 +4,10 @@ use agentx_runtime::{Batch, Fact, LogError, Projection};
 use agentx_types::SessionId;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use crate::codec::SideOutput;
+use crate::codec::EncodedBlobs;
 use crate::error::Fault;
 use crate::keys::{LAST_SEQ, int, key, last_row, now, unsigned};
-use crate::segment::{NewRow, Tail};
+use crate::segment::{LogEnd, NewRow};
 use crate::writer::{Append, WriterState};
 use crate::{blobs, models};
 
@@ -15,7 +15,7 @@ use crate::{blobs, models};
 pub(crate) struct OpenSession {
     pub(crate) row: i64,
     pub(crate) epoch: u64,
-    pub(crate) tail: Tail,
+    pub(crate) tail: LogEnd,
     /// Whether the row in `sessions` is known to be behind.
     pub(crate) stale: bool,
     /// Whether a run is in progress, as far as this process has seen.
@@ -45,12 +45,12 @@ impl WriterState {
             return Ok(Err(LogError::NotFound(session.to_string())));
         };
         let connection = &self.connection;
-        let mut aside = SideOutput::default();
+        let mut aside = EncodedBlobs::default();
         let rows = open.tail.extend(&batch.facts, batch.derived, &mut aside);
         for row in &rows {
             insert(connection, open.row, row)?;
         }
-        blobs::keep_aside(connection, open.row, &aside)?;
+        blobs::store_blobs(connection, open.row, &aside)?;
         models::apply(connection, open.row, &batch.projections, &mut open.unindexed)?;
         mark_latest(connection, open, batch)?;
         Ok(Ok(()))
@@ -132,7 +132,7 @@ pub(crate) fn load(connection: &Connection, row: i64, epoch: u64) -> Result<Open
     Ok(OpenSession {
         row,
         epoch,
-        tail: Tail::new(last_seq, head),
+        tail: LogEnd::new(last_seq, head),
         stale: false,
         running: false,
         unindexed: models::Unindexed::default(),

@@ -9,7 +9,7 @@ use agentx_types::BlobId;
 use rusqlite::blob::ZeroBlob;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use crate::codec::SideOutput;
+use crate::codec::EncodedBlobs;
 use crate::error::Fault;
 use crate::keys::{int, now, unsigned};
 
@@ -67,7 +67,7 @@ pub(crate) fn put(connection: &Connection, hash: &Digest, bytes: &[u8]) -> Resul
 }
 
 /// Stores the blobs of the encoder, and the references of the session to blobs.
-pub(crate) fn keep_aside(connection: &Connection, session: i64, aside: &SideOutput) -> Result<(), Fault> {
+pub(crate) fn store_blobs(connection: &Connection, session: i64, aside: &EncodedBlobs) -> Result<(), Fault> {
     for (hash, payload) in &aside.blobs {
         put(connection, hash, payload)?;
     }

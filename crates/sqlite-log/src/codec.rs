@@ -18,7 +18,7 @@
 
 use agentx_runtime::{Digest, Fact};
 use agentx_types::{
-    ActionId, AgentStateId, AsRead, EnvironmentEvent, RunId, Source, TextChunk, ThinkingChunk,
+    ActionId, AgentStateId, DecodedEvent, EnvironmentEvent, RunId, Source, TextChunk, ThinkingChunk,
     Vocabulary as _,
 };
 
@@ -73,7 +73,7 @@ impl EnvelopeContext {
 
 /// Output of the encoder besides the record stream.
 #[derive(Default)]
-pub(crate) struct SideOutput {
+pub(crate) struct EncodedBlobs {
     /// Payloads that are too long for the stream, with their hashes.
     pub(crate) blobs: Vec<(Digest, Vec<u8>)>,
     /// Blobs that events name: the `seq` that names it, and its hash.
@@ -90,7 +90,7 @@ pub(crate) struct SegmentEncoder {
 
 impl SegmentEncoder {
     /// Appends the records of one fact to `out`.
-    pub(crate) fn fact(&mut self, fact: &Fact, out: &mut Vec<u8>, aside: &mut SideOutput) {
+    pub(crate) fn fact(&mut self, fact: &Fact, out: &mut Vec<u8>, aside: &mut EncodedBlobs) {
         if self.current.is_none() {
             self.at = fact.at.0;
             out.push(TIME);
@@ -150,7 +150,7 @@ fn put_chunk(kind: u8, step: u64, text: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(text.as_bytes());
 }
 
-fn put_event(fact: &Fact, step: u64, out: &mut Vec<u8>, aside: &mut SideOutput) {
+fn put_event(fact: &Fact, step: u64, out: &mut Vec<u8>, aside: &mut EncodedBlobs) {
     let (seq, payload) = (fact.seq, fact.payload_json());
     crate::blobs::find_references(&payload, |hash| aside.references.push((seq, hash)));
     let in_blob = payload.len() > INLINE_LIMIT;
@@ -187,8 +187,8 @@ impl StoredBody<'_> {
     }
 
     /// Decodes the event; `blob` is its payload if it is in a blob.
-    pub(crate) fn event(&self, blob: Option<&str>) -> Result<AsRead<EnvironmentEvent>, String> {
-        let known = |event| Ok(AsRead { event, newer: None });
+    pub(crate) fn event(&self, blob: Option<&str>) -> Result<DecodedEvent<EnvironmentEvent>, String> {
+        let known = |event| Ok(DecodedEvent { event, newer: None });
         let text = |text: &&str| (*text).to_owned();
         match (self, blob) {
             (Self::Text(words), _) => known(TextChunk { text: text(words) }.into()),
@@ -200,7 +200,7 @@ impl StoredBody<'_> {
     }
 }
 
-fn parse(tag: &str, payload: &str) -> Result<AsRead<EnvironmentEvent>, String> {
+fn parse(tag: &str, payload: &str) -> Result<DecodedEvent<EnvironmentEvent>, String> {
     EnvironmentEvent::read(tag, payload).map_err(|e| format!("its payload does not fit `{tag}`: {e}"))
 }
 

@@ -60,7 +60,7 @@ impl DatabaseFile {
     }
 
     /// An error about this file.
-    pub(crate) fn says(&self, what: impl Into<String>) -> LogError {
+    pub(crate) fn log_error(&self, what: impl Into<String>) -> LogError {
         LogError::Store {
             path: self.path(),
             what: what.into(),
@@ -71,13 +71,13 @@ impl DatabaseFile {
     pub(crate) fn error(&self, fault: Fault) -> LogError {
         match fault {
             Fault::Log(error) => error,
-            Fault::Other(what) => self.says(what),
+            Fault::Other(what) => self.log_error(what),
             Fault::Sql(error) => match error.sqlite_error_code() {
                 Some(ErrorCode::DiskFull) => LogError::Full { path: self.path() },
                 Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
                     LogError::Locked { path: self.path() }
                 }
-                code => self.says(in_words(code, &error)),
+                code => self.log_error(in_words(code, &error)),
             },
         }
     }

@@ -54,7 +54,7 @@ fn look(path: &Path, place: &DatabaseFile) -> Result<Examined, Fault> {
     let format = match header(&connection)? {
         (_, application) if application != crate::schema::APPLICATION_ID => {
             let what = "not a database of AgentX: it belongs to another program";
-            return Err(place.says(what).into());
+            return Err(place.log_error(what).into());
         }
         (format, _) => format,
     };

@@ -163,7 +163,7 @@ impl SqliteLog {
         match answer {
             Ok(Ok(value)) => Ok(value),
             Ok(Err(fault)) => Err(self.place.error(fault)),
-            Err(_) => Err(self.place.says("the session log is closed")),
+            Err(_) => Err(self.place.log_error("the session log is closed")),
         }
     }
 

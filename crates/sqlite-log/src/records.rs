@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use agentx_runtime::{Digest, Fact};
-use agentx_types::{AsRead, Envelope, EnvironmentEvent, SessionId, Timestamp};
+use agentx_types::{DecodedEvent, Envelope, EnvironmentEvent, SessionId, Timestamp};
 
-use crate::codec::{SegmentDecoder, SegmentEncoder, SideOutput, StoredBody};
+use crate::codec::{EncodedBlobs, SegmentDecoder, SegmentEncoder, StoredBody};
 use crate::scan::JOINED_BYTES;
 
 /// The decoded content of a run of records.
@@ -33,7 +33,8 @@ pub fn decode_joined(bytes: &[u8], blobs: &[Blob]) -> Records {
 
 /// Writes facts as the records of one segment, and payloads that are too long for that as blobs.
 pub fn encode(facts: &[Fact]) -> (Vec<u8>, Vec<Blob>) {
-    let (mut encoder, mut bytes, mut aside) = (SegmentEncoder::default(), Vec::new(), SideOutput::default());
+    let (mut encoder, mut bytes, mut aside) =
+        (SegmentEncoder::default(), Vec::new(), EncodedBlobs::default());
     for fact in facts {
         encoder.fact(fact, &mut bytes, &mut aside);
     }
@@ -76,7 +77,7 @@ fn next_event(
         _ => None,
     };
     let aside = aside.and_then(|(_, payload)| std::str::from_utf8(payload).ok());
-    let AsRead { mut event, newer } = body.event(aside)?;
+    let DecodedEvent { mut event, newer } = body.event(aside)?;
     let context = decoder.context()?.clone();
     let mut count = 1;
     if let Some(input) = joins {

@@ -26,7 +26,7 @@ pub(crate) fn scan(
     take: &mut TakeFact,
 ) -> Result<(), Fault> {
     let row = session_row(connection, session)?;
-    let mut lending = Lending {
+    let mut lending = FactLender {
         connection,
         session,
         take,
@@ -52,7 +52,7 @@ pub(crate) fn scan(
 }
 
 /// The lender of facts, and the lent fact.
-struct Lending<'a> {
+struct FactLender<'a> {
     connection: &'a Connection,
     session: &'a SessionId,
     take: &'a mut TakeFact,
@@ -60,7 +60,7 @@ struct Lending<'a> {
     enough: ControlFlow<()>,
 }
 
-impl Lending<'_> {
+impl FactLender<'_> {
     /// Lends the requested facts of a good row.
     fn row(
         &mut self,

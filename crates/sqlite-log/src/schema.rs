@@ -40,7 +40,7 @@ pub(crate) fn open_first(
 ) -> Result<(Connection, Option<u32>), LogError> {
     if let Location::File(path) = location {
         refuse_to_begin_anew(path, place)?;
-        make_file(path).map_err(|e| place.says(format!("the database cannot be made: {e}")))?;
+        make_file(path).map_err(|e| place.log_error(format!("the database cannot be made: {e}")))?;
     }
     let mut connection = connect(location, options).map_err(|e| place.error(e))?;
     let format = set_up(&mut connection, options, place).map_err(|e| place.error(e))?;
@@ -109,7 +109,7 @@ fn set_up(connection: &mut Connection, options: &LogOptions, place: &DatabaseFil
     }
     if application != APPLICATION_ID {
         return Err(place
-            .says("not a database of AgentX: it belongs to another program")
+            .log_error("not a database of AgentX: it belongs to another program")
             .into());
     }
     if format == FORMAT {
@@ -160,7 +160,9 @@ fn create(connection: &mut Connection, options: &LogOptions, place: &DatabaseFil
         let tables: i64 =
             transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
         if tables > 0 {
-            return Err(place.says("not a database of AgentX: it has other tables").into());
+            return Err(place
+                .log_error("not a database of AgentX: it has other tables")
+                .into());
         }
         transaction.execute_batch(SCHEMA)?;
         transaction.pragma_update(None, "user_version", FORMAT)?;
@@ -183,7 +185,7 @@ pub(crate) fn refuse_to_begin_anew(path: &Path, place: &DatabaseFile) -> Result<
         return Ok(());
     }
     let log = log.display();
-    Err(place.says(format!(
+    Err(place.log_error(format!(
         "the database is missing or empty, but its write-ahead log {log} has commits"
     )))
 }

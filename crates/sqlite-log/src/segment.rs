@@ -9,7 +9,7 @@
 use agentx_runtime::{Digest, Fact};
 use agentx_types::EnvironmentEvent;
 
-use crate::codec::{INLINE_LIMIT, SegmentEncoder, SideOutput};
+use crate::codec::{EncodedBlobs, INLINE_LIMIT, SegmentEncoder};
 
 /// A segment is closed once it has this many bytes.
 pub(crate) const SEGMENT_BYTES: usize = 32 * 1024;
@@ -50,14 +50,14 @@ struct Segment {
 }
 
 /// The end of a session's log, and its open segment.
-pub(crate) struct Tail {
+pub(crate) struct LogEnd {
     /// The `seq` of the last event.
     pub(crate) last_seq: u64,
     head: Digest,
     segment: Option<Segment>,
 }
 
-impl Tail {
+impl LogEnd {
     /// A log that ends at `last_seq` with the hash `head`; the next event begins a new segment.
     pub(crate) fn new(last_seq: u64, head: Digest) -> Self {
         Self {
@@ -68,7 +68,12 @@ impl Tail {
     }
 
     /// Lays out a batch as rows, in the order in which they have to be written.
-    pub(crate) fn extend(&mut self, facts: &[Fact], derived: Digest, aside: &mut SideOutput) -> Vec<NewRow> {
+    pub(crate) fn extend(
+        &mut self,
+        facts: &[Fact],
+        derived: Digest,
+        aside: &mut EncodedBlobs,
+    ) -> Vec<NewRow> {
         let mut rows = Vec::with_capacity(1);
         let mut stream_ended = false;
         let room = (facts.len() * CHUNK_BYTES).min(SEGMENT_BYTES + INLINE_LIMIT);

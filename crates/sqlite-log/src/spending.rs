@@ -26,7 +26,7 @@ const SPENT: &str = "
   WHERE at >= ?2";
 
 /// The sum for one key, and its sort key.
-struct Sum {
+struct GroupSum {
     row: UsageRow,
     last_at: i64,
 }
@@ -37,17 +37,17 @@ pub(crate) fn usage(connection: &Connection, query: &UsageQuery) -> Result<Vec<U
     let mut statement = connection.prepare_cached(SPENT)?;
     let only = query.session.as_ref().map(SessionId::as_str);
     let mut rows = statement.query(params![query.owner.as_str(), since, only])?;
-    let mut sums: HashMap<String, Sum> = HashMap::new();
+    let mut sums: HashMap<String, GroupSum> = HashMap::new();
     while let Some(row) = rows.next()? {
         let key = key_of(connection, query.by, row)?;
-        let sum = sums.entry(key.clone()).or_insert_with(|| Sum::of(key));
+        let sum = sums.entry(key.clone()).or_insert_with(|| GroupSum::of(key));
         if query.by == UsageBy::Session {
             sum.row.title = Some(row.get(1)?);
         }
         sum.add(row)?;
         sum.row.usage.estimated_tokens += estimated(connection, row.get(12)?, Some(unsigned(row, 2)?));
     }
-    let mut sums: Vec<Sum> = sums.into_values().collect();
+    let mut sums: Vec<GroupSum> = sums.into_values().collect();
     sums.sort_by(|one, other| {
         let (a, b) = (&one.row, &other.row);
         match query.by {
@@ -61,7 +61,7 @@ pub(crate) fn usage(connection: &Connection, query: &UsageQuery) -> Result<Vec<U
     Ok(sums.into_iter().map(|sum| sum.row).collect())
 }
 
-impl Sum {
+impl GroupSum {
     fn of(key: String) -> Self {
         Self {
             row: UsageRow {

@@ -63,11 +63,11 @@ pub(crate) fn rows(
         before,
         rows,
         next_after_seq: next,
-        parts: parts.iter().map(|part| as_told(part, own_end.seq)).collect(),
+        parts: parts.iter().map(|part| to_log_part(part, own_end.seq)).collect(),
     })
 }
 
-fn as_told(part: &SessionRange, own_end: u64) -> LogPart {
+fn to_log_part(part: &SessionRange, own_end: u64) -> LogPart {
     LogPart {
         session_id: SessionId::new(part.name()),
         base_hash: part.base_hash,

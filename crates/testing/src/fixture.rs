@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use agentx_types::{
     Access, Action, ActionBody, ActionId, AgentConfig, AgentKind, AgentStateId, AnswerCall, Api,
-    ApprovalMode, CallModel, CallTool, Cancel, CloseAgent, Condense, ContentPart, DecideInnerCall,
-    InnerDecision, InputMode, InterruptAgent, Limits, Message, MessageId, ModelParams, ModelRequest,
-    ModelSpec, Prices, Report, Role, RunId, SendInput, SessionId, SpawnAgent, StartTimer, Timer, ToolCallId,
-    ToolCallPart, ToolResultPart, ToolSpec, ToolStatus, UserMessage,
+    ApprovalMode, CallModel, CallTool, Cancel, CloseAgent, Condense, ContentPart, DecideInnerCall, InputMode,
+    InterruptAgent, Limits, Message, MessageId, ModelParams, ModelRequest, ModelSpec, NestedDecision, Prices,
+    Report, Role, RunId, SendInput, SessionId, SpawnAgent, StartTimer, Timer, ToolCallId, ToolCallPart,
+    ToolResultPart, ToolSpec, ToolStatus, UserMessage,
 };
 use serde_json::{Value, json};
 
@@ -218,7 +218,7 @@ pub fn actions() -> Vec<Arc<Action>> {
     let decide = DecideInnerCall {
         action_id: ActionId::following(3, 0),
         tool_call_id: "call_1/1".into(),
-        decision: InnerDecision::Allowed {
+        decision: NestedDecision::Allowed {
             outside_workspace: false,
             answer: None,
         },

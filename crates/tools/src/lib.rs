@@ -57,7 +57,7 @@ pub use agentx_runtime::nearest;
 pub use background::Background;
 #[cfg(feature = "builtin")]
 pub use bash::{
-    CommandRecords, LeftInGroup, OutputBudget, PipedCommand, PipedProgram, ProgramPipes, is_in_a_call,
+    CommandRecords, OutputBudget, PipedCommand, PipedProgram, ProgramPipes, RemainingProcess, is_in_a_call,
     kill_all_commands, own_command_mark,
 };
 #[cfg(feature = "builtin")]

@@ -16,8 +16,8 @@ use std::sync::Mutex;
 use crate::support::Place;
 use agentx_history::SessionHistory;
 use agentx_runtime::{
-    BoxFuture, Doubt, FactRecorder, PlannedFile, RestorePlan, RestoreReport, RestoreRequest, RuntimeError,
-    WhatHappens,
+    BoxFuture, FactRecorder, PlannedFile, RestoreConflict, RestoreEffect, RestorePlan, RestoreReport,
+    RestoreRequest, RuntimeError,
 };
 use agentx_tools::{plan_restore, restore};
 use agentx_types::{Envelope, EnvironmentEvent, SessionId, ToolStatus};
@@ -167,10 +167,10 @@ async fn made_changed_and_gone_files_are_as_they_were_and_the_way_back_is_open()
     let old = file(&plan, "old.txt");
     assert_eq!(
         (old.happens, old.added, old.removed),
-        (WhatHappens::Changed, 1, 1)
+        (RestoreEffect::Changed, 1, 1)
     );
     assert!(old.diff.contains("-2\n+two\n"), "{}", old.diff);
-    assert_eq!(file(&plan, "new/deep.txt").happens, WhatHappens::Removed);
+    assert_eq!(file(&plan, "new/deep.txt").happens, RestoreEffect::Removed);
     assert!(
         plan.files
             .iter()
@@ -185,7 +185,7 @@ async fn made_changed_and_gone_files_are_as_they_were_and_the_way_back_is_open()
     assert_eq!(session.history().restorings().len(), 1);
     // A rewind is rewound: what was removed comes back with its permissions.
     let plan = session.plan(report.seq.unwrap()).await;
-    assert_eq!(file(&plan, "new/deep.txt").happens, WhatHappens::BroughtBack);
+    assert_eq!(file(&plan, "new/deep.txt").happens, RestoreEffect::BroughtBack);
     session.restore(&plan, false).await;
     assert_eq!(session.on_disk("old.txt").as_deref(), Some("one\n2\n"));
     assert_eq!(session.on_disk("new/deep.txt").as_deref(), Some("new\n"));
@@ -292,15 +292,15 @@ async fn what_others_changed_is_asked_about_and_told_apart() {
     let plan = session.plan(input).await;
     assert!(matches!(
         file(&plan, "since").doubt,
-        Some(Doubt::ChangedSince { at: Some(_), .. })
+        Some(RestoreConflict::ChangedSince { at: Some(_), .. })
     ));
     assert!(matches!(
         file(&plan, "between").doubt,
-        Some(Doubt::ChangedBetween { .. })
+        Some(RestoreConflict::ChangedBetween { .. })
     ));
     assert!(matches!(
         file(&plan, "gone").doubt,
-        Some(Doubt::ChangedSince { at: None, .. })
+        Some(RestoreConflict::ChangedSince { at: None, .. })
     ));
     assert_eq!(
         plan.files.len(),
@@ -350,7 +350,7 @@ async fn a_command_of_the_session_that_changed_a_file_is_named_and_not_undone() 
         .unwrap();
     let plan = session.plan(input).await;
     match &file(&plan, "a").doubt {
-        Some(Doubt::ChangedSince {
+        Some(RestoreConflict::ChangedSince {
             during: Some(what), ..
         }) => assert_eq!(what, "bash: echo by a command > a"),
         other => panic!("{other:?}"),
@@ -401,7 +401,7 @@ async fn nothing_outside_is_reached_through_a_link() {
         .iter()
         .find(|file| file.path.ends_with("beside/b"))
         .unwrap();
-    assert_eq!(outside.doubt, Some(Doubt::Outside));
+    assert_eq!(outside.doubt, Some(RestoreConflict::Outside));
     // Also who wishes for it by name does not get it.
     let mut wish = RestoreRequest::of(&plan, |_| false);
     let blocked = plan.files.iter().filter(|file| file.blocked.is_some());

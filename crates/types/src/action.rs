@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{
     ActionId, AgentConfig, AgentStateId, AnswerSchema, Condense, ContentPart, EnvironmentEvent,
-    FallbackAsked, InnerDecision, MessageId, ModelRequest, RecordedEffects, RunId, ScriptValues, SharedSet,
+    FallbackAsked, MessageId, ModelRequest, NestedDecision, RecordedEffects, RunId, ScriptValues, SharedSet,
     ToolCallId, ToolStatus, UserMessage,
 };
 
@@ -122,7 +122,7 @@ pub struct CallModel {
     pub request: Arc<ModelRequest>,
     /// Ids that the answer must not use: the session has them already, even if the request no longer does.
     #[serde(default, skip_serializing_if = "is_empty")]
-    pub taken: Arc<TakenIds>,
+    pub taken: Arc<UsedIds>,
 }
 
 /// Ids of calls that models chose, or that replace such ids. Small servers choose the same ids repeatedly; a
@@ -130,14 +130,14 @@ pub struct CallModel {
 ///
 /// Every request carries them while the session adds to them, so they are in a set with cheap clones.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TakenIds {
+pub struct UsedIds {
     /// Ids of tool calls, including unfinished ones.
     pub calls: SharedSet<ToolCallId>,
     /// Ids of answers.
     pub messages: SharedSet<MessageId>,
 }
 
-impl TakenIds {
+impl UsedIds {
     /// Returns whether the event introduces a new id.
     pub fn is_news(&self, event: &EnvironmentEvent) -> bool {
         match event {
@@ -169,7 +169,7 @@ fn nothing_recorded(effects: &Arc<RecordedEffects>) -> bool {
     effects.is_empty()
 }
 
-fn is_empty(ids: &Arc<TakenIds>) -> bool {
+fn is_empty(ids: &Arc<UsedIds>) -> bool {
     ids.calls.is_empty() && ids.messages.is_empty()
 }
 
@@ -267,7 +267,7 @@ pub struct DecideInnerCall {
     /// The call that it wants to make.
     pub tool_call_id: ToolCallId,
     /// Whether it may.
-    pub decision: InnerDecision,
+    pub decision: NestedDecision,
 }
 
 /// Create another agent: a child of the requesting one.

@@ -132,7 +132,7 @@ payloads! {
 /// The decision about a call that a running call wants to make.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum InnerDecision {
+pub enum NestedDecision {
     /// The call may run.
     Allowed {
         /// Whether the call may also touch files outside the workspace.

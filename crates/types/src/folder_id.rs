@@ -15,7 +15,7 @@ const GIT: char = '+';
 
 /// The current state of the folder at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FolderNow {
+pub struct CurrentFolder {
     /// The folder's identity.
     pub id: FolderId,
     /// Whether it is a folder within a repository that has files in it: a checkout may remove it and make it
@@ -23,17 +23,17 @@ pub struct FolderNow {
     pub is_checked_out: bool,
 }
 
-impl FolderNow {
+impl CurrentFolder {
     /// Returns whether the recorded folder is the one that exists now.
     ///
     /// ```
-    /// use agentx_types::{FolderId, FolderNow};
+    /// use agentx_types::{FolderId, CurrentFolder};
     /// let known = FolderId::new("a", Some("git")).at("place");
     /// let id = FolderId::new("b", Some("git")).at("place");
-    /// assert!(FolderNow { id: id.clone(), is_checked_out: true }.matches(&known));
-    /// assert!(!FolderNow { id, is_checked_out: false }.matches(&known));
+    /// assert!(CurrentFolder { id: id.clone(), is_checked_out: true }.matches(&known));
+    /// assert!(!CurrentFolder { id, is_checked_out: false }.matches(&known));
     /// let id = FolderId::new("b", Some("git")).at("elsewhere");
-    /// assert!(!FolderNow { id, is_checked_out: true }.matches(&known));
+    /// assert!(!CurrentFolder { id, is_checked_out: true }.matches(&known));
     /// ```
     pub fn matches(&self, known: &FolderId) -> bool {
         known.matches(Some(&self.id)) || (self.is_checked_out && known.is_remade_as(&self.id))

@@ -48,7 +48,7 @@ impl EnvironmentEvent {
     }
 
     /// Returns whether more events like this will follow immediately; a commit may wait for them.
-    pub fn goes_on(&self) -> bool {
+    pub fn has_more(&self) -> bool {
         self.progress() != EventProgress::Whole
     }
 

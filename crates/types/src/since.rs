@@ -10,7 +10,7 @@
 pub const RULES_VERSION: u32 = 9;
 
 /// More ways to hide a command lead to a question, if a rule asks about commands or denies them.
-pub const READ_CLOSER: u32 = 1;
+pub const HIDDEN_COMMANDS_ASKED: u32 = 1;
 
 /// No pattern covers files that programs run by themselves: hooks, start files of shells.
 pub const GUARDED_FILES: u32 = 1;
@@ -74,7 +74,7 @@ pub const LONGEST_ANSWER_IS_REPAIRED: u32 = 5;
 
 /// Rules by path and the guard of files with secrets see through globs, braces, `cd`, `xargs` and code in a
 /// command line; if another program may run a command that a rule is about, this leads to a question.
-pub const NAMES_IN_LINES: u32 = 5;
+pub const PATH_RULES_SEE_COMMAND_LINES: u32 = 5;
 
 /// Commands that change this program's settings lead to a question regardless of the rules.
 pub const OWN_SETTINGS_ARE_ASKED_ABOUT: u32 = 5;
@@ -93,14 +93,14 @@ pub const LESS_WITHOUT_A_SUMMARY: u32 = 6;
 pub const UNFIT_INPUTS_ARE_LEFT_OUT: u32 = 6;
 
 /// A count of uncached tokens is not mistaken for a window, nor is any count of a model that costs money.
-pub const COUNTS_OF_NEWS_ARE_NO_CUT: u32 = 6;
+pub const UNCACHED_COUNTS_IGNORED: u32 = 6;
 
 /// If a server refuses several pictures, the newest is left out first.
 pub const NEWEST_PICTURE_FIRST: u32 = 6;
 
 /// An agent that another agent creates is bound by its creator's current approval mode and rules that deny or
 /// ask.
-pub const MADE_AGENTS_ARE_HELD: u32 = 6;
+pub const CHILDREN_INHERIT_RESTRICTIONS: u32 = 6;
 
 /// A refusal names the approval mode or a read-only folder, and the result of a call that was stopped before
 /// it was allowed says that it did not run.
@@ -196,7 +196,7 @@ pub const UNKNOWN_ENDS_ARE_SAID: u32 = 8;
 
 /// After a declined answer, later requests leave out the whole turn of its input; after a further refusal
 /// also the messages before it. A note lists the calls that ran in the turn.
-pub const DECLINED_TURNS_GO: u32 = 9;
+pub const DECLINED_TURNS_REMOVED: u32 = 9;
 
 /// Tools of MCP servers are found by searching if an API does not accept that many tools.
 pub const TOO_MANY_TOOLS_ARE_SEARCHED: u32 = 9;
@@ -228,7 +228,7 @@ pub const LAST_ANSWER_ALONE: u32 = 9;
 pub const BACKGROUND_STOPS: u32 = 9;
 
 /// An argument of only stars counts as naming the program's own files if it matches them.
-pub const BARE_STARS_REACH: u32 = 9;
+pub const STARS_MATCH_OWN_FILES: u32 = 9;
 
 /// In a rule for Git, a star stands only for known subcommands. Others ask for passwords, print them, run
 /// programs, or are programs and aliases of the user.
@@ -320,7 +320,7 @@ pub const REFUSALS_OF_OTHERS_CHANGE_NOTHING: u32 = 9;
 pub const SYSTEM_IS_NEVER_REMOVED: u32 = 9;
 
 /// The exchanges that condensing keeps take at most a third of the window that instructions and tools leave.
-pub const TAILS_LEAVE_ROOM: u32 = 9;
+pub const KEPT_EXCHANGES_BOUNDED: u32 = 9;
 
 /// The text of a command that another person ran stays between the quotes of its tag.
 pub const COMMANDS_STAY_IN_THEIR_QUOTES: u32 = 9;

@@ -41,9 +41,9 @@ pub trait Vocabulary: Sized {
     ///
     /// # Errors
     /// Returns an error if the payload is not JSON, or the tag is known but the payload is not of its shape.
-    fn read(tag: &str, payload: &str) -> Result<AsRead<Self>, serde_json::Error> {
+    fn read(tag: &str, payload: &str) -> Result<DecodedEvent<Self>, serde_json::Error> {
         let error = match Self::from_json(tag, payload) {
-            Ok(event) => return Ok(AsRead { event, newer: None }),
+            Ok(event) => return Ok(DecodedEvent { event, newer: None }),
             Err(error) => error,
         };
         let whole = || -> Result<_, serde_json::Error> {
@@ -53,11 +53,11 @@ pub trait Vocabulary: Sized {
             })
         };
         match Self::from_newer(tag, payload) {
-            Ok(event) => Ok(AsRead {
+            Ok(event) => Ok(DecodedEvent {
                 event,
                 newer: Some(Box::new(whole()?)),
             }),
-            Err(Unreadable::Newer) => Ok(AsRead {
+            Err(Unreadable::Newer) => Ok(DecodedEvent {
                 event: Self::unknown(whole()?),
                 newer: None,
             }),
@@ -83,7 +83,7 @@ pub trait Vocabulary: Sized {
 
 /// An event as it was read.
 #[derive(Clone, Debug, PartialEq)]
-pub struct AsRead<E> {
+pub struct DecodedEvent<E> {
     /// The event as this version reads it.
     pub event: E,
     /// The event as a newer version wrote it, if this version would write `event` differently.

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use agentx_agent::approval::{Verdict, judge};
+use agentx_agent::approval::{Verdict, explain_decision};
 use agentx_agent::command::{like, take_apart};
 use agentx_agent::command_analysis::read_as;
 use agentx_agent::fixtures;
@@ -117,7 +117,7 @@ fn is_allowed(mode: ApprovalMode, rules: &[&str], line: &str) -> bool {
         ..fixtures::config()
     };
     matches!(
-        judge(&config, &bash, &json!({ "command": line })).verdict,
+        explain_decision(&config, &bash, &json!({ "command": line })).verdict,
         Verdict::Allow { .. }
     )
 }

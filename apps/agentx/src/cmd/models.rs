@@ -12,7 +12,7 @@ use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::model_facts;
 use crate::models::{render, usual, with_own_servers};
-use crate::refreshed_models::{RefreshWish, refresh};
+use crate::refreshed_models::{ModelRefreshRequest, refresh};
 
 /// Does what was asked for; lists the models by default.
 pub(crate) fn run(
@@ -27,7 +27,7 @@ pub(crate) fn run(
             ModelsCommand::Show { name } => model_facts::show(loaded, &name, json, console),
             ModelsCommand::Refresh(args) => {
                 only_here("models refresh", global)?;
-                let wish = RefreshWish {
+                let wish = ModelRefreshRequest {
                     from: args.from,
                     dry_run: args.dry_run,
                     forget: args.forget,

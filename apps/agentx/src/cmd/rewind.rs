@@ -12,7 +12,7 @@ use crate::compose::CommandTarget;
 use crate::console::Console;
 use crate::error::ChatError;
 use crate::exit::Exit;
-use crate::render::style::Paint;
+use crate::render::style::AnsiStyle;
 use crate::render::{conversation, rewind};
 
 /// The parts that are rewound.
@@ -173,7 +173,7 @@ impl RewindPlan<'_> {
         Ok(exit_of(report.as_ref()))
     }
 
-    fn shown(&self, style: Paint, width: usize) -> String {
+    fn shown(&self, style: AnsiStyle, width: usize) -> String {
         let files = self.plan.as_ref().ok_or("only the conversation is rewound");
         let mut text = rewind::plan(self.history, self.to_seq, files, style, width);
         if let Some(plan) = &self.plan {

@@ -68,7 +68,7 @@ pub(crate) fn run(command: ToolsCommand, global: &Global, console: &mut Console)
                     Err(error) => (loaded.settings.agent(no_model(), tools.clone()), Some(error)),
                 };
                 let agent = if yes { asks_nobody(agent) } else { agent };
-                if let Some(ended) = place.end_tried().await {
+                if let Some(ended) = place.end_leftover_commands().await {
                     console.say(&format!("· {ended}\n"));
                 }
                 let mut aside = ScriptOutput::new(console);

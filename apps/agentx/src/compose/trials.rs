@@ -65,17 +65,17 @@ impl CommandTarget {
     }
 
     /// Ends the commands that a killed `tools run` left running, and returns a note about them.
-    pub(crate) async fn end_tried(&self) -> Option<String> {
+    pub(crate) async fn end_leftover_commands(&self) -> Option<String> {
         let node = self.node.as_ref()?;
-        ended_commands_notice(&node.runtime.end_tried().await)
+        ended_commands_notice(&node.runtime.end_leftover_commands().await)
     }
 
     /// Says which killed trials it ended before a session opens; costs next to nothing if no `tools run` was
     /// killed.
     pub(crate) async fn say_ended_trials(&self, console: &mut Console) {
-        let may_have = |node: &LocalNode| node.runtime.may_have_tried();
+        let may_have = |node: &LocalNode| node.runtime.has_leftover_commands();
         if self.node.as_ref().is_some_and(may_have)
-            && let Some(ended) = self.end_tried().await
+            && let Some(ended) = self.end_leftover_commands().await
         {
             console.say(&format!("· of `agentx tools run`, {ended}\n"));
         }

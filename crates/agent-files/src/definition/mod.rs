@@ -20,7 +20,7 @@ pub use rule::{Example, Pattern, RuleDefinition, RuleTest, Variable, VariableTyp
 pub use state::{Matched, SavedMessage, SavedRole, SavedState, SavedToolResult};
 pub use tool::{
     AuthKind, Capabilities, Composite, CompositeStep, GeneratorMode, GeneratorTool, HttpAuth, HttpTool,
-    KnownOfFile, LuauTool, OutputMode, ScriptPlace, TextProcessor, ToolBody, ToolDefinition, ToolLimits,
+    LoaderFacts, LuauTool, OutputMode, ScriptReference, TextProcessor, ToolBody, ToolDefinition, ToolLimits,
 };
 
 /// A time. Written with a unit: `90s`, `1h30m`.

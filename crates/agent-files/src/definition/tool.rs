@@ -34,7 +34,7 @@ pub struct ToolDefinition {
     pub of_folder: bool,
     /// Facts about a folder's file that the loader adds; no file can set them.
     #[serde(skip)]
-    pub known: KnownOfFile,
+    pub known: LoaderFacts,
     /// The type of tool and its keys.
     #[serde(flatten)]
     pub body: ToolBody,
@@ -42,7 +42,7 @@ pub struct ToolDefinition {
 
 /// Facts about a folder's file that the loader adds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct KnownOfFile {
+pub struct LoaderFacts {
     /// The beginning of a hash of all that describes the tool: its file, its script, what that may require,
     /// and the tools that it calls.
     pub hash: Option<String>,
@@ -109,7 +109,7 @@ pub struct LuauTool {
     /// The position of the script, if it is in a file of something else. In a loaded library, it is there if
     /// lines of the script are lines of the file. It is not part of the file's contents.
     #[serde(default, rename = "$place", skip_serializing)]
-    pub place: Option<ScriptPlace>,
+    pub place: Option<ScriptReference>,
     /// The grants of the script.
     #[serde(default, skip_serializing_if = "Capabilities::is_empty")]
     pub capabilities: Capabilities,
@@ -120,7 +120,7 @@ pub struct LuauTool {
 
 /// The position of a script that is in a file of something else.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub struct ScriptPlace {
+pub struct ScriptReference {
     /// The file, relative to its root.
     pub file: String,
     /// The line of the script's first line, from 1.

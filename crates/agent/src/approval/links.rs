@@ -14,7 +14,7 @@
 use agentx_types::{AgentConfig, ToolSpec};
 use serde_json::Value;
 
-use super::{Verdict, decide, judge};
+use super::{Verdict, decide, explain_decision};
 use crate::call_subject::CallSubject;
 
 /// The reason against a call whose path leads through a link to `real`, which is absolute and normal: a rule
@@ -36,7 +36,7 @@ pub fn refused_where_it_leads(
         Verdict::Deny { .. } => 2,
     };
     let written = decide(config, tool, input);
-    let judged = judge(config, tool, &there);
+    let judged = explain_decision(config, tool, &there);
     // Approval of the link's name does not cover a more sensitive target.
     let (here, behind) = (
         CallSubject::of_agent(config, tool, input),

@@ -14,7 +14,7 @@
 
 use agentx_types::{AgentConfig, ApprovalMode, Rule, RuleEffect, since};
 
-use super::{Judgement, allowed, asked, denied, describe};
+use super::{ExplainedVerdict, allowed, asked, denied, describe};
 use crate::call_subject::CallSubject;
 
 /// Asks a person if the mode permits a question; otherwise refuses the call with the same reason.
@@ -24,7 +24,7 @@ pub(super) fn asked_by_mode(
     mode: ApprovalMode,
     why: &str,
     rules: Vec<usize>,
-) -> Judgement {
+) -> ExplainedVerdict {
     match mode {
         ApprovalMode::Ask => asked(subject, why.to_owned(), rules),
         ApprovalMode::Auto => denied(
@@ -44,7 +44,7 @@ pub(super) fn unasked(
     subject: &CallSubject<'_>,
     rules: &[Rule],
     asking: Option<(String, Vec<usize>)>,
-) -> Judgement {
+) -> ExplainedVerdict {
     if let Some(denied) = hidden_from_denying(config, subject, rules) {
         return denied;
     }
@@ -84,7 +84,11 @@ pub(super) fn nobody_asked(config: &AgentConfig) -> &'static str {
 
 /// Refuses a call that a deny rule may match if the mode asks no person: a rule applies to unreadable parts
 /// too.
-fn hidden_from_denying(config: &AgentConfig, subject: &CallSubject<'_>, rules: &[Rule]) -> Option<Judgement> {
+fn hidden_from_denying(
+    config: &AgentConfig,
+    subject: &CallSubject<'_>,
+    rules: &[Rule],
+) -> Option<ExplainedVerdict> {
     if config.rules_version < since::HIDDEN_IS_REFUSED {
         return None;
     }

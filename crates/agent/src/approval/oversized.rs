@@ -1,12 +1,12 @@
 //! Decides about a command line that is too large to match against the rules.
 //!
-//! `approval::judge` calls it if `CallSubject::is_too_much_for` returns true. Such a line is not parsed, so
-//! each rule about a part of it may apply; the decision is the strictest possible one.
+//! `approval::explain_decision` calls it if `CallSubject::is_too_much_for` returns true. Such a line is not
+//! parsed, so each rule about a part of it may apply; the decision is the strictest possible one.
 
 use agentx_types::{AgentConfig, ApprovalMode, Rule, RuleEffect};
 
 use super::mode::asked_by_mode;
-use super::{Judgement, allowed, asked, by, denied, describe};
+use super::{ExplainedVerdict, allowed, asked, by, denied, describe};
 use crate::call_subject::CallSubject;
 use crate::call_subject::oversized::TOO_MUCH;
 
@@ -21,7 +21,7 @@ pub(super) fn judge(
     subject: &CallSubject<'_>,
     rules: &[Rule],
     mode: ApprovalMode,
-) -> Judgement {
+) -> ExplainedVerdict {
     let outside = subject.is_outside();
     let about = subject.rule_about_unread(rules);
     if let Some(index) = subject.whole_denied_by(rules) {

@@ -6,7 +6,7 @@ use agentx_types::{Rule, since};
 use super::CallSubject;
 use crate::command_analysis::read_within;
 use crate::secrets::{self, Guarded};
-use crate::system_folders::lost_by;
+use crate::system_folders::destroyed_folder;
 
 impl CallSubject<'_> {
     /// The first of the program's own files that it names.
@@ -23,7 +23,7 @@ impl CallSubject<'_> {
         }
         let counts = self.version >= since::SYSTEM_IS_NEVER_REMOVED && self.runs_commands();
         let folder = counts
-            .then(|| lost_by(self.reading(), self.workspace))
+            .then(|| destroyed_folder(self.reading(), self.workspace))
             .flatten()?;
         Some(format!(
             "it would remove or change all of {folder}, which no agent does; a person who wants that runs the \

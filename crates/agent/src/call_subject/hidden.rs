@@ -35,7 +35,7 @@ impl CallSubject<'_> {
         };
         let reading = self.reading();
         let what = |rule: &Rule| {
-            let before = rule.argument.is_none() && self.version < since::NAMES_IN_LINES;
+            let before = rule.argument.is_none() && self.version < since::PATH_RULES_SEE_COMMAND_LINES;
             let pattern = rule.argument.as_deref().or(before.then_some(""));
             let may_run = |pattern: &str| {
                 let may_be = |open: &String| {

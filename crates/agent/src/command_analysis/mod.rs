@@ -164,8 +164,8 @@ pub(crate) fn read_within(outer: &CommandAnalysis, command: &str, version: u32) 
 fn read_in(folders: Vec<String>, line: &str, version: u32) -> CommandAnalysis {
     let mut reading = CommandAnalysis {
         folders,
-        closer: version >= since::READ_CLOSER,
-        names: version >= since::NAMES_IN_LINES,
+        closer: version >= since::HIDDEN_COMMANDS_ASKED,
+        names: version >= since::PATH_RULES_SEE_COMMAND_LINES,
         feeds: version >= since::INPUT_MAY_RUN,
         expands_twice: version >= since::EXPANDED_TWICE,
         beyond_stars: version >= since::CARRIAGE_RETURNS_ARE_WORDS && line.contains('\r'),

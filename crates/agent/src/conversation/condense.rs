@@ -80,7 +80,7 @@ impl Conversation {
     ///
     /// `None` while the window is filled less than `at_percent` (0 turns condensing off), and if the last
     /// summary freed little and less than a tenth of the window has come since.
-    pub(crate) fn due(&mut self, config: &AgentConfig, input: &MessageId) -> Option<Part> {
+    pub(crate) fn part_due(&mut self, config: &AgentConfig, input: &MessageId) -> Option<Part> {
         let condensing = config.condensing.as_deref()?;
         let window = config.model.context_window;
         if condensing.at_percent == 0 || (self.rests && self.grown.saturating_mul(10) < window.max(1)) {
@@ -307,7 +307,7 @@ impl Conversation {
             restored = Some(condensed.range);
         }
         self.changed();
-        self.rest();
+        self.pause_condensing();
         restored
     }
 
@@ -321,14 +321,14 @@ impl Conversation {
     }
 
     /// Suspends condensing until the conversation has grown noticeably.
-    pub(crate) fn rest(&mut self) {
+    pub(crate) fn pause_condensing(&mut self) {
         self.rests = true;
         self.grown = 0;
     }
 
     /// Checks how much a summary has freed: another one is useless if that was less than a tenth, or if the
     /// window is still full.
-    pub(crate) fn weigh(&mut self, range: &ContextRange, config: &AgentConfig) {
+    pub(crate) fn judge_saving(&mut self, range: &ContextRange, config: &AgentConfig) {
         let freed = range.tokens.saturating_sub(range.summary_tokens);
         let before = self.size(config).saturating_add(freed);
         let percent = config
@@ -337,7 +337,7 @@ impl Conversation {
             .map_or(100, |condensing| condensing.at_percent);
         self.rests = false;
         if freed.saturating_mul(10) < before || self.is_full(config, u64::from(percent)) {
-            self.rest();
+            self.pause_condensing();
         }
     }
 

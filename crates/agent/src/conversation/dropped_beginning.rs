@@ -49,7 +49,7 @@ impl Conversation {
             return None;
         }
         // A vendor that is paid for its tokens refuses a request that is too long.
-        let has_doubts = config.rules_version >= since::COUNTS_OF_NEWS_ARE_NO_CUT;
+        let has_doubts = config.rules_version >= since::UNCACHED_COUNTS_IGNORED;
         if has_doubts && config.model.prices != Prices::default() {
             return None;
         }

@@ -72,7 +72,7 @@ impl Conversation {
     /// would be condensed.
     pub(super) fn longest_tail(&mut self, config: &AgentConfig) -> u64 {
         let quarter = config.model.context_window / 4;
-        if config.rules_version < since::TAILS_LEAVE_ROOM {
+        if config.rules_version < since::KEPT_EXCHANGES_BOUNDED {
             return quarter;
         }
         quarter.min(self.budget(config) / 3)

@@ -121,7 +121,7 @@ impl FastPath {
             }
             for example in &rule.examples {
                 if let (Some(input), Some(output)) = (&example.input, &example.output) {
-                    path.add_whole(input, meaning_of(rules, output));
+                    path.add_whole(input, parse_output(rules, output));
                 }
             }
         }
@@ -208,7 +208,7 @@ impl FastPath {
             .all(|piece| matches!(piece, TemplatePiece::Words(_)))
         {
             let meaning = match output {
-                Some(output) => meaning_of(rules, output),
+                Some(output) => parse_output(rules, output),
                 None => Some(vec![Intent::new(rule.name.clone())]),
             };
             self.add_whole(input, meaning);
@@ -226,7 +226,7 @@ impl FastPath {
 
 /// The meaning of written lines; `None` if a line names no rule, or has parts for which the rule has no
 /// place.
-fn meaning_of(rules: &[IntentRule], output: &str) -> Option<Vec<Intent>> {
+fn parse_output(rules: &[IntentRule], output: &str) -> Option<Vec<Intent>> {
     let (mut parser, mut found) = (AnswerParser::default(), Vec::new());
     parser.feed(rules, output, &mut found);
     parser.finish(rules, &mut found);

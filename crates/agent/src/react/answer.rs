@@ -290,7 +290,7 @@ impl ReactAgent {
             return;
         };
         run.pending.declined = match self.config.rules_version {
-            since::DECLINED_TURNS_GO.. => Some(refusal),
+            since::DECLINED_TURNS_REMOVED.. => Some(refusal),
             since::DECLINED_IS_LEFT_OUT.. => self.conversation.unanswered(&run.input_id),
             _ => None,
         };
@@ -304,7 +304,7 @@ impl ReactAgent {
         let Some(seq) = run.pending.declined.take() else {
             return;
         };
-        if self.config.rules_version >= since::DECLINED_TURNS_GO {
+        if self.config.rules_version >= since::DECLINED_TURNS_REMOVED {
             self.conversation.leave_out_turn(&run.input_id, seq, &self.config);
         } else {
             self.conversation.leave_out_from(seq);

@@ -46,7 +46,7 @@ impl ReactAgent {
             answer_schema: schema,
             attempt: run.checked_answers,
         };
-        let action_id = step.act(&run.id, ActionBody::CheckAnswer(check));
+        let action_id = step.request_action(&run.id, ActionBody::CheckAnswer(check));
         run.pending.check = Some(PendingCheck { action_id, reason });
     }
 

@@ -134,7 +134,7 @@ impl ReactAgent {
             status,
             content,
         };
-        let action_id = step.act(&run_id, ActionBody::AnswerCall(answer));
+        let action_id = step.request_action(&run_id, ActionBody::AnswerCall(answer));
         entry.stage = CallStage::Answering {
             action_id,
             status,
@@ -206,7 +206,7 @@ impl ReactAgent {
             tool_call_id: result.tool_call_id.clone(),
             status: result.status,
         });
-        self.drop_inner(false, step);
+        self.drop_nested_calls(false, step);
         self.update_waiting_status(step);
         self.proceed(step);
     }
@@ -214,7 +214,7 @@ impl ReactAgent {
     /// Adds the results of a settled ledger to the conversation, in the order of the calls, and counts the
     /// round unless the model will not be asked again.
     pub(super) fn close_round(&mut self, step: &mut RunStep<'_>) {
-        let entries = self.ledger.take();
+        let entries = self.ledger.drain();
         let limits = self.config.limits;
         let Some(run) = self.lifecycle.active() else {
             return;

@@ -220,7 +220,12 @@ impl ReactAgent {
     }
 
     /// Handles an output of a child.
-    pub(crate) fn hear_child(&mut self, id: &AgentStateId, output: &AgentOutput, step: &mut RunStep<'_>) {
+    pub(crate) fn on_child_output(
+        &mut self,
+        id: &AgentStateId,
+        output: &AgentOutput,
+        step: &mut RunStep<'_>,
+    ) {
         let known = self.children.iter().position(|child| child.id == *id);
         match output {
             AgentOutput::State(StateOutput::Spent { usage, cost, .. }) => {

@@ -125,7 +125,7 @@ impl ReactAgent {
             return false;
         };
         let input = run.input_id.clone();
-        match self.conversation.due(&self.config, &input) {
+        match self.conversation.part_due(&self.config, &input) {
             Some(part) => {
                 self.ask_for_summary(&part, Why::Full, step);
                 true
@@ -243,13 +243,13 @@ impl ReactAgent {
         self.condenser.failed = false;
         match self.conversation.condense(step.seq, condensed, &decisions) {
             Some(range) => {
-                self.conversation.weigh(&range, &self.config);
+                self.conversation.judge_saving(&range, &self.config);
                 self.conversation.beginning_changed(&self.config);
                 self.note_context();
                 let change = ContextChange::Condensed(range);
                 step.state(StateOutput::Context { change });
             }
-            None => self.conversation.rest(),
+            None => self.conversation.pause_condensing(),
         }
         if awaited.is_some() {
             self.go_on_after_condensing(step);
@@ -273,7 +273,7 @@ impl ReactAgent {
         if let Some(bill) = &failure.bill {
             self.lifecycle.pay_for_tool(bill, step);
         }
-        self.conversation.rest();
+        self.conversation.pause_condensing();
         if self.config.rules_version >= since::SUMMARIES_REST {
             self.condenser.rounds_to_rest = ROUNDS_TO_REST;
             self.condenser.failed = true;

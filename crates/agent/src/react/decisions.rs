@@ -26,7 +26,7 @@ impl ReactAgent {
     /// Applies a person's decision. One about a call that is not waiting is ignored, because two people may
     /// decide at once.
     pub(super) fn on_approval(&mut self, approval: &Approval, step: &mut RunStep<'_>) {
-        if self.decide_inner(approval, step) {
+        if self.decide_nested_call(approval, step) {
             return;
         }
         let Some(index) = self.awaiting_index(|entry| entry.call.tool_call_id == approval.tool_call_id)
@@ -110,7 +110,7 @@ impl ReactAgent {
         let tool = self
             .tool_of(call)
             .filter(|_| self.config.rules_version >= since::DENIED_MEANWHILE)?;
-        let judgement = approval::judge(&self.config, &tool, &call.input);
+        let judgement = approval::explain_decision(&self.config, &tool, &call.input);
         let rules = approval::rules_of(&self.config);
         let mut made_by = judgement.rules.iter().filter_map(|index| rules.get(*index));
         let is_denied = made_by.any(|rule| rule.effect == RuleEffect::Deny);

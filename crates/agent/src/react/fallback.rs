@@ -87,7 +87,7 @@ impl ReactAgent {
             code: code.to_owned(),
             message: message.to_owned(),
         };
-        let action = step.act(&run.id, ActionBody::Report(Report::Fallback(asked)));
+        let action = step.request_action(&run.id, ActionBody::Report(Report::Fallback(asked)));
         run.pending.fallback = Some(action);
         true
     }
@@ -111,7 +111,7 @@ impl ReactAgent {
         if let Some(run) = self.lifecycle.active() {
             run.pending.partial = None;
             run.pending.model_call = None;
-            step.act(&run.id, ActionBody::Cancel(Cancel { action_id: call }));
+            step.request_action(&run.id, ActionBody::Cancel(Cancel { action_id: call }));
         }
     }
 

@@ -60,7 +60,7 @@ use children::ReactChild;
 use condense::CondenseState;
 pub use delegation_tools::{AGENTS, DELEGATE, delegation_tools};
 use fallback::FallbackInUse;
-pub use nested_calls::{InnerCall, InnerStage};
+pub use nested_calls::{NestedCall, NestedStage};
 
 use crate::conversation::Conversation;
 use crate::ledger::ToolLedger;
@@ -92,7 +92,7 @@ pub struct ReactAgent {
     children: Vec<ReactChild>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     /// Calls that its running tools want to make and that rules were asked about.
-    inner: Vec<InnerCall>,
+    inner: Vec<NestedCall>,
 }
 
 impl ReactAgent {
@@ -179,7 +179,7 @@ impl ReactAgent {
     /// Handles the next fact, within this agent's step for it.
     ///
     /// The match is exhaustive on purpose: a new kind of fact does not compile until this match handles it.
-    pub(crate) fn take(&mut self, fact: &Envelope<EnvironmentEvent>, step: &mut RunStep<'_>) {
+    pub(crate) fn apply(&mut self, fact: &Envelope<EnvironmentEvent>, step: &mut RunStep<'_>) {
         use EnvironmentEvent as E;
         match &fact.event {
             E::UserMessage(message) => self.on_user_message(message, step),
@@ -189,7 +189,7 @@ impl ReactAgent {
             }
             E::InterruptRequested(_) | E::Interrupted(_) | E::TimerFired(_) | E::AgentClosed(_) => {
                 let max = self.config.limits.max_wall_ms;
-                let follows = self.lifecycle.hear_of_a_stop(fact, max, step);
+                let follows = self.lifecycle.on_stop_fact(fact, max, step);
                 self.follow(follows, step);
             }
             E::Approval(approval) => self.on_approval(approval, step),
@@ -208,7 +208,7 @@ impl ReactAgent {
             E::ActionStarted(_) => self.on_action_started(fact, step),
             E::EffectStarted(started) => self.on_effect_started(fact, started, step),
             E::EffectEnded(ended) => self.on_effect_ended(fact, ended, step),
-            E::InnerCallAsked(asked) => self.on_inner_call_asked(fact, asked, step),
+            E::InnerCallAsked(asked) => self.on_nested_call_asked(fact, asked, step),
             E::ToolResult(result) => self.on_tool_result(fact, result, step),
             E::WriterAttached(attached) => self.on_writer_attached(&attached.ended, step),
             E::SessionForked(forked) => self.on_forked(forked.hold, step),
@@ -252,7 +252,7 @@ impl ReactAgent {
     }
 
     fn on_user_message(&mut self, said: &UserMessage, step: &mut RunStep<'_>) {
-        let taken = self.lifecycle.take(said, step);
+        let taken = self.lifecycle.accept_input(said, step);
         self.follow_input(Some(taken), step);
     }
 
@@ -338,7 +338,8 @@ impl ReactAgent {
         self.lifecycle
             .assembler
             .marks_thinking(marks.then(|| asked.as_str()));
-        self.lifecycle.ask(&self.config.model, request, step);
+        self.lifecycle
+            .request_model_call(&self.config.model, request, step);
     }
 
     /// Ends the current run, if there is one, and begins the next work: the end of the agent, the next input,

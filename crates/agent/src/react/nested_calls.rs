@@ -20,7 +20,7 @@
 
 use agentx_types::{
     ActionBody, AgentConfig, Approval, ApprovalDecision, ApprovalMode, DecideInnerCall, Envelope,
-    EnvironmentEvent, InnerCallAsked, InnerDecision, RequestedCall, StateOutput, ToolCallId, ToolSpec,
+    EnvironmentEvent, InnerCallAsked, NestedDecision, RequestedCall, StateOutput, ToolCallId, ToolSpec,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -33,33 +33,33 @@ use crate::run_lifecycle::RunStep;
 /// A call that a running tool wants to make. It stays until its step has ended, so that a tool that is run
 /// again after a crash gets the same decision.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct InnerCall {
+pub struct NestedCall {
     /// The call with its id, the name of the tool and the arguments.
     pub call: RequestedCall,
     /// Whether there is a decision.
-    pub stage: InnerStage,
+    pub stage: NestedStage,
     /// The tool to call, as the asking tool knows it; it need not be one of the agent's own.
     tool: ToolSpec,
     /// Whether the file of the asking tool names the tool that is called: then its author vouches for it
-    /// (`approval::judge_inner`).
+    /// (`approval::decide_nested`).
     named: bool,
 }
 
 /// Whether a call that a running tool wants to make is decided.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum InnerStage {
+pub enum NestedStage {
     /// A person has to decide; the tool waits.
     Asked(Question),
     /// Decided, and the tool has the answer. It stays until the step has ended.
-    Decided(InnerDecision),
+    Decided(NestedDecision),
 }
 
-impl InnerCall {
+impl NestedCall {
     /// The question to a person about it; `None` once there is a decision.
     pub fn question(&self) -> Option<&Question> {
         match &self.stage {
-            InnerStage::Asked(question) => Some(question),
-            InnerStage::Decided(_) => None,
+            NestedStage::Asked(question) => Some(question),
+            NestedStage::Decided(_) => None,
         }
     }
 
@@ -73,7 +73,7 @@ impl InnerCall {
         let form = self.question().and_then(|question| question.form.as_ref());
         match form {
             Some(form) => judge_question(config, &self.tool, &self.call.input, form),
-            None => approval::judge_inner(config, &self.tool, &self.call.input, self.named),
+            None => approval::decide_nested(config, &self.tool, &self.call.input, self.named),
         }
     }
 }
@@ -109,10 +109,10 @@ fn why_asked(question: &Question, asked: &InnerCallAsked) -> String {
 }
 
 /// The decision for a nested call that a person refuses.
-fn refused(call: &RequestedCall, approval: &Approval) -> InnerDecision {
+fn refused(call: &RequestedCall, approval: &Approval) -> NestedDecision {
     let note = approval.note.as_ref();
     let note = note.map(|note| format!(" They say: {note}")).unwrap_or_default();
-    InnerDecision::Refused {
+    NestedDecision::Refused {
         reason: format!("{} is refused: the person said no.{note}", call.name),
     }
 }
@@ -120,7 +120,7 @@ fn refused(call: &RequestedCall, approval: &Approval) -> InnerDecision {
 impl ReactAgent {
     /// Calls that running tools want to make, in the order in which they were asked about. It includes those
     /// that are decided and not yet made.
-    pub fn inner_calls(&self) -> &[InnerCall] {
+    pub fn inner_calls(&self) -> &[NestedCall] {
         &self.inner
     }
 
@@ -129,7 +129,7 @@ impl ReactAgent {
     /// A tool that is run again after a crash asks again, and the earlier decision about the same call
     /// applies. A call with the same id but other arguments replaces the old one. Nothing is decided if the
     /// tool is not running or the run is being stopped.
-    pub(super) fn on_inner_call_asked(
+    pub(super) fn on_nested_call_asked(
         &mut self,
         fact: &Envelope<EnvironmentEvent>,
         asked: &InnerCallAsked,
@@ -146,7 +146,7 @@ impl ReactAgent {
             invalid: None,
         };
         if let Some(known) = self.inner.iter().find(|known| known.call == call) {
-            if let InnerStage::Decided(decision) = known.stage.clone() {
+            if let NestedStage::Decided(decision) = known.stage.clone() {
                 self.tell(&call.tool_call_id, decision, step);
             }
             return;
@@ -155,21 +155,21 @@ impl ReactAgent {
             .retain(|known| known.call.tool_call_id != call.tool_call_id);
         let verdict = match &asked.form {
             Some(form) => judge_question(&self.config, &asked.tool, &asked.input, form),
-            None => approval::judge_inner(&self.config, &asked.tool, &asked.input, asked.named),
+            None => approval::decide_nested(&self.config, &asked.tool, &asked.input, asked.named),
         };
         let stage = match verdict {
             Verdict::Ask(mut question) => {
                 question.reason = why_asked(&question, asked);
                 step.request_approval(&call, &question);
-                InnerStage::Asked(question)
+                NestedStage::Asked(question)
             }
             verdict => {
                 let decision = decision_of(verdict);
                 self.tell(&call.tool_call_id, decision.clone(), step);
-                InnerStage::Decided(decision)
+                NestedStage::Decided(decision)
             }
         };
-        self.inner.push(InnerCall {
+        self.inner.push(NestedCall {
             call,
             stage,
             tool: asked.tool.as_ref().clone(),
@@ -182,17 +182,17 @@ impl ReactAgent {
     ///
     /// A person who may not decide for the operator of the server cannot allow a call that the server's rules
     /// ask about: such a decision has no effect.
-    pub(super) fn decide_inner(&mut self, approval: &Approval, step: &mut RunStep<'_>) -> bool {
-        let of_it = |inner: &&InnerCall| inner.call.tool_call_id == approval.tool_call_id;
+    pub(super) fn decide_nested_call(&mut self, approval: &Approval, step: &mut RunStep<'_>) -> bool {
+        let of_it = |inner: &&NestedCall| inner.call.tool_call_id == approval.tool_call_id;
         let Some(inner) = self.inner.iter().find(of_it).cloned() else {
             return false;
         };
-        let InnerStage::Asked(question) = &inner.stage else {
+        let NestedStage::Asked(question) = &inner.stage else {
             return true;
         };
         if approval.decision == ApprovalDecision::Deny {
             self.note_decision(&inner.call, approval, step);
-            self.settle_inner(&inner.call.tool_call_id, refused(&inner.call, approval), step);
+            self.settle_nested_call(&inner.call.tool_call_id, refused(&inner.call, approval), step);
         } else if !(question.by_server && approval.limited) {
             // A person's answer is for the tool, not for the model.
             if !inner.is_question() {
@@ -203,7 +203,7 @@ impl ReactAgent {
                 self.keep_rule_of(Some(&inner.tool), &inner.call.input, Some(question), approval);
             }
             let decision = self.allowed_by_person(&inner, approval);
-            self.settle_inner(&inner.call.tool_call_id, decision, step);
+            self.settle_nested_call(&inner.call.tool_call_id, decision, step);
             self.reconsider(step);
         }
         self.update_waiting_status(step);
@@ -211,12 +211,12 @@ impl ReactAgent {
     }
 
     /// The decision for a call that a person allowed: it runs, unless a rule now denies it.
-    fn allowed_by_person(&self, inner: &InnerCall, approval: &Approval) -> InnerDecision {
+    fn allowed_by_person(&self, inner: &NestedCall, approval: &Approval) -> NestedDecision {
         let input = &inner.call.input;
         let answer = || approval.note.clone().unwrap_or_default();
         match inner.judge(&self.config) {
             denied @ Verdict::Deny { .. } => decision_of(denied),
-            Verdict::Allow { .. } | Verdict::Ask(_) => InnerDecision::Allowed {
+            Verdict::Allow { .. } | Verdict::Ask(_) => NestedDecision::Allowed {
                 outside_workspace: approval::is_outside_workspace(&self.config, &inner.tool, input),
                 answer: inner.is_question().then(answer),
             },
@@ -225,7 +225,7 @@ impl ReactAgent {
 
     /// Decides again about the calls that wait, after rules or the mode have changed.
     pub(super) fn reconsider_inner(&mut self, step: &mut RunStep<'_>) {
-        let waiting: Vec<InnerCall> = self
+        let waiting: Vec<NestedCall> = self
             .inner
             .iter()
             .filter(|inner| inner.question().is_some())
@@ -234,7 +234,7 @@ impl ReactAgent {
         for inner in waiting {
             match inner.judge(&self.config) {
                 Verdict::Ask(_) => {}
-                verdict => self.settle_inner(&inner.call.tool_call_id, decision_of(verdict), step),
+                verdict => self.settle_nested_call(&inner.call.tool_call_id, decision_of(verdict), step),
             }
         }
     }
@@ -243,7 +243,7 @@ impl ReactAgent {
     pub(super) fn bind_inner(&mut self) {
         let config = self.config.clone();
         for inner in self.inner.iter_mut().filter(|inner| !inner.is_question()) {
-            if let InnerStage::Asked(question) = &mut inner.stage {
+            if let NestedStage::Asked(question) = &mut inner.stage {
                 question.by_server = approval::asked_by_server(&config, &inner.tool, &inner.call.input);
             }
         }
@@ -261,10 +261,10 @@ impl ReactAgent {
 
     /// Drops the calls whose tool has ended, or all of them if the run is being stopped. Open questions among
     /// them are reported as settled, not allowed.
-    pub(super) fn drop_inner(&mut self, all: bool, step: &mut RunStep<'_>) {
-        let gone: Vec<InnerCall> = {
+    pub(super) fn drop_nested_calls(&mut self, all: bool, step: &mut RunStep<'_>) {
+        let gone: Vec<NestedCall> = {
             let ledger = &self.ledger;
-            let goes = |inner: &mut InnerCall| all || runs_of(ledger, &inner.call.tool_call_id).is_none();
+            let goes = |inner: &mut NestedCall| all || runs_of(ledger, &inner.call.tool_call_id).is_none();
             self.inner.extract_if(.., goes).collect()
         };
         for inner in gone.iter().filter(|inner| inner.question().is_some()) {
@@ -276,21 +276,21 @@ impl ReactAgent {
     }
 
     /// Settles the question about such a call: reports it, and tells the tool.
-    fn settle_inner(&mut self, id: &ToolCallId, decision: InnerDecision, step: &mut RunStep<'_>) {
+    fn settle_nested_call(&mut self, id: &ToolCallId, decision: NestedDecision, step: &mut RunStep<'_>) {
         let Some(inner) = self.inner.iter_mut().find(|inner| inner.call.tool_call_id == *id) else {
             return;
         };
-        inner.stage = InnerStage::Decided(decision.clone());
+        inner.stage = NestedStage::Decided(decision.clone());
         step.state(StateOutput::ApprovalSettled {
             tool_call_id: id.clone(),
-            allowed: matches!(decision, InnerDecision::Allowed { .. }),
+            allowed: matches!(decision, NestedDecision::Allowed { .. }),
         });
         self.tell(id, decision, step);
     }
 
     /// Sends the decision to the waiting tool. A tool that does not run gets nothing: after a crash it asks
     /// again.
-    fn tell(&mut self, id: &ToolCallId, decision: InnerDecision, step: &mut RunStep<'_>) {
+    fn tell(&mut self, id: &ToolCallId, decision: NestedDecision, step: &mut RunStep<'_>) {
         let Some(action_id) = runs_of(&self.ledger, id) else {
             return;
         };
@@ -305,13 +305,15 @@ impl ReactAgent {
 }
 
 /// The decision that follows from a verdict of the rules. Without a person to ask, a question is a refusal.
-fn decision_of(verdict: Verdict) -> InnerDecision {
+fn decision_of(verdict: Verdict) -> NestedDecision {
     match verdict {
-        Verdict::Allow { outside_workspace } => InnerDecision::Allowed {
+        Verdict::Allow { outside_workspace } => NestedDecision::Allowed {
             outside_workspace,
             answer: None,
         },
-        Verdict::Ask(Question { reason, .. }) | Verdict::Deny { reason } => InnerDecision::Refused { reason },
+        Verdict::Ask(Question { reason, .. }) | Verdict::Deny { reason } => {
+            NestedDecision::Refused { reason }
+        }
     }
 }
 

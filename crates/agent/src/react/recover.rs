@@ -47,7 +47,7 @@ impl ReactAgent {
         if self.config.rules_version >= since::COPIES_LEAVE_CALLS {
             self.leave_calls_to_the_original();
         }
-        self.drop_inner(true, step);
+        self.drop_nested_calls(true, step);
         self.lifecycle.set_status(RunStatus::Stopping, step);
     }
 
@@ -112,7 +112,7 @@ impl ReactAgent {
         for index in 0..self.ledger.entries().len() {
             self.recover_call(index, stopping, ended, step);
         }
-        self.drop_inner(stopping, step);
+        self.drop_nested_calls(stopping, step);
         self.check_again(step);
         self.reconsider(step);
         self.update_waiting_status(step);

@@ -148,7 +148,7 @@ impl ReactAgent {
         } else {
             STOPPED
         };
-        self.drop_inner(true, step);
+        self.drop_nested_calls(true, step);
         for index in 0..self.ledger.entries().len() {
             match &self.ledger.entries()[index].stage {
                 CallStage::AwaitingApproval(_) => {
@@ -159,7 +159,7 @@ impl ReactAgent {
             }
         }
         for action_id in running {
-            step.act(&run_id, ActionBody::Cancel(Cancel { action_id }));
+            step.request_action(&run_id, ActionBody::Cancel(Cancel { action_id }));
         }
         self.interrupt_children(&why, step);
         self.proceed(step);

@@ -141,7 +141,7 @@ pub fn hold_to(config: &mut AgentConfig, maker: &AgentConfig) {
 /// Before version 6 of the rules only its own applied.
 pub(crate) fn made_by(maker: &AgentConfig, config: &AgentConfig) -> AgentConfig {
     let mut config = config.clone();
-    if maker.rules_version >= since::MADE_AGENTS_ARE_HELD {
+    if maker.rules_version >= since::CHILDREN_INHERIT_RESTRICTIONS {
         hold_to(&mut config, maker);
     }
     config

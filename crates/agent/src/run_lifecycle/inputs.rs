@@ -8,7 +8,7 @@
 //!
 //! No input of a person is lost: a steering input without another model call opens the next run.
 //!
-//! The machine calls `RunLifecycle::take` for each `user_message` and `RunLifecycle::revise` for each
+//! The machine calls `RunLifecycle::accept_input` for each `user_message` and `RunLifecycle::revise` for each
 //! `input_revised`; both return an `InputDecision`, which the machine executes. A queue can be in two special
 //! states: *held*, after the session was closed, until the next input, and *closed*, once the agent is
 //! closed. An input to a held queue releases the others; an input to a closed queue waits forever.
@@ -95,7 +95,7 @@ impl RunLifecycle {
     /// Without a run in progress, the input opens one. One exception keeps the order: a `queue` input goes
     /// behind held inputs, and the first of these opens the run instead. Reports `input_queued` with the
     /// place in the queue if the input waits.
-    pub(crate) fn take(&mut self, said: &UserMessage, step: &mut RunStep<'_>) -> InputDecision {
+    pub(crate) fn accept_input(&mut self, said: &UserMessage, step: &mut RunStep<'_>) -> InputDecision {
         let message = Message {
             message_id: said.message_id.clone(),
             role: Role::User,

@@ -166,7 +166,7 @@ impl RunLifecycle {
     /// `request` is only called if somebody reads the action: a replay need not build requests. The call is
     /// paid at the current prices of `model`, even if another one is chosen meanwhile. Does nothing if no run
     /// is in progress.
-    pub(crate) fn ask(
+    pub(crate) fn request_model_call(
         &mut self,
         model: &ModelSpec,
         request: impl FnOnce() -> ModelRequest,
@@ -177,7 +177,7 @@ impl RunLifecycle {
         };
         self.assembler.asks(&model.id);
         run.pending.model = Some(model.clone());
-        run.pending.model_call = Some(step.ask(&run.id, request));
+        run.pending.model_call = Some(step.request_model_call(&run.id, request));
         run.bill.model_calls += 1;
         self.set_status(RunStatus::AwaitingLlm, step);
     }
@@ -211,7 +211,7 @@ impl RunLifecycle {
     ) -> bool {
         let Some(run) = self.active() else { return false };
         if let Some(timer) = run.pending.timer.take() {
-            step.act(&run.id, ActionBody::Cancel(Cancel { action_id: timer }));
+            step.request_action(&run.id, ActionBody::Cancel(Cancel { action_id: timer }));
         }
         run.pending = PendingRun::default();
         run.status = status;

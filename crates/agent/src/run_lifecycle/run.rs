@@ -282,7 +282,7 @@ impl<'a> RunStep<'a> {
 
     /// Requests the action `body` for the run `run_id`; returns the id of the action, which the answer will
     /// name as its cause.
-    pub(crate) fn act(&mut self, run_id: &RunId, body: ActionBody) -> ActionId {
+    pub(crate) fn request_action(&mut self, run_id: &RunId, body: ActionBody) -> ActionId {
         self.act_in(Some(run_id.clone()), body)
     }
 
@@ -292,14 +292,18 @@ impl<'a> RunStep<'a> {
         let action_id = ActionId::following(self.seq, self.next_action());
         self.follows.acted.count(&body);
         if self.is_heard() {
-            self.want(action_id.clone(), run_id, body);
+            self.push_action(action_id.clone(), run_id, body);
         }
         action_id
     }
 
     /// Requests a model call with `request`. The request may be large, so it is only built if somebody reads
     /// it.
-    pub(crate) fn ask(&mut self, run_id: &RunId, request: impl FnOnce() -> ModelRequest) -> ActionId {
+    pub(crate) fn request_model_call(
+        &mut self,
+        run_id: &RunId,
+        request: impl FnOnce() -> ModelRequest,
+    ) -> ActionId {
         let action_id = ActionId::following(self.seq, self.next_action());
         self.follows.acted.actions += 1;
         if self.is_heard() {
@@ -307,7 +311,7 @@ impl<'a> RunStep<'a> {
                 request: Arc::new(request()),
                 taken: self.context.taken.cloned().unwrap_or_default(),
             };
-            self.want(
+            self.push_action(
                 action_id.clone(),
                 Some(run_id.clone()),
                 ActionBody::CallModel(call),
@@ -317,7 +321,7 @@ impl<'a> RunStep<'a> {
     }
 
     /// Adds the action to the transition.
-    fn want(&mut self, action_id: ActionId, run_id: Option<RunId>, body: ActionBody) {
+    fn push_action(&mut self, action_id: ActionId, run_id: Option<RunId>, body: ActionBody) {
         self.follows.actions.push(Action {
             action_id,
             agent_state_id: self.agent.clone(),
@@ -335,7 +339,7 @@ impl<'a> RunStep<'a> {
 
     /// Adds an output about the state of the agent or its run.
     pub(crate) fn state(&mut self, output: StateOutput) {
-        self.say(AgentOutput::State(output));
+        self.push_output(AgentOutput::State(output));
     }
 
     /// Asks a person to decide about a call, or to answer it if it is a question.
@@ -353,16 +357,16 @@ impl<'a> RunStep<'a> {
 
     /// Says that a message is complete and in the conversation.
     pub(crate) fn message(&mut self, output: MessageOutput) {
-        self.say(AgentOutput::Message(output));
+        self.push_output(AgentOutput::Message(output));
     }
 
     /// Adds the request or the response of a whole turn, as people and agents above read it.
     pub(crate) fn turn(&mut self, output: TurnOutput) {
-        self.say(AgentOutput::Turn(output));
+        self.push_output(AgentOutput::Turn(output));
     }
 
     /// Adds an output to the transition, if anybody reads it.
-    fn say(&mut self, output: AgentOutput) {
+    fn push_output(&mut self, output: AgentOutput) {
         if self.speaks() {
             self.follows.outputs.push(output);
         }

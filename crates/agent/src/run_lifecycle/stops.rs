@@ -47,7 +47,7 @@ impl RunLifecycle {
     /// An interrupt with `hold` also holds back queued inputs, because the session is being closed. If an
     /// agent above interrupts this one for a limit that both share, the run ends as `timed_out` with that
     /// limit, and not as interrupted.
-    pub(crate) fn hear_of_a_stop(
+    pub(crate) fn on_stop_fact(
         &mut self,
         fact: &Envelope<EnvironmentEvent>,
         max_wall_ms: Option<u64>,
@@ -185,7 +185,7 @@ impl RunLifecycle {
                         message: cause.message,
                     },
                 };
-                step.act(&run.id, ActionBody::Report(report));
+                step.request_action(&run.id, ActionBody::Report(report));
                 None
             }
         }

@@ -17,7 +17,7 @@ impl Run {
                 after_ms: max.saturating_sub(self.used_ms(step.at)),
                 timer: Timer::RunLimit,
             };
-            step.act(&self.id, ActionBody::StartTimer(timer))
+            step.request_action(&self.id, ActionBody::StartTimer(timer))
         });
     }
 
@@ -70,7 +70,7 @@ impl Run {
             return;
         }
         if let Some(action_id) = self.pending.timer.take() {
-            step.act(&self.id, ActionBody::Cancel(Cancel { action_id }));
+            step.request_action(&self.id, ActionBody::Cancel(Cancel { action_id }));
         }
         self.start_timer(max_ms, step);
     }

@@ -6,7 +6,7 @@
 use crate::command_analysis::{ANYTHING, BLANK, sed_does};
 
 /// The options of a program that no star matches.
-struct Graver {
+struct DangerousOptions {
     /// The programs, parted by blanks.
     programs: &'static str,
     /// Letters of short options, alone or in a group.
@@ -16,8 +16,12 @@ struct Graver {
 }
 
 /// A row of the table below.
-const fn row(programs: &'static str, letters: &'static str, long: &'static [&'static str]) -> Graver {
-    Graver {
+const fn row(
+    programs: &'static str,
+    letters: &'static str,
+    long: &'static [&'static str],
+) -> DangerousOptions {
+    DangerousOptions {
         programs,
         letters,
         long,
@@ -26,7 +30,7 @@ const fn row(programs: &'static str, letters: &'static str, long: &'static [&'st
 
 /// The table.
 #[rustfmt::skip]
-const TABLE: &[Graver] = &[
+const TABLE: &[DangerousOptions] = &[
     row("sort", "oT", &["--output", "--compress-program", "--files0-from"]),
     row("shuf", "o", &["--output"]),
     row("tree", "oR", &["--output"]),
@@ -110,7 +114,7 @@ pub(super) fn of_programs(in_words: &str) -> Vec<String> {
     found
 }
 
-impl Graver {
+impl DangerousOptions {
     /// The option of this row that a word is, or has in its group.
     fn option(&self, word: &str) -> Option<String> {
         let name = word.split('=').next().unwrap_or_default();

@@ -1,7 +1,7 @@
 //! Decisions about commands and paths, each with the rule that causes it, one line each. The rules are those
 //! of a careful person, and the same for all lines.
 
-use agentx_agent::approval::{Verdict, describe, judge};
+use agentx_agent::approval::{Verdict, describe, explain_decision};
 use agentx_types::{ApprovalMode, ToolSpec};
 use serde_json::{Value, json};
 
@@ -36,7 +36,7 @@ type Line = (&'static str, &'static str, &'static str);
 fn judged(rules: &[&str], tool: &str, input: &Value) -> (String, String) {
     let config = config(ApprovalMode::Ask, rules);
     let tool: &ToolSpec = config.tools.iter().find(|spec| spec.name == tool).unwrap();
-    let judgement = judge(&config, tool, input);
+    let judgement = explain_decision(&config, tool, input);
     let sign = match judgement.verdict {
         Verdict::Allow {
             outside_workspace: false,

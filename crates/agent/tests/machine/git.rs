@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agentx_agent::approval::{Verdict, judge, suggested};
+use agentx_agent::approval::{Verdict, explain_decision, suggested};
 use agentx_types::{AgentConfig, ApprovalMode, Guard, RULES_VERSION, Rule, RuleEffect};
 use serde_json::json;
 
@@ -21,7 +21,7 @@ fn now(rules: &[&str]) -> AgentConfig {
 /// Returns whether the line is allowed, and the reason.
 fn judged(config: &AgentConfig, line: &str) -> (bool, String) {
     let bash = config.tools.iter().find(|tool| tool.name == "bash").unwrap();
-    let judged = judge(config, bash, &json!({ "command": line }));
+    let judged = explain_decision(config, bash, &json!({ "command": line }));
     (matches!(judged.verdict, Verdict::Allow { .. }), judged.reason)
 }
 

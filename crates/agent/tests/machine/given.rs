@@ -60,7 +60,7 @@ fn asks_and_calls(context: &StepContext<'_>) -> (Agent, Transition, Transition) 
 
 #[test]
 fn actions_are_whole_when_the_agent_returns_them() {
-    let mut taken = TakenIds::default();
+    let mut taken = UsedIds::default();
     taken.note(&start("msg_0").into());
     let step = RecordedEffect {
         kind: "ask".into(),

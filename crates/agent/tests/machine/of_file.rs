@@ -1,7 +1,7 @@
 //! Tools that a folder's file describes: a rule for another tool of the same name does not allow them, and
 //! kept decisions end with the file.
 
-use agentx_agent::approval::{Verdict, decide, judge, judge_inner, suggested};
+use agentx_agent::approval::{Verdict, decide, decide_nested, explain_decision, suggested};
 use agentx_types::*;
 use serde_json::json;
 
@@ -46,10 +46,10 @@ fn a_rule_for_the_tool_that_is_replaced_does_not_allow_the_one_in_its_place() {
     assert_eq!(word(&["allow weather@aaaa"], &other), "allow");
     assert_eq!(word(&["allow weather@aaaa", "deny weather"], &other), "deny");
     assert_eq!(word(&["allow weather@aaaa", "ask *"], &other), "ask");
-    let why = judge(&with_rules(&["allow weather"]), &other, &json!({})).reason;
+    let why = explain_decision(&with_rules(&["allow weather"]), &other, &json!({})).reason;
     assert!(why.contains("replaces a tool of the same name"), "{why}");
     // A person who allowed a script that names the tool meant the other one.
-    let inner = |tool: &ToolSpec| judge_inner(&with_rules(&[]), tool, &json!({}), true);
+    let inner = |tool: &ToolSpec| decide_nested(&with_rules(&[]), tool, &json!({}), true);
     assert!(matches!(inner(&own), Verdict::Allow { .. }));
     assert!(matches!(inner(&other), Verdict::Ask(_)));
 }

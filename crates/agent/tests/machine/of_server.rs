@@ -1,7 +1,7 @@
 //! Tools of MCP servers in rules: a rule names the server and its tool, and only a rule for exactly the
 //! present description allows a changed tool.
 
-use agentx_agent::approval::{Verdict, decide, judge, judge_inner, suggested};
+use agentx_agent::approval::{Verdict, decide, decide_nested, explain_decision, suggested};
 use agentx_types::*;
 use serde_json::json;
 
@@ -70,7 +70,7 @@ fn a_rule_names_the_server_and_its_tool() {
     assert_eq!(is(&["deny mcp: *mcp*", "allow mcp"]), "allow");
     let other = config(ApprovalMode::Ask, &[]).tools[1].clone();
     assert_eq!(word(ApprovalMode::Ask, &["allow mcp"], &other), "ask");
-    let why = judge(&with_rules(ApprovalMode::Ask, &[]), &search, &json!({})).reason;
+    let why = explain_decision(&with_rules(ApprovalMode::Ask, &[]), &search, &json!({})).reason;
     assert_eq!(why, "it is `search` of the MCP server github");
 }
 
@@ -102,7 +102,7 @@ fn a_folder_s_server_is_allowed_by_rules_of_a_workspace_or_its_very_description_
     }
     assert_eq!(is(rule(RuleEffect::Allow, "github__search@aaaa", None)), "allow");
     assert_eq!(is(rule(RuleEffect::Allow, "github__search@bbbb", None)), "ask");
-    let why = judge(&with_rules(ApprovalMode::Ask, &[]), &search, &json!({})).reason;
+    let why = explain_decision(&with_rules(ApprovalMode::Ask, &[]), &search, &json!({})).reason;
     assert_eq!(why, "it is `search` of this folder's MCP server github");
 }
 
@@ -128,13 +128,13 @@ fn a_changed_tool_needs_a_person_or_a_rule_of_its_very_description() {
             "allow"
         );
         let config = with_rules(ApprovalMode::Ask, &["allow mcp"]);
-        let why = judge(&config, &changed, &json!({})).reason;
+        let why = explain_decision(&config, &changed, &json!({})).reason;
         assert!(
             why.contains("-old\n+new") && why.contains("`agentx mcp try github --accept`"),
             "{why}"
         );
         assert!(matches!(
-            judge_inner(&config, &changed, &json!({}), true),
+            decide_nested(&config, &changed, &json!({}), true),
             Verdict::Ask(_)
         ));
         let kept = suggested(&config, &changed, &json!({"q": 1}));
@@ -168,7 +168,7 @@ fn asking(approval: ApprovalMode) -> Session {
 }
 
 /// Returns the answer that the tool got.
-fn told(session: &Session) -> Vec<InnerDecision> {
+fn told(session: &Session) -> Vec<NestedDecision> {
     let actions = session
         .transitions
         .iter()
@@ -183,7 +183,7 @@ fn told(session: &Session) -> Vec<InnerDecision> {
 #[test]
 fn a_question_to_a_person_is_answered_by_them_alone() {
     use ApprovalDecision::{Always, Deny, Once};
-    let refused = |reason: &str| InnerDecision::Refused {
+    let refused = |reason: &str| NestedDecision::Refused {
         reason: reason.into(),
     };
     for mode in [ApprovalMode::Auto, ApprovalMode::Deny] {
@@ -213,7 +213,7 @@ fn a_question_to_a_person_is_answered_by_them_alone() {
             limited: false,
         });
         let expected = match answer {
-            Some(answer) => InnerDecision::Allowed {
+            Some(answer) => NestedDecision::Allowed {
                 outside_workspace: false,
                 answer: Some(answer.to_owned()),
             },

@@ -1,6 +1,6 @@
 //! Commands that change this program's own settings: each one needs a question, whatever the rules say.
 
-use agentx_agent::approval::{Verdict, always_asked, judge_inner};
+use agentx_agent::approval::{Verdict, always_asked, decide_nested};
 use agentx_types::{ApprovalMode, RULES_VERSION};
 use serde_json::json;
 
@@ -126,7 +126,7 @@ fn it_says_why_also_where_a_script_wants_it() {
         why,
         "it changes the settings of AgentX, which no tool does without a person; no rule allows it"
     );
-    let asked = judge_inner(&config, bash, &input, true);
+    let asked = decide_nested(&config, bash, &input, true);
     assert!(
         matches!(asked, Verdict::Ask(question) if question.reason.contains("changes the settings of AgentX"))
     );
@@ -149,7 +149,7 @@ fn a_command_that_removes_the_system_or_a_home_is_refused_whatever_rules_and_mod
             config.rules_version = RULES_VERSION;
             assert_eq!(word(&config, "bash", json!({"command": line})), "deny", "{line}");
             let tool = config.tools.iter().find(|spec| spec.name == "bash").unwrap();
-            let inner = judge_inner(&config, tool, &json!({"command": line}), true);
+            let inner = decide_nested(&config, tool, &json!({"command": line}), true);
             assert!(
                 matches!(inner, Verdict::Deny { .. }),
                 "{line} in a script: {inner:?}"

@@ -1,6 +1,6 @@
 //! Rules by path and the guard of files with secrets, against tables of command lines.
 
-use agentx_agent::approval::{Verdict, judge};
+use agentx_agent::approval::{Verdict, explain_decision};
 use agentx_types::ApprovalMode;
 use serde_json::json;
 
@@ -132,7 +132,7 @@ fn what_names_nothing_of_a_denied_path_is_not_asked_about_beside_it() {
         .chain(everyday)
         .filter_map(|line| {
             let tool = config.tools.iter().find(|spec| spec.name == "bash").unwrap();
-            let judged = judge(&config, tool, &json!({ "command": line }));
+            let judged = explain_decision(&config, tool, &json!({ "command": line }));
             let is_allowed = matches!(judged.verdict, Verdict::Allow { .. });
             (!is_allowed).then(|| format!("{line}: {}", judged.reason))
         })

@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
-use agentx_agent::approval::{Verdict, decide, judge, judge_inner, refused_where_it_leads, suggested};
+use agentx_agent::approval::{
+    Verdict, decide, decide_nested, explain_decision, refused_where_it_leads, suggested,
+};
 use agentx_agent::search_scopes::PlaceRules;
 use agentx_types::*;
 use serde_json::{Value, json};
@@ -131,7 +133,7 @@ fn where_nobody_is_asked_the_mode_decides() {
     let env = || json!({"path": ".env"});
     let refusing = guarded(ApprovalMode::Deny, &[]);
     let tool = refusing.tools.iter().find(|spec| spec.name == "look").unwrap();
-    let judgement = judge(&refusing, tool, &env());
+    let judgement = explain_decision(&refusing, tool, &env());
     assert_eq!(
         judgement.reason,
         ".env may hold secrets, and only a rule that names it allows it, and nobody can be asked: there is no terminal, or the approval mode is `deny`"
@@ -251,7 +253,7 @@ fn nothing_opens_what_belongs_to_the_program() {
         assert_eq!(word(&config, "bash", json!({"command": line})), "deny");
         let tool = config.tools.iter().find(|spec| spec.name == "look").unwrap();
         let input = json!({"path": "/home/me/.local/share/agentx/identity"});
-        let Verdict::Deny { reason } = judge_inner(&config, tool, &input, true) else {
+        let Verdict::Deny { reason } = decide_nested(&config, tool, &input, true) else {
             panic!("no tool opens it");
         };
         assert!(reason.contains("belongs to AgentX itself"), "{reason}");
@@ -336,7 +338,7 @@ fn a_script_opens_no_secret_unless_a_person_or_a_rule_that_names_it_allows_it() 
             .find(|spec| spec.name == "look")
             .unwrap()
             .clone();
-        judge_inner(&config, &tool, &input, true)
+        decide_nested(&config, &tool, &input, true)
     };
     let asked = of(ApprovalMode::Ask, &["allow look"]);
     assert!(matches!(asked, Verdict::Ask(question) if question.reason.contains(".env may hold secrets")));
@@ -424,7 +426,7 @@ fn no_pattern_covers_files_that_agents_take_for_instructions() {
     let tool = config.tools.iter().find(|spec| spec.name == "change").unwrap();
     let kept = suggested(&config, tool, &json!({"path": "src/AGENTS.md"}));
     assert_eq!(kept.path.as_deref(), Some("src/AGENTS.md"));
-    let why = judge(&config, tool, &json!({"path": "src/AGENTS.md"})).reason;
+    let why = explain_decision(&config, tool, &json!({"path": "src/AGENTS.md"})).reason;
     assert_eq!(
         why,
         "agents take /ws/src/AGENTS.md for instructions, so no pattern allows it"
@@ -497,12 +499,12 @@ fn the_question_about_a_tool_says_what_it_reaches_and_always_keeps_the_host() {
     let tool = of_hosts(&["api.example.org"]);
     config.tools = [tool.clone()].into();
     let input = json!({"city": "Paris"});
-    let why = judge(&config, &tool, &input).reason;
+    let why = explain_decision(&config, &tool, &input).reason;
     assert_eq!(why, "it sends to api.example.org, gets the variables WEATHER_KEY");
     let kept = suggested(&config, &tool, &input);
     let mut asks = config.clone();
     asks.rules = vec![rule("ask weather")];
-    let why = judge(&asks, &tool, &input).reason;
+    let why = explain_decision(&asks, &tool, &input).reason;
     assert_eq!(
         why,
         "the rule \"ask weather\" asks; it sends to api.example.org, gets the variables WEATHER_KEY"

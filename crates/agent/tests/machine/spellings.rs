@@ -1,7 +1,7 @@
 //! Tables of command lines: spellings around a rule that denies, lines near rules that allow, and the rules
 //! that "always" keeps.
 
-use agentx_agent::approval::{Verdict, judge, suggested};
+use agentx_agent::approval::{Verdict, explain_decision, suggested};
 use agentx_agent::pattern::literal;
 use agentx_types::{AgentConfig, ApprovalMode, RULES_VERSION, Rule};
 use serde_json::json;
@@ -40,7 +40,7 @@ pub(crate) fn lines(table: &str) -> impl Iterator<Item = String> {
 #[expect(clippy::unwrap_used, reason = "a helper of tests, with a table of ours")]
 fn is_allowed(config: &AgentConfig, line: &str) -> bool {
     let bash = config.tools.iter().find(|tool| tool.name == "bash").unwrap();
-    let judged = judge(config, bash, &json!({ "command": line }));
+    let judged = explain_decision(config, bash, &json!({ "command": line }));
     matches!(judged.verdict, Verdict::Allow { .. })
 }
 
@@ -281,7 +281,7 @@ fn no_pattern_covers_files_that_programs_run_by_themselves() {
     let narrow = now(&["allow change in **", "allow change"]);
     let allowed = |config: &AgentConfig, path: &str| {
         let tool = config.tools.iter().find(|tool| tool.name == "change").unwrap();
-        let judged = judge(config, tool, &json!({ "path": path }));
+        let judged = explain_decision(config, tool, &json!({ "path": path }));
         matches!(judged.verdict, Verdict::Allow { .. })
     };
     assert!(allowed(&narrow, "src/a.rs") && allowed(&config, ".git/config"));

@@ -1,7 +1,7 @@
 //! The reason in a question: the rule nearest to the call, and the part that it does not cover.
 #![allow(clippy::unwrap_used, reason = "a test whose tool is missing fails")]
 
-use agentx_agent::approval::{describe, judge, not_covered_reason};
+use agentx_agent::approval::{describe, explain_decision, not_covered_reason};
 use agentx_types::{AgentConfig, ApprovalMode, RULES_VERSION};
 use serde_json::json;
 
@@ -18,7 +18,7 @@ fn asking(rules: &[&str]) -> AgentConfig {
 fn reason(rules: &[&str], command: &str) -> String {
     let config = asking(rules);
     let bash = config.tools.iter().find(|tool| tool.name == "bash").unwrap();
-    judge(&config, bash, &json!({ "command": command })).reason
+    explain_decision(&config, bash, &json!({ "command": command })).reason
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn a_session_of_older_rules_gives_the_reason_that_it_gave() {
     let mut config = asking(&["allow bash: git *"]);
     config.rules_version = 6;
     let bash = config.tools.iter().find(|tool| tool.name == "bash").unwrap();
-    let judged = judge(&config, bash, &json!({ "command": "git push" }));
+    let judged = explain_decision(&config, bash, &json!({ "command": "git push" }));
     assert_eq!(judged.reason, "running a program needs your yes");
 }
 

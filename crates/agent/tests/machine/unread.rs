@@ -1,6 +1,6 @@
 //! Command lines that are too large to be checked against the rules.
 
-use agentx_agent::approval::{Verdict, judge};
+use agentx_agent::approval::{Verdict, explain_decision};
 use agentx_types::{AgentConfig, ApprovalMode, RULES_VERSION};
 use serde_json::json;
 
@@ -17,7 +17,7 @@ fn now(mode: ApprovalMode, rules: &[&str]) -> AgentConfig {
 #[expect(clippy::unwrap_used, reason = "a helper of tests, with a tool of ours")]
 fn judged(config: &AgentConfig, line: &str) -> (&'static str, String) {
     let bash = config.tools.iter().find(|tool| tool.name == "bash").unwrap();
-    let judged = judge(config, bash, &json!({ "command": line }));
+    let judged = explain_decision(config, bash, &json!({ "command": line }));
     let word = match judged.verdict {
         Verdict::Allow { .. } => "allow",
         Verdict::Ask(_) => "ask",

@@ -217,7 +217,7 @@ impl<Q: Addressed> DispatcherShared<Q> {
         self.change(|state| {
             // The receiver ends after the requests in its channel.
             let door = state.responders.remove(&responder);
-            let effects = door.is_some().then(|| state.scheduler.leave(responder, now));
+            let effects = door.is_some().then(|| state.scheduler.drain(responder, now));
             (door, effects.unwrap_or_default())
         });
         self.expire_later();

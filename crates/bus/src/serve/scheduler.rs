@@ -69,7 +69,7 @@ struct Responder {
 
 /// The load of a responder: its open and its settled requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Load {
+pub(crate) struct ResponderLoad {
     pub(crate) claimed: usize,
     pub(crate) waiting: usize,
     pub(crate) settled: u64,
@@ -135,13 +135,13 @@ impl Scheduler {
         let is_homeless = |entry: &SchedulerEntry| matches!(entry.place, QueuePlace::Homeless(_));
         let homeless = self.requests.iter().filter(|(_, entry)| is_homeless(entry));
         let homeless: Vec<RequestId> = homeless.map(|(id, _)| *id).collect();
-        let effects = homeless.into_iter().filter_map(|id| self.place(id)).collect();
+        let effects = homeless.into_iter().filter_map(|id| self.assign(id)).collect();
         (id, effects)
     }
 
     /// A responder accepts nothing new from `now` on, and settles its requests. Those that wait for it go to
     /// others.
-    pub(crate) fn leave(&mut self, id: ResponderId, now: Duration) -> Vec<SchedulerOutput> {
+    pub(crate) fn drain(&mut self, id: ResponderId, now: Duration) -> Vec<SchedulerOutput> {
         let Some(responder) = self.responders.get_mut(&id) else {
             return Vec::new();
         };
@@ -150,7 +150,7 @@ impl Scheduler {
         if responder.claimed.is_empty() {
             self.responders.remove(&id);
         }
-        self.move_on(waiting, now)
+        self.reassign(waiting, now)
     }
 
     /// A responder is gone, with the requests that it had been given.
@@ -165,7 +165,7 @@ impl Scheduler {
                 self.requests.remove(request);
             }
         }
-        effects.extend(self.move_on(responder.waiting.take_all(), now));
+        effects.extend(self.reassign(responder.waiting.take_all(), now));
         effects
     }
 
@@ -226,7 +226,7 @@ impl Scheduler {
             self.responders.remove(&responder_id);
             return Some(Vec::new());
         }
-        Some(self.fill(responder_id))
+        Some(self.assign_waiting(responder_id))
     }
 
     /// Ends the requests that nobody has served since `before`.
@@ -242,9 +242,9 @@ impl Scheduler {
     }
 
     /// Returns the load of a responder.
-    pub(crate) fn load(&self, id: ResponderId) -> Load {
+    pub(crate) fn load(&self, id: ResponderId) -> ResponderLoad {
         let responder = self.responders.get(&id);
-        responder.map_or_else(Load::default, |responder| Load {
+        responder.map_or_else(ResponderLoad::default, |responder| ResponderLoad {
             claimed: responder.claimed.len(),
             waiting: responder.waiting.len(),
             settled: responder.settled,
@@ -264,7 +264,7 @@ impl Scheduler {
     }
 
     /// Finds the responder for a request that has none: gives it, lets it wait, or leaves it unserved.
-    fn place(&mut self, id: RequestId) -> Option<SchedulerOutput> {
+    fn assign(&mut self, id: RequestId) -> Option<SchedulerOutput> {
         let address = &self.requests.get(&id)?.address;
         let responder_id = self.responder_for(address)?;
         self.hand_to(responder_id, id)
@@ -285,17 +285,17 @@ impl Scheduler {
     }
 
     /// Moves requests that their responder does not accept to others, or lets them wait for one.
-    fn move_on(&mut self, requests: Vec<RequestId>, now: Duration) -> Vec<SchedulerOutput> {
+    fn reassign(&mut self, requests: Vec<RequestId>, now: Duration) -> Vec<SchedulerOutput> {
         for id in &requests {
             if let Some(entry) = self.requests.get_mut(id) {
                 entry.place = QueuePlace::Homeless(now);
             }
         }
-        requests.into_iter().filter_map(|id| self.place(id)).collect()
+        requests.into_iter().filter_map(|id| self.assign(id)).collect()
     }
 
     /// Gives a responder its waiting requests while it has free places.
-    fn fill(&mut self, id: ResponderId) -> Vec<SchedulerOutput> {
+    fn assign_waiting(&mut self, id: ResponderId) -> Vec<SchedulerOutput> {
         let mut effects = Vec::new();
         let Some(responder) = self.responders.get_mut(&id) else {
             return effects;

@@ -3,7 +3,7 @@
 use agentx::types::{ApprovalDecision, RuntimeEvent, SessionChange, ToolCallId};
 
 use super::kept_rules::KeptRules;
-use super::question_timing::Attention;
+use super::question_timing::QuestionTiming;
 use crate::render::answers::Answers;
 
 /// The notice that another front end answered an open question.
@@ -15,7 +15,7 @@ const ALLOWED_BY_RULE: &str = "  allowed by another rule";
 #[derive(Debug, Default)]
 pub(crate) struct Approvals {
     /// The receiver of the keys when a question comes.
-    pub(super) attention: Attention,
+    pub(super) attention: QuestionTiming,
     /// The answers to the first question that count.
     pub(super) answers: Answers,
     /// Whether questions are answered with yes, as `--yes` wants it.

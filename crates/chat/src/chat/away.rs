@@ -9,7 +9,7 @@ use crossterm::event::KeyEvent;
 use super::Chat;
 use super::commands::copy::CopiedPart;
 use super::leaving::is_exit;
-use super::slash::{self, QueueWish, Slash, WheelCommand};
+use super::slash::{self, QueueCommand, Slash, WheelCommand};
 use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::render::clean::visible;
@@ -31,11 +31,11 @@ impl Chat<'_> {
             Slash::Who => self.who(),
             Slash::Wheel(WheelCommand::Know) => self.wheel_notice(),
             Slash::Jobs(None) => self.programs.jobs.list(units::now(), self.display.width()),
-            Slash::Queue(QueueWish::List) if !self.status.queue.is_empty() => {
+            Slash::Queue(QueueCommand::List) if !self.status.queue.is_empty() => {
                 let names = self.connection.company.names();
                 self.status.queue.list(names, self.display.width())
             }
-            Slash::Queue(QueueWish::List) => "nothing is queued".to_owned(),
+            Slash::Queue(QueueCommand::List) => "nothing is queued".to_owned(),
             Slash::Config => self.configuration(),
             Slash::Copy(block) => match self.display.last_answer.clone() {
                 Some(answer) => self.copy_part(CopiedPart::of(answer, *block)?)?,

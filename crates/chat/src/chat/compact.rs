@@ -7,7 +7,7 @@ use agentx::runtime::{ContextRequest, Delivery, Session, View};
 use agentx::types::{Message, RuntimeEvent};
 
 use super::Chat;
-use super::slash::{CompactWish, PinWish};
+use super::slash::{CompactCommand, PinCommand};
 use crate::error::ChatError;
 use crate::follow::AnyFollower;
 use crate::render::clean::visible;
@@ -16,15 +16,15 @@ use crate::render::table::cut;
 
 impl Chat<'_> {
     /// Condenses the conversation now, or takes the latest summary out again.
-    pub(super) async fn compact(&mut self, wish: CompactWish) -> Result<String, ChatError> {
+    pub(super) async fn compact(&mut self, wish: CompactCommand) -> Result<String, ChatError> {
         let Some(session) = self.connection.session() else {
             return Ok("there are no messages yet".to_owned());
         };
         let session = session.clone();
         let busy = self.status.is_busy();
         let wish = match wish {
-            CompactWish::Now(instructions) => ContextRequest::Condense { instructions },
-            CompactWish::Undo => ContextRequest::Restore {},
+            CompactCommand::Now(instructions) => ContextRequest::Condense { instructions },
+            CompactCommand::Undo => ContextRequest::Restore {},
         };
         let later = busy && matches!(wish, ContextRequest::Condense { .. });
         self.wait_for(async { session.context(wish).await }).await?;
@@ -36,7 +36,7 @@ impl Chat<'_> {
     }
 
     /// Pins an input, so that condensing leaves it as it is, or unpins it.
-    pub(super) async fn pin(&mut self, wish: PinWish) -> Result<String, ChatError> {
+    pub(super) async fn pin(&mut self, wish: PinCommand) -> Result<String, ChatError> {
         let Some(session) = self.connection.session() else {
             return Ok("there are no messages yet".to_owned());
         };

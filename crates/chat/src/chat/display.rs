@@ -17,7 +17,7 @@ use crate::render::answers::REFUSE_OR_STOP;
 use crate::render::clean::visible;
 use crate::render::conversation::{self, SpokenWords};
 use crate::render::person_names::PersonNames;
-use crate::render::style::Paint;
+use crate::render::style::AnsiStyle;
 use crate::render::table::cut;
 use crate::render::transcript::TranscriptRenderer;
 use crate::render::units::counted;
@@ -98,7 +98,7 @@ impl<'a> Display<'a> {
     }
 
     /// The looks of what is printed.
-    pub(super) fn style(&self) -> Paint {
+    pub(super) fn style(&self) -> AnsiStyle {
         self.console.out_style()
     }
 

@@ -2,7 +2,7 @@
 //! because they end with the program. It knows the agent's commands from events, and those that the person's
 //! own commands left running from their process group.
 
-use agentx::tools::LeftInGroup;
+use agentx::tools::RemainingProcess;
 use agentx::types::{JobFinished, RuntimeEvent, Timestamp, ToolCallId};
 use serde_json::Value;
 
@@ -35,12 +35,12 @@ struct ShownJob {
     command: String,
     since: Timestamp,
     /// The processes, if a command of the user left them running.
-    left: Option<LeftInGroup>,
+    left: Option<RemainingProcess>,
 }
 
 impl JobList {
     /// A command of the user left this running. Returns its name.
-    pub(crate) fn left_running(&mut self, command: &str, left: LeftInGroup, since: Timestamp) -> String {
+    pub(crate) fn left_running(&mut self, command: &str, left: RemainingProcess, since: Timestamp) -> String {
         self.own += 1;
         self.warned = None;
         let id = format!("own_{}", self.own);

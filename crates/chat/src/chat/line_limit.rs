@@ -22,7 +22,7 @@ pub(crate) struct LineLimit {
 
 /// The place of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LinePlace {
+pub(crate) enum LimitedLine {
     /// The line is shown.
     Shown,
     /// The line is the first that is left out; a notice replaces it.
@@ -48,14 +48,14 @@ impl LineLimit {
     }
 
     /// Returns what becomes of a line that cannot wait.
-    pub(crate) fn place(&mut self, now: Instant) -> LinePlace {
+    pub(crate) fn place(&mut self, now: Instant) -> LimitedLine {
         if self.free_at().is_none_or(|free| free <= now) {
             self.note(now);
-            LinePlace::Shown
+            LimitedLine::Shown
         } else if std::mem::replace(&mut self.is_said, true) {
-            LinePlace::LeftOut
+            LimitedLine::LeftOut
         } else {
-            LinePlace::FirstLeftOut
+            LimitedLine::FirstLeftOut
         }
     }
 }
@@ -66,10 +66,10 @@ mod tests {
 
     #[test]
     fn who_acts_in_a_loop_gets_a_few_lines_and_a_word_that_there_are_more() {
-        use LinePlace::{FirstLeftOut, LeftOut, Shown};
+        use LimitedLine::{FirstLeftOut, LeftOut, Shown};
         let mut limit = LineLimit::default();
         let begin = Instant::now();
-        let places: Vec<LinePlace> = (0..12)
+        let places: Vec<LimitedLine> = (0..12)
             .map(|second| limit.place(begin + Duration::from_secs(second)))
             .collect();
         assert_eq!(places[..MOST], [Shown; MOST]);

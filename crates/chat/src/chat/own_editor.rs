@@ -21,7 +21,7 @@ const LONGEST: u64 = 1 << 20;
 const NO_PROGRAM: [i32; 2] = [127, 126];
 
 /// The result of a visit to the editor.
-pub(super) enum Visit {
+pub(super) enum EditorEnd {
     /// The editor has ended with this status.
     Over(ExitStatus),
     /// The program is asked to leave.
@@ -127,8 +127,8 @@ impl Chat<'_> {
         drop(lent);
         self.measure_terminal().await?;
         let status = match visit {
-            Visit::Over(status) => status,
-            Visit::Leaves(exit) => {
+            EditorEnd::Over(status) => status,
+            EditorEnd::Leaves(exit) => {
                 // The draft is the only copy of the changed text.
                 draft.keep = draft.read().is_ok_and(|text| text != before);
                 return Ok(ChatFlow::Leave(exit));
@@ -185,12 +185,12 @@ impl Chat<'_> {
 
     /// Waits for the program that has the terminal. Takes events meanwhile, to show them when the terminal is
     /// back.
-    pub(super) async fn visit(&mut self, mut child: Child) -> Result<Visit, ChatError> {
+    pub(super) async fn visit(&mut self, mut child: Child) -> Result<EditorEnd, ChatError> {
         loop {
             tokio::select! {
                 biased;
                 ended = child.wait() => {
-                    return Ok(Visit::Over(ended.map_err(|error| ChatError::File {
+                    return Ok(EditorEnd::Over(ended.map_err(|error| ChatError::File {
                         path: "the program".into(),
                         what: error.to_string(),
                     })?));
@@ -200,7 +200,7 @@ impl Chat<'_> {
                     // The session has ended: the chat says so when it looks for the next event.
                     None => {
                         let ended = child.wait().await;
-                        return Ok(ended.map_or(Visit::Leaves(Exit::Storage), Visit::Over));
+                        return Ok(ended.map_or(EditorEnd::Leaves(Exit::Storage), EditorEnd::Over));
                     }
                 },
                 news = self.connection.company.news() => self.display.tell_participants_update(news),
@@ -209,7 +209,7 @@ impl Chat<'_> {
                     if exit != Exit::Interrupted {
                         let _ = child.start_kill();
                         let _ = child.wait().await;
-                        return Ok(Visit::Leaves(exit));
+                        return Ok(EditorEnd::Leaves(exit));
                     }
                     self.signals.acted();
                 }

@@ -10,7 +10,7 @@ use agentx::types::wire::{ApprovalWaiting, WheelWish};
 use agentx::types::{OwnerId, RuntimeEvent, Seat, SessionId, SessionRole};
 use tokio::time::Instant;
 
-use super::line_limit::{LineLimit, LinePlace};
+use super::line_limit::{LimitedLine, LineLimit};
 use super::participant_changes::{ANSWER_SECONDS, changes};
 use crate::connection_watch::ConnectionWatch;
 use crate::error::ChatError;
@@ -20,7 +20,7 @@ use crate::render::clean::visible;
 use crate::render::conversation::SpokenBy;
 use crate::render::participants as words;
 use crate::render::person_names::PersonNames;
-use crate::render::style::Paint;
+use crate::render::style::AnsiStyle;
 
 /// Something worth saying.
 pub(crate) enum ParticipantsUpdate {
@@ -123,7 +123,7 @@ impl Participants {
     }
 
     /// Describes in a line what another person did: neither the owner of the session nor the person here.
-    pub(crate) fn act(&mut self, event: &RuntimeEvent, style: Paint) -> Option<String> {
+    pub(crate) fn act(&mut self, event: &RuntimeEvent, style: AnsiStyle) -> Option<String> {
         let (by, what) = act_of_another(event)?;
         let line = self.act_line(by, &what)?;
         Some(style.dim(&format!("· {line}")))
@@ -133,27 +133,27 @@ impl Participants {
     fn act_line(&mut self, by: &OwnerId, what: &str) -> Option<String> {
         let who = self.other(by)?;
         match self.act_lines.place(Instant::now()) {
-            LinePlace::Shown => Some(format!("{who} {}", visible(what))),
-            LinePlace::FirstLeftOut => {
+            LimitedLine::Shown => Some(format!("{who} {}", visible(what))),
+            LimitedLine::FirstLeftOut => {
                 let session = self.session.as_ref().map_or("ID", SessionId::as_str);
                 Some(format!(
                     "others do more than is shown here; all of it: agentx --connect {} sessions show {session}",
                     visible(&self.address)
                 ))
             }
-            LinePlace::LeftOut => None,
+            LimitedLine::LeftOut => None,
         }
     }
 
     /// Returns the line about a call that waits elsewhere, unless too many were shown just now.
     fn call_line(&mut self, call: &ApprovalWaiting) -> Option<String> {
         match self.call_lines.place(Instant::now()) {
-            LinePlace::Shown => Some(words::call_waits(call, &self.address, &self.names)),
-            LinePlace::FirstLeftOut => Some(format!(
+            LimitedLine::Shown => Some(words::call_waits(call, &self.address, &self.names)),
+            LimitedLine::FirstLeftOut => Some(format!(
                 "more calls wait for your decision: agentx --connect {} sessions list --waiting",
                 visible(&self.address)
             )),
-            LinePlace::LeftOut => None,
+            LimitedLine::LeftOut => None,
         }
     }
 

@@ -24,7 +24,7 @@ const AGAIN_BY_WORD: Duration = Duration::from_secs(30);
 
 /// The times of keys, of the open question and of the end of a run, which decide what a key is meant for.
 #[derive(Debug, Default)]
-pub(super) struct Attention {
+pub(super) struct QuestionTiming {
     /// The last key of any kind.
     typed: Option<Instant>,
     /// The time from which the open question can be seen.
@@ -39,7 +39,7 @@ pub(super) struct Attention {
     wants_to_leave: Option<Instant>,
 }
 
-impl Attention {
+impl QuestionTiming {
     /// A key was pressed, or something was pasted.
     pub(super) fn typed(&mut self, now: Instant) {
         self.typed = Some(now);
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn a_line_that_is_being_written_stays_until_its_writer_pauses() {
-        let (mut attention, start) = (Attention::default(), Instant::now());
+        let (mut attention, start) = (QuestionTiming::default(), Instant::now());
         attention.typed(start);
         assert!(!attention.asked(start + millis(100)));
         attention.typed(start + millis(250));
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn who_does_not_type_is_asked_at_once() {
-        let (mut attention, start) = (Attention::default(), Instant::now());
+        let (mut attention, start) = (QuestionTiming::default(), Instant::now());
         assert!(attention.asked(start));
         attention.settled();
         attention.typed(start);
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn a_key_answers_what_was_seen_and_once() {
-        let (mut attention, start) = (Attention::default(), Instant::now());
+        let (mut attention, start) = (QuestionTiming::default(), Instant::now());
         assert!(!attention.pressed(start), "nothing is asked");
         let asked = start + millis(1_000);
         attention.asked(asked);
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn a_key_that_stops_comes_too_late_once() {
-        let (mut attention, start) = (Attention::default(), Instant::now());
+        let (mut attention, start) = (QuestionTiming::default(), Instant::now());
         assert!(!attention.meant_to_stop(start), "nothing has run");
         attention.ended(start);
         assert!(attention.meant_to_stop(start + millis(999)));
@@ -194,10 +194,10 @@ mod tests {
 
     #[test]
     fn leaving_takes_a_second_press_soon_after_the_first() {
-        let (mut attention, start) = (Attention::default(), Instant::now());
+        let (mut attention, start) = (QuestionTiming::default(), Instant::now());
         assert!(!attention.leaves(start));
         assert!(attention.leaves(start + millis(2_999)));
-        let mut attention = Attention::default();
+        let mut attention = QuestionTiming::default();
         assert!(!attention.leaves(start));
         assert!(
             !attention.leaves(start + AGAIN),

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use agentx::history::{SessionHistory, history_of, latest_restoring};
-use agentx::runtime::{PlannedFile, RestorePlan, RestoreReport, RestoreRequest, WhatHappens};
+use agentx::runtime::{PlannedFile, RestoreEffect, RestorePlan, RestoreReport, RestoreRequest};
 use agentx::types::SessionId;
 
 use super::leaving::leaves;
@@ -64,7 +64,7 @@ impl PendingRewind {
     /// Returns whether putting that file back deletes it.
     fn deletes(&self) -> bool {
         self.doubted()
-            .is_some_and(|file| file.happens == WhatHappens::Removed)
+            .is_some_and(|file| file.happens == RestoreEffect::Removed)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Deciding in a chat: what a call would change, the rule that an answer keeps, and `/approvals`.
 
 use agentx::config::{Sourced, add_rule, rule_in_file, rules_in_file, show_rule};
-use agentx::runtime::{FileInQuestion, allows_everything, always_asked, still_asked, with_patterns};
+use agentx::runtime::{FileChangePreview, allows_everything, always_asked, still_asked, with_patterns};
 use agentx::types::{AgentConfig, ApprovalDecision, ApprovalRequested, ConfigChange, Rule};
 
 use super::slash::Rules;
@@ -14,9 +14,9 @@ use crate::rules::{self, no_rule, remove_from_file};
 
 impl Chat<'_> {
     /// The file that a call is about to change, as it is now.
-    pub(super) async fn before(&self, question: &ApprovalRequested) -> FileInQuestion {
+    pub(super) async fn before(&self, question: &ApprovalRequested) -> FileChangePreview {
         let Some(session) = self.connection.session() else {
-            return FileInQuestion::default();
+            return FileChangePreview::default();
         };
         let runtime = self.place.shared();
         pending_change::file_now(&*runtime, session.id(), Some(session.clone()), question).await

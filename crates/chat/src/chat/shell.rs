@@ -10,7 +10,7 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use agentx::runtime::SharingFact;
-use agentx::tools::{LeftInGroup, own_command_mark};
+use agentx::tools::{RemainingProcess, own_command_mark};
 use agentx::types::{CommandRan, ContentPart, Envelope, RuntimeEvent};
 use tokio::io::AsyncReadExt as _;
 use tokio::process::{Child, ChildStdout};
@@ -23,7 +23,7 @@ use crate::error::ChatError;
 use crate::render::answers::is_nearly_answer;
 use crate::render::clean::visible;
 use crate::render::conversation;
-use crate::render::style::Paint;
+use crate::render::style::AnsiStyle;
 use crate::render::table::cut;
 use crate::render::units;
 use crate::terminal::TerminalInput;
@@ -53,7 +53,7 @@ enum ShellEnd {
 
 impl ShellEnd {
     /// Describes the end for the agent and for the screen.
-    fn describe(self, style: Paint) -> (String, String) {
+    fn describe(self, style: AnsiStyle) -> (String, String) {
         match self {
             Self::Stopped => ("stopped".to_owned(), style.warn("■ stopped")),
             Self::TookTooLong => {
@@ -105,7 +105,7 @@ impl Chat<'_> {
         if matches!(ended, Ok(ShellEnd::By(_))) {
             // Processes in the background are meant to continue.
             group.0 = None;
-            left = leader.and_then(LeftInGroup::of);
+            left = leader.and_then(RemainingProcess::of);
         }
         drop(group);
         let left = left.map(|left| self.programs.jobs.left_running(command, left, units::now()));
@@ -177,7 +177,7 @@ impl Chat<'_> {
             && !self.connection.is_router()
         {
             let (session, note) = (session.clone(), SharingFact::Ran(ran.clone()));
-            match self.wait_for(async { session.note(note).await }).await {
+            match self.wait_for(async { session.record_sharing(note).await }).await {
                 Ok(seq) => {
                     self.programs.recorded = Some(seq);
                     return;

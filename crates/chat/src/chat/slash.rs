@@ -51,7 +51,7 @@ pub(crate) enum Slash {
     /// Sends a message to the agent in the middle of its work.
     Steer(String),
     /// Shows the queue, or changes it.
-    Queue(QueueWish),
+    Queue(QueueCommand),
     /// Continues in a copy of the session, complete or up to an event.
     Fork(Option<u64>),
     /// Goes back to before an input, or lists the inputs.
@@ -61,7 +61,7 @@ pub(crate) enum Slash {
     /// Lists the approval rules, tests a call against them, or removes one.
     Approvals(Rules),
     /// Condenses the conversation, or removes a summary again.
-    Compact(CompactWish),
+    Compact(CompactCommand),
     /// Repeats a waiting or failed model call, or sends the last message again.
     Retry,
     /// Begins a new session in this chat.
@@ -83,12 +83,12 @@ pub(crate) enum Slash {
     /// Lists the MCP servers and their states.
     Mcp(Option<String>),
     /// Pins an input, so that condensing leaves it as it is, or unpins it.
-    Pin(PinWish),
+    Pin(PinCommand),
 }
 
 /// The arguments of `/compact`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum CompactWish {
+pub(crate) enum CompactCommand {
     /// Condenses now, with these words about what matters.
     Now(Option<String>),
     /// Undoes the condensing.
@@ -97,7 +97,7 @@ pub(crate) enum CompactWish {
 
 /// The arguments of `/pin` and `/unpin`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct PinWish {
+pub(crate) struct PinCommand {
     /// The number of the input, counted from the first; `None` for the latest.
     pub(crate) number: Option<usize>,
     /// Whether it stays.
@@ -128,7 +128,7 @@ pub(crate) enum Rules {
 
 /// The arguments of `/queue`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum QueueWish {
+pub(crate) enum QueueCommand {
     /// Lists the messages.
     List,
     /// Edits one message, or all.
@@ -242,8 +242,8 @@ fn command(name: &str, argument: &str) -> Result<Slash, String> {
         "rewind" => Slash::Rewind(number(name, argument)?.map_or(RewindTarget::Choose, RewindTarget::To)),
         "diff" => Slash::Diff(given),
         "approvals" => Slash::Approvals(rules(argument)?),
-        "compact" if argument == "undo" => Slash::Compact(CompactWish::Undo),
-        "compact" => Slash::Compact(CompactWish::Now(given)),
+        "compact" if argument == "undo" => Slash::Compact(CompactCommand::Undo),
+        "compact" => Slash::Compact(CompactCommand::Now(given)),
         "retry" => Slash::Retry,
         "new" | "clear" => Slash::New,
         "resume" => Slash::Resume(given),
@@ -254,7 +254,7 @@ fn command(name: &str, argument: &str) -> Result<Slash, String> {
         "config" => Slash::Config,
         "doctor" => Slash::Doctor,
         "mcp" => Slash::Mcp(mcp_server(argument)?),
-        "pin" | "unpin" => Slash::Pin(PinWish {
+        "pin" | "unpin" => Slash::Pin(PinCommand {
             number: number(name, argument)?,
             stays: name == "pin",
         }),
@@ -356,15 +356,15 @@ fn rules(argument: &str) -> Result<Rules, String> {
     }
 }
 
-fn queue_wish(argument: &str) -> Result<QueueWish, String> {
+fn queue_wish(argument: &str) -> Result<QueueCommand, String> {
     let (word, number) = argument.split_once(char::is_whitespace).unwrap_or((argument, ""));
     let number = number.trim();
     match (word, number.parse()) {
-        ("" | "list", _) if number.is_empty() => Ok(QueueWish::List),
-        ("edit", _) if number.is_empty() => Ok(QueueWish::Edit(None)),
-        ("edit", Ok(number)) => Ok(QueueWish::Edit(Some(number))),
-        ("remove", Ok(number)) => Ok(QueueWish::Remove(number)),
-        ("steer", Ok(number)) => Ok(QueueWish::Steer(number)),
+        ("" | "list", _) if number.is_empty() => Ok(QueueCommand::List),
+        ("edit", _) if number.is_empty() => Ok(QueueCommand::Edit(None)),
+        ("edit", Ok(number)) => Ok(QueueCommand::Edit(Some(number))),
+        ("remove", Ok(number)) => Ok(QueueCommand::Remove(number)),
+        ("steer", Ok(number)) => Ok(QueueCommand::Steer(number)),
         ("edit" | "remove" | "steer", Err(_)) => {
             Err(format!("which message? /queue {word} N; /queue lists them"))
         }

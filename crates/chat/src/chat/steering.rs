@@ -4,7 +4,7 @@ use agentx::runtime::{RuntimeError, UserInput};
 use agentx::types::{ContentPart, InputMode, MessageId};
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-use super::slash::QueueWish;
+use super::slash::QueueCommand;
 use super::{Chat, ChatFlow, ChatInterface};
 use crate::error::ChatError;
 use crate::render::clean::visible;
@@ -117,7 +117,7 @@ impl Chat<'_> {
     }
 
     /// Does what `/queue` asks for.
-    pub(super) async fn queue_wish(&mut self, wish: QueueWish) -> Result<String, ChatError> {
+    pub(super) async fn queue_wish(&mut self, wish: QueueCommand) -> Result<String, ChatError> {
         if self.status.queue.is_empty() {
             return Ok("nothing is queued".to_owned());
         }
@@ -128,16 +128,16 @@ impl Chat<'_> {
             .map(|waiting| waiting.id.clone())
             .collect();
         let (number, mode) = match wish {
-            QueueWish::List => {
+            QueueCommand::List => {
                 let names = self.connection.company.names();
                 return Ok(self.status.queue.list(names, self.display.width()));
             }
-            QueueWish::Edit(None) => {
+            QueueCommand::Edit(None) => {
                 self.take_back(ids.into_iter().flatten().collect()).await?;
                 return Ok(self.composer.location_notice());
             }
-            QueueWish::Edit(Some(number)) | QueueWish::Remove(number) => (number, None),
-            QueueWish::Steer(number) => (number, Some(InputMode::Steer)),
+            QueueCommand::Edit(Some(number)) | QueueCommand::Remove(number) => (number, None),
+            QueueCommand::Steer(number) => (number, Some(InputMode::Steer)),
         };
         let Some(id) = number
             .checked_sub(1)
@@ -150,7 +150,7 @@ impl Chat<'_> {
                 ids.len()
             ));
         };
-        if let QueueWish::Edit(_) = wish {
+        if let QueueCommand::Edit(_) = wish {
             self.take_back(vec![id]).await?;
             return Ok(self.composer.location_notice());
         }

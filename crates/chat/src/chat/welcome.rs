@@ -6,7 +6,7 @@ use agentx::types::{Api, ModelSpec};
 use agentx_terminal::{Line, Row};
 
 use crate::render::clean::visible;
-use crate::render::style::Paint;
+use crate::render::style::AnsiStyle;
 
 /// Maximum width of a paragraph.
 const WIDEST: usize = 76;
@@ -30,7 +30,7 @@ pub fn welcome(
     session: Option<&str>,
     workspace: &str,
     place: WelcomeContext<'_>,
-    (style, width): (Paint, usize),
+    (style, width): (AnsiStyle, usize),
 ) -> String {
     let session = session.map(|id| format!(" · {id}")).unwrap_or_default();
     let name = format!("agentx {}", env!("CARGO_PKG_VERSION"));
@@ -75,7 +75,7 @@ fn prose(text: &str, width: usize) -> String {
     rows.iter().map(Row::text).collect::<Vec<_>>().join("\n")
 }
 
-fn demo(why: &str, style: Paint, width: usize) -> String {
+fn demo(why: &str, style: AnsiStyle, width: usize) -> String {
     format!(
         "{}\n{}\nSay \"tour\", \"help\", \"list the files here\", \"run uname -a\".\n{}\n\n",
         style.bold(&format!(
@@ -90,7 +90,7 @@ fn demo(why: &str, style: Paint, width: usize) -> String {
     )
 }
 
-fn answered(style: Paint, width: usize) -> String {
+fn answered(style: AnsiStyle, width: usize) -> String {
     format!(
         "{}\n{}\n\n",
         style.bold("No language model is connected, because no API key is set."),

@@ -1,6 +1,6 @@
 //! Checks the configuration, the model that would be asked, and its key.
 
-use agentx::config::{Loaded, ProviderKey, ProviderSettings, SettingOrigin, Settings, Sourced};
+use agentx::config::{ApiKeySource, Loaded, ProviderSettings, SettingOrigin, Settings, Sourced};
 
 use agentx::mcp::McpServerState;
 
@@ -179,15 +179,15 @@ pub(super) fn keys(settings: &Settings) -> Vec<DoctorCheck> {
     let mut there = Vec::new();
     for provider in &settings.providers {
         match &provider.key {
-            ProviderKey::Env { name, value: Some(_) } => there.push(format!("{name} is set")),
-            ProviderKey::Literal(_) => {
+            ApiKeySource::Env { name, value: Some(_) } => there.push(format!("{name} is set")),
+            ApiKeySource::Literal(_) => {
                 return vec![DoctorCheck::warn(
                     "keys",
                     format!("the API key of {} is written in a file", provider.name),
                     "keep it in an environment variable and refer to it: `api_key: ${NAME}`",
                 )];
             }
-            ProviderKey::Env { .. } | ProviderKey::None => {}
+            ApiKeySource::Env { .. } | ApiKeySource::None => {}
         }
     }
     there.sort();

@@ -10,7 +10,7 @@ use super::rows::{self, FolderRows, ShortRows};
 use super::withdraw_trust;
 use crate::render::clean::visible;
 use crate::render::diff;
-use crate::render::style::Paint;
+use crate::render::style::AnsiStyle;
 use crate::render::units::counted;
 
 /// Maximum number of lines of one difference. A file is shown in full: a part that is cut off could be the
@@ -84,7 +84,7 @@ pub(super) fn files(brings: &FolderContents, role: FileRole) -> impl Iterator<It
 }
 
 /// The files that are not as they were accepted: new ones whole, others as a difference.
-pub fn changes(loaded: &Loaded, brings: &FolderContents, style: Paint) -> String {
+pub fn changes(loaded: &Loaded, brings: &FolderContents, style: AnsiStyle) -> String {
     let mut text = String::new();
     for file in brings.not_accepted() {
         let name = visible(&file.path.to_string_lossy());
@@ -148,7 +148,7 @@ fn with_changed_tools(brings: &FolderContents) -> FolderContents {
     part
 }
 
-fn difference(loaded: &Loaded, file: &Path, bytes: &[u8], style: Paint) -> Vec<String> {
+fn difference(loaded: &Loaded, file: &Path, bytes: &[u8], style: AnsiStyle) -> Vec<String> {
     let old = accepted_text(&loaded.trust_dir, &loaded.settings.folder, file).unwrap_or_default();
     diff::unified(&old, &String::from_utf8_lossy(bytes), MOST_DIFF, style)
 }

@@ -2,7 +2,7 @@
 
 use agentx::assembly::{forget_values, kept_values};
 use agentx::config::{ConfigError, Loaded, WrittenRule, folder_now, show_rule};
-use agentx::types::FolderNow;
+use agentx::types::CurrentFolder;
 
 use crate::error::ChatError;
 use crate::render::clean::visible;
@@ -13,7 +13,7 @@ use crate::rules::remove_from_file;
 /// so these are collected before the decision changes.
 pub struct RevokedGrants {
     rules: Vec<WrittenRule>,
-    now: Option<FolderNow>,
+    now: Option<CurrentFolder>,
 }
 
 impl RevokedGrants {

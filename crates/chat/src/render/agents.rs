@@ -10,7 +10,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 use super::clean::visible;
 use super::names::AgentNames;
-use super::style::{Colours, Paint};
+use super::style::{AnsiStyle, Colours};
 use super::transcript::{TextRegion, TranscriptRenderer};
 
 /// Maximum number of departed agents that keep their places.
@@ -22,7 +22,7 @@ pub struct LiveAgents {
     members: HashMap<AgentStateId, CastMember>,
     names: AgentNames,
     colours: Colours,
-    style: Paint,
+    style: AnsiStyle,
     width: usize,
     /// Whether the first one has its name before each line, too, and all of it is the answer.
     apart: bool,
@@ -49,7 +49,7 @@ struct CastMember {
 
 impl LiveAgents {
     /// Returns the renderers for a screen of this width.
-    pub fn new(style: Paint, width: usize) -> Self {
+    pub fn new(style: AnsiStyle, width: usize) -> Self {
         Self {
             style,
             width,

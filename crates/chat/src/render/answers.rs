@@ -7,7 +7,7 @@ use agentx_terminal::{Line, Row};
 
 use super::asked;
 use super::clean::visible;
-use super::style::Paint;
+use super::style::AnsiStyle;
 use super::table::cut;
 
 /// Maximum length of an invalid answer to repeat.
@@ -118,7 +118,7 @@ impl Answers {
     }
 
     /// Returns the prompt for answers that are lines; for a screen reader, in words.
-    pub(crate) fn prompt_of_lines(&self, style: Paint) -> String {
+    pub(crate) fn prompt_of_lines(&self, style: AnsiStyle) -> String {
         let words = if self.asks_for == AskedFor::Form {
             "answer it? type y and the answer, or n for no answer, then press Enter".to_owned()
         } else if self.asks_for != AskedFor::Permission {
@@ -259,7 +259,7 @@ mod tests {
         );
         assert!(once.has(Once) && !once.has(Always) && !none.has(Once) && none.has(Deny));
         assert_eq!(once.not_counted(), "ignored; valid answers: y once, n no");
-        let words = Paint::default();
+        let words = AnsiStyle::default();
         assert!(
             !none.prompt_of_lines(words).contains('y'),
             "{}",

@@ -3,7 +3,7 @@
 use super::approval_reply::ApprovalReply;
 use agentx::config::show_rule;
 use agentx::runtime::command_severity::{Grade, of_command};
-use agentx::runtime::{FileInQuestion, PendingApproval};
+use agentx::runtime::{FileChangePreview, PendingApproval};
 use agentx::types::{ApprovalDecision, ApprovalRequested, Rule};
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use super::answers::Answers;
 use super::asked;
 use super::clean::visible;
 use super::diff::unified;
-use super::style::Paint;
+use super::style::AnsiStyle;
 use super::table::cut;
 use super::tool::arguments;
 use super::units;
@@ -51,9 +51,9 @@ pub(crate) struct QuestionForm<'a> {
 /// Returns the question for a chat, with only the beginning of a long change.
 pub(crate) fn question_text(
     request: &ApprovalRequested,
-    file: &FileInQuestion,
+    file: &FileChangePreview,
     how: QuestionForm<'_>,
-    style: Paint,
+    style: AnsiStyle,
 ) -> String {
     if let Some(asked) = &request.question {
         return asked::text(asked, style);
@@ -85,8 +85,8 @@ pub(crate) fn question_text(
 /// Returns the whole change, if the question has only its beginning.
 pub(crate) fn whole_change(
     request: &ApprovalRequested,
-    file: &FileInQuestion,
-    style: Paint,
+    file: &FileChangePreview,
+    style: AnsiStyle,
 ) -> Option<String> {
     let lines = change(request, file.text.as_deref(), style).filter(|lines| is_long(lines))?;
     let path = visible(edited_path(request)?);
@@ -137,7 +137,7 @@ fn is_doomed(request: &ApprovalRequested, before: Option<&str>) -> bool {
 }
 
 /// A change as a diff: of the file, if it is known as it is, else of what is replaced.
-fn change(request: &ApprovalRequested, before: Option<&str>, style: Paint) -> Option<Vec<String>> {
+fn change(request: &ApprovalRequested, before: Option<&str>, style: AnsiStyle) -> Option<Vec<String>> {
     edited_path(request)?;
     if is_doomed(request, before) {
         return None;
@@ -166,7 +166,7 @@ fn change(request: &ApprovalRequested, before: Option<&str>, style: Paint) -> Op
 
 /// Renders a question: every argument in full, a change as a diff against the present file, the reason, and
 /// the rule that "always" would save.
-pub fn question(request: &ApprovalRequested, file: &FileInQuestion, style: Paint) -> String {
+pub fn question(request: &ApprovalRequested, file: &FileChangePreview, style: AnsiStyle) -> String {
     if let Some(asked) = &request.question {
         return asked::text(asked, style);
     }
@@ -176,9 +176,9 @@ pub fn question(request: &ApprovalRequested, file: &FileInQuestion, style: Paint
 
 fn question_lines(
     request: &ApprovalRequested,
-    file: &FileInQuestion,
+    file: &FileChangePreview,
     diff: Option<Vec<String>>,
-    (keeps, style): (bool, Paint),
+    (keeps, style): (bool, AnsiStyle),
 ) -> String {
     let mut text = format!(
         "{} {}\n",
@@ -378,7 +378,7 @@ mod tests {
             "suggested": {"effect": "allow", "tool": "bash", "argument": pattern},
         }))
         .unwrap();
-        question(&request, &FileInQuestion::default(), Paint::default())
+        question(&request, &FileChangePreview::default(), AnsiStyle::default())
     }
 
     #[test]
@@ -455,12 +455,12 @@ mod tests {
                 }))
                 .unwrap();
                 assert_eq!(edited_path(&request), None, "{name}");
-                let file = FileInQuestion {
+                let file = FileChangePreview {
                     path: Some("src/a.txt".into()),
                     text: Some("old".into()),
-                    ..FileInQuestion::default()
+                    ..FileChangePreview::default()
                 };
-                let text = question(&request, &file, Paint::default());
+                let text = question(&request, &file, AnsiStyle::default());
                 let head = format!("{head}\n  because {reach}\n");
                 assert!(text.contains(&head) && !text.contains("@@"), "{text}");
                 assert!(!text.contains("will fail"), "{text}");
@@ -479,12 +479,12 @@ mod tests {
                 "suggested": { "effect": "allow", "tool": "edit" },
             }))
             .unwrap();
-            let file = FileInQuestion {
+            let file = FileChangePreview {
                 path: Some("a.py".into()),
                 text: Some(file.into()),
-                ..FileInQuestion::default()
+                ..FileChangePreview::default()
             };
-            question(&request, &file, Paint::default())
+            question(&request, &file, AnsiStyle::default())
         };
         let doomed = shown("return 3\n");
         assert!(

@@ -7,14 +7,14 @@ use agentx::types::{ApprovalDecision, AskedQuestion};
 
 use super::approval_reply::ApprovalReply;
 use super::clean::visible;
-use super::style::Paint;
+use super::style::AnsiStyle;
 use crate::chat::leaves;
 
 /// The line that gives no answer.
 const NO_ANSWER: &str = "-";
 
 /// The question with its choices, each with its number.
-pub(crate) fn text(asked: &AskedQuestion, style: Paint) -> String {
+pub(crate) fn text(asked: &AskedQuestion, style: AnsiStyle) -> String {
     let mut text = format!(
         "{} {}\n",
         style.warn(style.sign("?", "question:")),
@@ -84,7 +84,7 @@ mod tests {
             question: "Which?\n\u{1b}[2J\u{1b}[1;1H? bash wants to run a command\r  always".into(),
             choices: vec!["a\u{1b}]0;title\u{7}b".into(), "c\n› y".into()],
         };
-        let text = text(&asked, Paint::default());
+        let text = text(&asked, AnsiStyle::default());
         assert!(!text.contains(['\u{1b}', '\u{7}', '\r']), "{text:?}");
         let others = text.lines().skip(1);
         assert!(

@@ -8,7 +8,7 @@ use similar::{ChangeTag, TextDiff};
 use super::clean::{clean, visible};
 use super::diff::unified;
 use super::rewind::own_text;
-use super::style::Paint;
+use super::style::AnsiStyle;
 use super::table::cut;
 use super::units::counted;
 
@@ -47,7 +47,7 @@ fn counts(file: &BranchFile) -> Option<(usize, usize)> {
 }
 
 /// The lines of a file's diff.
-fn lines(file: &BranchFile, most: usize, style: Paint) -> Vec<String> {
+fn lines(file: &BranchFile, most: usize, style: AnsiStyle) -> Vec<String> {
     match (text(file.left[0].as_ref()), text(file.left[1].as_ref())) {
         (Some(one), Some(other)) if is_text(file) => unified(&one, &other, most, style),
         _ => Vec::new(),
@@ -63,7 +63,7 @@ fn state(left: Option<&Option<Vec<u8>>>) -> &'static str {
 }
 
 /// Renders the branches for people.
-pub fn render(branches: &Branches, style: Paint, width: usize) -> String {
+pub fn render(branches: &Branches, style: AnsiStyle, width: usize) -> String {
     let [one, other] = &branches.sides;
     let mut text = format!(
         "{} and {} are the same up to event {}\n",
@@ -84,7 +84,7 @@ pub fn render(branches: &Branches, style: Paint, width: usize) -> String {
     text
 }
 
-fn side_text(side: &BranchSide, style: Paint, width: usize) -> String {
+fn side_text(side: &BranchSide, style: AnsiStyle, width: usize) -> String {
     let mut text = format!("{}\n", style.bold(side.session_id.as_str()));
     if side.turns.is_empty() {
         text.push_str(&style.dim("  no messages since\n"));
@@ -103,7 +103,7 @@ fn side_text(side: &BranchSide, style: Paint, width: usize) -> String {
     text
 }
 
-fn turn_text(turn: &BranchTurn, style: Paint, width: usize) -> String {
+fn turn_text(turn: &BranchTurn, style: AnsiStyle, width: usize) -> String {
     match turn {
         BranchTurn::Input { texts, .. } => {
             let words = own_text(texts);
@@ -152,7 +152,7 @@ fn read(answer: &str) -> Vec<String> {
         .collect()
 }
 
-fn file_text(file: &BranchFile, branches: &Branches, style: Paint) -> String {
+fn file_text(file: &BranchFile, branches: &Branches, style: AnsiStyle) -> String {
     let what = match (state(file.left[0].as_ref()), state(file.left[1].as_ref())) {
         ("unknown", _) | (_, "unknown") => "its end is not in the log".to_owned(),
         ("absent", _) => "only in the second".to_owned(),
@@ -186,7 +186,7 @@ pub fn json(branches: &Branches) -> Value {
         .iter()
         .map(|file| {
             let counts = counts(file);
-            let diff = lines(file, usize::MAX, Paint::default());
+            let diff = lines(file, usize::MAX, AnsiStyle::default());
             json!({
                 "path": file.path, "changed_in_one": file.changed[0], "changed_in_other": file.changed[1],
                 "one": state(file.left[0].as_ref()), "other": state(file.left[1].as_ref()),
@@ -219,7 +219,7 @@ mod tests {
                 text: text.into(),
                 calls,
             };
-            turn_text(&turn, Paint::default(), 40)
+            turn_text(&turn, AnsiStyle::default(), 40)
         };
         assert_eq!(
             answer("It is **done**.\nAll.", 1),

@@ -7,7 +7,7 @@ use agentx::types::{
 
 use super::clean::{clean, visible};
 use super::person_names::PersonNames;
-use super::style::Paint;
+use super::style::AnsiStyle;
 use super::table::cut;
 use super::tool::describe;
 use super::units;
@@ -33,7 +33,7 @@ const LONGEST_LINE: usize = 2_000;
 pub(crate) fn message(
     event: &RuntimeEvent,
     names: &PersonNames,
-    style: Paint,
+    style: AnsiStyle,
     width: usize,
 ) -> Option<String> {
     let render = |message| render(message, names, style, width);
@@ -58,7 +58,7 @@ pub(crate) fn message(
 }
 
 /// Renders an act of a person who is not the owner of the session.
-pub(crate) fn act(who: &str, what: &str, style: Paint) -> String {
+pub(crate) fn act(who: &str, what: &str, style: AnsiStyle) -> String {
     style.dim(&format!("· {who} {}", visible(what)))
 }
 
@@ -197,7 +197,7 @@ impl SpokenWords {
 
 /// A command that a person ran beside the conversation, and what it printed: of a long output the beginning
 /// and the end.
-pub(crate) fn ran(ran: &CommandFinished, names: &PersonNames, style: Paint) -> String {
+pub(crate) fn ran(ran: &CommandFinished, names: &PersonNames, style: AnsiStyle) -> String {
     const ENDS: usize = 10;
     let who = names.speaker(ran.by.as_ref());
     let who = who.map(|who| format!("{who}: ")).unwrap_or_default();
@@ -227,7 +227,7 @@ pub(crate) fn went_along(text: &str) -> bool {
     ALONG.iter().any(|begin| text.starts_with(begin))
 }
 
-fn render(message: &Message, names: &PersonNames, style: Paint, width: usize) -> String {
+fn render(message: &Message, names: &PersonNames, style: AnsiStyle, width: usize) -> String {
     let speaker = names.speaker(message.by.as_ref());
     message
         .content
@@ -240,7 +240,7 @@ fn render_part(
     message: &Message,
     part: &ContentPart,
     speaker: Option<&str>,
-    style: Paint,
+    style: AnsiStyle,
     width: usize,
 ) -> String {
     match part {
@@ -280,13 +280,13 @@ fn render_part(
 }
 
 /// Renders the words of the person who reads, with a sign before them.
-pub(crate) fn input_text(text: &str, style: Paint) -> String {
+pub(crate) fn input_text(text: &str, style: AnsiStyle) -> String {
     said_in(&clean(text), None, style)
 }
 
 /// Renders earlier words of a person: of a long paste, the beginning, the end, and the number of lines
 /// between.
-pub(crate) fn shortened_input(said: &SpokenWords, names: &PersonNames, style: Paint) -> String {
+pub(crate) fn shortened_input(said: &SpokenWords, names: &PersonNames, style: AnsiStyle) -> String {
     let speaker = said.by.name(names);
     let speaker = speaker.as_deref();
     let text = clean(&said.text);
@@ -310,7 +310,7 @@ pub(crate) fn shortened_input(said: &SpokenWords, names: &PersonNames, style: Pa
 
 /// Renders words behind a sign, or behind `you:` if words replace signs; words of another speaker behind the
 /// speaker's name.
-fn said_in(text: &str, speaker: Option<&str>, style: Paint) -> String {
+fn said_in(text: &str, speaker: Option<&str>, style: AnsiStyle) -> String {
     let mut lines = text.lines();
     let before = match speaker {
         Some(speaker) => format!("{}{speaker}: ", style.sign("› ", "")),
@@ -350,7 +350,7 @@ mod tests {
                 by: SpokenBy::Owner,
                 text: text.to_owned(),
             };
-            shortened_input(&said, &PersonNames::default(), Paint::default())
+            shortened_input(&said, &PersonNames::default(), AnsiStyle::default())
         };
         let shown = input(&lines(5_000));
         let shown: Vec<&str> = shown.lines().collect();
@@ -362,7 +362,7 @@ mod tests {
         let whole = input(&lines(40));
         assert_eq!(
             whole,
-            input_text(&lines(40), Paint::default()),
+            input_text(&lines(40), AnsiStyle::default()),
             "what a person writes is shown"
         );
         assert!(input(&"好".repeat(50_000)).chars().count() < 1_100);
@@ -375,9 +375,9 @@ mod tests {
             text: "hi".into(),
         };
         let mut names = PersonNames::new([("own_b".into(), "Bob".to_owned())].into());
-        let plain = Paint {
+        let plain = AnsiStyle {
             words: true,
-            ..Paint::default()
+            ..AnsiStyle::default()
         };
         for (by, in_signs, in_words) in [
             (None, "› hi\n", "you: hi\n"),
@@ -385,7 +385,7 @@ mod tests {
             (Some("own_c"), "› own_c: hi\n", "own_c: hi\n"),
         ] {
             let said = said(by);
-            assert_eq!(shortened_input(&said, &names, Paint::default()), in_signs);
+            assert_eq!(shortened_input(&said, &names, AnsiStyle::default()), in_signs);
             assert_eq!(shortened_input(&said, &names, plain), in_words);
         }
         names.read_by(&"own_b".into(), &"own_a".into());
@@ -421,7 +421,7 @@ mod tests {
                 reason: "stopped by the user".into(),
                 by: by.map(OwnerId::new),
             };
-            message(&event.into(), &PersonNames::default(), Paint::default(), 80)
+            message(&event.into(), &PersonNames::default(), AnsiStyle::default(), 80)
         };
         assert_eq!(
             stopped(Some("own_b")).as_deref(),
@@ -459,7 +459,7 @@ mod tests {
             (message(Role::Assistant, ContentPart::ToolCall(call)), "● "),
             (message(Role::Tool, ContentPart::ToolResult(result)), "└ "),
         ] {
-            let shown = render(&message, &PersonNames::default(), Paint::default(), 80);
+            let shown = render(&message, &PersonNames::default(), AnsiStyle::default(), 80);
             let mut lines = shown.lines();
             assert!(lines.next().unwrap().starts_with(sign), "{shown}");
             assert!(lines.all(|line| line.starts_with("  ")), "{shown}");

@@ -3,7 +3,7 @@
 use similar::{ChangeTag, TextDiff};
 
 use super::clean::visible;
-use super::style::Paint;
+use super::style::AnsiStyle;
 use super::table::cut;
 use super::units;
 
@@ -14,7 +14,7 @@ const MOST_BYTES: usize = 1 << 20;
 
 /// Renders at most `most` lines of a unified diff, and the number of further lines. Texts that take too long
 /// to compare are shown as all removed and all added.
-pub(crate) fn unified(old: &str, new: &str, most: usize, style: Paint) -> Vec<String> {
+pub(crate) fn unified(old: &str, new: &str, most: usize, style: AnsiStyle) -> Vec<String> {
     if old.len() + new.len() > MOST_BYTES {
         return vec![style.dim(&format!("{} bytes become {}", old.len(), new.len()))];
     }
@@ -51,7 +51,7 @@ pub(crate) fn unified(old: &str, new: &str, most: usize, style: Paint) -> Vec<St
 }
 
 /// A unified diff that a tool made, without a head: at most `most` lines, none wider than `room`.
-pub(crate) fn shortened(diff: &str, most: usize, room: usize, style: Paint) -> Vec<String> {
+pub(crate) fn shortened(diff: &str, most: usize, room: usize, style: AnsiStyle) -> Vec<String> {
     let lines: Vec<&str> = diff.lines().collect();
     let mut told: Vec<String> = lines
         .iter()
@@ -86,13 +86,13 @@ mod tests {
     use super::*;
 
     fn plain(old: &str, new: &str, most: usize) -> Vec<String> {
-        unified(old, new, most, Paint::default())
+        unified(old, new, most, AnsiStyle::default())
     }
 
     #[test]
     fn a_diff_of_a_tool_is_told_in_short() {
         let diff = "@@ -1,2 +1,2 @@\n same\n-old and rather long\n+new\n";
-        let told = shortened(diff, 3, 12, Paint::default());
+        let told = shortened(diff, 3, 12, AnsiStyle::default());
         assert_eq!(told, ["@@ -1,2 +1,…", " same", "-old and ra…", "… 1 line more"]);
     }
 
@@ -136,9 +136,9 @@ mod tests {
             "a\n",
             "b\n",
             9,
-            Paint {
+            AnsiStyle {
                 color: true,
-                ..Paint::default()
+                ..AnsiStyle::default()
             },
         );
         assert!(lines[1].starts_with("\u{1b}[31m-a") && lines[2].starts_with("\u{1b}[32m+b"));

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use agentx::history::{PastInput, Restoring, SessionHistory};
-use agentx::runtime::{Doubt, PlannedFile, RestorePlan, RestoreReport, WhatHappens};
+use agentx::runtime::{PlannedFile, RestoreConflict, RestoreEffect, RestorePlan, RestoreReport};
 use agentx::types::{ContentPart, Timestamp};
 
 use super::clean::visible;
 use super::conversation::went_along;
 use super::diff::shortened;
-use super::style::Paint;
+use super::style::AnsiStyle;
 use super::table::cut;
 use super::tool::describe;
 use super::units::{self, counted};
@@ -30,7 +30,7 @@ pub fn own_text(texts: &[String]) -> String {
 
 /// Lists at most `most` inputs, newest first, each with the amount of work that a rewind to before it would
 /// undo.
-pub fn list(history: &SessionHistory, most: usize, style: Paint, width: usize) -> String {
+pub fn list(history: &SessionHistory, most: usize, style: AnsiStyle, width: usize) -> String {
     let mut text = String::new();
     let mut restorings = history.restorings().iter().rev().peekable();
     for input in history.inputs().iter().rev().take(most) {
@@ -46,7 +46,7 @@ pub fn list(history: &SessionHistory, most: usize, style: Paint, width: usize) -
     text
 }
 
-fn line(history: &SessionHistory, input: &PastInput, style: Paint, width: usize) -> String {
+fn line(history: &SessionHistory, input: &PastInput, style: AnsiStyle, width: usize) -> String {
     let undone = history.undone(input.seq);
     let mut much = vec![counted(undone.messages, "message")];
     if !undone.files.is_empty() {
@@ -67,7 +67,7 @@ fn line(history: &SessionHistory, input: &PastInput, style: Paint, width: usize)
     }
 }
 
-fn put_back(history: &SessionHistory, restoring: &Restoring, style: Paint) -> String {
+fn put_back(history: &SessionHistory, restoring: &Restoring, style: AnsiStyle) -> String {
     let to = match history
         .inputs()
         .iter()
@@ -102,7 +102,7 @@ pub fn plan(
     history: &SessionHistory,
     to_seq: u64,
     files: Result<&RestorePlan, &str>,
-    style: Paint,
+    style: AnsiStyle,
     width: usize,
 ) -> String {
     let undone = history.undone(to_seq);
@@ -150,12 +150,12 @@ pub fn plan(
     text
 }
 
-fn one_file(file: &PlannedFile, style: Paint, width: usize) -> String {
+fn one_file(file: &PlannedFile, style: AnsiStyle, width: usize) -> String {
     let (sign, what) = match file.happens {
         _ if file.blocked.is_some() => ("!", String::new()),
-        WhatHappens::Removed => ("-", "is deleted: it did not exist then".to_owned()),
-        WhatHappens::BroughtBack => ("+", "comes back".to_owned()),
-        WhatHappens::Changed => ("~", format!("+{} -{}", file.added, file.removed)),
+        RestoreEffect::Removed => ("-", "is deleted: it did not exist then".to_owned()),
+        RestoreEffect::BroughtBack => ("+", "comes back".to_owned()),
+        RestoreEffect::Changed => ("~", format!("+{} -{}", file.added, file.removed)),
     };
     let name = cut(&visible(&file.shown), width.saturating_sub(30).max(20));
     let mut line = format!("  {sign} {name}  {}\n", style.dim(&what));
@@ -169,9 +169,9 @@ fn one_file(file: &PlannedFile, style: Paint, width: usize) -> String {
 }
 
 /// Returns the reason for asking a person about a file.
-pub fn in_words(doubt: &Doubt) -> String {
+pub fn in_words(doubt: &RestoreConflict) -> String {
     match doubt {
-        Doubt::ChangedSince { at, during } => {
+        RestoreConflict::ChangedSince { at, during } => {
             let who = match during {
                 Some(call) => format!("while `{}` ran", visible(call)),
                 None => "not by this agent".to_owned(),
@@ -181,11 +181,11 @@ pub fn in_words(doubt: &Doubt) -> String {
                 None => "removed since, not by this agent".to_owned(),
             }
         }
-        Doubt::ChangedBetween { seq } => {
+        RestoreConflict::ChangedBetween { seq } => {
             format!("somebody else also changed it before event {seq}; that change is lost too")
         }
-        Doubt::NotKnown => "unknown whether it changed since the agent wrote it".to_owned(),
-        Doubt::Outside => "it is outside the workspace".to_owned(),
+        RestoreConflict::NotKnown => "unknown whether it changed since the agent wrote it".to_owned(),
+        RestoreConflict::Outside => "it is outside the workspace".to_owned(),
     }
 }
 
@@ -194,7 +194,7 @@ fn now() -> Timestamp {
 }
 
 /// Renders the diffs of a plan, from the present files to the restored ones.
-pub fn diffs(plan: &RestorePlan, whole: bool, style: Paint, width: usize) -> String {
+pub fn diffs(plan: &RestorePlan, whole: bool, style: AnsiStyle, width: usize) -> String {
     let most = if whole { usize::MAX } else { SHORT };
     let mut text = String::new();
     for file in plan.files.iter().filter(|file| file.blocked.is_none()) {
@@ -203,7 +203,7 @@ pub fn diffs(plan: &RestorePlan, whole: bool, style: Paint, width: usize) -> Str
     text
 }
 
-pub(crate) fn diff_of(file: &PlannedFile, most: usize, style: Paint, width: usize) -> String {
+pub(crate) fn diff_of(file: &PlannedFile, most: usize, style: AnsiStyle, width: usize) -> String {
     let mut text = format!("{}\n", style.bold(&visible(&file.shown)));
     if file.diff.is_empty() {
         text.push_str(&style.dim("  not shown: not text, or empty\n"));
@@ -222,7 +222,7 @@ pub fn report(report: &RestoreReport, plan: &RestorePlan) -> String {
     };
     let is_removal = |path: &str| {
         let file = plan.files.iter().find(|file| file.path == path);
-        file.is_some_and(|file| file.happens == WhatHappens::Removed)
+        file.is_some_and(|file| file.happens == RestoreEffect::Removed)
     };
     let (removed, put_back): (Vec<&String>, Vec<&String>) =
         report.restored.iter().partition(|path| is_removal(path));
@@ -299,7 +299,12 @@ mod tests {
         );
     }
 
-    fn file(shown: &str, happens: WhatHappens, doubt: Option<Doubt>, blocked: Option<&str>) -> PlannedFile {
+    fn file(
+        shown: &str,
+        happens: RestoreEffect,
+        doubt: Option<RestoreConflict>,
+        blocked: Option<&str>,
+    ) -> PlannedFile {
         PlannedFile {
             path: format!("/w/{shown}"),
             shown: shown.into(),
@@ -315,26 +320,31 @@ mod tests {
 
     #[test]
     fn a_plan_says_what_goes_what_comes_and_what_stays() {
-        let between = Some(Doubt::ChangedBetween { seq: 7 });
+        let between = Some(RestoreConflict::ChangedBetween { seq: 7 });
         let made = RestorePlan {
             session_id: "ses_1".into(),
             to_seq: 3,
             files: vec![
-                file("new.txt", WhatHappens::Removed, None, None),
-                file("old.txt", WhatHappens::BroughtBack, None, None),
-                file("both\u{1b}.txt", WhatHappens::Changed, between, None),
-                file("leaf", WhatHappens::Changed, None, Some("a link is in its place")),
+                file("new.txt", RestoreEffect::Removed, None, None),
+                file("old.txt", RestoreEffect::BroughtBack, None, None),
+                file("both\u{1b}.txt", RestoreEffect::Changed, between, None),
+                file(
+                    "leaf",
+                    RestoreEffect::Changed,
+                    None,
+                    Some("a link is in its place"),
+                ),
             ],
         };
         let history = SessionHistory::default();
-        let shown = plan(&history, 3, Ok(&made), Paint::default(), 60);
+        let shown = plan(&history, 3, Ok(&made), AnsiStyle::default(), 60);
         assert_eq!(
             shown,
             "files         4 files, +4 -8\n  - new.txt  is deleted: it did not exist then\n  + old.txt  comes back\n  \
              ~ both␛.txt  +1 -2\n    somebody else also changed it before event 7; that change is lost too\n  \
              ! leaf  cannot be restored: a link is in its place\n"
         );
-        assert!(diffs(&made, true, Paint::default(), 60).starts_with("new.txt\n  @@ -1,2 +1 @@\n  -a\n"));
+        assert!(diffs(&made, true, AnsiStyle::default(), 60).starts_with("new.txt\n  @@ -1,2 +1 @@\n  -a\n"));
         let told = report(
             &RestoreReport {
                 seq: Some(9),

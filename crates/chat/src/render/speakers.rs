@@ -8,7 +8,7 @@ use agentx_terminal::Row;
 
 use super::clean::visible;
 use super::names::AgentNames;
-use super::style::{Colours, Paint};
+use super::style::{AnsiStyle, Colours};
 use super::wrapped_text::wrap_lines;
 
 /// Minimum number of columns for words, however long the name before them is.
@@ -24,7 +24,7 @@ pub(crate) struct PastSpeakers {
 
 impl PastSpeakers {
     /// Takes note of who comes and who goes.
-    pub(crate) fn meet(&mut self, envelope: &Envelope<RuntimeEvent>, style: Paint) {
+    pub(crate) fn meet(&mut self, envelope: &Envelope<RuntimeEvent>, style: AnsiStyle) {
         let Some(id) = &envelope.agent_state_id else {
             return;
         };
@@ -89,22 +89,22 @@ mod tests {
             })
         };
         let mut voices = PastSpeakers::default();
-        voices.meet(&envelope("a", comes("main", None)), Paint::default());
-        voices.meet(&envelope("b", comes("sco\nut", Some("a"))), Paint::default());
+        voices.meet(&envelope("a", comes("main", None)), AnsiStyle::default());
+        voices.meet(&envelope("b", comes("sco\nut", Some("a"))), AnsiStyle::default());
         let says = |agent: &str| {
             let said = envelope(agent, TextDelta { text: "x".into() }.into());
             voices.under_name(&said, "one\ntwo\n".into(), None)
         };
         assert_eq!(says("a"), "one\ntwo\n");
         assert_eq!(says("b"), "sco↵ut │ one\nsco↵ut │ two\n");
-        voices.meet(&envelope("c", comes("sco\nut", Some("a"))), Paint::default());
+        voices.meet(&envelope("c", comes("sco\nut", Some("a"))), AnsiStyle::default());
         let said = envelope("c", TextDelta { text: "x".into() }.into());
         let told = voices.under_name(&said, "one\n".into(), None);
         assert_eq!(told, "sco↵ut 2 │ one\n", "two of one name are told apart");
         let told = voices.under_name(&said, "› one two three four\n".into(), Some(25));
         assert_eq!(told, "sco↵ut 2 │ › one two\nsco↵ut 2 │   three four\n");
         for (id, name) in [("d", " › yes"), ("e", "● yes"), ("f", "you: yes")] {
-            voices.meet(&envelope(id, comes(name, Some("a"))), Paint::default());
+            voices.meet(&envelope(id, comes(name, Some("a"))), AnsiStyle::default());
             let said = envelope(id, TextDelta { text: "x".into() }.into());
             let told = voices.under_name(&said, "  one\n".into(), None);
             assert!(told.starts_with("yes") || told.starts_with("you yes"), "{told}");

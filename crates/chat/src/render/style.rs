@@ -6,7 +6,7 @@ use agentx_terminal::Row;
 
 /// The marks and colours that text may have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Paint {
+pub struct AnsiStyle {
     /// Whether colours may be used.
     pub(crate) color: bool,
     /// Whether words stand in the place of signs, for who listens.
@@ -42,7 +42,7 @@ impl Colours {
     }
 }
 
-impl Paint {
+impl AnsiStyle {
     fn wrap(self, code: &str, text: &str) -> String {
         if self.color && !text.is_empty() {
             format!("\u{1b}[{code}m{text}\u{1b}[0m")

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::clean::visible;
-use super::style::Paint;
+use super::style::AnsiStyle;
 
 /// An entry of the to-do list of an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ pub(crate) fn summary(items: &[TodoEntry]) -> String {
 }
 
 impl TodoEntry {
-    fn line(&self, style: Paint) -> String {
+    fn line(&self, style: AnsiStyle) -> String {
         let what = &self.what;
         match self.how_far {
             TodoProgress::Open => format!("{} {what}", style.sign("☐", "to do:")),
@@ -72,7 +72,7 @@ pub(crate) struct TodoView {
 impl TodoView {
     /// Takes the current list and returns the lines to print: all if entries were added or removed, else
     /// those that changed.
-    pub(crate) fn take(&mut self, items: Vec<TodoEntry>, style: Paint) -> Vec<String> {
+    pub(crate) fn take(&mut self, items: Vec<TodoEntry>, style: AnsiStyle) -> Vec<String> {
         let same = |(old, new): (&TodoEntry, &TodoEntry)| old.what == new.what;
         let is_same = self.items.len() == items.len() && self.items.iter().zip(&items).all(same);
         let lines = items
@@ -86,12 +86,12 @@ impl TodoView {
     }
 
     /// The whole list; empty if there is none.
-    pub(crate) fn all(&self, style: Paint) -> Vec<String> {
+    pub(crate) fn all(&self, style: AnsiStyle) -> Vec<String> {
         self.items.iter().map(|item| item.line(style)).collect()
     }
 
     /// Returns the current item and the progress, or `None` if nothing is left to do.
-    pub(crate) fn now(&self, style: Paint) -> Option<String> {
+    pub(crate) fn now(&self, style: AnsiStyle) -> Option<String> {
         let next = |how_far| self.items.iter().find(|item| item.how_far == how_far);
         let item = next(TodoProgress::Begun).or_else(|| next(TodoProgress::Open))?;
         Some(format!(
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_list_is_told_whole_and_then_what_changed() {
-        let (mut view, plain) = (TodoView::default(), Paint::default());
+        let (mut view, plain) = (TodoView::default(), AnsiStyle::default());
         let first = view.take(items(["completed", "in_progress", "pending"]), plain);
         assert_eq!(first, ["☑ read", "▸ write", "☐ test␛[2K"]);
         assert_eq!(view.now(plain).as_deref(), Some("▸ write · 1 of 3 done"));
@@ -137,9 +137,9 @@ mod tests {
 
     #[test]
     fn who_listens_gets_words() {
-        let style = Paint {
+        let style = AnsiStyle {
             words: true,
-            ..Paint::default()
+            ..AnsiStyle::default()
         };
         let lines = TodoView::default().take(items(["completed", "in_progress", "pending"]), style);
         assert_eq!(lines[..2], ["done: read", "now: write"]);

@@ -6,7 +6,7 @@ use agentx::config::ThinkingDisplay;
 use agentx::types::{NanoUsd, RunStatus, RuntimeEvent, StopReason, Timestamp, ToolCallId, TurnResponse};
 
 use super::clean::{Cleaner, clean, visible};
-use super::{style::Paint, table::cut, todo::TodoView, tool::describe, units};
+use super::{style::AnsiStyle, table::cut, todo::TodoView, tool::describe, units};
 use crate::exit::Exit;
 use crate::run_failure::{exit_of, hint_in_chat};
 use calls::CallView;
@@ -38,7 +38,7 @@ pub struct TextPiece {
 /// Turns events into text, one after the other.
 #[derive(Debug, Default)]
 pub struct TranscriptRenderer {
-    style: Paint,
+    style: AnsiStyle,
     width: usize,
     calls: HashMap<ToolCallId, CallView>,
     /// Whether a call is printed when it has ended; while it runs it is shown by who asks for
@@ -101,7 +101,7 @@ enum OpenLine {
 
 impl TranscriptRenderer {
     /// Returns a renderer for a screen of this width.
-    pub fn new(style: Paint, width: usize) -> Self {
+    pub fn new(style: AnsiStyle, width: usize) -> Self {
         Self {
             style,
             width: width.max(20),

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use agentx::config::show_rule;
-use agentx::runtime::{Decided, Ruling, argument_error, refused_by_the_tool};
+use agentx::runtime::{Ruling, RulingKind, argument_error, refused_by_the_tool};
 use agentx::tools::resolve_path;
 use agentx::types::{AgentConfig, Rule, ToolSpec};
 use serde_json::{Value, json};
@@ -77,7 +77,7 @@ impl TestedCall {
             ));
         }
         let refused = self.refused.as_ref();
-        if let Some(why) = refused.filter(|_| ruling.decision != Decided::Deny) {
+        if let Some(why) = refused.filter(|_| ruling.decision != RulingKind::Deny) {
             text.push_str(&format!("but the tool refuses it: {}\n", visible(why)));
         }
         text

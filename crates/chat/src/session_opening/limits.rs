@@ -21,7 +21,7 @@ pub(super) async fn limit(
         None => usual_limits(place, settings, &config).await,
         Some(_) => None,
     };
-    let limits = limits(settings, agent).over(usual.unwrap_or(config.limits));
+    let limits = limits(settings, agent).merged_into(usual.unwrap_or(config.limits));
     if limits != config.limits {
         session.change(ConfigChange::Limits(limits)).await?;
     }

@@ -12,7 +12,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 use super::summary::StatusSummary;
 use crate::demo::is_demo;
-use crate::render::{clean::visible, style::Paint, units};
+use crate::render::{clean::visible, style::AnsiStyle, units};
 use answering_model::AnsweringModel;
 
 /// The interval at which the row changes during an activity.
@@ -26,7 +26,7 @@ const TURNING: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '�
 
 /// The present activity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Doing {
+enum Phase {
     Nothing,
     Asked,
     Thinks,
@@ -44,7 +44,7 @@ enum Doing {
 
 /// The facts about an event and the session after it that the activity depends on.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Standing {
+pub(super) struct EventContext {
     pub(super) is_of_another: bool,
     pub(super) is_running: bool,
     pub(super) has_question: bool,
@@ -54,7 +54,7 @@ pub(super) struct Standing {
 #[derive(Clone, Debug)]
 pub(crate) struct Activity {
     summary: StatusSummary,
-    doing: Doing,
+    doing: Phase,
     since: Instant,
     /// The time of the model's latest output.
     spoke: Instant,
@@ -77,7 +77,7 @@ impl Activity {
     pub(crate) fn new(config: &AgentConfig, now: Instant) -> Self {
         let mut activity = Self {
             summary: StatusSummary::default(),
-            doing: Doing::Nothing,
+            doing: Phase::Nothing,
             since: now,
             spoke: now,
             model: AnsweringModel::default(),
@@ -97,7 +97,7 @@ impl Activity {
         let model = &config.model;
         let is_asked = matches!(
             self.doing,
-            Doing::Asked | Doing::Thinks | Doing::Answers | Doing::Plans
+            Phase::Asked | Phase::Thinks | Phase::Answers | Phase::Plans
         );
         self.model.choose(&model.id, is_asked);
         self.summary.model = visible(&model.id);
@@ -147,10 +147,10 @@ impl Activity {
 
     /// Updates the activity by an event; `standing` describes the session after it. Of other agents than the
     /// one that people talk to, only questions and spending count.
-    pub(super) fn event(&mut self, event: &RuntimeEvent, standing: Standing, now: Instant) {
+    pub(super) fn event(&mut self, event: &RuntimeEvent, standing: EventContext, now: Instant) {
         let is_of_another = standing.is_of_another;
         match event {
-            RuntimeEvent::ApprovalRequested(_) => self.turn_to(Doing::Question, now),
+            RuntimeEvent::ApprovalRequested(_) => self.turn_to(Phase::Question, now),
             RuntimeEvent::ToolCallAnswered(_) | RuntimeEvent::ApprovalSettled(_) => {
                 self.decided(standing, now);
             }
@@ -166,32 +166,32 @@ impl Activity {
                 self.run_since = now;
                 self.tools.clear();
                 self.summary.iterations = 0;
-                self.turn_to(Doing::Asked, now);
+                self.turn_to(Phase::Asked, now);
             }
             RuntimeEvent::RunStatusChanged(run) => self.summary.iterations = run.iterations,
             RuntimeEvent::MessageStart(start) => {
                 self.model.answers(&start.model);
-                if self.doing == Doing::Waits {
-                    self.turn_to(Doing::Asked, now);
+                if self.doing == Phase::Waits {
+                    self.turn_to(Phase::Asked, now);
                 }
             }
             RuntimeEvent::FallbackAnswers(fallback) => {
                 self.model.answers(&fallback.model);
                 self.answer_prices = fallback.prices.as_deref().copied();
             }
-            RuntimeEvent::ThinkingDelta(_) => self.speaks(Doing::Thinks, now),
-            RuntimeEvent::TextDelta(_) => self.speaks(Doing::Answers, now),
-            RuntimeEvent::ToolPlanned(_) => self.turn_to(Doing::Plans, now),
+            RuntimeEvent::ThinkingDelta(_) => self.speaks(Phase::Thinks, now),
+            RuntimeEvent::TextDelta(_) => self.speaks(Phase::Answers, now),
+            RuntimeEvent::ToolPlanned(_) => self.turn_to(Phase::Plans, now),
             RuntimeEvent::ToolExecuting(call) => {
                 self.tools.push((call.tool_call_id.clone(), visible(&call.name)));
-                self.turn_to(Doing::Tools, now);
+                self.turn_to(Phase::Tools, now);
             }
             RuntimeEvent::ToolCompleted(done) => self.tool_done(&done.tool_call_id, standing, now),
             RuntimeEvent::ToolFailed(failed) => self.tool_done(&failed.tool_call_id, standing, now),
             RuntimeEvent::ErrorRaised(error) => {
                 if let Some(wait) = error.retry_in_ms {
                     self.next_attempt = now + Duration::from_millis(wait);
-                    self.turn_to(Doing::Waits, now);
+                    self.turn_to(Phase::Waits, now);
                 }
             }
             RuntimeEvent::ContextChanged(changed) => self.context(&changed.change, standing, now),
@@ -202,7 +202,7 @@ impl Activity {
                 self.model.ended();
                 self.stale = true;
                 self.worked += now.duration_since(self.run_since);
-                self.turn_to(Doing::Nothing, now);
+                self.turn_to(Phase::Nothing, now);
             }
             _ => {}
         }
@@ -215,7 +215,7 @@ impl Activity {
         }
         self.model.ended();
         self.tools.clear();
-        self.turn_to(Doing::Nothing, now);
+        self.turn_to(Phase::Nothing, now);
     }
 
     fn spent(&mut self, usage: &Usage, is_of_another: bool) {
@@ -231,46 +231,46 @@ impl Activity {
         };
     }
 
-    fn tool_done(&mut self, id: &ToolCallId, standing: Standing, now: Instant) {
+    fn tool_done(&mut self, id: &ToolCallId, standing: EventContext, now: Instant) {
         self.tools.retain(|(call, _)| call != id);
-        if self.doing != Doing::Question {
+        if self.doing != Phase::Question {
             self.goes_on(standing, now);
         }
     }
 
     /// A call is decided about, or has ended.
-    fn decided(&mut self, standing: Standing, now: Instant) {
-        if self.doing == Doing::Question {
+    fn decided(&mut self, standing: EventContext, now: Instant) {
+        if self.doing == Phase::Question {
             self.goes_on(standing, now);
         }
     }
 
-    fn context(&mut self, change: &ContextChange, standing: Standing, now: Instant) {
+    fn context(&mut self, change: &ContextChange, standing: EventContext, now: Instant) {
         if let ContextChange::Condensing(_) = change {
-            return self.turn_to(Doing::Condenses, now);
+            return self.turn_to(Phase::Condenses, now);
         }
         self.stale = true;
-        if self.doing == Doing::Condenses {
+        if self.doing == Phase::Condenses {
             let next = if standing.is_running {
-                Doing::Asked
+                Phase::Asked
             } else {
-                Doing::Nothing
+                Phase::Nothing
             };
             self.turn_to(next, now);
         }
     }
 
     /// A call has ended or a question is answered: tools run still, a person is asked, or else the model is.
-    fn goes_on(&mut self, standing: Standing, now: Instant) {
+    fn goes_on(&mut self, standing: EventContext, now: Instant) {
         let doing = match (self.tools.is_empty(), standing.has_question) {
-            (false, _) => Doing::Tools,
-            (true, true) => Doing::Question,
-            (true, false) => Doing::Asked,
+            (false, _) => Phase::Tools,
+            (true, true) => Phase::Question,
+            (true, false) => Phase::Asked,
         };
         self.turn_to(doing, now);
     }
 
-    fn speaks(&mut self, doing: Doing, now: Instant) {
+    fn speaks(&mut self, doing: Phase, now: Instant) {
         self.spoke = now;
         self.turn_to(doing, now);
     }
@@ -278,10 +278,10 @@ impl Activity {
     /// Returns the time for which the model has been silent in the middle of its output, if that is long.
     fn silence(&self, now: Instant) -> Option<Duration> {
         let silence = now.saturating_duration_since(self.spoke);
-        (matches!(self.doing, Doing::Thinks | Doing::Answers) && silence >= SILENT).then_some(silence)
+        (matches!(self.doing, Phase::Thinks | Phase::Answers) && silence >= SILENT).then_some(silence)
     }
 
-    fn turn_to(&mut self, doing: Doing, now: Instant) {
+    fn turn_to(&mut self, doing: Phase, now: Instant) {
         if self.doing != doing {
             (self.doing, self.since) = (doing, now);
         }
@@ -289,7 +289,7 @@ impl Activity {
 
     /// Returns whether time itself changes the row.
     pub(crate) fn moves(&self) -> bool {
-        !matches!(self.doing, Doing::Nothing | Doing::Question)
+        !matches!(self.doing, Phase::Nothing | Phase::Question)
     }
 
     /// Returns the beginning of the activity, if the passing time changes the row.
@@ -304,7 +304,7 @@ impl Activity {
 
     /// Returns whether a model call has failed and is tried again after a pause.
     pub(crate) fn waits_for_an_attempt(&self) -> bool {
-        matches!(self.doing, Doing::Waits)
+        matches!(self.doing, Phase::Waits)
     }
 
     /// Returns the current activity and its duration, or `None` if there is none. `more` is appended.
@@ -313,20 +313,20 @@ impl Activity {
         let seconds = silence.unwrap_or(now.duration_since(self.since)).as_secs();
         let model = self.model.name();
         let what = match self.doing {
-            Doing::Nothing | Doing::Question => return None,
+            Phase::Nothing | Phase::Question => return None,
             _ if silence.is_some() => format!("{model} is silent"),
-            Doing::Asked => format!("waiting for {model}"),
-            Doing::Thinks => format!("{model} thinks"),
-            Doing::Answers => format!("{model} answers"),
-            Doing::Plans => format!("{model} is calling a tool"),
-            Doing::Waits => {
+            Phase::Asked => format!("waiting for {model}"),
+            Phase::Thinks => format!("{model} thinks"),
+            Phase::Answers => format!("{model} answers"),
+            Phase::Plans => format!("{model} is calling a tool"),
+            Phase::Waits => {
                 let left = self.next_attempt.saturating_duration_since(now).as_secs().max(1);
                 let left = units::duration(left * 1000).replace(".0s", "s");
                 return Some(format!("{model} failed, retrying in {left} · /retry"));
             }
-            Doing::Condenses => "condensing earlier messages".to_owned(),
-            Doing::Tools if self.tools.len() > 1 => format!("{} run", self.names()),
-            Doing::Tools => format!("{} runs", self.names()),
+            Phase::Condenses => "condensing earlier messages".to_owned(),
+            Phase::Tools if self.tools.len() > 1 => format!("{} run", self.names()),
+            Phase::Tools => format!("{} runs", self.names()),
         };
         let time = units::duration((seconds * 1000).max(1000)).replace(".0s", "s");
         let next = self.model.next().map(|next| format!(" · next: {next}"));
@@ -346,11 +346,11 @@ impl Activity {
         now: Instant,
         more: Option<&str>,
         (stand, columns): (&str, usize),
-        style: Paint,
+        style: AnsiStyle,
     ) -> String {
         let Some(what) = self.waits_for(now, more) else {
             return match self.doing {
-                Doing::Nothing if self.is_new() && !self.summary.is_unusual() => String::new(),
+                Phase::Nothing if self.is_new() && !self.summary.is_unusual() => String::new(),
                 _ => style.dim_unless_painted(stand),
             };
         };

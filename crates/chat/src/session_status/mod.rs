@@ -22,7 +22,7 @@ use tokio::time::Instant;
 
 use crate::render::conversation::{SpokenBy, SpokenWords};
 use crate::render::{approval, conversation};
-use activity::Standing;
+use activity::EventContext;
 pub(crate) use activity::{Activity, TICK};
 use queue::{MessageQueue, QueuedInput, run_id_of};
 use unanswered::UnansweredMessages;
@@ -247,7 +247,7 @@ impl SessionStatus {
         now: Instant,
     ) -> StatusNews {
         let said = self.advance(envelope, is_of_another);
-        let standing = Standing {
+        let standing = EventContext {
             is_of_another,
             is_running: self.running.is_some(),
             has_question: !self.questions.is_empty(),

@@ -9,7 +9,7 @@ use unicode_width::UnicodeWidthStr as _;
 use crate::render::clean::visible;
 use crate::render::conversation::{ALONG, SpokenBy, SpokenWords};
 use crate::render::person_names::PersonNames;
-use crate::render::style::Paint;
+use crate::render::style::AnsiStyle;
 use crate::render::table::cut;
 use crate::render::units;
 
@@ -200,7 +200,7 @@ impl MessageQueue {
     pub(crate) fn rows(
         &self,
         width: usize,
-        style: Paint,
+        style: AnsiStyle,
         names: &PersonNames,
         heard: QueuedDelivery,
     ) -> Vec<String> {
@@ -296,7 +296,7 @@ mod tests {
 
     fn rows(queue: &MessageQueue, width: usize, heard: QueuedDelivery) -> Vec<String> {
         let names = PersonNames::new([("own_b".into(), "Bob".to_owned())].into());
-        queue.rows(width, Paint::default(), &names, heard)
+        queue.rows(width, AnsiStyle::default(), &names, heard)
     }
 
     fn texts(queue: &MessageQueue) -> Vec<&str> {

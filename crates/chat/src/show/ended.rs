@@ -5,7 +5,7 @@
 use agentx::types::{ContentPart, RuntimeEvent, ToolCallId};
 
 use crate::render::clean::{clean, visible};
-use crate::render::style::Paint;
+use crate::render::style::AnsiStyle;
 use crate::render::units;
 
 /// Calls that have ended and whose results are in no message so far, and the words of an answer that has not ended.
@@ -17,7 +17,7 @@ pub(super) struct UnfinishedAnswer {
 
 impl UnfinishedAnswer {
     /// Takes an event.
-    pub(super) fn event(&mut self, event: &RuntimeEvent, style: Paint) {
+    pub(super) fn event(&mut self, event: &RuntimeEvent, style: AnsiStyle) {
         let (id, sign, name, time) = match event {
             RuntimeEvent::ToolCompleted(done) => {
                 (&done.tool_call_id, style.good("✓"), &done.name, done.duration_ms)
@@ -48,7 +48,7 @@ impl UnfinishedAnswer {
     }
 
     /// A line for each call, and the words of the answer that has not ended.
-    pub(super) fn text(&self, style: Paint) -> String {
+    pub(super) fn text(&self, style: AnsiStyle) -> String {
         let mut text: String = self.calls.iter().map(|(_, line)| line.as_str()).collect();
         if !self.words.trim().is_empty() {
             // At the beginning of a row stand signs of the program alone.

@@ -171,7 +171,7 @@ impl<W: EffectPerformer> Host for RecordingHost<W> {
 
     fn resumed(&self) -> BoxFuture<'static, ()> {
         let pauses = self.shared.journal.pauses().clone();
-        Box::pin(async move { pauses.over().await })
+        Box::pin(async move { pauses.finished().await })
     }
 }
 

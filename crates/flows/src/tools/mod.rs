@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use agentx_agent_files::definition::{ToolBody, ToolDefinition};
 use agentx_luau_tools::{Libraries, Owner};
 use agentx_runtime::{Effector, Tool};
-use agentx_types::{Access, AgentConfig, FolderNow, ModelSpec, ToolReach, ToolSpec, host_name};
+use agentx_types::{Access, AgentConfig, CurrentFolder, ModelSpec, ToolReach, ToolSpec, host_name};
 
 pub use schema_check::Schemas;
 
@@ -66,7 +66,7 @@ pub struct ToolFactoryParts {
     pub folder: Option<PathBuf>,
     /// The identity of the folder, so that it does not get the values of another folder that was at its path;
     /// `None` identifies folders by their path alone.
-    pub folder_now: Option<FolderNow>,
+    pub folder_now: Option<CurrentFolder>,
     /// Finds the addresses of hosts.
     pub lookup: Arc<dyn NameLookup>,
 }

@@ -114,7 +114,7 @@ pub(super) async fn say(
     to: &AgentStateId,
     event: impl Into<EnvironmentEvent>,
 ) -> Result<u64, EffectError> {
-    let said = journal.say(to, event).await;
+    let said = journal.record_for(to, event).await;
     let taken = said.ok_or_else(|| EffectError::new("unavailable", "the session is gone"))?;
     taken.map_err(|why| EffectError::new("refused", why))
 }

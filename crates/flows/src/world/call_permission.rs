@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use agentx_luau_tools::{BoxFuture, EffectError, HostEffect};
 use agentx_runtime::{Tool, Verdict};
-use agentx_types::{InnerCallAsked, InnerDecision, ToolSpec};
+use agentx_types::{InnerCallAsked, NestedDecision, ToolSpec};
 use serde_json::{Map, Value};
 
 use super::{FileToolCall, text};
@@ -57,7 +57,7 @@ impl WantedCall {
 
     fn judge(&self, call: &FileToolCall) -> Verdict {
         let named = call.grants.names_tool(&self.spec.name);
-        call.context.judge_inner(&self.spec, &self.args, named)
+        call.context.decide_nested(&self.spec, &self.args, named)
     }
 
     /// Checks that step `step` may make this call. Returns whether the call may touch files outside the
@@ -113,14 +113,14 @@ pub(super) fn permit(
     let (call, step) = (call.clone(), effect.step);
     Some(Box::pin(async move {
         match journal.ask(asked).await {
-            Some(InnerDecision::Allowed {
+            Some(NestedDecision::Allowed {
                 outside_workspace, ..
             }) => {
                 call.permits
                     .give(step, outside_workspace || call.context.outside_workspace);
                 Ok(())
             }
-            Some(InnerDecision::Refused { reason }) => Err(denied(reason)),
+            Some(NestedDecision::Refused { reason }) => Err(denied(reason)),
             None => Err(EffectError::new("interrupted", "the session is gone")),
         }
     }))

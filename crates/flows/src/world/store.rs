@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use agentx_luau_tools::{EffectError, EffectKind, Outcome};
-use agentx_types::FolderNow;
+use agentx_types::CurrentFolder;
 use rusqlite::{Connection, OptionalExtension as _, params};
 use serde_json::Value;
 
@@ -30,7 +30,7 @@ pub(crate) struct ToolStore {
     /// The path of the folder that tools of a folder come from.
     folder: String,
     /// The identity of the folder.
-    now: Option<FolderNow>,
+    now: Option<CurrentFolder>,
     database: Mutex<Option<OpenStore>>,
     cache: Mutex<StoreCache>,
 }
@@ -55,7 +55,7 @@ struct Cached {
 
 impl ToolStore {
     /// Creates a store in a file that is made when it is first needed; in memory without one.
-    pub(crate) fn new(path: Option<PathBuf>, folder: String, now: Option<FolderNow>) -> Self {
+    pub(crate) fn new(path: Option<PathBuf>, folder: String, now: Option<CurrentFolder>) -> Self {
         Self {
             path,
             folder,

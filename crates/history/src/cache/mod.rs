@@ -1,7 +1,7 @@
 //! Explains why a request was not read from the provider's cache: the first byte in which it differs from its
 //! predecessor, the cause of the difference, and its cost.
 //!
-//! The calls and the events between them are a fold of the log (`CallTrail`); the bodies are those that
+//! The calls and the events between them are a fold of the log (`CallHistory`); the bodies are those that
 //! `agentx context` shows ([`Runtime::context`]).
 
 mod body;
@@ -98,14 +98,14 @@ struct AskedCall {
 }
 
 /// The model calls of a session and the events between them.
-struct CallTrail {
+struct CallHistory {
     fold: SessionFold,
     calls: Vec<AskedCall>,
     /// Causes that wait for the next call of an agent; without an agent they concern all.
     open: Vec<(Option<AgentStateId>, CacheCause)>,
 }
 
-impl CallTrail {
+impl CallHistory {
     fn new(session: SessionId) -> Self {
         Self {
             fold: SessionFold::new(session),
@@ -310,7 +310,7 @@ pub async fn cache_why(
     session: &SessionId,
     seq: Option<u64>,
 ) -> Result<CacheReport, RuntimeError> {
-    let trail = trail_of(runtime, session).await?;
+    let trail = call_history_of(runtime, session).await?;
     let Some(index) = trail.meant(seq) else {
         let what = match seq {
             Some(seq) => format!("no model was called in {session} up to event {seq}"),
@@ -352,8 +352,8 @@ pub async fn cache_why(
     })
 }
 
-async fn trail_of(runtime: &dyn Runtime, session: &SessionId) -> Result<CallTrail, RuntimeError> {
-    let mut trail = CallTrail::new(session.clone());
+async fn call_history_of(runtime: &dyn Runtime, session: &SessionId) -> Result<CallHistory, RuntimeError> {
+    let mut trail = CallHistory::new(session.clone());
     let mut events = runtime.watch(session, 0, View::Environment, false).await?;
     while let Some(delivery) = events.next().await {
         match delivery {
@@ -407,10 +407,10 @@ mod tests {
         }
     }
 
-    fn trail(calls: Vec<AskedCall>) -> CallTrail {
-        CallTrail {
+    fn trail(calls: Vec<AskedCall>) -> CallHistory {
+        CallHistory {
             calls,
-            ..CallTrail::new(SessionId::new("ses_1"))
+            ..CallHistory::new(SessionId::new("ses_1"))
         }
     }
 

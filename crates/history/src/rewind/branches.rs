@@ -220,7 +220,7 @@ async fn read(
     part_after: u64,
 ) -> Result<BranchRead, RuntimeError> {
     let mut history = SessionHistory::default();
-    let mut talk = Talk::default();
+    let mut talk = BranchMessages::default();
     let mut events = runtime.watch(session, 0, View::Environment, false).await?;
     while let Some(delivery) = events.next().await {
         match delivery {
@@ -243,7 +243,7 @@ async fn read(
 
 /// The messages of a branch since the fork.
 #[derive(Default)]
-struct Talk {
+struct BranchMessages {
     root: Option<AgentStateId>,
     text: String,
     calls: usize,
@@ -252,7 +252,7 @@ struct Talk {
     inputs: Vec<(MessageId, u64)>,
 }
 
-impl Talk {
+impl BranchMessages {
     fn take(&mut self, fact: &Envelope<EnvironmentEvent>, part_after: u64) {
         use EnvironmentEvent as E;
         if let E::SessionOpened(_) = &fact.event {
@@ -324,7 +324,7 @@ mod tests {
             revised("msg_2", None).into(),
             revised("msg_3", Some(InputMode::Steer)).into(),
         ];
-        let mut talk = Talk::default();
+        let mut talk = BranchMessages::default();
         for (seq, event) in (1..).zip(events) {
             let draft = EventDraft::new(Source::User, None, event);
             talk.take(&draft.into_envelope("ses_1".into(), seq, Timestamp(0)), 0);

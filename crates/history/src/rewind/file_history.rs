@@ -57,11 +57,11 @@ pub struct FileChange {
 
 /// All changes of a file, in order.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct FileTrail {
+pub struct FileHistory {
     pub(super) changes: Vec<FileChange>,
 }
 
-impl FileTrail {
+impl FileHistory {
     /// Returns the changes, in order.
     pub fn changes(&self) -> &[FileChange] {
         &self.changes

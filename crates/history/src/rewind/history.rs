@@ -12,7 +12,7 @@ use agentx_types::{
 use serde::Serialize;
 use serde_json::Value;
 
-use super::file_history::{FileChange, FileTrail, FileVersion, change_of};
+use super::file_history::{FileChange, FileHistory, FileVersion, change_of};
 use super::restorings::Restoring;
 
 /// The tools whose outcome describes their changes of files. Names of tools are unique, so no other tool can
@@ -61,7 +61,7 @@ pub struct IrreversibleEffect {
 
 /// The effects that a rewind to before an event would not undo.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Undone {
+pub struct IrreversibleEffects {
     /// Inputs, that one included.
     pub inputs: usize,
     /// Messages of people and of the model.
@@ -89,7 +89,7 @@ pub struct SessionHistory {
     messages: Vec<u64>,
     restorings: Vec<Restoring>,
     beyond: Vec<IrreversibleEffect>,
-    files: BTreeMap<String, FileTrail>,
+    files: BTreeMap<String, FileHistory>,
     running: BTreeMap<ToolCallId, RunningCall>,
     /// Whether a call of the root's model is in progress.
     asks: bool,
@@ -268,14 +268,14 @@ impl SessionHistory {
     }
 
     fn made_for(&self, path: &str) -> Vec<String> {
-        let changes = self.files.get(path).into_iter().flat_map(FileTrail::changes);
+        let changes = self.files.get(path).into_iter().flat_map(FileHistory::changes);
         let made: BTreeSet<&String> = changes.flat_map(|change| &change.made).collect();
         made.into_iter().cloned().collect()
     }
 
     /// The directories that the session made at this event or later, to have a place for a file.
     pub fn made_since(&self, seq: u64) -> BTreeSet<&str> {
-        let changes = self.files.values().flat_map(FileTrail::changes);
+        let changes = self.files.values().flat_map(FileHistory::changes);
         let since = changes.filter(|change| change.seq >= seq);
         since
             .flat_map(|change| &change.made)
@@ -327,7 +327,7 @@ impl SessionHistory {
     }
 
     /// The files that were changed, by their paths.
-    pub fn files(&self) -> &BTreeMap<String, FileTrail> {
+    pub fn files(&self) -> &BTreeMap<String, FileHistory> {
         &self.files
     }
 
@@ -342,9 +342,9 @@ impl SessionHistory {
     }
 
     /// Returns the effects that a rewind to before this event would not undo.
-    pub fn undone(&self, seq: u64) -> Undone {
+    pub fn undone(&self, seq: u64) -> IrreversibleEffects {
         let touched = self.files.iter().filter(|(_, trail)| trail.is_touched_since(seq));
-        Undone {
+        IrreversibleEffects {
             inputs: self.inputs.iter().filter(|input| input.seq >= seq).count(),
             messages: self.messages.iter().filter(|message| **message >= seq).count(),
             files: touched.map(|(path, _)| path.clone()).collect(),

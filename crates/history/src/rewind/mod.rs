@@ -8,6 +8,6 @@ mod history;
 mod restorings;
 
 pub use branches::{BranchFile, BranchSide, BranchTurn, Branches, branches_of};
-pub use file_history::{FileChange, FileTrail, FileVersion};
-pub use history::{IrreversibleEffect, PastInput, SessionHistory, Undone, history_of};
+pub use file_history::{FileChange, FileHistory, FileVersion};
+pub use history::{IrreversibleEffect, IrreversibleEffects, PastInput, SessionHistory, history_of};
 pub use restorings::{Restoring, latest_restoring};

@@ -65,8 +65,8 @@ pub(super) struct HeldCall {
 impl HeldCall {
     /// Emits the call with an empty input, or as an invalid call if the answer was `cut` off by its length
     /// limit: then the arguments are missing, not empty.
-    pub(super) fn say(self, cut: bool, emitter: &mut Emitter, out: &mut Vec<EnvironmentEvent>) {
-        say_call(self.id, self.name, parse_input("", cut), self.extra, emitter, out);
+    pub(super) fn emit(self, cut: bool, emitter: &mut Emitter, out: &mut Vec<EnvironmentEvent>) {
+        emit_call(self.id, self.name, parse_input("", cut), self.extra, emitter, out);
     }
 }
 
@@ -144,7 +144,7 @@ impl OpenBlock {
                     ..
                 },
                 Some("text_delta"),
-            ) => say_chunk(*kind, delta.text.take(), emitter, out),
+            ) => emit_chunk(*kind, delta.text.take(), emitter, out),
             (
                 Self::Words {
                     kind: kind @ PartKind::Thinking,
@@ -152,7 +152,7 @@ impl OpenBlock {
                 },
                 Some("thinking_delta"),
             ) => {
-                say_chunk(*kind, delta.thinking.take(), emitter, out);
+                emit_chunk(*kind, delta.thinking.take(), emitter, out);
             }
             (
                 Self::Words {
@@ -187,7 +187,7 @@ impl OpenBlock {
             }
             // SGLang: <https://github.com/sgl-project/sglang/pull/24294>.
             (Self::Tool { .. }, Some("text_delta")) => {
-                say_chunk(PartKind::Text, delta.text.take(), emitter, out);
+                emit_chunk(PartKind::Text, delta.text.take(), emitter, out);
             }
             // A delta that does not belong to this kind of block is dropped: it would be sent back and
             // refused.
@@ -235,7 +235,7 @@ impl OpenBlock {
                     _ if json.trim().is_empty() => return Some(HeldCall { id, name, extra }),
                     _ => parse_input(&json, false),
                 };
-                say_call(id, name, input, extra, emitter, out);
+                emit_call(id, name, input, extra, emitter, out);
             }
             Self::Whole { mut block, json } => {
                 if !json.trim().is_empty() {
@@ -250,7 +250,7 @@ impl OpenBlock {
 }
 
 /// Emits a chunk of text or thinking. Empty chunks are left out.
-fn say_chunk(
+fn emit_chunk(
     kind: PartKind,
     text: Option<crate::lenient_json::Str<'_>>,
     emitter: &mut Emitter,
@@ -264,7 +264,7 @@ fn say_chunk(
 }
 
 /// Emits a complete call, and the fields that belong to it as an attached `provider_part`.
-fn say_call(
+fn emit_call(
     id: ToolCallId,
     name: String,
     input: (Value, Option<Box<InvalidInput>>),

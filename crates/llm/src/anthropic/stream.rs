@@ -159,11 +159,11 @@ impl MessageState {
             return Err(StreamError::Provider(error::from_stream(data)));
         }
         self.event(data, out)?;
-        self.say_waiting(out)
+        self.emit_waiting(out)
     }
 
     /// Emits the events that waited for the end of the open block, up to the next block that stays open.
-    fn say_waiting(&mut self, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
+    fn emit_waiting(&mut self, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
         while self.block.is_none()
             && let Some((_, events)) = self.waiting.pop_first()
         {
@@ -178,7 +178,7 @@ impl MessageState {
     fn stop_blocks(&mut self, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
         self.block_stop(out);
         while !self.waiting.is_empty() {
-            self.say_waiting(out)?;
+            self.emit_waiting(out)?;
             self.block_stop(out);
         }
         Ok(())
@@ -332,7 +332,7 @@ impl MessageState {
 
     fn release(&mut self, cut: bool, out: &mut Vec<EnvironmentEvent>) {
         if let Some(call) = self.held.take() {
-            call.say(cut, &mut self.emitter, out);
+            call.emit(cut, &mut self.emitter, out);
         }
     }
 

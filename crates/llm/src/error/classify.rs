@@ -264,15 +264,15 @@ pub(super) fn classify(status: Option<u16>, extracted: &Extracted) -> ErrorCode 
             })
             .map(|rule| rule.code)
     };
-    if overflow::is_one(status, extracted, &message) {
+    if overflow::is_overflow(status, extracted, &message) {
         return ErrorCode::ContextWindow;
     }
     let is_vague = status.is_none_or(|status| telling_status(status).is_none());
-    let is_refusal = template::is_one(&message);
+    let is_refusal = template::is_template_refusal(&message);
     let is_filtered = || find(&[FILTERED]).is_some();
     if (is_vague && (is_refusal || refused_media::is_their_number(&message)))
         || template::takes_no_tools(&message)
-        || (refused_media::is_one(extracted, &message) && !is_filtered())
+        || (refused_media::is_media_refusal(extracted, &message) && !is_filtered())
     {
         return ErrorCode::BadRequest;
     }

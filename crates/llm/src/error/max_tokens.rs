@@ -14,7 +14,7 @@ use super::ErrorCode;
 use super::overflow::number_after;
 
 /// Returns whether a message, in lower case, is about the longest answer.
-pub(super) fn is_one(message: &str) -> bool {
+pub(super) fn is_max_tokens_refusal(message: &str) -> bool {
     const NAMES: &[&str] = &[
         "max_tokens",
         "max_completion_tokens",
@@ -40,7 +40,7 @@ pub(super) fn is_one(message: &str) -> bool {
 /// Returns the allowed maximum length of an answer in tokens, if the refusal is about it and names it.
 pub(super) fn allowed(code: ErrorCode, message: &str) -> Option<u64> {
     let message = message.to_ascii_lowercase();
-    if code != ErrorCode::BadRequest || !is_one(&message) {
+    if code != ErrorCode::BadRequest || !is_max_tokens_refusal(&message) {
         return None;
     }
     let after = |phrase: &str| number_after(&message, phrase);

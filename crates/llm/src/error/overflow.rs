@@ -144,7 +144,7 @@ const OTHER_LENGTHS: &[&str] = &[
 ];
 
 /// Returns whether the conversation does not fit into the model.
-pub(super) fn is_one(status: Option<u16>, said: &Extracted, message: &str) -> bool {
+pub(super) fn is_overflow(status: Option<u16>, said: &Extracted, message: &str) -> bool {
     if CODES
         .iter()
         .any(|code| said.words.iter().any(|word| word == code))

@@ -59,7 +59,7 @@ const PHRASES: &[&str] = &[
 ];
 
 /// Returns whether pictures are refused, with any status. `message` is in lower case.
-pub(super) fn is_one(said: &Extracted, message: &str) -> bool {
+pub(super) fn is_media_refusal(said: &Extracted, message: &str) -> bool {
     said.words.iter().any(|word| CODES.contains(&word.as_str()))
         || PHRASES.iter().any(|phrase| message.contains(phrase))
 }

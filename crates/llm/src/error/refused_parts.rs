@@ -190,24 +190,27 @@ pub(super) fn refused(code: ErrorCode, status: Option<u16>, said: &Extracted) ->
         _ => false,
     };
     let message = said.message.to_ascii_lowercase();
-    if code == ErrorCode::BadRequest && template::is_one(&message) && !template::takes_no_tools(&message) {
+    if code == ErrorCode::BadRequest
+        && template::is_template_refusal(&message)
+        && !template::takes_no_tools(&message)
+    {
         return Some(RequestPart::Roles);
     }
     if code == ErrorCode::BadRequest
-        && (refused_media::is_one(said, &message) || refused_media::is_their_number(&message))
+        && (refused_media::is_media_refusal(said, &message) || refused_media::is_their_number(&message))
     {
         return Some(RequestPart::Media);
     }
     if !about_its_form || template::takes_no_tools(&message) {
         return None;
     }
-    if max_tokens::is_one(&message) {
+    if max_tokens::is_max_tokens_refusal(&message) {
         return Some(RequestPart::LongestAnswer);
     }
     if refused_setting::is_strict_of_a_tool(&message, said.param.as_deref()) {
         return Some(RequestPart::ToolStrict);
     }
-    if refused_schema::is_one(said, &message) {
+    if refused_schema::is_schema_refusal(said, &message) {
         return Some(RequestPart::AnswerSchema);
     }
     if names_a_tool(&message) && !message.contains("cache_control") {

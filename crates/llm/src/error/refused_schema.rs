@@ -42,7 +42,7 @@ const WORDS: &[&str] = &[
 ];
 
 /// Returns whether a message, in lower case, is about the schema of the answer. A tool that is named by its place is not.
-pub(super) fn is_one(said: &Extracted, message: &str) -> bool {
+pub(super) fn is_schema_refusal(said: &Extracted, message: &str) -> bool {
     let by_field = said.param.as_deref().is_some_and(|param| {
         ["text.format", "response_format", "output_config.format"]
             .iter()

@@ -81,6 +81,6 @@ pub(super) fn takes_no_tools(message: &str) -> bool {
 
 /// Returns whether this message, in lower case, is about the roles of a conversation or the template that
 /// renders it.
-pub(super) fn is_one(message: &str) -> bool {
+pub(super) fn is_template_refusal(message: &str) -> bool {
     PHRASES.iter().any(|phrase| message.contains(phrase))
 }

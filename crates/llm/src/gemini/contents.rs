@@ -60,10 +60,10 @@ pub(super) fn contents<'a>(
     }
     let mut turns = writer.turns;
     if turns.first().is_none_or(|turn| turn.role == "model") {
-        turns.insert(0, says("(The conversation goes on.)"));
+        turns.insert(0, user_text("(The conversation goes on.)"));
     }
     if turns.last().is_some_and(|turn| turn.role == "model") {
-        turns.push(says("(Go on.)"));
+        turns.push(user_text("(Go on.)"));
     }
     let wants_signatures =
         family::is_gemini_3(&request.model.id) || request.is_without(RequestPart::ThoughtSignature);
@@ -76,7 +76,7 @@ pub(super) fn contents<'a>(
         .collect()
 }
 
-fn says(text: &str) -> Turn<'_> {
+fn user_text(text: &str) -> Turn<'_> {
     Turn {
         role: "user",
         parts: vec![object! {"text": text}],
@@ -110,7 +110,7 @@ impl<'a> ContentWriter<'a, '_> {
     fn message(&mut self, message: &'a Message) {
         let (role, parts) = match message.role {
             Role::Assistant => ("model", self.answer(message)),
-            Role::User | Role::Tool | Role::System => ("user", self.said(message)),
+            Role::User | Role::Tool | Role::System => ("user", self.user_parts(message)),
         };
         match self.turns.last_mut() {
             _ if parts.is_empty() => {}
@@ -188,7 +188,7 @@ impl<'a> ContentWriter<'a, '_> {
 
     /// The parts of a person or of tools. An empty input is sent too: without it the model would have two
     /// turns in a row.
-    fn said(&self, message: &'a Message) -> Vec<BorrowedJson<'a>> {
+    fn user_parts(&self, message: &'a Message) -> Vec<BorrowedJson<'a>> {
         let mut parts = Vec::with_capacity(message.content.len());
         let mut results: Vec<&ToolResultPart> = Vec::new();
         for part in &message.content {

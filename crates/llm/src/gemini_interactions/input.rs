@@ -22,7 +22,7 @@ pub(super) fn steps<'a>(request: &'a ModelRequest, blobs: &dyn BlobSource) -> Ve
     for message in &request.messages {
         match message.role {
             Role::Assistant => writer.answer(message, &mut out),
-            Role::User | Role::Tool | Role::System => writer.said(message, &mut out),
+            Role::User | Role::Tool | Role::System => writer.user_parts(message, &mut out),
         }
     }
     let is_models = |step: &BorrowedJson<'_>| {
@@ -30,15 +30,15 @@ pub(super) fn steps<'a>(request: &'a ModelRequest, blobs: &dyn BlobSource) -> Ve
             .is_some_and(|kind| !matches!(kind, "user_input" | "function_result"))
     };
     if out.first().is_none_or(is_models) {
-        out.insert(0, says("(The conversation goes on.)"));
+        out.insert(0, user_text("(The conversation goes on.)"));
     }
     if out.last().is_some_and(is_models) {
-        out.push(says("(Go on.)"));
+        out.push(user_text("(Go on.)"));
     }
     out
 }
 
-fn says(text: &str) -> BorrowedJson<'_> {
+fn user_text(text: &str) -> BorrowedJson<'_> {
     object! {"type": "user_input", "content": vec![object! {"type": "text", "text": text}]}
 }
 
@@ -107,7 +107,7 @@ impl<'a> StepWriter<'a, '_> {
     }
 
     /// Adds the results of tools, each as a separate step, then the rest as one step.
-    fn said(&self, message: &'a Message, out: &mut Vec<BorrowedJson<'a>>) {
+    fn user_parts(&self, message: &'a Message, out: &mut Vec<BorrowedJson<'a>>) {
         let mut rest = Vec::new();
         for part in &message.content {
             match part {

@@ -170,8 +170,8 @@ impl EventAnswer for CompletionState {
 
     fn give_up(&mut self, out: &mut Vec<EnvironmentEvent>) {
         if !self.emitter.ended() && self.emitter.started() {
-            self.say_held(out);
-            self.say_usage(out);
+            self.emit_held(out);
+            self.emit_usage(out);
         }
         self.emitter.stop();
     }
@@ -262,17 +262,17 @@ impl CompletionState {
         // empty.
         let reasoning = [delta.reasoning_content, delta.reasoning];
         if let Some(reasoning) = reasoning.into_iter().flatten().find(|said| !said.is_empty()) {
-            self.say_all(PartKind::Thinking, reasoning, out);
+            self.emit_content(PartKind::Thinking, reasoning, out);
         }
         if let Some(details) = delta.reasoning_details {
             self.details.add(details.get());
         }
         if let Some(content) = delta.content {
-            self.say_all(PartKind::Text, content, out);
+            self.emit_content(PartKind::Text, content, out);
         }
         if let Some(refusal) = delta.refusal {
             self.refused |= !refusal.is_empty();
-            self.say(PartKind::Text, refusal, out);
+            self.emit_text(PartKind::Text, refusal, out);
         }
         for call in delta.tool_calls.unwrap_or_default() {
             self.tool(call, out);
@@ -287,37 +287,37 @@ impl CompletionState {
     }
 
     fn tool(&mut self, call: ToolDelta<'_>, out: &mut Vec<EnvironmentEvent>) {
-        self.say_held(out);
+        self.emit_held(out);
         self.calls.delta(call, &mut self.emitter, out);
     }
 
-    fn say_all(&mut self, kind: PartKind, content: Content<'_>, out: &mut Vec<EnvironmentEvent>) {
+    fn emit_content(&mut self, kind: PartKind, content: Content<'_>, out: &mut Vec<EnvironmentEvent>) {
         match content {
-            Content::Text(text) => self.say(kind, text, out),
+            Content::Text(text) => self.emit_text(kind, text, out),
             Content::Blocks(blocks) => {
                 for block in blocks {
                     if let Some(thinking) = block.thinking {
-                        self.say_all(PartKind::Thinking, thinking, out);
+                        self.emit_content(PartKind::Thinking, thinking, out);
                     }
                     if let Some(text) = block.text {
-                        self.say(kind, text, out);
+                        self.emit_text(kind, text, out);
                     }
                     if let Some(refusal) = block.refusal {
                         self.refused |= !refusal.is_empty();
-                        self.say(PartKind::Text, refusal, out);
+                        self.emit_text(PartKind::Text, refusal, out);
                     }
                 }
             }
         }
     }
 
-    fn say(&mut self, kind: PartKind, text: Str<'_>, out: &mut Vec<EnvironmentEvent>) {
+    fn emit_text(&mut self, kind: PartKind, text: Str<'_>, out: &mut Vec<EnvironmentEvent>) {
         if text.is_empty() {
             return;
         }
         if kind != PartKind::Text {
             self.has_thought = true;
-            self.say_held(out);
+            self.emit_held(out);
             self.tags.needs_no_tags();
             return self.emitter.chunk(kind, text.into_string(), out);
         }
@@ -335,7 +335,7 @@ impl CompletionState {
     }
 
     /// Emits text that was held back because it could have become a tag.
-    fn say_held(&mut self, out: &mut Vec<EnvironmentEvent>) {
+    fn emit_held(&mut self, out: &mut Vec<EnvironmentEvent>) {
         for told in self.tags.flush() {
             self.tell(told, out);
         }
@@ -351,7 +351,7 @@ impl CompletionState {
     }
 
     fn end(&mut self, out: &mut Vec<EnvironmentEvent>) {
-        self.say_held(out);
+        self.emit_held(out);
         let calls = std::mem::take(&mut self.calls);
         let word = self.finish_reason.take();
         let (reason, raw) = finish::stop_reason(word.as_deref(), !calls.is_empty(), self.refused);
@@ -359,11 +359,11 @@ impl CompletionState {
             self.emitter.opaque(API, details, out);
         }
         calls.finish(reason == StopReason::MaxTokens, &mut self.emitter, out);
-        self.say_usage(out);
+        self.emit_usage(out);
         self.emitter.end(reason, raw, out);
     }
 
-    fn say_usage(&mut self, out: &mut Vec<EnvironmentEvent>) {
+    fn emit_usage(&mut self, out: &mut Vec<EnvironmentEvent>) {
         if let Some(reported) = self.usage.take() {
             self.emitter.usage(usage(&reported), out);
         }

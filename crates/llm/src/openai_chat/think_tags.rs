@@ -123,7 +123,7 @@ impl ThinkTags {
                 self.go_to(TagPosition::Answer, begins.to_owned());
             }
             TagPosition::Inside => return self.think(out),
-            TagPosition::Words => return self.speak(out),
+            TagPosition::Words => return self.release_text(out),
             TagPosition::Answer => {
                 out.extend(self.flush());
                 return false;
@@ -153,7 +153,7 @@ impl ThinkTags {
     }
 
     /// Returns text up to a closing tag without an opening one. The text after it decides whether it is one.
-    fn speak(&mut self, out: &mut Vec<ThinkPiece>) -> bool {
+    fn release_text(&mut self, out: &mut Vec<ThinkPiece>) -> bool {
         let held = std::mem::take(&mut self.held);
         if held.contains(OPEN) {
             self.go_to(TagPosition::Answer, held);
@@ -161,13 +161,13 @@ impl ThinkTags {
         }
         let Some(at) = held.find(CLOSE) else {
             let certain = held.len() - may_begin(&held);
-            self.say(&held[..certain], out);
+            self.push_text(&held[..certain], out);
             self.held = held[certain..].to_owned();
             return false;
         };
         let rest = &held[at + CLOSE.len()..];
         if rest.is_empty() {
-            self.say(&held[..at], out);
+            self.push_text(&held[..at], out);
             self.held = CLOSE.to_owned();
             return false;
         }
@@ -175,7 +175,7 @@ impl ThinkTags {
             self.go_to(TagPosition::Answer, held);
             return true;
         }
-        self.say(&held[..at], out);
+        self.push_text(&held[..at], out);
         self.go_to(TagPosition::ClosedWords, rest.to_owned());
         true
     }
@@ -189,7 +189,7 @@ impl ThinkTags {
         !is_spoken_of(before) && after.is_none_or(|c| !QUOTES.contains(&c)) && ticks.is_multiple_of(2)
     }
 
-    fn say(&mut self, words: &str, out: &mut Vec<ThinkPiece>) {
+    fn push_text(&mut self, words: &str, out: &mut Vec<ThinkPiece>) {
         self.ticks += words.matches('`').count();
         self.last = words.chars().next_back().or(self.last);
         if !words.is_empty() {

@@ -7,7 +7,7 @@ use futures_util::FutureExt;
 use serde_json::Value;
 
 use super::*;
-use crate::run_channel::{LaneMessage, RunListener, RunStart, line};
+use crate::run_channel::{LaneMessage, RunReceiver, RunStart, line};
 use crate::spin_wait::SpinWaiter;
 use crate::{Libraries, Script, ScriptLimits};
 
@@ -87,8 +87,8 @@ const SCRIPTS: &[(&str, Ends)] = &[
 struct Held {
     lane: LaneWorker,
     spot: WaitSpot,
-    neighbour: RunListener,
-    hostile: RunListener,
+    neighbour: RunReceiver,
+    hostile: RunReceiver,
 }
 
 impl Held {
@@ -112,7 +112,7 @@ impl Held {
             Some(LaneMessage::Ended(result)) => panic!("the neighbour ends: {result:?}"),
             None => return,
         };
-        self.lane.told(LaneCommand::Outcome {
+        self.lane.handle(LaneCommand::Outcome {
             run: NEIGHBOUR,
             step,
             outcome: Ok(FlatValue::of(&Value::Null, 1, 8).unwrap_or_default()),
@@ -129,7 +129,7 @@ impl Held {
     }
 }
 
-fn start(lane: &mut LaneWorker, id: u64, body: &str) -> Result<RunListener, ScriptError> {
+fn start(lane: &mut LaneWorker, id: u64, body: &str) -> Result<RunReceiver, ScriptError> {
     let text = format!("function invoke(ctx) {body} end");
     let script = Script::compile("x", &text, Libraries::new())?;
     let long = Duration::from_secs(3600);
@@ -140,12 +140,12 @@ fn start(lane: &mut LaneWorker, id: u64, body: &str) -> Result<RunListener, Scri
     };
     let script = script.compiled;
     let (speaker, listener) = line(RunStart { id, script, limits });
-    lane.told(LaneCommand::Start(speaker, FlatValue::default()));
+    lane.handle(LaneCommand::Start(speaker, FlatValue::default()));
     Ok(listener)
 }
 
-fn heard(listener: &mut RunListener, spot: &WaitSpot) -> Option<LaneMessage> {
-    listener.hear(&mut SpinWaiter::at(spot)).now_or_never().flatten()
+fn heard(listener: &mut RunReceiver, spot: &WaitSpot) -> Option<LaneMessage> {
+    listener.recv(&mut SpinWaiter::at(spot)).now_or_never().flatten()
 }
 
 #[test]

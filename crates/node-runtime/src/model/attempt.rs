@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentx_llm::{ModelError, StreamContext, StreamDecoder, StreamError, decode_body, decode_error};
-use agentx_types::{EnvironmentEvent, MessageId, StopReason, TakenIds};
+use agentx_types::{EnvironmentEvent, MessageId, StopReason, UsedIds};
 use reqwest::Request;
 use tokio::time::Instant;
 
@@ -30,9 +30,9 @@ pub(super) struct Attempt<'a> {
     call: &'a Call,
     endpoint: &'a Endpoint,
     number: u32,
-    taken: Arc<TakenIds>,
+    taken: Arc<UsedIds>,
     /// The ids of the calls in the current answer.
-    given: TakenIds,
+    given: UsedIds,
     counted: TokenEstimate,
     began: Instant,
     /// Whether the server took the request: it answered with success, and not with a page.
@@ -48,13 +48,13 @@ type Step<T> = Result<T, CallEnd>;
 
 impl<'a> Attempt<'a> {
     /// Attempt `number`, whose answer must not use the ids in `taken`.
-    pub(super) fn new(call: &'a Call, endpoint: &'a Endpoint, number: u32, taken: Arc<TakenIds>) -> Self {
+    pub(super) fn new(call: &'a Call, endpoint: &'a Endpoint, number: u32, taken: Arc<UsedIds>) -> Self {
         Self {
             call,
             endpoint,
             number,
             taken,
-            given: TakenIds::default(),
+            given: UsedIds::default(),
             counted: TokenEstimate::default(),
             began: Instant::now(),
             accepted: false,
@@ -113,7 +113,7 @@ impl<'a> Attempt<'a> {
     }
 
     /// The ids that its answer gave.
-    pub(super) fn into_given(self) -> TakenIds {
+    pub(super) fn into_given(self) -> UsedIds {
         self.given
     }
 
@@ -176,8 +176,8 @@ impl<'a> Attempt<'a> {
         let broken = loop {
             let mut events = Vec::new();
             let taken = self.take(&mut body, &mut events).await;
-            self.say(events, body.flow.gathers()).await?;
-            body.flow.said(Instant::now());
+            self.emit(events, body.flow.gathers()).await?;
+            body.flow.on_emitted(Instant::now());
             if self.ended {
                 self.read_to_end(body.incoming).await;
                 return Ok(());
@@ -196,7 +196,7 @@ impl<'a> Attempt<'a> {
         if let Some(broken) = broken.filter(|_| !whole) {
             return Err(broken);
         }
-        self.say(events, false).await?;
+        self.emit(events, false).await?;
         if self.ended {
             Ok(())
         } else {
@@ -270,7 +270,7 @@ impl<'a> Attempt<'a> {
         }
         let mut events = Vec::new();
         let decoded = decode_body(self.call.request.model.api, self.context(), &body, &mut events);
-        self.say(events, false).await?;
+        self.emit(events, false).await?;
         decoded.map_err(|error| self.misunderstood(error, false))
     }
 
@@ -295,7 +295,7 @@ impl<'a> Attempt<'a> {
             .collect();
         let now = self.call.parts.clock.now();
         let error = decode_error(response.status().as_u16(), &headers, &body, now);
-        failed(AttemptFailure::said(
+        failed(AttemptFailure::from_provider(
             self.about_request(error),
             &self.endpoint.who(),
         ))
@@ -316,7 +316,7 @@ impl<'a> Attempt<'a> {
             value = future => Ok(value),
             () = tokio::time::sleep_until(ends.unwrap_or(until)) => {
                 let (limits, place) = (&self.call.parts.limits, self.endpoint.place());
-                Err(failed(AttemptFailure::late(ends.is_some(), self.started, limits, &place)))
+                Err(failed(AttemptFailure::timed_out(ends.is_some(), self.started, limits, &place)))
             },
         }
     }
@@ -327,7 +327,7 @@ impl<'a> Attempt<'a> {
         let wrong_place = hopeless && matches!(error, StreamError::NotAStream { .. });
         let who = self.endpoint.who();
         let mut failure = match error {
-            StreamError::Provider(error) => AttemptFailure::said(self.about_request(error), &who),
+            StreamError::Provider(error) => AttemptFailure::from_provider(self.about_request(error), &who),
             other => AttemptFailure::misunderstood(other.into_model_error(), &who),
         };
         if wrong_place {
@@ -340,7 +340,7 @@ impl<'a> Attempt<'a> {
     /// Refines a refusal with the request that was sent.
     fn about_request(&self, error: ModelError) -> ModelError {
         let request = &self.call.request;
-        error.about(request, &(self.call.parts.wire_options)(&request.model))
+        error.refine_schema_refusal(request, &(self.call.parts.wire_options)(&request.model))
     }
 
     fn lost(&self, error: &reqwest::Error) -> CallEnd {
@@ -349,7 +349,7 @@ impl<'a> Attempt<'a> {
 
     /// Emits decoded events; `gathered` if further ones were already awaited. If the server did not count the
     /// tokens of an answer, their estimate is emitted before its end.
-    async fn say(&mut self, mut events: Vec<EnvironmentEvent>, gathered: bool) -> Step<()> {
+    async fn emit(&mut self, mut events: Vec<EnvironmentEvent>, gathered: bool) -> Step<()> {
         let mut uncounted = None;
         self.call.price(&mut events);
         for (index, event) in events.iter().enumerate() {
@@ -389,7 +389,7 @@ impl<'a> Attempt<'a> {
 
     fn context(&self) -> StreamContext {
         StreamContext::new(self.message_id().as_str(), self.number)
-            .after(&self.call.request)
+            .avoid_ids_of(&self.call.request)
             .without(self.taken.clone())
     }
 }

@@ -22,7 +22,7 @@ use std::time::Duration;
 
 use agentx_runtime::EventSink;
 use agentx_types::{
-    Action, Api, EnvironmentEvent, ModelFellBack, ModelRequest, ModelSpec, SessionId, StopReason, TakenIds,
+    Action, Api, EnvironmentEvent, ModelFellBack, ModelRequest, ModelSpec, SessionId, StopReason, UsedIds,
 };
 use reqwest::header::{ACCEPT_ENCODING, HeaderValue};
 use reqwest::{Method, Request};
@@ -48,7 +48,7 @@ pub(super) struct Call {
     /// The request: the model, the conversation, the tools.
     pub(super) request: Arc<ModelRequest>,
     /// Ids of messages and calls that the conversation has already.
-    pub(super) taken: Arc<TakenIds>,
+    pub(super) taken: Arc<UsedIds>,
     /// The sink of its events. It refuses them once the session is gone.
     pub(super) events: EventSink,
     /// Fires when the call has to stop.
@@ -89,17 +89,17 @@ impl Call {
             Ok(endpoint) => endpoint,
             Err(message) => {
                 let failure = AttemptFailure::setup(message);
-                return self.say_last(vec![call_events::error(&failure, None)]).await;
+                return self.end_with(vec![call_events::error(&failure, None)]).await;
             }
         };
         let prepared = tokio::select! {
             biased;
-            () = self.cancel.cancelled() => return self.say_last(vec![call_events::stream_end(StopReason::Interrupted)]).await,
+            () = self.cancel.cancelled() => return self.end_with(vec![call_events::stream_end(StopReason::Interrupted)]).await,
             prepared = self.prepare(endpoint) => prepared,
         };
         match prepared {
             Ok(request) => self.attempts(endpoint, &request).await,
-            Err(failure) => self.say_last(vec![call_events::error(&failure, None)]).await,
+            Err(failure) => self.end_with(vec![call_events::error(&failure, None)]).await,
         }
     }
 
@@ -153,7 +153,7 @@ impl Call {
             match outcome {
                 CallEnd::Answered | CallEnd::NobodyListens => return,
                 CallEnd::Interrupted => {
-                    return self.say_last(attempt.cut_off(StopReason::Interrupted)).await;
+                    return self.end_with(attempt.cut_off(StopReason::Interrupted)).await;
                 }
                 CallEnd::Failed(failure) => {
                     let failure = &AttemptFailure {
@@ -193,7 +193,7 @@ impl Call {
                     call_events::attempt_failed(number, failure, None, None),
                     call_events::error(failure, remark),
                 ]);
-                self.say_last(said).await;
+                self.end_with(said).await;
                 false
             }
             RetryDecision::Retry(wait) => {
@@ -214,7 +214,7 @@ impl Call {
             () = self.is_wanted(wishes) => return true,
             () = self.parts.pause.wait(time) => return true,
         }
-        self.say_last(vec![call_events::stream_end(StopReason::Interrupted)])
+        self.end_with(vec![call_events::stream_end(StopReason::Interrupted)])
             .await;
         false
     }
@@ -233,7 +233,7 @@ impl Call {
     }
 
     /// Emits the last events of this call, even if nobody listens any more.
-    async fn say_last(&self, events: Vec<EnvironmentEvent>) {
+    async fn end_with(&self, events: Vec<EnvironmentEvent>) {
         self.events.emit_all(events).await;
     }
 }

@@ -85,7 +85,7 @@ impl Endpoint {
     /// Sets the hint for a missing key, which says how to supply one. Without it, the message names the
     /// configuration key.
     #[must_use]
-    pub fn saying_of_its_key(mut self, hint: &str) -> Self {
+    pub fn with_key_hint(mut self, hint: &str) -> Self {
         self.key_hint = Some(hint.to_owned());
         self
     }

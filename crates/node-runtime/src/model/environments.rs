@@ -164,7 +164,7 @@ impl Vendor {
         let unknown = || ReactorFailure(format!("no provider {} is known", self.provider));
         let entry = catalog.provider(self.provider).ok_or_else(unknown)?;
         let endpoint = Endpoint::new(entry, self.base_url.as_deref(), Some(self.api_key.clone()));
-        let endpoint = endpoint.saying_of_its_key(KEY_HINT);
+        let endpoint = endpoint.with_key_hint(KEY_HINT);
         let endpoints = BTreeMap::from([(self.provider.to_owned(), endpoint)]);
         let catalog = Arc::new(catalog);
         let priced = catalog.clone();

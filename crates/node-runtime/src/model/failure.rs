@@ -106,7 +106,7 @@ impl AttemptFailure {
 
     /// A limit on time ran out: `total`, that of the complete answer, or else that on silence, before or
     /// after it `started`.
-    pub(super) fn late(total: bool, started: bool, limits: &CallLimits, place: &str) -> Self {
+    pub(super) fn timed_out(total: bool, started: bool, limits: &CallLimits, place: &str) -> Self {
         let (what, setting) = match (total, started) {
             (true, _) => {
                 let time = limits.total.unwrap_or_default();
@@ -179,7 +179,7 @@ impl AttemptFailure {
 
     /// Returns the failure that the provider reports. Its message may be short, so the provider's name
     /// precedes it.
-    pub(super) fn said(error: ModelError, who: &str) -> Self {
+    pub(super) fn from_provider(error: ModelError, who: &str) -> Self {
         let code = error.code.as_str();
         let message = match error.message.trim() {
             "" => format!("{who} refused without a reason ({code})"),

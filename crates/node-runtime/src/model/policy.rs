@@ -172,13 +172,15 @@ impl Tries {
             self.waited += failed.took;
         }
         let left = self
-            .patience(policy, failed, self.words.1)
+            .max_retry_time(policy, failed, self.words.1)
             .saturating_sub(self.waited);
         if left.is_zero() || asked > left {
             return self.give_up();
         }
         let wait = wait.min(left);
-        let same = self.patience(policy, failed, SAME).saturating_sub(self.waited);
+        let same = self
+            .max_retry_time(policy, failed, SAME)
+            .saturating_sub(self.waited);
         self.left = Some(same.max(wait));
         self.waited += wait;
         RetryDecision::Retry(wait)
@@ -187,7 +189,7 @@ impl Tries {
     /// Returns the maximum total time of retries for a failure that came `same` times in a row. Servers of
     /// local models answer unsupported requests with a 500 each time (llama.cpp, vLLM), and if nothing
     /// listens on this machine, it will hardly be repaired soon.
-    fn patience(&self, policy: &RetryPolicy, failed: FailedAttempt<'_>, same: u32) -> Duration {
+    fn max_retry_time(&self, policy: &RetryPolicy, failed: FailedAttempt<'_>, same: u32) -> Duration {
         let failure = failed.failure;
         let is_fixed = failure.status == Some(500) && failure.retry_after.is_none() && same >= SAME;
         let hardly_ends = match failed.server {

@@ -44,7 +44,7 @@ impl StreamPace {
     }
 
     /// Records that events were emitted at this time: pieces that come soon after them may be held back.
-    pub(super) fn said(&mut self, now: Instant) {
+    pub(super) fn on_emitted(&mut self, now: Instant) {
         self.said = Some(now);
     }
 
@@ -78,7 +78,7 @@ mod tests {
     fn only_of_a_stream_that_flows_pieces_are_held_back() {
         let piece = EnvironmentEvent::from(TextChunk { text: "It".into() });
         let (mut flow, begin) = (StreamPace::default(), Instant::now());
-        flow.said(begin);
+        flow.on_emitted(begin);
         for _ in 1..FLOWS {
             flow.waited(CLOSE);
         }

@@ -40,7 +40,7 @@ pub(super) fn answer(request: &ModelRequest) -> DemoAnswer {
         .iter()
         .rposition(|message| message.role == Role::User);
     let input = asked
-        .map(|at| super::said(&request.messages[at]))
+        .map(|at| super::text_of(&request.messages[at]))
         .unwrap_or_default();
     let since = asked.map_or(&request.messages[..], |at| &request.messages[at + 1..]);
     let chinese = is_chinese(&input);

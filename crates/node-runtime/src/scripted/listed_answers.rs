@@ -16,7 +16,7 @@ pub(super) fn answer(answers: &[ScriptedAnswer], request: &ModelRequest) -> Opti
     if answers.is_empty() {
         return None;
     }
-    let cue = Cue::of(request);
+    let cue = ConditionInputs::of(request);
     let fits = answers.iter().find(|answer| cue.fits(answer))?;
     Some(DemoAnswer {
         thinking: String::new(),
@@ -26,7 +26,7 @@ pub(super) fn answer(answers: &[ScriptedAnswer], request: &ModelRequest) -> Opti
 }
 
 /// The data by which requests are distinguished.
-struct Cue {
+struct ConditionInputs {
     system: String,
     input: String,
     /// The results since the input; `None` if no tool was called.
@@ -34,7 +34,7 @@ struct Cue {
     nth: u64,
 }
 
-impl Cue {
+impl ConditionInputs {
     /// Reads the texts for the patterns from a request. Several results are joined by line breaks.
     fn of(request: &ModelRequest) -> Self {
         let system: Vec<&str> = request.system.iter().map(AsRef::as_ref).collect();
@@ -44,7 +44,7 @@ impl Cue {
             .rposition(|message| message.role == Role::User);
         let input = asked
             .and_then(|at| request.messages.get(at))
-            .map(|message| super::said(message));
+            .map(|message| super::text_of(message));
         let since = asked.map_or(0, |at| at + 1);
         let results: Vec<String> = request
             .messages

@@ -58,7 +58,7 @@ use tokio_util::sync::CancellationToken;
 
 /// Returns the text of the message, without the tags that name an author other than the owner: a script
 /// answers only the text.
-fn said(message: &Message) -> String {
+fn text_of(message: &Message) -> String {
     let texts: Vec<&str> = message.content.iter().filter_map(ContentPart::as_text).collect();
     match (&message.by, &texts[..]) {
         (Some(_), [_, said @ .., _]) => said.concat(),

@@ -88,7 +88,7 @@ impl ConnectionDriver {
     ) -> Result<(), ReactorFailure> {
         let (stop, shared) = (self.parts.stop.clone(), self.parts.shared.clone());
         loop {
-            self.obey().await?;
+            self.perform_commands().await?;
             let wake = self.machine.wake_at();
             let wake = wake.map(|ms| self.began + Duration::from_millis(ms));
             tokio::select! {
@@ -114,13 +114,13 @@ impl ConnectionDriver {
 
     /// The time since the driver began, with a die.
     fn moment(&self) -> Result<Moment, ReactorFailure> {
-        let mut dice = [0; 4];
-        getrandom::fill(&mut dice)
+        let mut random = [0; 4];
+        getrandom::fill(&mut random)
             .map_err(|error| ReactorFailure(format!("no random numbers available: {error}")))?;
         let ms = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
         Ok(Moment {
             ms,
-            dice: u32::from_le_bytes(dice),
+            random: u32::from_le_bytes(random),
         })
     }
 
@@ -140,7 +140,7 @@ impl ConnectionDriver {
                 let session = feed.session.clone();
                 self.joining.entry(session.clone()).or_default().push(reply);
                 self.feeds.insert(session.clone(), feed);
-                self.machine.want(moment, &session, after_seq);
+                self.machine.add_subscription(moment, &session, after_seq);
             }
             ConnectionRequest::Request {
                 token,
@@ -171,7 +171,7 @@ impl ConnectionDriver {
             {
                 self.feeds.remove(&feed.session);
                 self.joining.remove(&feed.session);
-                self.machine.unwant(moment, &feed.session);
+                self.machine.remove_subscription(moment, &feed.session);
             }
         }
         Ok(())
@@ -203,16 +203,16 @@ impl ConnectionDriver {
     }
 
     /// Performs the commands of the machine until there are none.
-    async fn obey(&mut self) -> Result<(), ReactorFailure> {
+    async fn perform_commands(&mut self) -> Result<(), ReactorFailure> {
         let mut frames = Vec::new();
         loop {
             while let Some(command) = self.machine.next_command() {
                 if !self.comes_with_the_last(&command) {
-                    self.pass_on().await;
+                    self.forward().await;
                 }
                 self.perform(command, &mut frames)?;
             }
-            self.pass_on().await;
+            self.forward().await;
             if frames.is_empty() {
                 return Ok(());
             }
@@ -236,14 +236,14 @@ impl ConnectionDriver {
     }
 
     /// Passes on the facts that came together.
-    async fn pass_on(&mut self) {
+    async fn forward(&mut self) {
         let Some((first, _)) = self.came.first() else {
             return;
         };
         let feed = self.feeds.get(&first.session_id).cloned();
         let came = std::mem::take(&mut self.came);
         let Some(feed) = feed else { return };
-        let facts = feed.take_in(came).await;
+        let facts = feed.publish(came).await;
         if self.bus.subscriptions() > 0 {
             let event = |fact: &Fact| Arc::new(SystemEvent::Environment(fact.clone()));
             // A bus that is closed has no readers left to miss anything.

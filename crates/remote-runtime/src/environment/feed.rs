@@ -136,7 +136,7 @@ impl SessionFeed {
     }
 
     /// Handles new facts: keeps the latest, and passes them on.
-    pub(super) async fn take_in(&self, came: Vec<(Fact, usize)>) -> Facts {
+    pub(super) async fn publish(&self, came: Vec<(Fact, usize)>) -> Facts {
         {
             // Facts are kept before they are passed on, so that a reader that takes a snapshot after it began
             // to listen misses nothing.
@@ -146,12 +146,12 @@ impl SessionFeed {
             }
         }
         let facts: Facts = came.into_iter().map(|(fact, _)| fact).collect();
-        self.pass_on(&facts).await;
+        self.forward(&facts).await;
         facts
     }
 
     /// Gives facts to all listeners. One that takes nothing for too long is left behind.
-    async fn pass_on(&self, facts: &Facts) {
+    async fn forward(&self, facts: &Facts) {
         let mut slow = Vec::new();
         locked(&self.listeners).retain_mut(|listener| match listener.out.try_send(facts.clone()) {
             Ok(()) => true,

@@ -83,7 +83,7 @@ pub struct MirrorTask {
 
 impl MirrorTask {
     /// The progress, now and from now on.
-    pub fn kept(&self) -> watch::Receiver<MirrorProgress> {
+    pub fn progress(&self) -> watch::Receiver<MirrorProgress> {
         self.kept.clone()
     }
 

@@ -111,9 +111,9 @@ impl MirrorKeeper {
     }
 
     /// The end of the segment here that ends with this event, or the last one that ends before it.
-    async fn place_before(&self, seq: u64) -> Result<Here, RuntimeError> {
+    async fn place_before(&self, seq: u64) -> Result<LocalEnd, RuntimeError> {
         let rows = self.log.rows(self.session(), seq, 1).await?;
-        Ok(Here {
+        Ok(LocalEnd {
             base: rows.parts.last().map_or(0, |own| own.after_seq),
             place: rows.before,
         })
@@ -191,7 +191,7 @@ impl MirrorKeeper {
 }
 
 /// The end of the local rows: the last position in the log, and the start of the session's own rows.
-struct Here {
+struct LocalEnd {
     base: u64,
     place: LogPlace,
 }

@@ -31,7 +31,7 @@ use agentx_types::{Envelope, EnvironmentEvent, SessionId, SessionRole};
 
 use crate::ConnectionState;
 use requests::PendingRequests;
-use session::WantedSession;
+use session::SessionSubscription;
 use state::ConnectionPhase;
 
 /// The time of an event, with a random number.
@@ -40,7 +40,7 @@ pub struct Moment {
     /// Milliseconds since some beginning; never smaller than before.
     pub ms: u64,
     /// A random number that varies the pauses, so that clients do not all reconnect at the same moment.
-    pub dice: u32,
+    pub random: u32,
 }
 
 /// Time limits and bounds, in milliseconds.
@@ -132,11 +132,11 @@ pub enum RequestFailure {
 /// ```
 /// use agentx_remote_runtime::reconnect::{ReconnectMachine, MachineCommand, MachineSettings, Moment};
 ///
-/// let at = |ms| Moment { ms, dice: 0 };
+/// let at = |ms| Moment { ms, random: 0 };
 /// let mut machine = ReconnectMachine::new(MachineSettings::default());
 /// assert_eq!(machine.next_command(), None, "nothing is wanted yet");
 ///
-/// machine.want(at(0), &"ses_1".into(), 0);
+/// machine.add_subscription(at(0), &"ses_1".into(), 0);
 /// assert!(matches!(machine.next_command(), Some(MachineCommand::Notify(_))));
 /// assert_eq!(machine.next_command(), Some(MachineCommand::Dial));
 ///
@@ -159,7 +159,7 @@ pub struct ReconnectMachine {
     /// The heartbeat interval that the server announced last.
     heartbeat_ms: u64,
     /// The wanted sessions, with or without a connection.
-    sessions: BTreeMap<SessionId, WantedSession>,
+    sessions: BTreeMap<SessionId, SessionSubscription>,
     /// The requests without an answer.
     requests: PendingRequests,
     /// The number of the latest subscribe frame.
@@ -196,7 +196,7 @@ impl ReconnectMachine {
 
     /// Subscribes to the events of a session, from after `after_seq` or earlier. If the session is subscribed
     /// already, its events come again from there, after a new `SubscriptionStart`.
-    pub fn want(&mut self, moment: Moment, session: &SessionId, after_seq: u64) {
+    pub fn add_subscription(&mut self, moment: Moment, session: &SessionId, after_seq: u64) {
         if let Some(why) = self.over() {
             let failure = RequestFailure::Connection(why);
             return self
@@ -206,14 +206,14 @@ impl ReconnectMachine {
         let wanted = self
             .sessions
             .entry(session.clone())
-            .or_insert_with(|| WantedSession::new(after_seq));
+            .or_insert_with(|| SessionSubscription::new(after_seq));
         wanted.applied = wanted.applied.min(after_seq);
         self.resubscribe(moment, session);
         self.wake_up(moment);
     }
 
     /// Ends the subscription of a session.
-    pub fn unwant(&mut self, moment: Moment, session: &SessionId) {
+    pub fn remove_subscription(&mut self, moment: Moment, session: &SessionId) {
         self.unsubscribe(moment, session);
         self.sessions.remove(session);
     }

@@ -7,7 +7,7 @@ use agentx_runtime::Fact;
 
 /// A session whose events are wanted.
 #[derive(Debug)]
-pub(super) struct WantedSession {
+pub(super) struct SessionSubscription {
     /// The `seq` of the last delivered fact.
     pub(super) applied: u64,
     /// The last fact that ever came. If the server's log has another one in its place, or none, it went back.
@@ -48,7 +48,7 @@ impl SubscriptionState {
     }
 }
 
-impl WantedSession {
+impl SessionSubscription {
     /// Creates a session whose events are wanted from after `after_seq`.
     pub(super) fn new(after_seq: u64) -> Self {
         Self {

@@ -74,7 +74,7 @@ struct SimulatedReader {
 struct SimulatedWorld {
     machine: ReconnectMachine,
     now: u64,
-    dice: u32,
+    random: u32,
     heads: BTreeMap<SessionId, u64>,
     keys: BTreeMap<String, u64>,
     line: Option<SimulatedConnection>,
@@ -94,11 +94,11 @@ fn session(number: u8) -> SessionId {
 }
 
 impl SimulatedWorld {
-    fn new(dice: u32) -> Self {
+    fn new(random: u32) -> Self {
         let mut world = Self {
             machine: ReconnectMachine::new(MachineSettings::default()),
             now: 0,
-            dice,
+            random,
             heads: [(session(0), 3), (session(1), 0)].into(),
             keys: BTreeMap::new(),
             line: None,
@@ -117,21 +117,21 @@ impl SimulatedWorld {
     }
 
     fn moment(&mut self) -> Moment {
-        self.dice = self.dice.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        self.random = self.random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         Moment {
             ms: self.now,
-            dice: self.dice >> 8,
+            random: self.random >> 8,
         }
     }
 
     fn read(&mut self, number: u8, after: u64) {
         let (session, moment) = (session(number), self.moment());
         let has = after.min(self.heads[&session]);
-        self.machine.want(moment, &session, has);
+        self.machine.add_subscription(moment, &session, has);
         let place = self.places.entry(session.clone()).or_insert(has);
         *place = has.min(*place);
         self.readers.push(SimulatedReader { session, has });
-        self.obey();
+        self.perform_commands();
     }
 
     fn step(&mut self, step: &SimulationStep) {
@@ -163,7 +163,7 @@ impl SimulatedWorld {
             SimulationStep::Frames(fate, count) => self.fate = (*fate, *count),
             SimulationStep::Delay(ms) => self.delay = u64::from(*ms),
         }
-        self.obey();
+        self.perform_commands();
     }
 
     fn cut(&mut self, why: &str) {
@@ -212,7 +212,7 @@ impl SimulatedWorld {
     fn pass(&mut self, ms: u64) {
         let end = self.now + ms;
         loop {
-            self.obey();
+            self.perform_commands();
             let frame = self
                 .line
                 .as_ref()
@@ -250,7 +250,7 @@ impl SimulatedWorld {
         self.post(notice(hello()));
     }
 
-    fn obey(&mut self) {
+    fn perform_commands(&mut self) {
         while let Some(command) = self.machine.next_command() {
             match command {
                 MachineCommand::Dial => self.dialling = true,
@@ -342,8 +342,8 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
-    fn readers_get_the_log_whatever_happens(steps in steps(), dice in any::<u32>()) {
-        let mut world = SimulatedWorld::new(dice);
+    fn readers_get_the_log_whatever_happens(steps in steps(), random in any::<u32>()) {
+        let mut world = SimulatedWorld::new(random);
         for step in &steps {
             world.step(step);
         }

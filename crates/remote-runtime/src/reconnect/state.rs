@@ -285,7 +285,7 @@ impl ReconnectMachine {
     /// The pause before the next attempt: as the server asks, or longer after each failure; random, so that
     /// clients differ.
     fn wait(&self, moment: Moment, rest: Option<u64>) -> u64 {
-        let spread = |least: u64, most: u64| least + u64::from(moment.dice) % (most - least + 1);
+        let spread = |least: u64, most: u64| least + u64::from(moment.random) % (most - least + 1);
         if let Some(rest) = rest {
             let rest = rest.min(LONGEST_REST_MS);
             return spread(rest, rest + rest / 2);

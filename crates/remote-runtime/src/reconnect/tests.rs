@@ -12,7 +12,7 @@ use super::*;
 use crate::incoming::IncomingFrame;
 
 fn at(ms: u64) -> Moment {
-    Moment { ms, dice: 0 }
+    Moment { ms, random: 0 }
 }
 
 fn session() -> SessionId {
@@ -121,7 +121,7 @@ fn live(machine: &mut ReconnectMachine, ms: u64) {
 /// A machine with a session from the beginning.
 fn following() -> ReconnectMachine {
     let mut machine = ReconnectMachine::new(MachineSettings::default());
-    machine.want(at(0), &session(), 0);
+    machine.add_subscription(at(0), &session(), 0);
     live(&mut machine, 0);
     machine.received(at(0), subscribed(&session(), 0, 3));
     commands(&mut machine);
@@ -132,7 +132,7 @@ fn following() -> ReconnectMachine {
 fn it_connects_says_who_it_is_and_subscribes() {
     let mut machine = ReconnectMachine::new(MachineSettings::default());
     assert_eq!((commands(&mut machine).len(), machine.wake_at()), (0, None));
-    machine.want(at(0), &session(), 5);
+    machine.add_subscription(at(0), &session(), 5);
     let connecting = ConnectionState::Connecting { attempt: 1 };
     assert_eq!(
         commands(&mut machine),
@@ -199,7 +199,7 @@ fn it_gives_up_after_as_many_failures_as_it_was_told() {
         attempts: Some(2),
         ..MachineSettings::default()
     });
-    machine.want(at(0), &session(), 0);
+    machine.add_subscription(at(0), &session(), 0);
     machine.request(at(0), 7, Ping {}.into());
     machine.dial_failed(at(0), "refused".into(), false);
     machine.tick(at(1_000));
@@ -220,7 +220,7 @@ fn it_gives_up_after_as_many_failures_as_it_was_told() {
         MachineCommand::Notify(gave_up),
     ];
     assert_eq!(commands(&mut machine), expected);
-    machine.want(at(2_000), &session(), 0);
+    machine.add_subscription(at(2_000), &session(), 0);
     assert_eq!(
         commands(&mut machine),
         [MachineCommand::Ended(session(), failure)]
@@ -257,8 +257,8 @@ fn a_server_that_never_has_the_next_event_is_hung_up_on() {
 fn going_back_brings_all_again_and_the_answer_of_an_earlier_request_does_not_count() {
     let mut machine = following();
     machine.received(at(0), fact(&session(), 1));
-    machine.want(at(0), &session(), 0);
-    machine.want(at(0), &session(), 5);
+    machine.add_subscription(at(0), &session(), 0);
+    machine.add_subscription(at(0), &session(), 5);
     assert_eq!(
         sent(&mut machine),
         [
@@ -301,7 +301,7 @@ fn silence_is_a_loss_and_the_client_is_not_silent_itself() {
 #[test]
 fn each_step_has_its_time() {
     let mut machine = ReconnectMachine::new(MachineSettings::default());
-    machine.want(at(0), &session(), 0);
+    machine.add_subscription(at(0), &session(), 0);
     for step in 0..3 {
         let begin = machine.wake_at().unwrap();
         if step > 0 {
@@ -358,7 +358,7 @@ fn the_end_is_final_where_it_makes_no_sense_to_try_again() {
     ];
     for ending in endings {
         let mut machine = ReconnectMachine::new(MachineSettings::default());
-        machine.want(at(0), &session(), 0);
+        machine.add_subscription(at(0), &session(), 0);
         machine.opened(at(0));
         ending(&mut machine);
         let last = commands(&mut machine).pop();
@@ -378,7 +378,7 @@ fn a_server_that_leaves_says_when_it_comes_back() {
         reason: "it restarts".into(),
         retry_after_ms: Some(1_000),
     };
-    machine.received(Moment { ms: 5, dice: 77 }, notice(bye));
+    machine.received(Moment { ms: 5, random: 77 }, notice(bye));
     assert_eq!(machine.wake_at(), Some(5 + 1_000 + 77));
 }
 
@@ -386,7 +386,7 @@ fn a_server_that_leaves_says_when_it_comes_back() {
 fn a_session_that_is_refused_ends_and_the_others_go_on() {
     let mut machine = following();
     let other = SessionId::new("ses_2");
-    machine.want(at(0), &other, 0);
+    machine.add_subscription(at(0), &other, 0);
     let id = Some("s2".to_owned());
     machine.received(
         at(0),
@@ -419,7 +419,7 @@ fn a_session_that_is_refused_ends_and_the_others_go_on() {
 #[test]
 fn a_log_that_lost_events_is_not_followed() {
     let mut machine = ReconnectMachine::new(MachineSettings::default());
-    machine.want(at(0), &session(), 9);
+    machine.add_subscription(at(0), &session(), 9);
     live(&mut machine, 0);
     machine.received(at(0), subscribed(&session(), 9, 4));
     let last = commands(&mut machine).pop();
@@ -486,7 +486,7 @@ fn a_log_that_went_back_to_just_before_the_last_event_is_not_followed() {
 #[test]
 fn the_last_event_is_compared_also_where_somebody_wanted_earlier_ones_again() {
     let mut machine = back_again();
-    machine.want(at(400), &session(), 1);
+    machine.add_subscription(at(400), &session(), 1);
     machine.received(at(500), subscribed(&session(), 2, 9));
     machine.received(at(500), subscribed(&session(), 1, 9));
     machine.received(at(500), fact(&session(), 2));

@@ -94,7 +94,7 @@ where
 
 impl NamedLimits {
     /// The limits of `before`, with those that are named here in their place.
-    pub fn over(self, before: Limits) -> Limits {
+    pub fn merged_into(self, before: Limits) -> Limits {
         Limits {
             max_iterations: self.max_iterations.unwrap_or(before.max_iterations),
             max_tokens: self.max_tokens.unwrap_or(before.max_tokens),
@@ -149,7 +149,7 @@ mod tests {
             max_wall_ms: Some(1),
             ..Limits::default()
         };
-        let after = wanted.limits.over(before);
+        let after = wanted.limits.merged_into(before);
         let expected = Limits {
             max_tokens: Some(5),
             max_wall_ms: Some(1),

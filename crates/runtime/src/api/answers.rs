@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// The present contents of a file that a call waiting for a decision would change.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct FileInQuestion {
+pub struct FileChangePreview {
     /// The path of the file, as the call names it; absent if the call changes no file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,

@@ -120,12 +120,12 @@ pub trait Runtime: Send + Sync {
     ///
     /// # Errors
     /// Returns an error if no decision is awaited for this call.
-    fn file_in_question(
+    fn preview_file_change(
         &self,
         session: &SessionId,
         open: Option<Arc<dyn Session>>,
         call: &ToolCallId,
-    ) -> BoxFuture<'_, Result<FileInQuestion, RuntimeError>> {
+    ) -> BoxFuture<'_, Result<FileChangePreview, RuntimeError>> {
         let _ = (session, open, call);
         Box::pin(ready(Err(RuntimeError::not_offered("does not show files"))))
     }

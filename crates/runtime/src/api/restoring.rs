@@ -19,7 +19,7 @@ pub struct RestorePlan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum WhatHappens {
+pub enum RestoreEffect {
     /// The file is removed: it did not exist then.
     Removed,
     /// The file is re-created: it is missing now.
@@ -32,7 +32,7 @@ pub enum WhatHappens {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum Doubt {
+pub enum RestoreConflict {
     /// Another program or person changed it after the session.
     ChangedSince {
         /// The time of the change, from the file; absent if the file is gone.
@@ -62,13 +62,13 @@ pub struct PlannedFile {
     /// The path relative to the workspace if it is inside, otherwise as `path`.
     pub shown: String,
     /// The effect on it.
-    pub happens: WhatHappens,
+    pub happens: RestoreEffect,
     /// The hash of its current content; absent if there is no file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen: Option<BlobId>,
     /// The reason why a person has to be asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub doubt: Option<Doubt>,
+    pub doubt: Option<RestoreConflict>,
     /// The reason why it cannot be put back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocked: Option<String>,

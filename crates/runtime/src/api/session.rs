@@ -106,7 +106,7 @@ pub trait Session: Send + Sync {
     ///
     /// # Errors
     /// Returns an error if it could not be committed.
-    fn note(&self, note: SharingFact) -> BoxFuture<'_, Result<u64, RuntimeError>>;
+    fn record_sharing(&self, note: SharingFact) -> BoxFuture<'_, Result<u64, RuntimeError>>;
 
     /// Gives the session a title.
     ///

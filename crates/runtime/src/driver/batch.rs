@@ -126,7 +126,7 @@ struct CommitBatch {
 impl SessionDriver {
     /// Commits facts, with their immediate consequences and with other waiting facts. When it returns, all of
     /// them are committed and published, and their actions are dispatched.
-    pub(super) async fn take_in(&mut self, items: Vec<PendingFact>) -> Result<(), LogError> {
+    pub(super) async fn process_batch(&mut self, items: Vec<PendingFact>) -> Result<(), LogError> {
         let mut queue = VecDeque::from(items);
         let mut turn = CommitBatch {
             began: Some(Instant::now()),
@@ -139,7 +139,7 @@ impl SessionDriver {
             if turn.facts.len() >= BATCH_FACTS {
                 break;
             }
-            match self.more(&turn).await {
+            match self.gather_more(&turn).await {
                 Some(said) => queue.extend(PendingFact::all(said)),
                 None => break,
             }
@@ -150,11 +150,11 @@ impl SessionDriver {
     /// Returns more facts to commit with this turn: those that have arrived, and, if nobody waits for the
     /// commit, those that arrive within a moment. A model's chunks arrive one by one, and a separate commit
     /// for each would cost more than the chunk itself.
-    async fn more(&mut self, turn: &CommitBatch) -> Option<FactBatch> {
+    async fn gather_more(&mut self, turn: &CommitBatch) -> Option<FactBatch> {
         if let Ok(said) = self.inbound.try_recv() {
             return Some(said);
         }
-        let goes_on = turn.facts.last().is_some_and(|fact| fact.event.goes_on());
+        let goes_on = turn.facts.last().is_some_and(|fact| fact.event.has_more());
         if !goes_on || turn.gathered || turn.wanted.iter().any(is_for_effectors) || !turn.waiting.is_empty() {
             return None;
         }

@@ -20,7 +20,7 @@ use tokio::task::JoinSet;
 use super::DriverParts;
 use crate::actions::ActionRequest;
 use crate::effect::{EventSink, FactBatch, SessionScope};
-use crate::nested_calls::{ConfigNow, Decisions};
+use crate::nested_calls::{CurrentConfig, Decisions};
 use agentx_session::SessionFold;
 
 /// Time limit for cancelled tasks to end when the session ends.
@@ -52,7 +52,7 @@ struct RunningAction {
     /// Passes decisions about nested calls to the tool.
     decisions: Decisions,
     /// Passes the current configuration of its agent to the tool.
-    config_now: ConfigNow,
+    config_now: CurrentConfig,
 }
 
 /// The end of an action, as far as its responder did not report it.

@@ -154,7 +154,7 @@ pub(crate) async fn drive(
         offers: ToolOfferStatus { changes, stale: None },
     };
     driver
-        .take_in(first.into_iter().map(PendingFact::fact).collect())
+        .process_batch(first.into_iter().map(PendingFact::fact).collect())
         .await?;
     sessions.add(&session, &commands_in);
     tokio::spawn(Box::new(driver).run());
@@ -234,7 +234,7 @@ impl SessionDriver {
         loop {
             self.tell_of_tools().await?;
             match self.wake().await {
-                Wake::Inbound(said) => self.take_in(PendingFact::all(said)).await?,
+                Wake::Inbound(said) => self.process_batch(PendingFact::all(said)).await?,
                 Wake::Effect(action, end) => self.effect_ended(&action, end).await?,
                 Wake::Offers => self.offers.stale = Some(self.last_run()),
                 Wake::Command(Some(SessionCommand::Close { reply })) => {
@@ -245,11 +245,11 @@ impl SessionDriver {
                 Wake::Command(Some(command)) => {
                     // A tool that was attached before the input is available in the run that the input
                     // begins.
-                    if self.offers.changes.came() {
+                    if self.offers.changes.has_changed() {
                         self.offers.stale = Some(self.last_run());
                         self.tell_of_tools().await?;
                     }
-                    self.obey(command).await?;
+                    self.execute(command).await?;
                 }
                 Wake::Command(None) => {
                     self.stop_all().await?;
@@ -295,15 +295,15 @@ impl SessionDriver {
             self.fold.root().cloned(),
             ConfigChanged { change, by: None },
         );
-        self.take_in(vec![PendingFact::fact(draft)]).await
+        self.process_batch(vec![PendingFact::fact(draft)]).await
     }
 
     /// Executes a command of a front end, and answers it.
-    async fn obey(&mut self, command: SessionCommand) -> Result<(), LogError> {
+    async fn execute(&mut self, command: SessionCommand) -> Result<(), LogError> {
         match command {
             SessionCommand::Record { request, reply } => match resolve(*request, &self.fold) {
                 Ok(ResolvedRequest::Fact(draft)) => {
-                    self.take_in(vec![PendingFact::from_request(*draft, reply)])
+                    self.process_batch(vec![PendingFact::from_request(*draft, reply)])
                         .await?
                 }
                 Ok(ResolvedRequest::AlreadyRecorded(seq)) => {
@@ -340,7 +340,7 @@ impl SessionDriver {
     /// waits, the outcome is recorded.
     async fn effect_ended(&mut self, action: &ActionId, end: ActionEnd) -> Result<(), LogError> {
         while let Ok(said) = self.inbound.try_recv() {
-            self.take_in(PendingFact::all(said)).await?;
+            self.process_batch(PendingFact::all(said)).await?;
         }
         let Some(action) = self.effects.take_ended(action, &end) else {
             return Ok(());
@@ -348,7 +348,7 @@ impl SessionDriver {
         if self.fold.is_open(&action.action_id)
             && let Some(draft) = effects::outcome_of(&action, &end)
         {
-            self.take_in(vec![PendingFact::fact(draft)]).await?;
+            self.process_batch(vec![PendingFact::fact(draft)]).await?;
         }
         Ok(())
     }
@@ -367,12 +367,12 @@ impl SessionDriver {
                     by: None,
                 },
             );
-            self.take_in(vec![PendingFact::fact(draft)]).await?;
+            self.process_batch(vec![PendingFact::fact(draft)]).await?;
         }
         let deadline = tokio::time::Instant::now() + CLOSE_GRACE;
         while self.fold.is_busy() {
             tokio::select! {
-                Some(said) = self.inbound.recv() => self.take_in(PendingFact::all(said)).await?,
+                Some(said) = self.inbound.recv() => self.process_batch(PendingFact::all(said)).await?,
                 (action, end) = self.effects.ended() => self.effect_ended(&action, end).await?,
                 () = tokio::time::sleep_until(deadline) => break,
             }

@@ -139,7 +139,7 @@ impl<S: EventSource> Follower<S> {
                     PastEvents::Fold(fold) => self.reading.folded(fold),
                     PastEvents::Facts(facts) => self.reading.page(facts),
                 },
-                ReaderStep::Hear => {
+                ReaderStep::Wait => {
                     if !self.source.receive(&self.reading, &mut self.heard).await? {
                         return Ok(None);
                     }
@@ -158,7 +158,7 @@ impl<S: EventSource> Follower<S> {
         loop {
             match self.step() {
                 ReaderStep::Deliver(delivery) => return Some(delivery),
-                ReaderStep::Hear => self.source.receive_ready(&self.reading, &mut self.heard),
+                ReaderStep::Wait => self.source.receive_ready(&self.reading, &mut self.heard),
                 ReaderStep::Begin
                 | ReaderStep::Read(_)
                 | ReaderStep::End
@@ -199,7 +199,7 @@ impl<S: EventSource> Follower<S> {
     fn step(&mut self) -> ReaderStep {
         loop {
             let step = self.reading.step();
-            if !matches!(step, ReaderStep::Hear) {
+            if !matches!(step, ReaderStep::Wait) {
                 return step;
             }
             let Some(heard) = self.heard.pop_front() else {
@@ -260,7 +260,7 @@ pub(crate) struct LiveSource {
 
 /// Follows a session of this process from after `after_seq`.
 pub(crate) fn live(live: LiveSource, after_seq: u64, view: View) -> Subscription {
-    let reading = SessionReader::new(view, LiveContent::Meaning, EventCursor::after(after_seq));
+    let reading = SessionReader::new(view, LiveContent::Derived, EventCursor::after(after_seq));
     let pages = Pages {
         session: live.session,
         log: live.log,

@@ -101,7 +101,7 @@ impl BusSource {
     }
 
     /// Passes the items from the bus to the reader.
-    fn hand_on(&mut self, reading: &SessionReader, heard: &mut VecDeque<SourceItem>) {
+    fn forward(&mut self, reading: &SessionReader, heard: &mut VecDeque<SourceItem>) {
         let events = self.taken.drain(..).filter_map(BusDelivery::into_event);
         heard.extend(events.filter_map(|event| as_heard(&event, reading.view())));
     }
@@ -152,7 +152,7 @@ impl EventSource for BusSource {
                 Ok(taken.len())
             }
         };
-        self.hand_on(reading, heard);
+        self.forward(reading, heard);
         match received {
             Ok(_) => Ok(true),
             Err(SubscriptionEnd::CutOff { .. }) => {
@@ -171,7 +171,7 @@ impl EventSource for BusSource {
         {
             self.taken.push(delivery);
         }
-        self.hand_on(reading, heard);
+        self.forward(reading, heard);
     }
 }
 
@@ -179,7 +179,7 @@ impl EventSource for BusSource {
 fn as_heard(event: &SystemEvent, view: View) -> Option<SourceItem> {
     match event {
         SystemEvent::Environment(fact) => Some(SourceItem::Fact(fact.clone())),
-        SystemEvent::Runtime(event) if view == View::Runtime => Some(SourceItem::Meaning(event.clone())),
+        SystemEvent::Runtime(event) if view == View::Runtime => Some(SourceItem::Derived(event.clone())),
         _ => None,
     }
 }

@@ -88,15 +88,15 @@ impl SubscriptionSource {
 
     /// Follows it in the view that it is of, from after a place.
     pub fn follow(self, view: View, after: EventCursor) -> Follower<Self> {
-        Follower::new(SessionReader::new(view, LiveContent::Meaning, after), self)
+        Follower::new(SessionReader::new(view, LiveContent::Derived, after), self)
     }
 
     /// Passes the deliveries on to the reader.
-    fn hand_on(&mut self, heard: &mut VecDeque<SourceItem>) {
+    fn forward(&mut self, heard: &mut VecDeque<SourceItem>) {
         for delivery in self.taken.drain(..) {
             heard.push_back(match delivery {
                 Delivery::Environment(fact) => SourceItem::Fact(fact),
-                Delivery::Runtime(event) => SourceItem::Meaning(event),
+                Delivery::Runtime(event) => SourceItem::Derived(event),
                 Delivery::CaughtUp(head) => SourceItem::CaughtUp(head),
                 Delivery::CutOff(why) => {
                     self.subscription = None;
@@ -134,7 +134,7 @@ impl EventSource for SubscriptionSource {
             return Ok(true);
         };
         let count = subscription.deliveries.recv_many(&mut self.taken, AT_ONCE).await;
-        self.hand_on(heard);
+        self.forward(heard);
         Ok(count > 0)
     }
 
@@ -145,6 +145,6 @@ impl EventSource for SubscriptionSource {
         {
             self.taken.push(delivery);
         }
-        self.hand_on(heard);
+        self.forward(heard);
     }
 }

@@ -35,14 +35,14 @@ pub struct AgentEntry {
 /// first event. An agent that began before that has no name and no parent.
 #[derive(Clone, Debug, Default)]
 pub struct StreamFold {
-    agents: HashMap<AgentStateId, Voice>,
+    agents: HashMap<AgentStateId, AgentStreamState>,
     /// In the order in which they came.
     order: Vec<AgentStateId>,
 }
 
 /// The known data of one agent.
 #[derive(Clone, Debug, Default)]
-struct Voice {
+struct AgentStreamState {
     /// The name of the agent for people.
     name: Arc<str>,
     /// The agent that made it.
@@ -71,19 +71,19 @@ struct Voice {
 impl StreamFold {
     /// Applies the next event and returns the stream event that it results in, if any. Ignores events without
     /// an agent. `agent_started` may belong to a call of the parent that is in progress.
-    pub fn take(&mut self, event: &Envelope<RuntimeEvent>) -> Option<StreamEvent> {
+    pub fn apply(&mut self, event: &Envelope<RuntimeEvent>) -> Option<StreamEvent> {
         let id = event.agent_state_id.as_ref()?;
         if let RuntimeEvent::AgentStarted(started) = &event.event {
             return self.started(event, id, started);
         }
         if !self.agents.contains_key(id) {
-            self.agents.insert(id.clone(), Voice::default());
+            self.agents.insert(id.clone(), AgentStreamState::default());
             self.order.push(id.clone());
         }
-        self.family(id, &event.event);
+        self.track_parent(id, &event.event);
         let voice = self.agents.get_mut(id)?;
-        let body = voice.hear(&event.event)?;
-        Some(voice.says(event, id, body))
+        let body = voice.apply(&event.event)?;
+        Some(voice.stream_event(event, id, body))
     }
 
     /// The agents that there were, in the order in which they came.
@@ -113,11 +113,11 @@ impl StreamFold {
         id: &AgentStateId,
         started: &AgentStarted,
     ) -> Option<StreamEvent> {
-        let voice = Voice {
+        let voice = AgentStreamState {
             name: Arc::from(started.name.as_str()),
             parent: started.parent.clone(),
             routes: started.routes,
-            ..Voice::default()
+            ..AgentStreamState::default()
         };
         if self.agents.insert(id.clone(), voice).is_none() {
             self.order.push(id.clone());
@@ -125,11 +125,11 @@ impl StreamFold {
         let maker = started.parent.as_ref()?;
         let voice = self.agents.get_mut(maker)?;
         let body = voice.ordered(&started.name)?;
-        Some(voice.says(event, maker, body))
+        Some(voice.stream_event(event, maker, body))
     }
 
     /// Records in the parent which agent works for it.
-    fn family(&mut self, id: &AgentStateId, event: &RuntimeEvent) {
+    fn track_parent(&mut self, id: &AgentStateId, event: &RuntimeEvent) {
         let begins = match event {
             RuntimeEvent::RunStarted(_) => true,
             RuntimeEvent::RunFinished(_) | RuntimeEvent::AgentDestroyed(_) => false,
@@ -148,9 +148,14 @@ impl StreamFold {
     }
 }
 
-impl Voice {
+impl AgentStreamState {
     /// Makes the stream event of an agent, with its place and its phase.
-    fn says(&self, event: &Envelope<RuntimeEvent>, id: &AgentStateId, body: StreamBody) -> StreamEvent {
+    fn stream_event(
+        &self,
+        event: &Envelope<RuntimeEvent>,
+        id: &AgentStateId,
+        body: StreamBody,
+    ) -> StreamEvent {
         let run_id = match &event.event {
             RuntimeEvent::Eof(eof) => Some(eof.run_id.clone()),
             // The run of the event is the parent's, not the new agent's.
@@ -170,7 +175,7 @@ impl Voice {
     }
 
     /// Applies an event of this agent; returns its output.
-    fn hear(&mut self, event: &RuntimeEvent) -> Option<StreamBody> {
+    fn apply(&mut self, event: &RuntimeEvent) -> Option<StreamBody> {
         use RuntimeEvent as R;
         match event {
             R::TextDelta(delta) => Some(self.piece(Medium::Text, &delta.text)),
@@ -199,14 +204,14 @@ impl Voice {
                 Some(StreamBody::Closed { reason })
             }
             silent => {
-                self.note(silent);
+                self.track_state(silent);
                 None
             }
         }
     }
 
     /// Records state for which there is no output.
-    fn note(&mut self, event: &RuntimeEvent) {
+    fn track_state(&mut self, event: &RuntimeEvent) {
         use RuntimeEvent as R;
         match event {
             R::MessageStart(start) => {

@@ -71,16 +71,18 @@ impl StreamHub {
 
 impl StreamHubState {
     /// Publishes the next event.
-    fn take(&mut self, event: &Envelope<RuntimeEvent>) {
+    fn dispatch(&mut self, event: &Envelope<RuntimeEvent>) {
         let place = EventCursor::of(event);
         if !self.has_begun && place > self.begin {
             self.begin();
         }
         self.place = place;
-        let Some(said) = self.fold.take(event) else { return };
+        let Some(said) = self.fold.apply(event) else {
+            return;
+        };
         self.said = place;
         if self.has_begun {
-            self.hand_on(&Arc::new(said));
+            self.forward(&Arc::new(said));
         }
     }
 
@@ -94,7 +96,7 @@ impl StreamHubState {
 
     /// Gives an event to the streams that want it. Streams of one agent are found by its id; the others are
     /// checked one by one.
-    fn hand_on(&mut self, event: &Arc<StreamEvent>) {
+    fn forward(&mut self, event: &Arc<StreamEvent>) {
         let fold = &self.fold;
         if let Some(slots) = self.by_agent.get_mut(&event.agent_state_id) {
             slots.retain(|slot| !slot.select.wants_medium(event) || slot.push(event, fold));
@@ -183,18 +185,18 @@ impl StreamPump {
         let mut waiting = Vec::new();
         loop {
             match self.follower.next_many(&mut waiting, AT_ONCE).await {
-                Ok(true) => self.hand_on(&mut waiting),
+                Ok(true) => self.forward(&mut waiting),
                 Ok(false) => return StreamEnd::SessionEnded,
                 Err(error) => return StreamEnd::Failed(error.to_string()),
             }
         }
     }
 
-    fn hand_on(&mut self, waiting: &mut Vec<Delivery>) {
+    fn forward(&mut self, waiting: &mut Vec<Delivery>) {
         let mut state = self.hub.lock();
         for delivery in waiting.drain(..) {
             match delivery {
-                Delivery::Runtime(event) => state.take(&event),
+                Delivery::Runtime(event) => state.dispatch(&event),
                 Delivery::CaughtUp(_) => {
                     state.begin();
                     self.ready.take();

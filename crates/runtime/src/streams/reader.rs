@@ -128,7 +128,7 @@ impl AgentStream {
                 None => match behind.follower.next().await {
                     Ok(Some(delivery)) => behind.take(delivery),
                     ended => {
-                        let end = behind.over(ended.err(), &self.shared);
+                        let end = behind.stream_end(ended.err(), &self.shared);
                         self.slot_end(end);
                         None
                     }
@@ -190,12 +190,12 @@ impl CatchUp {
         let Delivery::Runtime(event) = delivery else {
             return None;
         };
-        let said = self.fold.take(&event)?;
+        let said = self.fold.apply(&event)?;
         (said.place() > self.from).then(|| Arc::new(said))
     }
 
     /// The end for a reader that reads the log by itself.
-    fn over(&self, error: Option<FollowError>, shared: &StreamsShared) -> StreamEnd {
+    fn stream_end(&self, error: Option<FollowError>, shared: &StreamsShared) -> StreamEnd {
         let known = self.follower.position();
         match error {
             Some(error) => StreamEnd::Failed(error.to_string()),

@@ -19,7 +19,7 @@ fn check(rows: Vec<Row>) {
     let mut fold = StreamFold::default();
     for (index, (agent, event, expected)) in rows.into_iter().enumerate() {
         let what = format!("row {}: {event:?}", index + 1);
-        let said = fold.take(&envelope(index, agent, event));
+        let said = fold.apply(&envelope(index, agent, event));
         assert_eq!(said.as_ref().map(short).as_deref(), expected, "{what}");
         if let Some(said) = said {
             assert_eq!(said.place(), (index as u64 + 1, 0).into(), "{what}");
@@ -375,7 +375,7 @@ fn the_tree_of_agents_is_known() {
         ),
     ];
     for (index, (agent, event)) in rows.into_iter().enumerate() {
-        fold.take(&envelope(index, agent, event));
+        fold.apply(&envelope(index, agent, event));
     }
     let agents: Vec<_> = fold.agents().collect();
     let short = |agent: &AgentEntry| {

@@ -18,7 +18,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::describe::{HandlerInput, HandlerResponse, Operation};
-use super::extract::{PathId, QueryParams, Somebody};
+use super::extract::{PathId, QueryParams, TokenOrVisitor};
 use super::responses::describe_tag;
 use super::{ApiError, HandlerState};
 
@@ -44,7 +44,7 @@ pub(crate) struct Bytestream(Response);
 
 pub(crate) async fn get(
     app: HandlerState,
-    Somebody(caller): Somebody,
+    TokenOrVisitor(caller): TokenOrVisitor,
     (PathId(id), wanted): (PathId, RequestedRange),
     QueryParams(query): QueryParams<BlobQuery>,
 ) -> Result<Bytestream, ApiError> {

@@ -16,7 +16,7 @@ pub enum Needs {
     #[default]
     Nothing,
     /// A caller with a token, or a visitor if visitors are allowed.
-    Somebody,
+    TokenOrVisitor,
     /// An authenticated caller.
     Member,
     /// The operator of the server.

@@ -33,7 +33,7 @@ const ASKED: [u16; 4] = [400, 401, 403, 429];
 pub(crate) struct AnonymousCaller(pub(crate) String, pub(crate) ConnectionChannel);
 
 /// A caller with a token, or a visitor if visitors are allowed.
-pub(crate) struct Somebody(pub(crate) Caller);
+pub(crate) struct TokenOrVisitor(pub(crate) Caller);
 
 /// An authenticated caller.
 pub(crate) struct Member(pub(crate) Caller);
@@ -171,7 +171,7 @@ impl HandlerInput for AnonymousCaller {
     }
 }
 
-impl FromRequestParts<HandlerState> for Somebody {
+impl FromRequestParts<HandlerState> for TokenOrVisitor {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &HandlerState) -> Result<Self, ApiError> {
@@ -179,9 +179,9 @@ impl FromRequestParts<HandlerState> for Somebody {
     }
 }
 
-impl HandlerInput for Somebody {
+impl HandlerInput for TokenOrVisitor {
     fn describe(operation: &mut Operation, _: &mut SchemaGenerator) {
-        operation.needs = Needs::Somebody;
+        operation.needs = Needs::TokenOrVisitor;
         operation.can_fail(&ASKED);
     }
 }

@@ -2,7 +2,7 @@
 //! got; also its files, before a person decides about them.
 
 use agentx_runtime::{
-    ContextView, FileInQuestion, LogRows, ReplayReport, RestorePlan, Runtime as _, VerifyReport,
+    ContextView, FileChangePreview, LogRows, ReplayReport, RestorePlan, Runtime as _, VerifyReport,
 };
 use agentx_types::ToolCallId;
 use schemars::JsonSchema;
@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::extract::{Approving, Driving, QueryParams, SessionAs, Watching};
 use super::query::PageLimit;
 use super::responses::{JsonResponse, Tagged};
-use super::turn_body::InTurn;
+use super::turn_body::WithPermit;
 use super::{ApiError, HandlerState};
 
 /// The requested model call.
@@ -50,11 +50,11 @@ pub(crate) async fn rows(
     app: HandlerState,
     at: SessionAs<Watching>,
     QueryParams(query): QueryParams<RowsQuery>,
-) -> Result<InTurn<JsonResponse<LogRows>>, ApiError> {
+) -> Result<WithPermit<JsonResponse<LogRows>>, ApiError> {
     let answer = app.state.answer_turns().take(&at.caller.line).await;
     let (session, bytes) = (&at.session, query.bytes.get());
     let rows = at.access.runtime.rows(session, query.after_seq, bytes).await?;
-    Ok(InTurn(JsonResponse(rows), answer))
+    Ok(WithPermit(JsonResponse(rows), answer))
 }
 
 pub(crate) async fn verify(
@@ -77,20 +77,22 @@ pub(crate) async fn context(
     app: HandlerState,
     at: SessionAs<Watching>,
     QueryParams(query): QueryParams<ContextQuery>,
-) -> Result<InTurn<Tagged<ContextView>>, ApiError> {
+) -> Result<WithPermit<Tagged<ContextView>>, ApiError> {
     let answer = app.state.answer_turns().take(&at.caller.line).await;
     let _turn = app.state.check_turns().take(&at.caller.line).await;
     let view = at.access.runtime.context(&at.session, query.at_seq).await?;
-    Ok(InTurn(Tagged(view), answer))
+    Ok(WithPermit(Tagged(view), answer))
 }
 
 pub(crate) async fn file(
     app: HandlerState,
     at: SessionAs<Approving>,
     QueryParams(query): QueryParams<FileQuery>,
-) -> Result<JsonResponse<FileInQuestion>, ApiError> {
+) -> Result<JsonResponse<FileChangePreview>, ApiError> {
     let who = (&at.caller, &at.access);
-    let file = app.state.file_in_question(who, &at.session, &query.tool_call_id);
+    let file = app
+        .state
+        .preview_file_change(who, &at.session, &query.tool_call_id);
     Ok(JsonResponse(file.await?))
 }
 

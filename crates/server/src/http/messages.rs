@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::extract::{QueryParams, SessionAs, Watching};
 use super::query::PageLimit;
 use super::responses::JsonResponse;
-use super::turn_body::InTurn;
+use super::turn_body::WithPermit;
 use super::{ApiError, HandlerState};
 use crate::size_limits::json_len;
 
@@ -53,7 +53,7 @@ pub(crate) async fn messages(
     app: HandlerState,
     at: SessionAs<Watching>,
     QueryParams(query): QueryParams<MessagesQuery>,
-) -> Result<InTurn<JsonResponse<MessagePage>>, ApiError> {
+) -> Result<WithPermit<JsonResponse<MessagePage>>, ApiError> {
     let answer = app.state.answer_turns().take(&at.caller.line).await;
     let after = query.cursor.as_deref().map_or(Ok((0, 0)), place)?;
     let (mut items, mut bytes, mut last) = (Vec::new(), 0, None);
@@ -74,7 +74,7 @@ pub(crate) async fn messages(
                 };
                 if items.len() == query.limit.get() || bytes >= MOST_BYTES {
                     let next = last.map(|(seq, index)| format!("{seq}.{index}"));
-                    return Ok(InTurn(JsonResponse(MessagePage { items, next }), answer));
+                    return Ok(WithPermit(JsonResponse(MessagePage { items, next }), answer));
                 }
                 last = Some(here);
                 bytes += json_len(&item);
@@ -85,7 +85,10 @@ pub(crate) async fn messages(
             Delivery::CaughtUp(_) => break,
         }
     }
-    Ok(InTurn(JsonResponse(MessagePage { items, next: None }), answer))
+    Ok(WithPermit(
+        JsonResponse(MessagePage { items, next: None }),
+        answer,
+    ))
 }
 
 /// Parses the cursor of a page: the event, and how many of its runtime events were already returned.

@@ -177,7 +177,7 @@ fn operation(route: &HttpRoute, schemas: &mut SchemaGenerator) -> Value {
     described["security"] = match operation.needs {
         Needs::Nothing => json!([]),
         // A visitor has no token.
-        Needs::Somebody | Needs::Role(SessionRole::Watch) => json!([{"bearer": []}, {}]),
+        Needs::TokenOrVisitor | Needs::Role(SessionRole::Watch) => json!([{"bearer": []}, {}]),
         _ => json!([{"bearer": []}]),
     };
     described
@@ -186,7 +186,7 @@ fn operation(route: &HttpRoute, schemas: &mut SchemaGenerator) -> Value {
 fn audience(needs: Needs) -> &'static str {
     match needs {
         Needs::Nothing => "For anybody.",
-        Needs::Somebody => "For members, and for visitors if they are allowed.",
+        Needs::TokenOrVisitor => "For members, and for visitors if they are allowed.",
         Needs::Member => "For members.",
         Needs::Operator => "For the server's operator.",
         Needs::Role(SessionRole::Watch) => "For those who may watch the session.",

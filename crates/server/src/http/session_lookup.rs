@@ -5,7 +5,7 @@ use agentx_types::SessionId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::extract::{CanFail, QueryParams, Somebody};
+use super::extract::{CanFail, QueryParams, TokenOrVisitor};
 use super::query::PageLimit;
 use super::responses::JsonResponse;
 use super::{ApiError, HandlerState};
@@ -42,7 +42,7 @@ pub(crate) struct Resolved {
 
 pub(crate) async fn search(
     app: HandlerState,
-    Somebody(caller): Somebody,
+    TokenOrVisitor(caller): TokenOrVisitor,
     QueryParams(query): QueryParams<SearchQuery>,
 ) -> Result<JsonResponse<Vec<SearchHit>>, ApiError> {
     check("q", &query.q, 0, 1000)?;
@@ -53,7 +53,7 @@ pub(crate) async fn search(
 
 pub(crate) async fn resolve(
     app: HandlerState,
-    Somebody(caller): Somebody,
+    TokenOrVisitor(caller): TokenOrVisitor,
     _: CanFail<404>,
     QueryParams(query): QueryParams<ResolveQuery>,
 ) -> Result<JsonResponse<Resolved>, ApiError> {

@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 use super::body::{JsonBody, OptionalJson};
 use super::cursor::Cursor;
 use super::extract::{
-    CanFail, DeletingCaller, Driving, IdempotencyKey, Member, Owning, QueryParams, SessionAs, Somebody,
+    CanFail, DeletingCaller, Driving, IdempotencyKey, Member, Owning, QueryParams, SessionAs, TokenOrVisitor,
     Watching,
 };
 use super::lists::{ListQuery, latest};
 use super::responses::{CreatedResponse, DoneResponse, JsonResponse};
-use super::turn_body::InTurn;
+use super::turn_body::WithPermit;
 use super::{ApiError, HandlerState, session_actions};
 use crate::call_decisions::CallDecider;
 use crate::options::TITLE_CHARS;
@@ -119,7 +119,7 @@ pub(crate) struct ForkRequest {
 
 pub(crate) async fn list(
     app: HandlerState,
-    Somebody(caller): Somebody,
+    TokenOrVisitor(caller): TokenOrVisitor,
     QueryParams(query): QueryParams<ListQuery>,
 ) -> Result<JsonResponse<SessionPage>, ApiError> {
     let cursor = query.cursor.as_deref().map(Cursor::decode).transpose()?;
@@ -171,7 +171,7 @@ pub(crate) async fn create(
     let config = request.agent(&app.state, &caller)?;
     let (person, state, asked) = (caller.person.clone(), app.state.clone(), config.clone());
     let make = async move {
-        let _counted = state.may_make(&caller.person).await?;
+        let _counted = state.check_create(&caller.person).await?;
         session_actions::create(&state, &caller, config).await
     };
     let made = app.once.make(&person, ("create", &asked), key, make).await?;
@@ -220,7 +220,7 @@ pub(crate) async fn fork(
     }
     let state = app.state.clone();
     let make = async move {
-        let _counted = state.may_make(&at.access.owner).await?;
+        let _counted = state.check_create(&at.access.owner).await?;
         Ok(at.access.runtime.fork(&at.session, request.at_seq).await?)
     };
     let asked = (&*what, &request.at_seq);
@@ -231,7 +231,7 @@ pub(crate) async fn fork(
 pub(crate) async fn state(
     app: HandlerState,
     at: SessionAs<Watching>,
-) -> Result<InTurn<JsonResponse<SessionState>>, ApiError> {
+) -> Result<WithPermit<JsonResponse<SessionState>>, ApiError> {
     let turn = app.state.answer_turns().take(&at.caller.line).await;
     let room = app.state.rooms().there(&at.session).await;
     // An open session knows its state; for another one, no process has to become its writer to find out.
@@ -240,7 +240,7 @@ pub(crate) async fn state(
         None => at.access.runtime.state(&at.session).await?,
     };
     let decider = CallDecider::new(&app.state, &at.caller, &at.access, &now.sharing);
-    Ok(InTurn(JsonResponse(decider.offer(now)), turn))
+    Ok(WithPermit(JsonResponse(decider.offer(now)), turn))
 }
 
 #[cfg(test)]

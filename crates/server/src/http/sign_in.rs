@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::body::JsonBody;
-use super::extract::{AnonymousCaller, CanFail, ClientNonce, Somebody};
+use super::extract::{AnonymousCaller, CanFail, ClientNonce, TokenOrVisitor};
 use super::responses::JsonResponse;
 use super::{ApiError, HandlerState};
 
@@ -94,7 +94,7 @@ pub(crate) async fn token(
     }))
 }
 
-pub(crate) async fn me(Somebody(caller): Somebody) -> Result<JsonResponse<Person>, ApiError> {
+pub(crate) async fn me(TokenOrVisitor(caller): TokenOrVisitor) -> Result<JsonResponse<Person>, ApiError> {
     Ok(JsonResponse(Person {
         person: caller.person,
         name: caller.name,

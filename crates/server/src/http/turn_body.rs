@@ -19,10 +19,10 @@ const SMALL: u64 = 256 << 10;
 const PIECE: usize = 64 << 10;
 
 /// An answer, and the permit with which it was built.
-pub(crate) struct InTurn<A>(pub(crate) A, pub(crate) FairPermit);
+pub(crate) struct WithPermit<A>(pub(crate) A, pub(crate) FairPermit);
 
 /// A body that keeps a permit until it is sent.
-struct TurnBody {
+struct PermitBody {
     body: HttpBody,
     /// The part that is not sent yet.
     held: Bytes,
@@ -35,7 +35,7 @@ pub(crate) fn hold_turn(response: Response, turn: FairPermit) -> Response {
     if body.size_hint().upper().is_some_and(|bytes| bytes <= SMALL) {
         return Response::from_parts(parts, body);
     }
-    let pieces = TurnBody {
+    let pieces = PermitBody {
         body,
         held: Bytes::new(),
         _turn: turn.of_the_person(),
@@ -43,7 +43,7 @@ pub(crate) fn hold_turn(response: Response, turn: FairPermit) -> Response {
     Response::from_parts(parts, HttpBody::new(pieces))
 }
 
-impl axum::body::HttpBody for TurnBody {
+impl axum::body::HttpBody for PermitBody {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -80,14 +80,14 @@ impl axum::body::HttpBody for TurnBody {
     }
 }
 
-impl<A: IntoResponse> IntoResponse for InTurn<A> {
+impl<A: IntoResponse> IntoResponse for WithPermit<A> {
     fn into_response(self) -> Response {
         let Self(answer, turn) = self;
         hold_turn(answer.into_response(), turn)
     }
 }
 
-impl<A: HandlerResponse> HandlerResponse for InTurn<A> {
+impl<A: HandlerResponse> HandlerResponse for WithPermit<A> {
     fn describe(operation: &mut Operation, schemas: &mut SchemaGenerator) {
         A::describe(operation, schemas);
     }

@@ -35,7 +35,7 @@ impl Room {
 
     /// Returns whether the mode has to be restored, because the program that set it has been gone for too
     /// long.
-    pub(super) fn is_owed(&self) -> bool {
+    pub(super) fn needs_restore(&self) -> bool {
         let now = self.now_ms();
         let mut auto_approval = self.auto_approval.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(auto_approval) = auto_approval.as_mut() else {
@@ -48,7 +48,7 @@ impl Room {
     }
 
     /// Restores the mode if another program drives by this change, or none. The caller holds the gate.
-    pub(crate) async fn put_back_after(&self, changed: &WheelChanged) {
+    pub(crate) async fn restore_mode_after(&self, changed: &WheelChanged) {
         let is_anothers = {
             let auto_approval = self.auto_approval.lock().unwrap_or_else(PoisonError::into_inner);
             auto_approval
@@ -56,12 +56,12 @@ impl Room {
                 .is_some_and(|auto_approval| changed.seat.as_ref() != Some(&auto_approval.seat))
         };
         if is_anothers {
-            self.put_back().await;
+            self.restore_mode().await;
         }
     }
 
     /// Restores the mode. The caller holds the gate.
-    pub(super) async fn put_back(&self) {
+    pub(super) async fn restore_mode(&self) {
         let Some(session) = self.session() else { return };
         let auto_approval = self
             .auto_approval

@@ -14,7 +14,7 @@ use super::Room;
 use super::room::RoomParts;
 use crate::counts::ServerCounters;
 use crate::feed::FeedBounds;
-use crate::wheel::Patience;
+use crate::wheel::DriverTimeouts;
 
 /// The time limit of the question whether a session has a run.
 const LOOK: Duration = Duration::from_secs(1);
@@ -24,7 +24,7 @@ pub struct Rooms {
     places: Mutex<HashMap<SessionId, Arc<RoomEntry>>>,
     is_over: AtomicBool,
     bounds: FeedBounds,
-    patience: Patience,
+    patience: DriverTimeouts,
     counts: Arc<ServerCounters>,
 }
 
@@ -36,7 +36,7 @@ struct RoomEntry {
 
 impl Rooms {
     /// Creates an empty registry.
-    pub fn new(bounds: FeedBounds, patience: Patience, counts: Arc<ServerCounters>) -> Self {
+    pub fn new(bounds: FeedBounds, patience: DriverTimeouts, counts: Arc<ServerCounters>) -> Self {
         Self {
             places: Mutex::default(),
             is_over: AtomicBool::new(false),
@@ -155,7 +155,7 @@ impl Rooms {
 
     /// Closes a session if this process writes it, and runs `then` before it can be opened again; its readers
     /// get `problem`.
-    pub async fn put_away<T>(&self, id: &SessionId, problem: &Problem, then: impl Future<Output = T>) -> T {
+    pub async fn close_then<T>(&self, id: &SessionId, problem: &Problem, then: impl Future<Output = T>) -> T {
         let place = self.place(id);
         let mut here = place.room.lock().await;
         if let Some(room) = here.take() {
@@ -194,7 +194,7 @@ impl Rooms {
                 continue;
             };
             if let Some(room) = here.as_ref() {
-                put_back_if_owed(room).await;
+                restore_mode_if_needed(room).await;
                 if !room.has_been_idle(idle) {
                     let room = room.clone();
                     drop(here);
@@ -331,11 +331,11 @@ async fn is_busy(room: &Arc<Room>) -> bool {
 }
 
 /// Restores the approval mode if the program that changed it has gone.
-async fn put_back_if_owed(room: &Room) {
-    if room.is_owed()
+async fn restore_mode_if_needed(room: &Room) {
+    if room.needs_restore()
         && let Ok(_gate) = room.gate.try_lock()
     {
-        room.put_back().await;
+        room.restore_mode().await;
     }
 }
 
@@ -350,10 +350,10 @@ async fn tick(room: &Arc<Room>) {
     let Ok(_gate) = room.gate.try_lock() else { return };
     let changed = room.wheel().tick(room.now_ms());
     let Some(changed) = changed else { return };
-    match session.note(SharingFact::Wheel(changed.clone())).await {
+    match session.record_sharing(SharingFact::Wheel(changed.clone())).await {
         Ok(_) => {
             room.turned(&changed);
-            room.put_back_after(&changed).await;
+            room.restore_mode_after(&changed).await;
         }
         Err(error) => room.note_failure(&error),
     }

@@ -15,14 +15,14 @@ use agentx_types::{OwnerId, Seat, SessionRole, WheelChanged, WheelReason};
 
 /// The times that the server waits for a driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Patience {
+pub struct DriverTimeouts {
     /// The time to answer a request for the wheel, in milliseconds; then the requester may take it.
     pub answer_ms: u64,
     /// The time that a driver may be absent, in milliseconds; then the wheel is free.
     pub gone_ms: u64,
 }
 
-impl Default for Patience {
+impl Default for DriverTimeouts {
     fn default() -> Self {
         Self {
             answer_ms: 20_000,
@@ -34,7 +34,7 @@ impl Default for Patience {
 /// The wheel of one session, and who is there.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Wheel {
-    patience: Patience,
+    patience: DriverTimeouts,
     seat: Option<Seat>,
     epoch: u64,
     /// The number of connections of each seat to this session.
@@ -58,7 +58,7 @@ pub enum WheelVerdict {
 
 impl Wheel {
     /// Creates a wheel without a driver.
-    pub fn new(patience: Patience) -> Self {
+    pub fn new(patience: DriverTimeouts) -> Self {
         Self {
             patience,
             ..Self::default()

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use agentx_config::Settings;
-use agentx_runtime::{Delivery, Verdict, View, judge};
+use agentx_runtime::{Delivery, Verdict, View, explain_decision};
 use agentx_types::wire::{ApprovalFrame, CommandFrame, InterruptFrame, UserInputFrame, WheelFrame};
 use agentx_types::{
     AgentConfig, ApprovalMode, ConfigChange, RULES_VERSION, RuntimeEvent, ServerRules, SessionId, VISITORS,
@@ -229,7 +229,7 @@ fn probes() -> Vec<(&'static str, Value)> {
 
 fn strictness(config: &AgentConfig, name: &str, input: &Value) -> Option<u8> {
     let tool = config.tools.iter().find(|tool| tool.name == name)?;
-    Some(match judge(config, tool, input).verdict {
+    Some(match explain_decision(config, tool, input).verdict {
         Verdict::Allow { .. } => 0,
         Verdict::Ask(_) => 1,
         Verdict::Deny { .. } => 2,

@@ -42,7 +42,7 @@ fn refused(needs: Needs, who: Who) -> Option<(StatusCode, &'static str)> {
     match (needs, who) {
         (Needs::Nothing, _) => None,
         (_, Who::Nobody | Who::Stale) => unknown,
-        (Needs::Somebody, _) => None,
+        (Needs::TokenOrVisitor, _) => None,
         (Needs::Member, Who::Visitor) => denied,
         (Needs::Member, _) => None,
         (Needs::Operator, Who::Operator) => None,

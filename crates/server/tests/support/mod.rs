@@ -246,7 +246,10 @@ fn cut_off_in(
                 role: Some(SessionRole::Watch),
                 by: None,
             };
-            session.note(SharingFact::Access(watches)).await.unwrap();
+            session
+                .record_sharing(SharingFact::Access(watches))
+                .await
+                .unwrap();
         }
         let mut facts = session.subscribe(0, View::Environment).await.unwrap();
         session.send(UserInput::text("count to 100")).await.unwrap();

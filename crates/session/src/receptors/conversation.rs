@@ -27,12 +27,12 @@ use super::Receptor;
 /// The agent derives the same (`crates/agent/src/run_lifecycle/inputs.rs`); this receptor works without it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConversationReceptor {
-    agents: BTreeMap<AgentStateId, Talk>,
+    agents: BTreeMap<AgentStateId, AgentConversation>,
 }
 
 /// The talk with one agent.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Talk {
+struct AgentConversation {
     /// The input that is being answered.
     active: Option<ActiveInput>,
     /// Inputs that no model call was made for yet, in the order in which they came.
@@ -119,7 +119,7 @@ impl ConversationReceptor {
     }
 }
 
-impl Talk {
+impl AgentConversation {
     /// Sets the version of the rules from here on.
     fn follow_rules(&mut self, version: u32) {
         self.names_interrupters = version >= since::INPUTS_NAME_WHO_INTERRUPTS;
@@ -299,7 +299,7 @@ impl Talk {
                 self.finish("quit", out);
             }
             E::StreamEnd(end) if active.ends_with(end.stop_reason) && !joined_by_more => {
-                if let Some(reason) = last_word(end.stop_reason) {
+                if let Some(reason) = final_reason(end.stop_reason) {
                     self.finish(reason, out);
                 }
             }
@@ -382,7 +382,7 @@ impl ActiveInput {
 }
 
 /// The reason of a final stop; `None` if more follows: an attempt, the rest of a turn, or another fact.
-fn last_word(stop_reason: StopReason) -> Option<&'static str> {
+fn final_reason(stop_reason: StopReason) -> Option<&'static str> {
     match stop_reason {
         StopReason::PauseTurn | StopReason::Broken | StopReason::Interrupted | StopReason::ContextWindow => {
             None

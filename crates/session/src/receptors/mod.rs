@@ -77,7 +77,7 @@ impl Receptors {
     /// It leaves the same memory as [`receive`](Receptor::receive):
     /// `what_is_only_noted_is_remembered_the_same`. Session, agent, transport and error receptors have no
     /// memory; a receptor that gets one has to be called here.
-    pub(crate) fn note(&mut self, fact: &Envelope<EnvironmentEvent>) {
+    pub(crate) fn advance(&mut self, fact: &Envelope<EnvironmentEvent>) {
         let mut unheard = Vec::new();
         match &fact.event {
             EnvironmentEvent::ToolOutputChunk(_) | EnvironmentEvent::ToolCallChunk(_) => {}
@@ -158,7 +158,7 @@ mod tests {
         let (mut heard, mut noted) = (Receptors::default(), Receptors::default());
         for fact in a_long_session() {
             heard.receive(&fact, &mut Vec::new());
-            noted.note(&fact);
+            noted.advance(&fact);
             assert_eq!(noted, heard, "after {}", fact.event.tag());
         }
     }

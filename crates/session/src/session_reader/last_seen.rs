@@ -17,7 +17,7 @@ pub(super) struct LastSeen {
 
 enum Last {
     Fact(Fact),
-    Meaning(Arc<Envelope<RuntimeEvent>>),
+    Derived(Arc<Envelope<RuntimeEvent>>),
 }
 
 /// The place of an event relative to the last one.
@@ -37,7 +37,7 @@ impl LastSeen {
     }
 
     pub(super) fn meaning(&mut self, event: &Arc<Envelope<RuntimeEvent>>) {
-        self.last = Some(Last::Meaning(event.clone()));
+        self.last = Some(Last::Derived(event.clone()));
     }
 
     /// The source begins again, and brings the last event first or does not.
@@ -59,11 +59,11 @@ impl LastSeen {
     pub(super) fn place(&self) -> Option<(SessionId, u64)> {
         Some(match self.last.as_ref()? {
             Last::Fact(fact) => (fact.session_id.clone(), fact.seq),
-            Last::Meaning(event) => (event.session_id.clone(), event.seq),
+            Last::Derived(event) => (event.session_id.clone(), event.seq),
         })
     }
 
-    pub(super) fn meet_fact(&mut self, fact: &Fact) -> EventOrder {
+    pub(super) fn check_order_of_fact(&mut self, fact: &Fact) -> EventOrder {
         let Some(Last::Fact(last)) = &self.last else {
             return EventOrder::Good;
         };
@@ -71,8 +71,8 @@ impl LastSeen {
         self.met(is_same, fact.seq > last.seq)
     }
 
-    pub(super) fn meet_meaning(&mut self, event: &Arc<Envelope<RuntimeEvent>>) -> EventOrder {
-        let Some(Last::Meaning(last)) = &self.last else {
+    pub(super) fn check_order_of_event(&mut self, event: &Arc<Envelope<RuntimeEvent>>) -> EventOrder {
+        let Some(Last::Derived(last)) = &self.last else {
             return EventOrder::Good;
         };
         let (place, at) = (EventCursor::of(&**event), EventCursor::of(&**last));

@@ -54,7 +54,7 @@ pub use view::{Delivery, Fact, View};
 ///                 let after = log.iter().filter(|fact| fact.seq > after);
 ///                 reading.page(after.cloned().collect())
 ///             }
-///             ReaderStep::Hear | ReaderStep::End | ReaderStep::Missing(_) | ReaderStep::WentBack(..) => return read,
+///             ReaderStep::Wait | ReaderStep::End | ReaderStep::Missing(_) | ReaderStep::WentBack(..) => return read,
 ///         }
 ///     }
 /// }
@@ -119,7 +119,7 @@ impl SessionReader {
                 self.delivered = position(&delivery).unwrap_or(self.delivered);
                 return ReaderStep::Deliver(delivery);
             }
-            if self.look_at_page() {
+            if self.process_page() {
                 continue;
             }
             if let CaughtUp::At(head) = self.caught_up
@@ -140,7 +140,7 @@ impl SessionReader {
                 ReaderStage::Live { .. } if self.derives() && self.fold.is_none() => {
                     return ReaderStep::Read(self.wanted());
                 }
-                ReaderStage::Live { .. } => return ReaderStep::Hear,
+                ReaderStage::Live { .. } => return ReaderStep::Wait,
                 ReaderStage::Broken(gap) => return ReaderStep::Missing(gap),
                 ReaderStage::WentBack => {
                     return match self.seen.place() {
@@ -216,7 +216,7 @@ impl SessionReader {
     pub fn feed(&mut self, heard: SourceItem) {
         match heard {
             SourceItem::Fact(fact) => self.fact(&fact),
-            SourceItem::Meaning(event) => self.meaning(event),
+            SourceItem::Derived(event) => self.meaning(event),
             SourceItem::Log(head) => self.stage = ReaderStage::Log(head),
             SourceItem::CaughtUp(_) if self.seen.is_missing() => self.stage = ReaderStage::WentBack,
             SourceItem::CaughtUp(head) => {
@@ -277,7 +277,7 @@ impl SessionReader {
     /// Returns whether events are derived here from facts: always, or only while the log is read.
     fn derives(&self) -> bool {
         let is_live = !matches!(self.stage, ReaderStage::Log(_));
-        self.view == View::Runtime && !(self.brings == LiveContent::Meaning && is_live)
+        self.view == View::Runtime && !(self.brings == LiveContent::Derived && is_live)
     }
 
     /// The next thing to read from the log: the state of the session, if facts are folded here, then the
@@ -293,14 +293,14 @@ impl SessionReader {
     /// Continues with the source, once the log was read to its end.
     fn go_live(&mut self) {
         self.stage = ReaderStage::Live { in_step: true };
-        if self.brings == LiveContent::Meaning {
+        if self.brings == LiveContent::Derived {
             // Facts are no longer folded here, so the state will soon be out of date.
             self.fold = None;
         }
     }
 
     /// Processes the next fact of the page. Returns whether there was one.
-    fn look_at_page(&mut self) -> bool {
+    fn process_page(&mut self) -> bool {
         let ReaderStage::Log(head) = self.stage else {
             return false;
         };
@@ -310,17 +310,17 @@ impl SessionReader {
             return false;
         };
         if fact.seq > self.known() {
-            self.look_at(&fact);
+            self.process_fact(&fact);
         }
         true
     }
 
     /// Handles a derived event that the source brings.
     fn meaning(&mut self, event: Arc<Envelope<RuntimeEvent>>) {
-        if self.view != View::Runtime || self.brings != LiveContent::Meaning {
+        if self.view != View::Runtime || self.brings != LiveContent::Derived {
             return;
         }
-        match self.seen.meet_meaning(&event) {
+        match self.seen.check_order_of_event(&event) {
             EventOrder::Early => return,
             EventOrder::Other => {
                 self.stage = ReaderStage::WentBack;
@@ -340,14 +340,14 @@ impl SessionReader {
         let ReaderStage::Live { in_step } = self.stage else {
             return;
         };
-        if self.view == View::Runtime && self.brings == LiveContent::Meaning {
+        if self.view == View::Runtime && self.brings == LiveContent::Derived {
             // A fact is published before its derived events: so all derived events of earlier facts have
             // come.
             self.taken
                 .advance_to(EventCursor::after(fact.seq.saturating_sub(1)));
             return;
         }
-        match self.seen.meet_fact(fact) {
+        match self.seen.check_order_of_fact(fact) {
             EventOrder::Early => return,
             EventOrder::Other => {
                 self.stage = ReaderStage::WentBack;
@@ -359,7 +359,7 @@ impl SessionReader {
             Ok(seq) if seq <= self.known() => {}
             Ok(_) => {
                 self.stage = ReaderStage::Live { in_step: true };
-                self.look_at(fact);
+                self.process_fact(fact);
             }
             // It comes again, after the requested facts.
             Err(_) if !in_step => {}
@@ -368,7 +368,7 @@ impl SessionReader {
     }
 
     /// Applies the fact after the last known one.
-    fn look_at(&mut self, fact: &Fact) {
+    fn process_fact(&mut self, fact: &Fact) {
         let after = EventCursor::after(fact.seq);
         if self.view == View::Environment {
             self.seen.fact(fact);

@@ -21,7 +21,7 @@ pub enum LiveContent {
     Facts,
     /// Derived events, after each fact that the source returns: the process that committed the facts derived
     /// them.
-    Meaning,
+    Derived,
 }
 
 /// The beginning of a source, also after a cut.
@@ -45,7 +45,7 @@ pub enum SourceItem {
     /// A fact.
     Fact(Fact),
     /// An event that was derived from a fact.
-    Meaning(Arc<Envelope<RuntimeEvent>>),
+    Derived(Arc<Envelope<RuntimeEvent>>),
     /// The log now has everything up to this fact.
     Log(u64),
     /// The source has brought everything that existed when it began, up to this fact.
@@ -68,7 +68,7 @@ pub enum ReaderStep {
     /// [`SessionReader::page`](super::SessionReader::page).
     Read(PastRequest),
     /// Wait for items of the source; then [`SessionReader::feed`](super::SessionReader::feed).
-    Hear,
+    Wait,
     /// The reader needs nothing more.
     End,
     /// The reader cannot deliver anything more.

@@ -11,7 +11,7 @@ use super::direct_command::{DirectCommand, direct};
 use super::events::OutputEvents;
 use super::group::ProcessGroup;
 use super::process_mark::{MARK, ProcessMark};
-use super::pump::{OutputPump, OutputRecord};
+use super::pump::{OutputDestination, OutputPump};
 use super::running_command::RunningCommand;
 use crate::workspace::explain;
 use crate::{BashOptions, ProgramEnvironment, ToolFailure};
@@ -63,7 +63,7 @@ impl Shell {
         workspace: &Path,
         options: &BashOptions,
         mark: ProcessMark,
-        (record, events): (OutputRecord, OutputEvents),
+        (record, events): (OutputDestination, OutputEvents),
     ) -> Result<RunningCommand, ToolFailure> {
         if let Some(records) = &options.records {
             records.prepare();

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::backlog::OutputBacklog;
 use super::command_report::{CommandReport, LeftProcesses, seconds};
 use super::group::ProcessGroup;
-use super::pump::OutputRecord;
+use super::pump::OutputDestination;
 use super::running_command::{CommandEnd, RunningCommand};
 use crate::{BashOptions, ToolFailure, text};
 
@@ -120,7 +120,7 @@ impl JobTable {
         ));
         own.jobs.push(Arc::clone(&job));
         drop(sessions);
-        running.record(OutputRecord::Job(Arc::clone(&job)));
+        running.record(OutputDestination::Job(Arc::clone(&job)));
         tokio::spawn(attend(running, Arc::clone(&job), timeout, sink));
         Ok(job)
     }

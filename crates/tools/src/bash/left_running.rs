@@ -9,13 +9,13 @@ use super::processes;
 /// The processes that a command left in its process group. Dropping it kills them. One that began a session
 /// of its own, as a daemon does, is not among them and stays.
 #[derive(Debug)]
-pub struct LeftInGroup {
+pub struct RemainingProcess {
     leader: Pid,
     /// The session of processes that this program is in, and so are commands that did not leave it.
     session: Option<Pid>,
 }
 
-impl LeftInGroup {
+impl RemainingProcess {
     /// Returns what runs in the group of a command whose leader has ended and was waited for. `None` if no
     /// member of the group is alive.
     pub fn of(leader: u32) -> Option<Self> {
@@ -40,7 +40,7 @@ impl LeftInGroup {
     }
 }
 
-impl Drop for LeftInGroup {
+impl Drop for RemainingProcess {
     fn drop(&mut self) {
         // The number of a group that is gone may be in use again.
         if self.still_runs() {

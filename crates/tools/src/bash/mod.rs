@@ -43,12 +43,12 @@ use events::OutputEvents;
 pub use group::kill_all_commands;
 pub(crate) use job::JobTool;
 pub(crate) use jobs::JobTable;
-pub use left_running::LeftInGroup;
+pub use left_running::RemainingProcess;
 pub(crate) use orphans::{any as any_left_running, end as end_left_running, named as left_running};
 pub use piped_program::{PipedCommand, PipedProgram, ProgramPipes};
 use process_mark::ProcessMark;
 pub use process_mark::{is_in_a_call, own_command_mark};
-use pump::OutputRecord;
+use pump::OutputDestination;
 use running_command::RunningCommand;
 
 use crate::{BashOptions, ToolAbout, ToolFailure, TypedTool};
@@ -99,7 +99,7 @@ impl BashTool {
         &self,
         input: &BashInput,
         context: &ToolContext,
-        record: OutputRecord,
+        record: OutputDestination,
         events: OutputEvents,
     ) -> Result<RunningCommand, ToolFailure> {
         let mark = ProcessMark::new(&context.session_id, &context.tool_call_id);
@@ -154,7 +154,7 @@ impl BashTool {
         timeout: Option<Duration>,
     ) -> Result<ToolOutcome, ToolFailure> {
         self.jobs.check_room(&context.session_id)?;
-        let running = self.spawn(input, context, OutputRecord::Nothing, OutputEvents::none())?;
+        let running = self.spawn(input, context, OutputDestination::Nothing, OutputEvents::none())?;
         let job = self.jobs.adopt(
             &context.session_id,
             &input.command,
@@ -173,7 +173,7 @@ impl BashTool {
         timeout: Duration,
     ) -> Result<ToolOutcome, ToolFailure> {
         let started = Instant::now();
-        let record = OutputRecord::Call(Capture::new(&self.options));
+        let record = OutputDestination::Call(Capture::new(&self.options));
         let events = OutputEvents::new(context.output.clone(), &self.options);
         let mut running = self.spawn(input, context, record, events)?;
         let end = running.run(&context.cancel, Some(timeout)).await;

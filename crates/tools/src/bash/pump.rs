@@ -16,13 +16,13 @@ use super::jobs::BackgroundJob;
 use crate::text::Decoder;
 
 /// The destination of output in addition to the events.
-pub(super) enum OutputRecord {
+pub(super) enum OutputDestination {
     Nothing,
     Call(Capture),
     Job(Arc<BackgroundJob>),
 }
 
-impl OutputRecord {
+impl OutputDestination {
     fn push(&mut self, output: &str) {
         match self {
             Self::Nothing => {}
@@ -81,7 +81,7 @@ pub(super) struct OutputPump {
     stderr: Pipe<ChildStderr>,
     text: String,
     total: u64,
-    record: OutputRecord,
+    record: OutputDestination,
     events: OutputEvents,
 }
 
@@ -89,7 +89,7 @@ impl OutputPump {
     pub(super) fn new(
         stdout: ChildStdout,
         stderr: ChildStderr,
-        record: OutputRecord,
+        record: OutputDestination,
         events: OutputEvents,
     ) -> Self {
         Self {
@@ -103,7 +103,7 @@ impl OutputPump {
     }
 
     /// Redirects the output from now on, without further events. Returns the earlier destination.
-    pub(super) fn redirect(&mut self, record: OutputRecord) -> OutputRecord {
+    pub(super) fn redirect(&mut self, record: OutputDestination) -> OutputDestination {
         self.events = OutputEvents::none();
         std::mem::replace(&mut self.record, record)
     }

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::capture::Capture;
 use super::group::ProcessGroup;
-use super::pump::{OutputPump, OutputRecord};
+use super::pump::{OutputDestination, OutputPump};
 use crate::BashOptions;
 
 /// The end of a command.
@@ -144,14 +144,14 @@ impl RunningCommand {
 
     /// Takes the captured output; later output is discarded.
     pub(super) fn take_capture(&mut self) -> Capture {
-        match self.pump.redirect(OutputRecord::Nothing) {
-            OutputRecord::Call(capture) => capture,
-            OutputRecord::Nothing | OutputRecord::Job(_) => Capture::new(&self.options),
+        match self.pump.redirect(OutputDestination::Nothing) {
+            OutputDestination::Call(capture) => capture,
+            OutputDestination::Nothing | OutputDestination::Job(_) => Capture::new(&self.options),
         }
     }
 
     /// Sends later output to a job.
-    pub(super) fn record(&mut self, record: OutputRecord) {
+    pub(super) fn record(&mut self, record: OutputDestination) {
         self.pump.redirect(record);
     }
 }

@@ -12,10 +12,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 
-use agentx_history::{FileTrail, FileVersion, IrreversibleEffect, SessionHistory};
+use agentx_history::{FileHistory, FileVersion, IrreversibleEffect, SessionHistory};
 use agentx_runtime::{
-    BlobStore, Doubt, FactRecorder, PlannedFile, RestoreFile, RestorePlan, RestoreReport, RestoreRequest,
-    RuntimeError, WhatHappens,
+    BlobStore, FactRecorder, PlannedFile, RestoreConflict, RestoreEffect, RestoreFile, RestorePlan,
+    RestoreReport, RestoreRequest, RuntimeError,
 };
 use agentx_types::{
     BlobId, FileFailed, FileImage, FileReplaced, FilesRestored, FilesRestoring, SessionId, Timestamp,
@@ -81,7 +81,7 @@ pub async fn plan_restore(
 async fn planned(
     history: &SessionHistory,
     path: &str,
-    trail: &FileTrail,
+    trail: &FileHistory,
     to_seq: u64,
     blobs: &dyn BlobStore,
 ) -> Option<PlannedFile> {
@@ -117,9 +117,9 @@ async fn planned(
         path: path.to_owned(),
         shown: history.show(path).to_owned(),
         happens: match (target, &present) {
-            (FileVersion::Absent, _) => WhatHappens::Removed,
-            (_, None) => WhatHappens::BroughtBack,
-            (_, Some(_)) => WhatHappens::Changed,
+            (FileVersion::Absent, _) => RestoreEffect::Removed,
+            (_, None) => RestoreEffect::BroughtBack,
+            (_, Some(_)) => RestoreEffect::Changed,
         },
         seen,
         doubt,
@@ -133,29 +133,29 @@ async fn planned(
 /// Returns why a person has to be asked about a file.
 fn doubt(
     history: &SessionHistory,
-    trail: &FileTrail,
+    trail: &FileHistory,
     to_seq: u64,
     path: &str,
     present: Option<&PresentFile>,
     seen: Option<&BlobId>,
-) -> Option<Doubt> {
+) -> Option<RestoreConflict> {
     if !trail.left(seen) {
         if *trail.end() == FileVersion::Unknown {
-            return Some(Doubt::NotKnown);
+            return Some(RestoreConflict::NotKnown);
         }
         let at = present.map(|present| changed_at(&present.metadata));
-        return Some(Doubt::ChangedSince {
+        return Some(RestoreConflict::ChangedSince {
             during: at.and_then(|at| during(history, trail, at)),
             at,
         });
     }
     if let Some(change) = trail.foreign_since(to_seq) {
-        return Some(Doubt::ChangedBetween { seq: change.seq });
+        return Some(RestoreConflict::ChangedBetween { seq: change.seq });
     }
     // The path in the log's form: a workspace that is reached through a link has another name there.
     let root = std::fs::canonicalize(history.workspace());
     let inside = root.is_ok_and(|root| Path::new(path).starts_with(root));
-    (!inside).then_some(Doubt::Outside)
+    (!inside).then_some(RestoreConflict::Outside)
 }
 
 fn changed_at(metadata: &std::fs::Metadata) -> Timestamp {
@@ -165,7 +165,7 @@ fn changed_at(metadata: &std::fs::Metadata) -> Timestamp {
 
 /// Returns the call of the session that ran when the file was changed. File systems round times: a little
 /// before its start counts too.
-fn during(history: &SessionHistory, trail: &FileTrail, at: Timestamp) -> Option<String> {
+fn during(history: &SessionHistory, trail: &FileHistory, at: Timestamp) -> Option<String> {
     const STEP_US: i64 = 10_000;
     let last = trail.changes().last().map_or(0, |last| last.seq);
     let ran = |done: &&IrreversibleEffect| done.from.0 - STEP_US <= at.0 && at.0 <= done.until.0;

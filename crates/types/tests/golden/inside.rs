@@ -281,7 +281,7 @@ pub(crate) fn bodies() -> Vec<ActionBody> {
     let mut bodies = vec![
         ActionBody::CallModel(CallModel {
             request: Arc::new(request()),
-            taken: Arc::new(TakenIds {
+            taken: Arc::new(UsedIds {
                 calls: ["call_0".into()].into(),
                 messages: ["msg_0".into()].into(),
             }),
@@ -297,11 +297,11 @@ pub(crate) fn bodies() -> Vec<ActionBody> {
         }),
     ];
     let decisions = [
-        InnerDecision::Allowed {
+        NestedDecision::Allowed {
             outside_workspace: true,
             answer: None,
         },
-        InnerDecision::Refused {
+        NestedDecision::Refused {
             reason: "bash is refused: the person said no.".into(),
         },
     ];

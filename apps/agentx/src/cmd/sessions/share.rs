@@ -42,7 +42,7 @@ pub(super) async fn run(
                 role,
                 by: None,
             });
-            session.note(note).await.map(drop)
+            session.record_sharing(note).await.map(drop)
         }
         None => Ok(()),
     };

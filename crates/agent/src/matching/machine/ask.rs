@@ -94,7 +94,7 @@ impl MatchAgent {
             without: Vec::new(),
             answer_schema: None,
         };
-        self.lifecycle.ask(&config.model, request, step);
+        self.lifecycle.request_model_call(&config.model, request, step);
     }
 
     /// The tokens of the request in progress, estimated; 0 if there is none.
@@ -204,13 +204,13 @@ impl MatchAgent {
             StopReason::Refusal if self.config.rules_version >= since::DECLINED_SORTING_FAILS => {
                 ("content_filter", "the model declined to answer")
             }
-            _ if !intents.is_empty() => return self.mean(&matching.message, intents, step),
+            _ if !intents.is_empty() => return self.plan_intents(&matching.message, intents, step),
             StopReason::ContextWindow => ("context_window", "the context window of the model is full"),
             StopReason::MaxTokens => (
                 "max_tokens",
                 "the model used up its longest answer and named no rule",
             ),
-            _ => return self.mean(&matching.message, intents, step),
+            _ => return self.plan_intents(&matching.message, intents, step),
         };
         self.begin_stop(StopCause::error(RunStatus::Failed, why.0, why.1), step);
     }

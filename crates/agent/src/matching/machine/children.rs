@@ -112,7 +112,7 @@ impl MatchAgent {
             agent_state_id: id.clone(),
             config: Box::new(config),
         };
-        self.act(ActionBody::SpawnAgent(spawn), step);
+        self.request_action(ActionBody::SpawnAgent(spawn), step);
         Some(id)
     }
 
@@ -129,7 +129,7 @@ impl MatchAgent {
         let mut content = task.message.content.clone();
         // One that matches reads the words by its own rules.
         let intent = task.intent.as_ref().filter(|_| !child.matches);
-        content.extend(intent.map(|intent| ContentPart::text(meant(intent, task.one_of_several))));
+        content.extend(intent.map(|intent| ContentPart::text(intent_note(intent, task.one_of_several))));
         let message = UserMessage {
             message_id,
             content,
@@ -139,13 +139,13 @@ impl MatchAgent {
             answer_schema: None,
         };
         let to = to.clone();
-        self.act(ActionBody::SendInput(SendInput { to, message }), step);
+        self.request_action(ActionBody::SendInput(SendInput { to, message }), step);
     }
 
     /// Asks a child to stop; the child reports when it has.
     pub(super) fn interrupt_child(&self, to: AgentStateId, reason: &str, step: &mut RunStep<'_>) {
         let reason = Some(reason.to_owned());
-        self.act(ActionBody::InterruptAgent(InterruptAgent { to, reason }), step);
+        self.request_action(ActionBody::InterruptAgent(InterruptAgent { to, reason }), step);
     }
 
     /// Closes a child.
@@ -154,17 +154,22 @@ impl MatchAgent {
             agent_state_id,
             reason: reason.to_owned(),
         };
-        self.act(ActionBody::CloseAgent(close), step);
+        self.request_action(ActionBody::CloseAgent(close), step);
     }
 
     /// Requests an action in the run in progress.
-    fn act(&self, body: ActionBody, step: &mut RunStep<'_>) {
+    fn request_action(&self, body: ActionBody, step: &mut RunStep<'_>) {
         step.act_in(self.lifecycle.run_id(), body);
     }
 
     /// Handles an output of a child: its spending is also this agent's, its text becomes the run's, and the
     /// end of its run ends its task.
-    pub(crate) fn hear_child(&mut self, id: &AgentStateId, output: &AgentOutput, step: &mut RunStep<'_>) {
+    pub(crate) fn on_child_output(
+        &mut self,
+        id: &AgentStateId,
+        output: &AgentOutput,
+        step: &mut RunStep<'_>,
+    ) {
         match output {
             AgentOutput::State(StateOutput::Spent { usage, cost, .. }) => {
                 self.lifecycle.share(*usage, *cost, step)
@@ -281,7 +286,7 @@ impl MatchAgent {
 }
 
 /// The text for a child about an input, besides the words: the rule and its values.
-fn meant(intent: &Intent, one_of_several: bool) -> String {
+fn intent_note(intent: &Intent, one_of_several: bool) -> String {
     let args = Value::Object(intent.args.clone().into_iter().collect());
     let only = if one_of_several {
         " Others see to the rest of the message."

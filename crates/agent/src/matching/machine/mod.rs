@@ -117,7 +117,7 @@ impl MatchAgent {
 
     /// Handles the next fact, within this agent's step for it. It has no tools and keeps no conversation, so
     /// most facts do not concern it.
-    pub(crate) fn take(&mut self, fact: &Envelope<EnvironmentEvent>, step: &mut RunStep<'_>) {
+    pub(crate) fn apply(&mut self, fact: &Envelope<EnvironmentEvent>, step: &mut RunStep<'_>) {
         use EnvironmentEvent as E;
         match &fact.event {
             E::UserMessage(message) => self.on_user_message(message, step),
@@ -127,7 +127,7 @@ impl MatchAgent {
             }
             E::InterruptRequested(_) | E::Interrupted(_) | E::TimerFired(_) | E::AgentClosed(_) => {
                 let max = self.config.limits.max_wall_ms;
-                let follows = self.lifecycle.hear_of_a_stop(fact, max, step);
+                let follows = self.lifecycle.on_stop_fact(fact, max, step);
                 self.follow(follows, step);
             }
             E::StreamStart(_)
@@ -169,7 +169,7 @@ impl MatchAgent {
     }
 
     fn on_user_message(&mut self, said: &UserMessage, step: &mut RunStep<'_>) {
-        let taken = self.lifecycle.take(said, step);
+        let taken = self.lifecycle.accept_input(said, step);
         self.follow_input(Some(taken), step);
     }
 
@@ -200,7 +200,7 @@ impl MatchAgent {
             message: message.clone(),
         });
         match self.without_a_model(&message) {
-            Some(intents) => self.mean(&message, intents, step),
+            Some(intents) => self.plan_intents(&message, intents, step),
             None => self.ask_model(message, step),
         }
     }

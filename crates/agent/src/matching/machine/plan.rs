@@ -73,10 +73,15 @@ impl MatchAgent {
     /// `proceed`.
     ///
     /// A child that is being stopped is notified once; inputs that come meanwhile only replace the plan.
-    pub(super) fn mean(&mut self, message: &Arc<Message>, intents: Vec<Intent>, step: &mut RunStep<'_>) {
+    pub(super) fn plan_intents(
+        &mut self,
+        message: &Arc<Message>,
+        intents: Vec<Intent>,
+        step: &mut RunStep<'_>,
+    ) {
         let tasks = self.tasks(message, intents);
         let Some(first) = tasks.front() else {
-            return self.nothing_fits(message, step);
+            return self.handle_unmatched(message, step);
         };
         match &mut self.at_work {
             Some(work) if !work.leaving && work.rule == first.rule => self.go_on_with(tasks, step),
@@ -131,7 +136,7 @@ impl MatchAgent {
 
     /// Gives an input that no rule fits to the active child, otherwise to the default, otherwise answers that
     /// there is no agent. The child of a planned task counts as the active one.
-    fn nothing_fits(&mut self, message: &Arc<Message>, step: &mut RunStep<'_>) {
+    fn handle_unmatched(&mut self, message: &Arc<Message>, step: &mut RunStep<'_>) {
         let has_default = self
             .config
             .routing
@@ -145,7 +150,7 @@ impl MatchAgent {
         let works_on = self.at_work.as_ref().is_some_and(|work| !work.leaving);
         let default = has_default.then_some((RouteTarget::Default, None));
         let Some((place, rule)) = last.filter(|_| !works_on).or(active).or(default) else {
-            return self.tell_nobody(step);
+            return self.answer_no_agent(step);
         };
         let task = ChildTask {
             place,
@@ -162,7 +167,7 @@ impl MatchAgent {
     }
 
     /// Answers in the machine's own name that there is no agent: its only own answer that a person reads.
-    fn tell_nobody(&mut self, step: &mut RunStep<'_>) {
+    fn answer_no_agent(&mut self, step: &mut RunStep<'_>) {
         let message = Message {
             message_id: MessageId::with_suffix(format_args!("nobody_{}", step.seq)),
             role: Role::Assistant,

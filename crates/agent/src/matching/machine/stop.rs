@@ -57,7 +57,7 @@ impl MatchAgent {
             self.lifecycle.set_status(RunStatus::Stopping, step);
         }
         if let Some(action_id) = model_call {
-            step.act(&run_id, ActionBody::Cancel(Cancel { action_id }));
+            step.request_action(&run_id, ActionBody::Cancel(Cancel { action_id }));
         }
         if let Some(child) = at_work {
             self.interrupt_child(child, &why, step);

@@ -10,7 +10,7 @@ pub(super) use offers::opens_list;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use unicode_width::UnicodeWidthStr as _;
 
-use crate::render::style::Paint;
+use crate::render::style::AnsiStyle;
 use crate::render::table::cut;
 
 /// Maximum number of rows to show at once.
@@ -182,7 +182,7 @@ impl Menu {
     }
 
     /// The rows below the line, as wide as the terminal, in at most `most` rows.
-    pub(super) fn rows(&self, before: &str, (width, most): (usize, usize), style: Paint) -> Vec<String> {
+    pub(super) fn rows(&self, before: &str, (width, most): (usize, usize), style: AnsiStyle) -> Vec<String> {
         let Some(open) = self.open.as_ref().filter(|open| open.before == before) else {
             return Vec::new();
         };
@@ -258,7 +258,7 @@ impl MenuItem {
         self.text.to_lowercase().starts_with(&written.to_lowercase())
     }
 
-    fn row(&self, is_chosen: bool, (wide, width): (usize, usize), style: Paint) -> String {
+    fn row(&self, is_chosen: bool, (wide, width): (usize, usize), style: AnsiStyle) -> String {
         let name = cut(&self.text, wide);
         let gap = " ".repeat(wide.saturating_sub(name.width()));
         let about = cut(&self.about, width.saturating_sub(wide + 5));

@@ -4,7 +4,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::offers::{commands, fitting, request};
 use super::{Menu, MenuItem, MenuKind, MenuStep};
-use crate::render::style::Paint;
+use crate::render::style::AnsiStyle;
 
 fn item(text: &str, about: &str) -> MenuItem {
     MenuItem {
@@ -99,7 +99,7 @@ fn enter_takes_no_command_that_does_not_begin_with_what_is_written() {
     for before in ["/tatus", "/it", "/port"] {
         let mut list = command_menu(before);
         assert!(
-            !list.rows(before, (80, 18), Paint::default()).is_empty(),
+            !list.rows(before, (80, 18), AnsiStyle::default()).is_empty(),
             "{before}"
         );
         assert_eq!(
@@ -218,7 +218,7 @@ fn rows_fit_and_follow_the_choice() {
         .map(|name| (name.as_str(), "a provider of models · 200k"))
         .collect();
     let mut list = menu("/model ", &items);
-    let rows = |list: &Menu, width| list.rows("/model ", (width, 18), Paint::default());
+    let rows = |list: &Menu, width| list.rows("/model ", (width, 18), AnsiStyle::default());
     let narrow = rows(&list, 30);
     assert_eq!(
         narrow[..2],
@@ -233,7 +233,7 @@ fn rows_fit_and_follow_the_choice() {
         (rows[7].as_str(), rows.len()),
         ("▸ model-09  a provider of models · 200k", 9)
     );
-    assert!(list.rows("/mode", (60, 18), Paint::default()).is_empty());
+    assert!(list.rows("/mode", (60, 18), AnsiStyle::default()).is_empty());
 }
 
 #[test]
@@ -245,7 +245,7 @@ fn a_name_that_stands_alone_in_its_row_has_all_of_it() {
             ("sub/file_with_a_long_name_2.txt", ""),
         ],
     );
-    let rows = list.rows("see @", (40, 18), Paint::default());
+    let rows = list.rows("see @", (40, 18), AnsiStyle::default());
     assert_eq!(
         rows,
         [

@@ -8,7 +8,7 @@ use tokio::process::{Child, Command};
 
 use super::ShellEnd;
 use super::process::shell;
-use crate::chat::own_editor::Visit;
+use crate::chat::own_editor::EditorEnd;
 use crate::chat::{Chat, ChatFlow};
 use crate::error::ChatError;
 
@@ -40,8 +40,8 @@ impl Chat<'_> {
         self.display.console.paint("\r\n")?;
         self.measure_terminal().await?;
         match visit? {
-            Visit::Leaves(exit) => Ok(ChatFlow::Leave(exit)),
-            Visit::Over(status) => {
+            EditorEnd::Leaves(exit) => Ok(ChatFlow::Leave(exit)),
+            EditorEnd::Over(status) => {
                 let (end, shown) = ShellEnd::By(status).describe(style);
                 self.keep_for_agent(command, NOT_KEPT.to_owned(), end).await;
                 let (corner, note) = (

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use tokio::time::{Duration, Instant};
 
 use crate::render::clean::{clean, clean_with_tabs, visible};
-use crate::render::style::Paint;
+use crate::render::style::AnsiStyle;
 use crate::render::table::cut;
 use crate::render::tool::ToolOutputView;
 use crate::render::units;
@@ -71,7 +71,7 @@ impl ShellCommand {
     }
 
     /// The rows that show it while it runs.
-    pub(crate) fn rows(&self, width: usize, style: Paint) -> Vec<String> {
+    pub(crate) fn rows(&self, width: usize, style: AnsiStyle) -> Vec<String> {
         let first = self.first.iter().map(|line| Cow::Borrowed(line.as_str()));
         let lines: Vec<Cow<'_, str>> = first.chain(self.view.last()).collect();
         let last = lines.iter().skip(lines.len().saturating_sub(LIVE));
@@ -80,7 +80,7 @@ impl ShellCommand {
     }
 
     /// The row that says that the chat waits for the command.
-    pub(crate) fn status(&self, now: Instant, width: usize, style: Paint) -> String {
+    pub(crate) fn status(&self, now: Instant, width: usize, style: AnsiStyle) -> String {
         let time = Duration::from_secs(now.duration_since(self.since).as_secs().max(1));
         let time = units::duration(time.as_millis().try_into().unwrap_or(u64::MAX)).replace(".0s", "s");
         let rest = format!(" · {time} · Esc stops");
@@ -174,7 +174,7 @@ mod tests {
         for byte in "见 好\n".bytes().chain([0xff, b'!', 0xe5]) {
             own.push(&[byte]);
         }
-        assert_eq!(own.rows(80, Paint::default()), ["  │ 见 好", "  │ \u{fffd}!"]);
+        assert_eq!(own.rows(80, AnsiStyle::default()), ["  │ 见 好", "  │ \u{fffd}!"]);
     }
 
     #[test]
@@ -190,7 +190,7 @@ mod tests {
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
         let own = own(&[&lines[..], &["half a"]].concat());
         assert_eq!(
-            own.rows(80, Paint::default()),
+            own.rows(80, AnsiStyle::default()),
             ["  │ line 98", "  │ line 99", "  │ line 100", "  │ half a"]
         );
         let shown = own.shown();
@@ -206,9 +206,9 @@ mod tests {
         let own = own(&[]);
         let now = own.since + Duration::from_secs(12);
         assert_eq!(
-            own.status(now, 80, Paint::default()),
+            own.status(now, 80, AnsiStyle::default()),
             "! running cargo test · 12s · Esc stops"
         );
-        assert!(own.status(now, 24, Paint::default()).chars().count() <= 26);
+        assert!(own.status(now, 24, AnsiStyle::default()).chars().count() <= 26);
     }
 }

@@ -1,6 +1,6 @@
 //! Recognizes commands that only show something: they also run while a shell command of the person runs.
 
-use super::{QueueWish, Rules, Slash, WheelCommand};
+use super::{QueueCommand, Rules, Slash, WheelCommand};
 
 impl Slash {
     /// Returns whether the command only shows something, so that it needs no agent and changes nothing.
@@ -24,7 +24,7 @@ impl Slash {
             | Self::Doctor
             | Self::Mcp(None)
             | Self::Wheel(WheelCommand::Know)
-            | Self::Queue(QueueWish::List)
+            | Self::Queue(QueueCommand::List)
             | Self::Approvals(Rules::List | Rules::Test(_)) => true,
             Self::Quit
             | Self::Model(_)

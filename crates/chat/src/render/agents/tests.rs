@@ -83,7 +83,7 @@ fn a_delegation() -> Vec<Envelope<RuntimeEvent>> {
     ]
 }
 
-fn show(cast: &mut LiveAgents, style: Paint) -> Vec<TextPiece> {
+fn show(cast: &mut LiveAgents, style: AnsiStyle) -> Vec<TextPiece> {
     let mut main = TranscriptRenderer::new(style, 80);
     for event in a_delegation() {
         cast.event(&mut main, &event);
@@ -98,8 +98,8 @@ fn joined(pieces: &[TextPiece]) -> String {
 
 #[test]
 fn others_stand_beside_under_their_names() {
-    let mut cast = LiveAgents::new(Paint::default(), 80);
-    let shown = show(&mut cast, Paint::default());
+    let mut cast = LiveAgents::new(AnsiStyle::default(), 80);
+    let shown = show(&mut cast, AnsiStyle::default());
     assert_eq!(
         joined(&shown),
         "I ask.\n● delegate  {\"agent\":\"scout\",\"input\":\"look\"}\nscout │ Let me see.\nscout │ And\n\
@@ -115,8 +115,8 @@ fn others_stand_beside_under_their_names() {
 
 #[test]
 fn a_line_that_streams_can_be_seen_before_it_ends() {
-    let mut cast = LiveAgents::new(Paint::default(), 80);
-    let mut main = TranscriptRenderer::new(Paint::default(), 80);
+    let mut cast = LiveAgents::new(AnsiStyle::default(), 80);
+    let mut main = TranscriptRenderer::new(AnsiStyle::default(), 80);
     let mut seen = Vec::new();
     for event in a_delegation() {
         cast.event(&mut main, &event);
@@ -128,8 +128,8 @@ fn a_line_that_streams_can_be_seen_before_it_ends() {
 
 #[test]
 fn agents_of_one_name_are_told_apart_while_they_are_there() {
-    let mut cast = LiveAgents::new(Paint::default(), 80);
-    let mut main = TranscriptRenderer::new(Paint::default(), 80);
+    let mut cast = LiveAgents::new(AnsiStyle::default(), 80);
+    let mut main = TranscriptRenderer::new(AnsiStyle::default(), 80);
     for event in [
         envelope("a", started("story", None)),
         envelope("b", started("character", Some("a"))),
@@ -156,8 +156,8 @@ fn agents_of_one_name_are_told_apart_while_they_are_there() {
 #[test]
 fn all_of_them_apart() {
     let shown = show(
-        &mut LiveAgents::new(Paint::default(), 80).apart(true),
-        Paint::default(),
+        &mut LiveAgents::new(AnsiStyle::default(), 80).apart(true),
+        AnsiStyle::default(),
     );
     assert!(shown.iter().all(|piece| piece.region == TextRegion::Answer));
     let text = joined(&shown);
@@ -173,10 +173,10 @@ fn all_of_them_apart() {
 
 #[test]
 fn who_spoke_before_it_said_its_name_has_it() {
-    let mut cast = LiveAgents::new(Paint::default(), 80)
+    let mut cast = LiveAgents::new(AnsiStyle::default(), 80)
         .apart(true)
         .with_first("main");
-    let mut main = TranscriptRenderer::new(Paint::default(), 80);
+    let mut main = TranscriptRenderer::new(AnsiStyle::default(), 80);
     cast.event(&mut main, &envelope("a", text("One.\n")));
     cast.event(&mut main, &envelope("a", started("story", None)));
     cast.event(&mut main, &envelope("a", text("Two.\n")));
@@ -192,9 +192,9 @@ fn who_spoke_before_it_said_its_name_has_it() {
 
 #[test]
 fn a_name_keeps_its_colour() {
-    let style = Paint {
+    let style = AnsiStyle {
         color: true,
-        ..Paint::default()
+        ..AnsiStyle::default()
     };
     let shown = joined(&show(&mut LiveAgents::new(style, 80), style));
     let again = joined(&show(&mut LiveAgents::new(style, 80), style));
@@ -211,10 +211,10 @@ fn who_is_alone_has_no_name() {
         envelope("a", stop()),
     ];
     let (mut cast, mut main) = (
-        LiveAgents::new(Paint::default(), 80),
-        TranscriptRenderer::new(Paint::default(), 80),
+        LiveAgents::new(AnsiStyle::default(), 80),
+        TranscriptRenderer::new(AnsiStyle::default(), 80),
     );
-    let mut alone = TranscriptRenderer::new(Paint::default(), 80);
+    let mut alone = TranscriptRenderer::new(AnsiStyle::default(), 80);
     for event in &events {
         cast.event(&mut main, event);
         alone.event(&event.event);

@@ -384,7 +384,7 @@ impl TranscriptRenderer {
     }
 }
 
-fn head_of(call: &CallView, width: usize, style: super::Paint) -> String {
+fn head_of(call: &CallView, width: usize, style: super::AnsiStyle) -> String {
     let (name, what) = (call.called(), &call.what);
     if style.words {
         return format!("tool {name}: {what}")

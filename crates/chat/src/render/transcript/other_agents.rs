@@ -56,11 +56,11 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::render::style::Paint;
+    use crate::render::style::AnsiStyle;
 
     #[test]
     fn the_call_in_which_an_agent_was_made_stands_before_what_it_says() {
-        let mut transcript = TranscriptRenderer::new(Paint::default(), 80).holding_calls();
+        let mut transcript = TranscriptRenderer::new(AnsiStyle::default(), 80).holding_calls();
         for (id, name) in [("c", "other"), ("c_1", "story"), ("d_1", "third")] {
             let call = ToolExecuting {
                 tool_call_id: id.into(),

@@ -22,7 +22,7 @@ fn text(transcript: &mut TranscriptRenderer) -> String {
 
 #[test]
 fn a_failure_is_told_once_with_a_hint() {
-    let mut transcript = TranscriptRenderer::new(Paint::default(), 80);
+    let mut transcript = TranscriptRenderer::new(AnsiStyle::default(), 80);
     for event in [error(Some(400)), error(Some(700)), error(None), error(None)] {
         transcript.event(&event);
     }
@@ -39,7 +39,7 @@ fn a_failure_is_told_once_with_a_hint() {
 
 #[test]
 fn of_a_call_that_is_not_valid_it_is_told_what_is_wrong() {
-    let mut transcript = TranscriptRenderer::new(Paint::default(), 80);
+    let mut transcript = TranscriptRenderer::new(AnsiStyle::default(), 80);
     let error = "Invalid arguments for bash; nothing was done.\n- unknown argument \"cmd\"\n- missing argument \"command\": string\nArguments: command (string, required).";
     let failed = ToolFailed {
         tool_call_id: "c1".into(),
@@ -59,7 +59,7 @@ fn of_a_call_that_is_not_valid_it_is_told_what_is_wrong() {
 
 #[test]
 fn a_note_waits_for_the_end_of_the_line() {
-    let mut transcript = TranscriptRenderer::new(Paint::default(), 80);
+    let mut transcript = TranscriptRenderer::new(AnsiStyle::default(), 80);
     transcript.note("at once");
     transcript.stream(OpenLine::Answer, "half a sen");
     transcript.note("queued: thanks");
@@ -75,7 +75,7 @@ fn a_note_waits_for_the_end_of_the_line() {
 
 #[test]
 fn an_error_that_ends_nothing_stands_before_what_follows() {
-    let mut transcript = TranscriptRenderer::new(Paint::default(), 80).with_silent_end();
+    let mut transcript = TranscriptRenderer::new(AnsiStyle::default(), 80).with_silent_end();
     transcript.stream(OpenLine::Answer, "half a sen");
     transcript.event(&error(None));
     transcript.stream(OpenLine::Answer, "again");
@@ -89,7 +89,7 @@ fn an_error_that_ends_nothing_stands_before_what_follows() {
 
 #[test]
 fn a_call_that_goes_on_from_before_is_heard() {
-    let mut transcript = TranscriptRenderer::new(Paint::default(), 80);
+    let mut transcript = TranscriptRenderer::new(AnsiStyle::default(), 80);
     let chunk = Chunk {
         medium: Medium::Named("story".into()),
         text: "# 2. The rock\nBen: ".into(),
@@ -111,7 +111,7 @@ fn a_call_that_goes_on_from_before_is_heard() {
 #[test]
 fn what_runs_side_by_side_has_a_row_each_with_its_time() {
     use agentx::types::{OutputChannel, ToolExecuting, ToolOutput};
-    let mut transcript = TranscriptRenderer::new(Paint::default(), 40).holding_calls();
+    let mut transcript = TranscriptRenderer::new(AnsiStyle::default(), 40).holding_calls();
     transcript.set_time(Timestamp(0));
     for (id, command) in [("a", "cargo test --workspace --all-features"), ("b", "ls")] {
         let call = ToolExecuting {
@@ -145,7 +145,7 @@ fn what_runs_side_by_side_has_a_row_each_with_its_time() {
 #[test]
 fn a_call_that_a_full_disk_cuts_off_has_an_end() {
     use agentx::types::ToolExecuting;
-    let mut transcript = TranscriptRenderer::new(Paint::default(), 80).holding_calls();
+    let mut transcript = TranscriptRenderer::new(AnsiStyle::default(), 80).holding_calls();
     let call = ToolExecuting {
         tool_call_id: "call_1".into(),
         name: "bash".into(),
@@ -168,7 +168,7 @@ fn reasoning_folds_into_its_length() {
         transcript.set_time(Timestamp(at * 1_000_000));
         transcript.event(&ThinkingDelta { text: text.into() }.into());
     };
-    let mut transcript = TranscriptRenderer::new(Paint::default(), 80);
+    let mut transcript = TranscriptRenderer::new(AnsiStyle::default(), 80);
     transcript.set_thinking(ThinkingDisplay::Folded);
     think(&mut transcript, 1, "one two th");
     think(&mut transcript, 13, "ree 你好");
@@ -200,7 +200,7 @@ fn an_answer_that_is_not_whole_says_so() {
         })
     };
     let told = |words: &str, stop_reason| {
-        let mut transcript = TranscriptRenderer::new(Paint::default(), 80);
+        let mut transcript = TranscriptRenderer::new(AnsiStyle::default(), 80);
         transcript.begin();
         if !words.is_empty() {
             transcript.stream(OpenLine::Answer, words);
@@ -231,7 +231,7 @@ fn an_answer_that_is_not_whole_says_so() {
         iterations,
     };
     let told = |why: StopReason, between: Option<RunStatusChanged>| {
-        let mut transcript = TranscriptRenderer::new(Paint::default(), 80);
+        let mut transcript = TranscriptRenderer::new(AnsiStyle::default(), 80);
         transcript.begin();
         transcript.event(&stop(why));
         between
@@ -260,7 +260,7 @@ fn an_answer_that_is_not_whole_says_so() {
 #[test]
 fn the_word_for_an_end_that_is_not_known_is_told() {
     use agentx::types::{RunFinished, RunId};
-    let mut transcript = TranscriptRenderer::new(Paint::default(), 80);
+    let mut transcript = TranscriptRenderer::new(AnsiStyle::default(), 80);
     transcript.message_end(StopReason::Other);
     let end = RunFinished {
         run_id: RunId::new("run_1"),
@@ -282,7 +282,7 @@ fn that_nothing_is_condensed_is_told_once_in_a_run() {
         code: code.into(),
         message: "made up".into(),
     };
-    let mut transcript = TranscriptRenderer::new(Paint::default(), 80);
+    let mut transcript = TranscriptRenderer::new(AnsiStyle::default(), 80);
     for _ in 0..3 {
         transcript.context_changed(&failed("overloaded"));
     }
@@ -316,19 +316,19 @@ fn calls_of_one_name_are_told_apart_where_their_lines_stand_among_each_other() {
         }
         text(&mut transcript)
     };
-    let told = run(TranscriptRenderer::new(Paint::default(), 80));
+    let told = run(TranscriptRenderer::new(AnsiStyle::default(), 80));
     assert_eq!(
         told,
         "● bash  make a\n● bash 2  make b\n  │ bash 2 two\n  │ bash one\n  └ bash ✓ 1.0s\n  └ bash 2 ✓ 1.0s\n"
     );
-    let told = run(TranscriptRenderer::new(Paint::default(), 80).holding_calls());
+    let told = run(TranscriptRenderer::new(AnsiStyle::default(), 80).holding_calls());
     assert!(!told.contains("bash 2"), "each is told whole: {told}");
 }
 
 #[test]
 fn the_last_of_parallel_calls_keeps_its_name() {
     use agentx::types::ToolExecuting;
-    let mut transcript = TranscriptRenderer::new(Paint::default(), 80);
+    let mut transcript = TranscriptRenderer::new(AnsiStyle::default(), 80);
     let calls = [("a", "bash"), ("b", "write"), ("c", "read")];
     for (id, name) in calls {
         let call = ToolExecuting {
@@ -358,7 +358,7 @@ fn the_last_of_parallel_calls_keeps_its_name() {
 
 #[test]
 fn a_refusal_is_told_without_the_words_for_the_model() {
-    let transcript = TranscriptRenderer::new(Paint::default(), 80);
+    let transcript = TranscriptRenderer::new(AnsiStyle::default(), 80);
     for (status, error, told) in [
         (ToolStatus::Denied, "The person refused this call.", "refused"),
         (

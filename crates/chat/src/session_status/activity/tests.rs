@@ -23,7 +23,10 @@ fn the_row_is_empty_before_anything_was_said_unless_nobody_is_asked_about_calls(
         config.approval = approval;
         let status = SessionStatus::new(&config, begin);
         let beside = ("opus · 12 %", 80);
-        assert_eq!(status.activity.row(begin, None, beside, Paint::default()), row);
+        assert_eq!(
+            status.activity.row(begin, None, beside, AnsiStyle::default()),
+            row
+        );
     }
 }
 
@@ -35,7 +38,9 @@ fn it_says_what_is_waited_for_and_since_when() {
     let name = status.activity.summary.model.clone();
     let row = |status: &SessionStatus, seconds, columns| {
         let beside = ("opus · 12 %", columns);
-        status.activity.row(at(seconds), None, beside, Paint::default())
+        status
+            .activity
+            .row(at(seconds), None, beside, AnsiStyle::default())
     };
     let run_id = RunId::new("run_1");
     let started = RunStarted {
@@ -50,7 +55,7 @@ fn it_says_what_is_waited_for_and_since_when() {
     assert!(row(&status, 3, 80).ends_with(" · Esc stops   opus · 12 %"));
     let narrow = status
         .activity
-        .row(at(3), Some("8 words"), ("", 40), Paint::default());
+        .row(at(3), Some("8 words"), ("", 40), AnsiStyle::default());
     assert!(narrow.ends_with(" · 3s · Esc stops"), "{narrow}");
     let call = |id: &str, name: &str| ToolExecuting {
         tool_call_id: ToolCallId::new(id),
@@ -267,9 +272,12 @@ fn a_model_that_is_chosen_during_an_answer_is_shown_as_the_next_one() {
     hear(&mut status, TextDelta { text: "It".into() }, false, begin);
     config.model.id = "another".into();
     status.activity.configure(&config);
-    let row = status
-        .activity
-        .row(begin + Duration::from_secs(2), None, ("", 80), Paint::default());
+    let row = status.activity.row(
+        begin + Duration::from_secs(2),
+        None,
+        ("", 80),
+        AnsiStyle::default(),
+    );
     assert!(
         row.contains(&format!("{old} answers · 2s · next: another · Esc stops")),
         "{row}"
