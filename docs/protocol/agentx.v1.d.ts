@@ -460,7 +460,7 @@ export type EnvironmentFrame = Frame & EnvironmentEvent;
 export interface Frame {
   /** Its place in the session. Derived events carry that of the event that they come from. */
   seq: number;
-  /** For derived events: the position among those that come from the same `seq`, from 0. */
+  /** For derived events: which of those that come from the same `seq`, from 0. */
   index?: number | null;
   at: Timestamp;
   source: Source;
