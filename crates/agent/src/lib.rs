@@ -101,6 +101,12 @@ pub use recall::RECALL;
 
 /// Returns the tools that agents answer by themselves, as models are told of them: `ask_user` and `recall`. No runtime
 /// lists them, because an agent has them by its settings and its conversation.
+///
+/// ```
+/// let own = agentx_agent::own_tools();
+/// let names: Vec<&str> = own.iter().map(|tool| tool.name.as_str()).collect();
+/// assert_eq!(names, ["ask_user", "recall"]);
+/// ```
 pub fn own_tools() -> Vec<agentx_types::ToolSpec> {
     vec![ask_user::tool(), recall::tool()]
 }

@@ -51,6 +51,7 @@ mod refreshed_models;
 mod remove;
 mod rule_syntax;
 mod rules;
+mod scalar;
 mod scripted_answers;
 mod seen_folders;
 mod set;
@@ -89,7 +90,7 @@ pub use named_file::NamedFile;
 pub use origin::{SettingOrigin, SourceLocation, Sourced};
 pub use paths::{ConfigPaths, WORKSPACE_FOLDER};
 pub use quotas::Quotas;
-pub use read::{CommandLineSetting, scalar};
+pub use read::CommandLineSetting;
 pub use refreshed_models::{
     RefreshedModels, catalog_of, forget_refreshed_models, refreshed_models, refreshed_models_file,
     write_refreshed_models,
@@ -97,6 +98,7 @@ pub use refreshed_models::{
 pub use remove::{remove_rule, rule_in_file, rules_in_file};
 pub use rule_syntax::{parse_effect, parse_rule};
 pub use rules::WrittenRule;
+pub use scalar::scalar;
 pub use seen_folders::lying_since;
 pub use set::{SetResult, replace, set};
 pub use settings::{

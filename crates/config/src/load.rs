@@ -188,9 +188,7 @@ fn load_with(
     let mut assembly = layers.with_sound(&mut admitted.layer, is_strict, &mut workspace_mistakes);
     let (merged, mut settings) = (assembly.merged, assembly.settings);
     found.mistakes.append(&mut assembly.mistakes);
-    if !found.mistakes.is_empty() {
-        return Err(ConfigError::Mistakes(found.mistakes));
-    }
+    found.check()?;
     keys.extend(models::keys(&admitted.layer, lookup));
     let context = ProjectContext {
         places: &places,
@@ -282,6 +280,19 @@ pub(crate) struct ReadFile {
 }
 
 impl FoundFiles {
+    /// Checks that nothing is wrong with what was read so far.
+    ///
+    /// # Errors
+    /// Returns all mistakes, if there are any.
+    fn check(&mut self) -> Result<(), ConfigError> {
+        let mistakes = std::mem::take(&mut self.mistakes);
+        if mistakes.is_empty() {
+            Ok(())
+        } else {
+            Err(ConfigError::Mistakes(mistakes))
+        }
+    }
+
     /// Returns the file of the workspace, and its mistakes if they are not errors.
     fn workspace(
         &mut self,

@@ -59,6 +59,7 @@ mod media;
 mod options;
 mod reasoning;
 mod request;
+mod sent_reasoning;
 mod signature;
 mod stream;
 mod think_tags;

@@ -18,8 +18,8 @@ use agentx_runtime::{
     ToolOutputSink,
 };
 use agentx_types::{
-    Action, ActionBody, ActionId, AgentConfig, AgentStateId, CallTool, CallingAgent, EnvironmentEvent,
-    LeftRunning, SessionId, ToolCallId, ToolSpec, ToolStatus,
+    Action, ActionBody, ActionId, AgentConfig, AgentStateId, ApprovalMode, CallTool, CallingAgent,
+    EnvironmentEvent, LeftRunning, SessionId, ToolCallId, ToolSpec, ToolStatus,
 };
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -218,12 +218,24 @@ const NO_SESSION: &str = "ses_none";
 /// The number of batches that may wait for `hears`; then the tool waits.
 const QUEUE: usize = 64;
 
+/// What to do about a call that the rules ask about.
+const NOBODY_ASKED: &str =
+    "nobody can be asked outside of a session; with `--yes`, `agentx tools run` allows such calls";
+
 /// Returns the refusal of a call that the rules deny, or about which they ask unless the caller allows that.
+/// `None` if the call may run: no rule is about it, or one allows it.
+///
+/// Deny rules hold with `allows_asked` too, and so do the refusals that no setting can lift.
 fn refused(tool: &ToolSpec, input: &Value, agent: &AgentConfig, allows_asked: bool) -> Option<ToolOutcome> {
-    let why = match decide(agent, tool, input) {
+    // The caller wants the call, so only rules count, and not the mode.
+    let agent = AgentConfig {
+        approval: ApprovalMode::Auto,
+        ..agent.clone()
+    };
+    let why = match decide(&agent, tool, input) {
         Verdict::Deny { reason } => reason,
         Verdict::Ask(question) if !allows_asked => {
-            format!("{}; --yes allows it", question.reason)
+            format!("{}; {NOBODY_ASKED}", question.reason)
         }
         Verdict::Ask(_) | Verdict::Allow { .. } => return None,
     };

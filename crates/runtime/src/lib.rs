@@ -71,7 +71,7 @@ pub use agentx_agent::recursive_programs::FolderWalk;
 pub use agentx_agent::search_scopes::PlaceRules;
 pub use agentx_agent::{
     AGENTS, DELEGATE, InputBacklog, apply, arguments, check_depth, command_severity, delegation_tools,
-    hold_to, nearest,
+    hold_to, nearest, own_tools,
 };
 pub use agentx_session::{
     Delivery, Derived, DerivedDigest, Digest, EventCursor, Fact, LiveContent, PastRequest, PendingApproval,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{AnswerSchema, Message, Prices};
+use crate::{AnswerSchema, Message, Prices, RequestPart};
 
 /// The wire protocol of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -309,69 +309,6 @@ pub struct ToolReach {
     pub changed: Option<String>,
 }
 
-/// A part of a request that a provider may refuse for its form.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum RequestPart {
-    /// Earlier thinking of the model: it no longer fits the parts before it, or is damaged.
-    Thinking,
-    /// Settings that not every server knows.
-    Extras,
-    /// Pictures, sounds and other files.
-    Media,
-    /// Calls of tools and their results.
-    ToolCalls,
-    /// The description of an offered tool: its name or its parameters.
-    Tools,
-    /// The order of roles, or a role that the chat template of a model does not know.
-    Roles,
-    /// The maximum length of the answer.
-    LongestAnswer,
-    /// Parts of answers that only their provider reads, and that are sent back unchanged: calls of its own
-    /// tools, and their results.
-    Blocks,
-    /// `temperature`.
-    Temperature,
-    /// `stream_options`, which asks for the counts of tokens.
-    StreamOptions,
-    /// The amount of reasoning: `reasoning_effort` and similar settings.
-    ReasoningEffort,
-    /// `reasoning.summary`, which asks for a summary of the reasoning.
-    ReasoningSummary,
-    /// `prompt_cache_key`.
-    CacheKey,
-    /// `max_tokens` as the name of the answer's maximum length: the same number is sent as
-    /// `max_completion_tokens`.
-    MaxTokens,
-    /// `max_completion_tokens` as the name of the answer's maximum length: the same number is sent as
-    /// `max_tokens`.
-    MaxCompletionTokens,
-    /// The empty text beside tool calls: `content` is sent as `null`.
-    EmptyText,
-    /// Calls of a tool without the signature that Gemini requires: they are sent with one that it does not
-    /// check.
-    ThoughtSignature,
-    /// The guarantee that the answer fits its schema (`strict`): the schema is sent without it.
-    StrictSchema,
-    /// The schema of the answer in the API's own mode: it is sent as a written instruction.
-    AnswerSchema,
-    /// `reasoning_content` in earlier answers: they are sent without it.
-    ReasoningContent,
-    /// The reasoning of earlier answers, which was not sent back: it is sent as `reasoning_content`.
-    MissingReasoning,
-    /// `reasoning`, which asks for reasoning at OpenAI's Responses.
-    Reasoning,
-    /// `include`, which asks for encrypted reasoning that can be sent back.
-    Include,
-    /// `store`, which asks the provider to keep nothing.
-    Store,
-    /// `strict` in the description of each tool.
-    ToolStrict,
-    /// The provider does not say which.
-    Unknown,
-}
-
 /// Everything that is sent to the model in one call, independent of its API.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ModelRequest {
@@ -405,39 +342,5 @@ impl ModelRequest {
     /// Returns whether it is sent without this setting.
     pub fn is_without(&self, setting: RequestPart) -> bool {
         self.without.contains(&setting)
-    }
-}
-
-impl RequestPart {
-    /// Returns whether it is a single setting that a request can be sent without.
-    pub fn is_setting(self) -> bool {
-        match self {
-            Self::Temperature
-            | Self::StreamOptions
-            | Self::ReasoningEffort
-            | Self::ReasoningSummary
-            | Self::CacheKey
-            | Self::MaxTokens
-            | Self::MaxCompletionTokens
-            | Self::EmptyText
-            | Self::ThoughtSignature
-            | Self::StrictSchema
-            | Self::AnswerSchema
-            | Self::ReasoningContent
-            | Self::MissingReasoning
-            | Self::Reasoning
-            | Self::Include
-            | Self::Store
-            | Self::ToolStrict => true,
-            Self::Thinking
-            | Self::Extras
-            | Self::Media
-            | Self::ToolCalls
-            | Self::Tools
-            | Self::Roles
-            | Self::LongestAnswer
-            | Self::Blocks
-            | Self::Unknown => false,
-        }
     }
 }

@@ -55,10 +55,10 @@ pub(crate) struct AddServerArgs {
     #[arg(long, value_name = "NAME=VARIABLE")]
     pub(crate) header: Vec<String>,
     /// `stdio` for a command, `http` for an address: not needed here
-    #[arg(short, long, value_name = "NAME")]
+    #[arg(short, long, value_name = "NAME", hide = true)]
     pub(crate) transport: Option<String>,
     /// `user`: the server is written into your own file
-    #[arg(short, long, value_name = "NAME")]
+    #[arg(short, long, value_name = "NAME", hide = true)]
     pub(crate) scope: Option<String>,
     /// Believe the server that a tool only reads or may be repeated
     #[arg(long)]

@@ -12,12 +12,12 @@ use agentx::remote::ServerEndpoint;
 use agentx::runtime::describe;
 use agentx::types::{Rule, RuleEffect};
 
-use super::passphrase::read_encrypted;
 use crate::args::{AgentArgs, Global, IdentityCommand, TrustArg};
 use crate::console::Console;
 use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::named_file::open_named;
+use crate::passphrase::read_encrypted;
 use crate::render::clean::visible;
 use crate::render::table::table;
 use crate::start;

@@ -17,7 +17,6 @@ pub(crate) mod manual;
 pub(crate) mod mcp;
 pub(crate) mod mirror;
 pub(crate) mod models;
-mod passphrase;
 pub(crate) mod replay;
 pub(crate) mod rewind;
 pub(crate) mod run;

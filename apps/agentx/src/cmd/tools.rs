@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use agentx::agent::own_tools;
 use agentx::agent_files::{Library, Scaffold};
 use agentx::assembly::{file_tools, mistakes_of};
 use agentx::config::Settings;
@@ -53,7 +52,7 @@ pub(crate) fn run(command: ToolsCommand, global: &Global, console: &mut Console)
                 list(&tools, json, console)
             }
             ToolsCommand::Show { name } => {
-                let tools = [tools, own_tools()].concat();
+                let tools = [tools, agentx::runtime::own_tools()].concat();
                 show(find_here(place, &loaded.settings, &tools, &name)?, json, console)
             }
             ToolsCommand::Check => agents::check(place, &loaded.settings, json, console).await,

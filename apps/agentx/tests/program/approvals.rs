@@ -248,7 +248,12 @@ fn a_tool_that_is_tried_does_not_wait_for_an_answer_that_nobody_gives() {
     sandbox.config("rules:\n  - {effect: ask, tool: bash}\n");
     let asked = sandbox.run(&["tools", "run", "bash", made]);
     assert_eq!(asked.code, Some(1), "{asked}");
-    assert!(asked.to_string().contains("--yes allows it"), "{asked}");
+    assert!(
+        asked
+            .to_string()
+            .contains("with `--yes`, `agentx tools run` allows"),
+        "{asked}"
+    );
     assert!(!sandbox.path("ws/made").exists());
     let allowed = sandbox.run(&["tools", "run", "--yes", "bash", made]);
     assert_eq!(allowed.code, Some(0), "{allowed}");

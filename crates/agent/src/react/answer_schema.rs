@@ -127,16 +127,7 @@ impl ReactAgent {
         }
         // A round like that of a tool: the model is answered.
         run.iterations = run.iterations.saturating_add(1);
-        let text = match cut_off {
-            Some(place) => format!(
-                "[The answer was cut off {place}, so it does not fit the JSON Schema that it has to fit. Answer again with \
-                 one JSON value that fits and is short enough, and nothing else.]"
-            ),
-            None => format!(
-                "[The answer does not fit the JSON Schema that it has to fit:\n- {problems}\nAnswer again with one JSON \
-                 value that fits, and nothing else.]"
-            ),
-        };
+        let text = retry_text(cut_off.as_deref(), &problems);
         let message = Message {
             message_id: MessageId::with_suffix(format_args!("answer_{}", step.seq)),
             role: Role::User,
@@ -145,5 +136,20 @@ impl ReactAgent {
         };
         self.say(Arc::new(message), step);
         self.call_model(step);
+    }
+}
+
+/// Returns the words with which the model is asked for another answer. `cut_off` says where the last one was
+/// cut off, if it was: then its mistakes follow from the cut, and a shorter answer helps.
+fn retry_text(cut_off: Option<&str>, problems: &str) -> String {
+    match cut_off {
+        Some(place) => format!(
+            "[The answer was cut off {place}, so it does not fit the JSON Schema that it has to fit. Answer again with \
+             one JSON value that fits and is short enough, and nothing else.]"
+        ),
+        None => format!(
+            "[The answer does not fit the JSON Schema that it has to fit:\n- {problems}\nAnswer again with one JSON \
+             value that fits, and nothing else.]"
+        ),
     }
 }

@@ -343,6 +343,10 @@ impl<'a> RunStep<'a> {
     }
 
     /// Asks a person to decide about a call, or to answer it if it is a question.
+    ///
+    /// Front ends see `approval_requested` with the reason and the rule that `always` would keep. The call waits
+    /// in the ledger, or among nested calls, until an `approval` names it, a rule that came later decides, or
+    /// the run is stopped.
     pub(crate) fn request_approval(&mut self, call: &RequestedCall, question: &Question) {
         self.state(StateOutput::ApprovalRequested {
             tool_call_id: call.tool_call_id.clone(),

@@ -79,7 +79,7 @@ fn a_pattern_that_a_person_chose_and_that_does_not_fit_says_why() {
     let bash = config.tools.iter().find(|tool| tool.name == "bash").unwrap();
     let push = json!({ "command": "git push" });
     for (chosen, why) in [
-        ("allow bash: npm *", "`npm *` does not fit `git push`"),
+        ("allow bash: npm *", "`npm *` does not cover `git push`"),
         (
             "allow bash: git *",
             "the rule \"allow bash: git *\" does not cover this: `git push` reaches the network",

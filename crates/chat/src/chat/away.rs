@@ -8,10 +8,10 @@ use crossterm::event::KeyEvent;
 
 use super::Chat;
 use super::commands::copy::CopiedPart;
-use super::leaving::is_exit;
 use super::slash::{self, QueueCommand, Slash, WheelCommand};
 use crate::error::ChatError;
 use crate::exit::Exit;
+use crate::exit_words::is_exit;
 use crate::render::clean::visible;
 use crate::render::table::cut;
 use crate::render::units;

@@ -6,11 +6,11 @@ use crossterm::event::KeyEvent;
 use tokio::time::Instant;
 
 use super::commands::session_change::leaving_command;
-use super::leaving::is_exit;
 use super::lost_session::remedy;
 use super::slash::{self, Slash};
 use super::{Chat, ChatFlow, ChatInterface, approval_cycle, full_text, menu, pasted_picture};
 use crate::error::ChatError;
+use crate::exit_words::is_exit;
 use crate::render::answers::is_nearly_answer;
 use crate::render::approval;
 use crate::render::approval_reply::ApprovalReply;

@@ -29,16 +29,6 @@ const NOT_EMPTY: &str = "the line is not empty; Ctrl-C clears it";
 /// The notice for an interrupt where nothing runs.
 const AGAIN: &str = "Ctrl-C again leaves AgentX.";
 
-/// Returns whether the line is a word that leaves the chat, such as `exit`, rather than a message.
-pub(super) fn is_exit(line: &str) -> bool {
-    matches!(line.trim(), "exit" | "quit" | ":q" | ":q!" | ":wq" | ":wq!")
-}
-
-/// Returns whether the answer to a question is a wish to leave: such a word, or the command.
-pub(crate) fn leaves(answer: &str) -> bool {
-    is_exit(answer) || matches!(answer.trim(), "/quit" | "/exit")
-}
-
 impl Chat<'_> {
     pub(super) async fn signal(&mut self, exit: Exit) -> Result<ChatFlow, ChatError> {
         match exit {

@@ -76,7 +76,6 @@ use commands::session_change::past_of;
 use composer::Composer;
 use connection::{ChatConnection, ConversationSite};
 use display::Display;
-pub(crate) use leaving::leaves;
 use participants::Participants;
 use programs::Programs;
 use screen::Screen;

@@ -7,10 +7,10 @@ use agentx::history::{SessionHistory, history_of, latest_restoring};
 use agentx::runtime::{PlannedFile, RestoreEffect, RestorePlan, RestoreReport, RestoreRequest};
 use agentx::types::SessionId;
 
-use super::leaving::leaves;
 use super::slash::{self, RewindTarget};
 use super::{Chat, ChatFlow, ChatInterface, ConversationSite};
 use crate::error::ChatError;
+use crate::exit_words::leaves;
 use crate::render::clean::visible;
 use crate::render::rewind;
 

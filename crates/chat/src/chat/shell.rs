@@ -16,10 +16,10 @@ use tokio::io::AsyncReadExt as _;
 use tokio::process::{Child, ChildStdout};
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::leaving::is_exit;
 use super::slash::{self, Slash};
 use super::{Chat, ChatFlow};
 use crate::error::ChatError;
+use crate::exit_words::is_exit;
 use crate::render::answers::is_nearly_answer;
 use crate::render::clean::visible;
 use crate::render::conversation;

@@ -8,9 +8,9 @@ use agentx::config::{FolderTrust, Loaded, trust_folder};
 
 use super::screen::{changes, folder_summary, short_list};
 use super::withdraw_trust::RevokedGrants;
-use crate::chat::leaving::leaves;
 use crate::console::Console;
 use crate::error::ChatError;
+use crate::exit_words::leaves;
 use crate::render::clean::visible;
 
 /// The outcome of the question.

@@ -2,9 +2,8 @@
 //! that no number of other rows moves an effect out of sight.
 
 use agentx::assembly::{FileRole, FolderContents, FolderFile};
-use agentx::config::Loaded;
+use agentx::config::{FolderTrust, Loaded};
 
-use super::screen::{files, shows_settings};
 use super::tools;
 use crate::render::clean::visible;
 use crate::render::units::counted;
@@ -226,6 +225,20 @@ fn named(loaded: &Loaded) -> impl Iterator<Item = String> + '_ {
 /// Returns the question's rows.
 pub(super) fn for_question(loaded: &Loaded, brings: &FolderContents, width: usize) -> ShortRows {
     FolderRows::of(loaded, brings, MOST_TOOLS).short(width)
+}
+
+/// Returns whether the settings do more than make things stricter.
+pub(super) fn shows_settings(loaded: &Loaded) -> bool {
+    // Of a file that cannot be read nothing would hold.
+    loaded.workspace_mistakes.is_empty() && shows_more(loaded)
+}
+
+fn shows_more(loaded: &Loaded) -> bool {
+    !loaded.ignored.is_empty() || loaded.settings.folder.trust == FolderTrust::Trusted
+}
+
+pub(super) fn files(brings: &FolderContents, role: FileRole) -> impl Iterator<Item = &FolderFile> {
+    brings.files.iter().filter(move |file| file.role == role)
 }
 
 #[cfg(test)]

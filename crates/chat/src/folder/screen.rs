@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use agentx::assembly::{FileRole, FileTool, FolderContents, FolderFile};
-use agentx::config::{FileAcceptance, FolderTrust, Loaded, accepted_text, trusted_below};
+use agentx::assembly::{FileRole, FileTool, FolderContents};
+use agentx::config::{FileAcceptance, Loaded, accepted_text, trusted_below};
 
 use super::rows::{self, FolderRows, ShortRows};
 use super::withdraw_trust;
@@ -67,20 +67,6 @@ pub(super) fn short_list(loaded: &Loaded, brings: &FolderContents, width: usize)
         };
     }
     rows::for_question(loaded, brings, width)
-}
-
-/// Returns whether the settings do more than make things stricter.
-pub(super) fn shows_settings(loaded: &Loaded) -> bool {
-    // Of a file that cannot be read nothing would hold.
-    loaded.workspace_mistakes.is_empty() && shows_more(loaded)
-}
-
-fn shows_more(loaded: &Loaded) -> bool {
-    !loaded.ignored.is_empty() || loaded.settings.folder.trust == FolderTrust::Trusted
-}
-
-pub(super) fn files(brings: &FolderContents, role: FileRole) -> impl Iterator<Item = &FolderFile> {
-    brings.files.iter().filter(move |file| file.role == role)
 }
 
 /// The files that are not as they were accepted: new ones whole, others as a difference.

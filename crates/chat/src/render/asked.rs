@@ -8,7 +8,7 @@ use agentx::types::{ApprovalDecision, AskedQuestion};
 use super::approval_reply::ApprovalReply;
 use super::clean::visible;
 use super::style::AnsiStyle;
-use crate::chat::leaves;
+use crate::exit_words::leaves;
 
 /// The line that gives no answer.
 const NO_ANSWER: &str = "-";

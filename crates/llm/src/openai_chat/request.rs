@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 
 use agentx_types::{
-    ContentPart, Message, ModelRequest, ProviderData, RequestPart, Role, ToolCallPart, ToolResultPart,
-    ToolSpec,
+    ContentPart, Message, ModelRequest, RequestPart, Role, ToolCallPart, ToolResultPart, ToolSpec,
 };
 
+use super::EXTRA;
 use super::media::{ShownMedia, shown};
-use super::options::{ChatOptions, EffortWithTools, MaxTokensField, ReasoningEcho, ThinkingParam};
-use super::{API, EXTRA};
+use super::options::{ChatOptions, EffortWithTools, MaxTokensField, ThinkingParam};
+use super::sent_reasoning::{REASONING_CONTENT, placeholder, reasoning, reasoning_details, reasoning_field};
 use super::{alternating_roles, cache, signature};
 use crate::answer_schema;
 use crate::anthropic::effort;
@@ -297,43 +297,6 @@ pub(crate) fn is_claude(model: &str) -> bool {
     model.to_ascii_lowercase().contains("claude")
 }
 
-/// The field in which most servers send reasoning, and want it back.
-const REASONING_CONTENT: &str = "reasoning_content";
-
-/// Returns the field in which the reasoning of earlier answers is sent back; `None` if it is not. What a server
-/// has refused, or wanted, counts before the options.
-fn reasoning_field(request: &ModelRequest, options: &ChatOptions) -> Option<&'static str> {
-    if request.is_without(RequestPart::MissingReasoning) {
-        return Some(REASONING_CONTENT);
-    }
-    match options.reasoning_echo {
-        ReasoningEcho::None => None,
-        ReasoningEcho::ReasoningContent => {
-            (!request.is_without(RequestPart::ReasoningContent)).then_some(REASONING_CONTENT)
-        }
-        ReasoningEcho::Reasoning => Some("reasoning"),
-    }
-}
-
-/// Returns the placeholder for missing reasoning, or another model's, if the vendor refuses a request without
-/// it, or this server has refused one.
-///
-/// DeepSeek reasons by default and then refuses any answer in a conversation without `reasoning_content`
-/// (<https://api-docs.deepseek.com/guides/thinking_mode>), also one of another model
-/// (<https://github.com/Astro-Han/pawwork/issues/250>). An empty text is taken
-/// (<https://github.com/SillyTavern/SillyTavern/pull/5545>). Moonshot refuses an answer with calls without
-/// it, and takes an empty text for none, but not a blank
-/// (<https://github.com/theopenco/llmgateway/pull/2093>).
-fn placeholder(request: &ModelRequest, has_calls: bool) -> Option<&'static str> {
-    let model = request.model.id.to_ascii_lowercase();
-    match () {
-        () if request.is_without(RequestPart::MissingReasoning) => Some(" "),
-        () if model.contains("deepseek") => Some(""),
-        () if model.contains("kimi") && has_calls => Some(" "),
-        () => None,
-    }
-}
-
 /// A call in `tool_calls`. The API expects the arguments as a text with JSON, and refuses anything but an
 /// object.
 fn tool_call<'a>(call: &'a ToolCallPart, model: &str, options: &ChatOptions) -> BorrowedJson<'a> {
@@ -350,37 +313,6 @@ fn tool_call<'a>(call: &'a ToolCallPart, model: &str, options: &ChatOptions) -> 
         out.set(EXTRA, BorrowedJson::from(extra));
     }
     out
-}
-
-/// The text of the reasoning, if it is not another API's or another model's: at Groq, models without
-/// reasoning refuse it (<https://github.com/vercel/ai/issues/8056>). If its model is unknown, as in sessions
-/// of older versions, it is sent.
-fn reasoning<'a>(message: &'a Message, model: &str) -> Option<Cow<'a, str>> {
-    let is_own = |data: &ProviderData| data.api == API && !data.is_of_another(model);
-    let texts = message.content.iter().filter_map(|part| match part {
-        ContentPart::Thinking(part) if part.provider.as_ref().is_none_or(is_own) => Some(part.text.as_str()),
-        _ => None,
-    });
-    let words = joined(texts, "");
-    (!words.is_empty()).then_some(words)
-}
-
-/// Returns the reasoning details to send back. Signed or encrypted ones are sent only to the model that made
-/// them.
-fn reasoning_details<'a>(message: &'a Message, model: &str) -> Option<Vec<BorrowedJson<'a>>> {
-    let details: Vec<BorrowedJson<'a>> = message
-        .content
-        .iter()
-        .filter_map(|part| match part {
-            ContentPart::Opaque(part) if part.provider.api == API && !part.provider.is_of_another(model) => {
-                part.provider.data.get("reasoning_details")?.as_array()
-            }
-            _ => None,
-        })
-        .flatten()
-        .map(BorrowedJson::from)
-        .collect();
-    (!details.is_empty()).then_some(details)
 }
 
 /// The id unchanged. If it is too long, or the server requires nine letters or digits, a hash of it, which is

@@ -2,12 +2,12 @@
 //! lasts.
 
 use agentx::runtime::UserInput;
-use agentx::types::{ApprovalMode, ConfigChange};
+use agentx::types::{ApprovalMode, ConfigChange, SessionId};
 
 use super::opening::{asks_again, open, say_notes};
 use super::prompt;
 use crate::args::{Global, RunArgs};
-use crate::compose::SERVER_PATIENCE;
+use crate::compose::{CommandTarget, SERVER_PATIENCE};
 use crate::connection_watch::{ConnectionWatch, OutageTimer};
 use crate::console::Console;
 use crate::default_model;
@@ -35,15 +35,8 @@ pub(crate) async fn run(
     // An existing session may have a run in progress; without a prompt, that run is continued.
     let prompt = prompt::read(args, target != Target::New, &loaded.settings, console).await?;
     let prompt = headless::held_to(prompt.map(UserInput::new), schema)?;
-    let place = place_of(
-        global,
-        &args.agent,
-        &mut loaded,
-        &target,
-        SERVER_PATIENCE,
-        console,
-    )
-    .await?;
+    let patience = SERVER_PATIENCE;
+    let place = place_of(global, &args.agent, &mut loaded, &target, patience, console).await?;
     if target == Target::New && args.agent.agent.is_none() {
         default_model::check_connected(&loaded.settings)?;
     }
@@ -70,11 +63,7 @@ pub(crate) async fn run(
     // In the mode `auto`, rules may still ask, and nobody can answer.
     let is_auto = session.state().await?.config.approval == ApprovalMode::Auto;
     let no_terminal = asked_before || (!has_person && is_auto);
-    let approver = if decides_elsewhere {
-        Approver::Elsewhere(RemoteApprovals::new(&place, session.id(), args.approval_timeout))
-    } else {
-        Approver::new(args.agent.yes, no_terminal, place.shared(), console)
-    };
+    let approver = approver(args, &place, session.id(), no_terminal, console);
     let mut away = OutageTimer::new(&place);
     let ends = (ConnectionWatch::new(&place), &mut away, signals);
     let result =
@@ -96,4 +85,18 @@ pub(crate) async fn run(
     session_opening::leave(&place, session.as_ref()).await;
     place.end_servers().await;
     result
+}
+
+/// Returns who decides about calls: this process, or whoever answers at a server of somebody else.
+fn approver(
+    args: &RunArgs,
+    place: &CommandTarget,
+    session: &SessionId,
+    no_terminal: bool,
+    console: &Console,
+) -> Approver {
+    if place.is_of_another() {
+        return Approver::Elsewhere(RemoteApprovals::new(place, session, args.approval_timeout));
+    }
+    Approver::new(args.agent.yes, no_terminal, place.shared(), console)
 }

@@ -124,6 +124,34 @@ fn without_announcement(line: &str) -> &str {
     }
 }
 
+/// A note about the instructions of subfolders that came with a result: the agent follows them from now on.
+pub(super) fn followed(details: Option<&serde_json::Value>) -> Option<String> {
+    let files = details?.get("instructions")?.as_array()?;
+    let names: Vec<String> = files
+        .iter()
+        .filter_map(|file| Some(visible(file.as_str()?)))
+        .collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "note: the agent now follows the instructions in {}",
+            names.join(", ")
+        )
+    })
+}
+
+pub(super) fn status_word(status: ToolStatus) -> &'static str {
+    match status {
+        ToolStatus::Success => "done",
+        ToolStatus::Failed => "failed",
+        ToolStatus::Invalid => "not a valid call",
+        ToolStatus::Denied => "refused",
+        ToolStatus::Refused => "refused by a limit",
+        ToolStatus::TimedOut => "took too long",
+        ToolStatus::Interrupted => "stopped",
+        ToolStatus::Unknown => "outcome unknown",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -142,18 +170,5 @@ mod tests {
             "old_string was not found"
         );
         assert_eq!(failed("it ended:\nx"), "it ended:");
-    }
-}
-
-pub(super) fn status_word(status: ToolStatus) -> &'static str {
-    match status {
-        ToolStatus::Success => "done",
-        ToolStatus::Failed => "failed",
-        ToolStatus::Invalid => "not a valid call",
-        ToolStatus::Denied => "refused",
-        ToolStatus::Refused => "refused by a limit",
-        ToolStatus::TimedOut => "took too long",
-        ToolStatus::Interrupted => "stopped",
-        ToolStatus::Unknown => "outcome unknown",
     }
 }

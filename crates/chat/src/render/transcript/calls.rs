@@ -11,7 +11,7 @@ use super::super::clean::visible;
 use super::super::table::cut;
 use super::super::tool::{EmittedView, ToolOutputView, describe, outcome};
 use super::super::{diff, todo, units};
-use super::call_endings::{status_word, why};
+use super::call_endings::{followed, status_word, why};
 use super::{TextRegion, TranscriptRenderer};
 
 /// The number of lines of a change that are shown.
@@ -394,19 +394,4 @@ fn head_of(call: &CallView, width: usize, style: super::AnsiStyle) -> String {
     let what = cut(what, width.saturating_sub(name.width() + 4));
     let line = format!("{} {}  {what}", style.person("●"), style.bold(&name));
     line.trim_end().to_owned()
-}
-
-/// A note about the instructions of subfolders that came with a result: the agent follows them from now on.
-fn followed(details: Option<&serde_json::Value>) -> Option<String> {
-    let files = details?.get("instructions")?.as_array()?;
-    let names: Vec<String> = files
-        .iter()
-        .filter_map(|file| Some(visible(file.as_str()?)))
-        .collect();
-    (!names.is_empty()).then(|| {
-        format!(
-            "note: the agent now follows the instructions in {}",
-            names.join(", ")
-        )
-    })
 }

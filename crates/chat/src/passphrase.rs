@@ -13,7 +13,7 @@ const CTRL_C: u8 = 3;
 /// # Errors
 /// Returns an error, in words, if there is no terminal to ask at, if the passphrase was wrong each time, or
 /// if the key is invalid.
-pub(crate) fn read_encrypted(file: &[u8], prompt: &str) -> Result<SecretKey, String> {
+pub fn read_encrypted(file: &[u8], prompt: &str) -> Result<SecretKey, String> {
     if !io::stdin().is_terminal() {
         let what = "the key has a passphrase; run this command on a terminal, where AgentX can ask for it";
         return Err(what.to_owned());

@@ -1,0 +1,78 @@
+//! The reasoning of earlier answers, as far as a server wants it back.
+
+use std::borrow::Cow;
+
+use agentx_types::{ContentPart, Message, ModelRequest, ProviderData, RequestPart};
+
+use super::API;
+use super::options::{ChatOptions, ReasoningEcho};
+use crate::json::BorrowedJson;
+use crate::request::joined;
+
+/// The field in which most servers send reasoning, and want it back.
+pub(super) const REASONING_CONTENT: &str = "reasoning_content";
+
+/// Returns the field in which the reasoning of earlier answers is sent back; `None` if it is not. What a server
+/// has refused, or wanted, counts before the options.
+pub(super) fn reasoning_field(request: &ModelRequest, options: &ChatOptions) -> Option<&'static str> {
+    if request.is_without(RequestPart::MissingReasoning) {
+        return Some(REASONING_CONTENT);
+    }
+    match options.reasoning_echo {
+        ReasoningEcho::None => None,
+        ReasoningEcho::ReasoningContent => {
+            (!request.is_without(RequestPart::ReasoningContent)).then_some(REASONING_CONTENT)
+        }
+        ReasoningEcho::Reasoning => Some("reasoning"),
+    }
+}
+
+/// Returns the placeholder for missing reasoning, or another model's, if the vendor refuses a request without
+/// it, or this server has refused one.
+///
+/// DeepSeek reasons by default and then refuses any answer in a conversation without `reasoning_content`
+/// (<https://api-docs.deepseek.com/guides/thinking_mode>), also one of another model
+/// (<https://github.com/Astro-Han/pawwork/issues/250>). An empty text is taken
+/// (<https://github.com/SillyTavern/SillyTavern/pull/5545>). Moonshot refuses an answer with calls without
+/// it, and takes an empty text for none, but not a blank
+/// (<https://github.com/theopenco/llmgateway/pull/2093>).
+pub(super) fn placeholder(request: &ModelRequest, has_calls: bool) -> Option<&'static str> {
+    let model = request.model.id.to_ascii_lowercase();
+    match () {
+        () if request.is_without(RequestPart::MissingReasoning) => Some(" "),
+        () if model.contains("deepseek") => Some(""),
+        () if model.contains("kimi") && has_calls => Some(" "),
+        () => None,
+    }
+}
+
+/// The text of the reasoning, if it is not another API's or another model's: at Groq, models without
+/// reasoning refuse it (<https://github.com/vercel/ai/issues/8056>). If its model is unknown, as in sessions
+/// of older versions, it is sent.
+pub(super) fn reasoning<'a>(message: &'a Message, model: &str) -> Option<Cow<'a, str>> {
+    let is_own = |data: &ProviderData| data.api == API && !data.is_of_another(model);
+    let texts = message.content.iter().filter_map(|part| match part {
+        ContentPart::Thinking(part) if part.provider.as_ref().is_none_or(is_own) => Some(part.text.as_str()),
+        _ => None,
+    });
+    let words = joined(texts, "");
+    (!words.is_empty()).then_some(words)
+}
+
+/// Returns the reasoning details to send back. Signed or encrypted ones are sent only to the model that made
+/// them.
+pub(super) fn reasoning_details<'a>(message: &'a Message, model: &str) -> Option<Vec<BorrowedJson<'a>>> {
+    let details: Vec<BorrowedJson<'a>> = message
+        .content
+        .iter()
+        .filter_map(|part| match part {
+            ContentPart::Opaque(part) if part.provider.api == API && !part.provider.is_of_another(model) => {
+                part.provider.data.get("reasoning_details")?.as_array()
+            }
+            _ => None,
+        })
+        .flatten()
+        .map(BorrowedJson::from)
+        .collect();
+    (!details.is_empty()).then_some(details)
+}
