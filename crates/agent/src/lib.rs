@@ -61,6 +61,7 @@ pub mod matching;
 mod options;
 mod other_authors;
 mod own_program;
+mod own_tool_specs;
 mod path_pattern;
 pub mod pattern;
 mod react;
@@ -96,20 +97,9 @@ pub use file_tools::MCP;
 pub use json_depth::{MOST_DEPTH, MOST_LEVELS, check_depth};
 pub use ledger::{CallStage, LedgerEntry, ToolLedger};
 pub use matching::MatchAgent;
+pub use own_tool_specs::own_tools;
 pub use react::{AGENTS, DELEGATE, NestedCall, NestedStage, ReactAgent, delegation_tools};
 pub use recall::RECALL;
-
-/// Returns the tools that agents answer by themselves, as models are told of them: `ask_user` and `recall`. No runtime
-/// lists them, because an agent has them by its settings and its conversation.
-///
-/// ```
-/// let own = agentx_agent::own_tools();
-/// let names: Vec<&str> = own.iter().map(|tool| tool.name.as_str()).collect();
-/// assert_eq!(names, ["ask_user", "recall"]);
-/// ```
-pub fn own_tools() -> Vec<agentx_types::ToolSpec> {
-    vec![ask_user::tool(), recall::tool()]
-}
 
 pub use run_lifecycle::{
     InputBacklog, PendingRun, RefusedRequest, Run, RunCost, RunInput, StopCause, StopRecord, Totals, apply,

@@ -280,10 +280,7 @@ pub(crate) struct ReadFile {
 }
 
 impl FoundFiles {
-    /// Checks that nothing is wrong with what was read so far.
-    ///
-    /// # Errors
-    /// Returns all mistakes, if there are any.
+    /// Returns all mistakes so far as an error, if there are any.
     fn check(&mut self) -> Result<(), ConfigError> {
         let mistakes = std::mem::take(&mut self.mistakes);
         if mistakes.is_empty() {

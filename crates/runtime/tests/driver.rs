@@ -236,9 +236,12 @@ async fn approvals_are_asked_and_answered() {
         }
     };
     let decide = |decision| ApprovalInput::new(asked.tool_call_id.clone(), decision);
-    session.approve(decide(ApprovalDecision::Once)).await.unwrap();
+    let decided = session.approve(decide(ApprovalDecision::Once)).await.unwrap();
     assert_eq!(until_finished(&session).await.0, RunStatus::Completed);
-    let refused = session.approve(decide(ApprovalDecision::Once)).await.unwrap_err();
+    // Whoever lost the answer sends the decision again, and gets the same one.
+    let again = session.approve(decide(ApprovalDecision::Once)).await.unwrap();
+    assert_eq!(again, decided);
+    let refused = session.approve(decide(ApprovalDecision::Deny)).await.unwrap_err();
     assert!(matches!(refused, RuntimeError::Refused(_)), "{refused}");
 }
 

@@ -242,7 +242,7 @@ fn a_tool_that_is_tried_does_not_wait_for_an_answer_that_nobody_gives() {
     let denied = sandbox.run(&["tools", "run", "--yes", "bash", made]);
     assert_eq!(denied.code, Some(1), "{denied}");
     assert!(
-        denied.to_string().contains("the rule deny bash denies it"),
+        denied.to_string().contains("the rule \"deny bash\" denies it"),
         "{denied}"
     );
     sandbox.config("rules:\n  - {effect: ask, tool: bash}\n");
