@@ -146,7 +146,7 @@ async fn what_is_allowed_for_the_session_is_not_asked_again_and_a_rule_that_deni
     place.say(&session, "go").await;
     let first = asked(&session).await;
     answer(&session, &first.tool_call_id, ApprovalDecision::Session).await;
-    // There is no question about the second call. Before the third is allowed, a rule comes that denies it.
+    // The second call needs no approval. Before the third is approved, a new rule denies it.
     let mut heard = session.subscribe(0, View::Runtime).await.unwrap();
     while let Some(delivery) = heard.next().await {
         if let Delivery::Runtime(event) = delivery

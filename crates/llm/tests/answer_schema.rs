@@ -208,8 +208,8 @@ fn a_refusal_of_the_schema_names_the_next_weaker_form() {
             DEPTH,
             Some(RequestPart::AnswerSchema),
         ),
-        // A request without a schema in that form: the refused part is the tools if the error names them;
-        // else there is no weaker form.
+        // The request has no schema in that form: the refused part is the tools if the error names them,
+        // otherwise no weaker form is left.
         (claude, None, &[], GRAMMAR, Some(RequestPart::Tools)),
         (gemini, Some(closed()), &words[..], STATES, None),
         // The schema of a tool is not that of the answer.

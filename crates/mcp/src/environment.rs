@@ -171,8 +171,8 @@ impl McpEnvironment {
         offered.collect()
     }
 
-    /// Replaces the offered tools by the current ones. A tool that is no longer offered ends after its
-    /// running calls.
+    /// Updates the offered tools to the current list. A tool that was removed stays until its running calls
+    /// have ended.
     fn offer(&self, bus: &SystemBus, served: &mut ServedTools) {
         let offered = self.offered();
         let is_same =

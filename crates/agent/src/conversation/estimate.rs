@@ -1,8 +1,8 @@
 //! The size of a conversation in tokens: an estimate, which the counts of a provider correct.
 //!
-//! There is no tokenizer here: each vendor has another one, and a wrong tokenizer is no better than an
-//! estimate that is corrected after the first answer. These numbers decide when a window moves, so a change
-//! of them needs a new version of the rules.
+//! Tokens are estimated, not counted: every vendor has its own tokenizer, and a wrong one is no better than an
+//! estimate that is corrected after the first answer. These numbers decide when a window moves, so changing
+//! them requires a new version of the rules.
 
 use agentx_types::{AgentConfig, ContentPart, Message, ModelRequest, ToolSpec};
 

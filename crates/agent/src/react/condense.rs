@@ -217,8 +217,8 @@ impl ReactAgent {
         step.state(StateOutput::Context { change });
     }
 
-    /// Adds a summary to the conversation and pays for it. One that answers an action that is no longer
-    /// awaited is ignored; one without a cause was made elsewhere, and counts.
+    /// Adds a summary to the conversation and its cost to the bill. Ignores a summary for an action that is no
+    /// longer awaited. A summary without a cause was made elsewhere, and is added.
     ///
     /// The latest 40 decisions of persons in the range are written under it, word for word. After a summary
     /// that replaces nothing, condensing pauses.

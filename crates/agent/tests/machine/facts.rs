@@ -99,8 +99,8 @@ pub(crate) fn line(message: &Message) -> String {
     format!("{role}: {}", parts.join(" "))
 }
 
-/// The requirements of every provider on a request: it begins with a person, each call has its own id, an
-/// object as arguments, and exactly one result directly after its answer; there is no result anywhere else.
+/// Checks what every provider requires of a request: it begins with a message of a person; each call has a
+/// unique id, an object as arguments, and exactly one result, directly after the answer that made the call.
 pub(crate) fn check_request(request: &ModelRequest) {
     let shown = || {
         request

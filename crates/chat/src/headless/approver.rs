@@ -21,7 +21,7 @@ use crate::render::approval_reply::ApprovalReply;
 pub enum Approver {
     /// Allows everything.
     Yes,
-    /// Refuses calls about which the session would ask, because there is no approver.
+    /// Refuses calls that need approval, because nobody can be asked.
     Refuse {
         /// The session would ask, but there is no terminal at which a person could answer.
         no_terminal: bool,
@@ -230,8 +230,8 @@ fn answer(id: &ToolCallId, decision: ApprovalDecision, note: Option<String>) -> 
     ApprovalInput::new(id.clone(), decision).note(note)
 }
 
-/// Changes a session that asks to one that refuses, because there is no approver: the session asks no
-/// question and records no decision of a person. Returns whether the session asks otherwise.
+/// Makes a session that would ask refuse instead, because nobody can be asked: it then records no question and
+/// no decision of a person. Returns whether the session would have asked.
 pub async fn deny_where_it_would_ask(session: &Arc<dyn Session>, told_now: bool) -> Result<bool, ChatError> {
     match session.state().await?.config.approval {
         ApprovalMode::Ask => {

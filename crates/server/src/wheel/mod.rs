@@ -114,7 +114,7 @@ impl Wheel {
         }
     }
 
-    /// Checks that `seat` may do something that needs the wheel; if there is no driver, the seat takes the
+    /// Checks that `seat` may do something that needs the wheel. If nobody is driving, `seat` takes the
     /// wheel.
     ///
     /// # Errors

@@ -159,7 +159,7 @@ impl Editor {
             return EditOutcome::Changed;
         }
         if !vi.changes && !vi.again {
-            // Text typed into a new line is no command that `.` could repeat.
+            // `.` does not repeat text that was typed into a new line.
             vi.typed.clear();
         }
         self.plain_key(key)

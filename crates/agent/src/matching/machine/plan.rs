@@ -65,7 +65,7 @@ pub(super) struct ActiveChild {
     pub(super) rule: Option<String>,
 }
 
-/// The answer to a person if there is no agent for their input.
+/// The answer to a person whose input matches no rule when no default agent is set.
 const NOBODY: &str = "No rule fits this, and there is no agent for what no rule fits.";
 
 impl MatchAgent {
