@@ -372,30 +372,30 @@ fn what_a_connection_and_a_person_may_cost_is_as_the_page_says() {
     let some = |quota: Option<u64>| quota.unwrap();
     let person = [
         ("`quotas.sessions`", vec![many(some(quotas.sessions))]),
-        ("`quotas.bytes`", vec![size(some(quotas.bytes))]),
-        ("`quotas.running`", vec![many(some(quotas.running))]),
+        ("`quotas.storage_bytes`", vec![size(some(quotas.bytes))]),
+        ("`quotas.running_sessions`", vec![many(some(quotas.running))]),
         (
-            "`quotas.calls`",
+            "`quotas.running_tool_calls`",
             vec![
                 many(some(quotas.calls)),
                 many(constant("crates/runtime/src/call_slots.rs", "USUAL")),
             ],
         ),
-        ("`quotas.cost`", vec![]),
+        ("`quotas.daily_cost`", vec![]),
         ("`quotas.connections`", vec![many(some(quotas.connections))]),
         (
             "`quotas.visitor_connections`",
             vec![many(some(quotas.visitor_connections))],
         ),
         ("`quotas.challenges`", vec![many(quotas.challenges)]),
-        ("`quotas.tokens`", vec![many(quotas.tokens)]),
+        ("`quotas.auth_tokens`", vec![many(quotas.tokens)]),
         ("`quotas.idempotency_keys`", vec![many(quotas.idempotency_keys)]),
         (
             "`quotas.agents`",
             vec![many(quotas.agents), size(quotas.config_bytes)],
         ),
         (
-            "`quotas.queued`",
+            "`quotas.queued_messages`",
             vec![many(quotas.queued), size(quotas.queued_bytes)],
         ),
     ];

@@ -144,7 +144,7 @@ fn a_wait_of_hours_is_not_waited() {
 }
 
 /// A server that is away is waited for as long as a test may take.
-const BRIEFLY: &str = "calls:\n  retry_for: 2s\n";
+const BRIEFLY: &str = "model_calls:\n  max_retry_time: 2s\n";
 
 #[test]
 fn a_server_that_fails_and_fails_is_given_up() {

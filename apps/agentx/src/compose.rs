@@ -122,7 +122,7 @@ impl CommandTarget {
         let mut options = ConnectOptions::new(address, key, client.clone());
         options.known_servers = Some(keyring.clone());
         options.reach_within = patience;
-        options.allow_plain = allows_plain(settings, address);
+        options.allow_plain_http = allows_plain(settings, address);
         let known = |place: &str| keyring.server_at(place).ok().flatten();
         let place = ServerEndpoint::parse(address).map(|endpoint| endpoint.host_and_port());
         let place = place.unwrap_or_default();
@@ -292,7 +292,7 @@ fn allows_plain(settings: &Settings, address: &str) -> bool {
     let Ok(server) = place(address) else {
         return false;
     };
-    let mut allowed = settings.allow_plain.iter();
+    let mut allowed = settings.allow_plain_http.iter();
     allowed.any(|allowed| place(allowed).is_ok_and(|allowed| allowed == server))
 }
 

@@ -96,9 +96,9 @@ pub(crate) fn settings_of_run(
 fn flags(global: &Global, agent: &AgentArgs) -> Vec<CommandLineSetting> {
     let approve = match (agent.approve, agent.yes) {
         (_, true) => Some(("--yes", "auto")),
-        (Some(Approve::Ask), _) => Some(("--approve", "ask")),
-        (Some(Approve::Auto), _) => Some(("--approve", "auto")),
-        (Some(Approve::Deny), _) => Some(("--approve", "deny")),
+        (Some(Approve::Ask), _) => Some(("--approval", "ask")),
+        (Some(Approve::Auto), _) => Some(("--approval", "auto")),
+        (Some(Approve::Deny), _) => Some(("--approval", "deny")),
         (None, _) => None,
     };
     let data = global
@@ -133,7 +133,7 @@ fn flags(global: &Global, agent: &AgentArgs) -> Vec<CommandLineSetting> {
         .filter_map(|(name, key, value)| Some(flag(name, key, value?)))
         .collect();
     if agent.plain {
-        flags.push(flag("--plain", "chat.screen_reader", "true".to_owned()));
+        flags.push(flag("--screen-reader", "chat.screen_reader", "true".to_owned()));
     }
     flags.extend(approve.map(|(name, word)| flag(name, "approval", word.to_owned())));
     flags

@@ -164,8 +164,10 @@ fn changes(words: &[&str]) -> bool {
 fn asks_nobody(words: &[&str]) -> bool {
     words
         .iter()
-        .any(|word| word.starts_with("-y") || matches!(*word, "--yes" | "--approve=auto"))
-        || words.windows(2).any(|pair| pair == ["--approve", "auto"])
+        .any(|word| word.starts_with("-y") || matches!(*word, "--yes" | "--approval=auto" | "--approve=auto"))
+        || words
+            .windows(2)
+            .any(|pair| matches!(pair, ["--approval" | "--approve", "auto"]))
 }
 
 /// Returns whether the command sets a variable for a mode that asks nobody: `AGENTX_APPROVAL=auto agentx run

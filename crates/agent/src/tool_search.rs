@@ -23,6 +23,9 @@ pub const MOST_FOUND: usize = 5;
 /// The most tools that OpenAI's APIs take in a request: "Invalid 'tools': array too long. Expected an array with
 /// maximum length 128" (<https://github.com/zed-industries/zed/issues/32946>).
 const MOST_TOOLS: usize = 128;
+/// The most tools that Gemini takes: "At most 512 function declarations can be specified."
+/// (<https://github.com/google-gemini/gemini-cli/issues/19083>).
+const MOST_DECLARATIONS: usize = 512;
 /// Maximum number of servers that the description of `find_tools` names.
 const SERVERS_NAMED: usize = 40;
 /// Maximum length of the description of a tool in an answer, in characters.
@@ -39,6 +42,16 @@ fn server_of(tool: &ToolSpec) -> Option<&str> {
     Some(of.split_once('/').map_or(of, |(server, _)| server))
 }
 
+/// The most tools that the model's API takes; `None` if no such number is known.
+fn most_tools(config: &AgentConfig) -> Option<usize> {
+    let (most, since) = match config.model.api {
+        Api::OpenaiChat | Api::OpenaiResponses => (MOST_TOOLS, since::TOO_MANY_TOOLS_ARE_SEARCHED),
+        Api::Gemini => (MOST_DECLARATIONS, since::TOO_MANY_DECLARATIONS_ARE_COUNTED),
+        _ => return None,
+    };
+    (config.rules_version >= since).then_some(most)
+}
+
 /// Returns `find_tools` if the tools of servers are searched: together they take more than their share of the
 /// window, or the API does not accept that many tools but would without those of servers (from version 9 of
 /// the rules on). `None` if the window is unknown, or if the agent has its own tool with that name.
@@ -52,10 +65,8 @@ pub(crate) fn offered(config: &AgentConfig) -> Option<ToolSpec> {
     let of_servers = || config.tools.iter().filter(|tool| is_of_server(tool));
     let taken: u64 = of_servers().map(estimate_tool).sum();
     let others = config.tools.len() - of_servers().count();
-    let is_too_many = matches!(config.model.api, Api::OpenaiChat | Api::OpenaiResponses)
-        && config.tools.len() > MOST_TOOLS
-        && others + MOST_FOUND < MOST_TOOLS
-        && config.rules_version >= since::TOO_MANY_TOOLS_ARE_SEARCHED;
+    let is_too_many =
+        most_tools(config).is_some_and(|most| config.tools.len() > most && others + MOST_FOUND < most);
     let is_free = !config.tools.iter().any(|tool| tool.name == FIND_TOOLS);
     let is_too_large = taken > room && config.model.context_window > 0;
     ((is_too_large || is_too_many) && is_free).then(|| tool(of_servers()))

@@ -55,7 +55,7 @@ pub const COMMAND_LINE: &Table = &[
     ),
     (
         &["--permission-mode", "--ask-for-approval", "--approval-mode", "-a"],
-        "use --approve ask, auto or deny to choose who decides about calls that no rule covers",
+        "use --approval ask, auto or deny to choose who decides about calls that no rule covers",
     ),
     (
         &[

@@ -71,7 +71,7 @@ pub(crate) fn hint_without_answer(exit: Exit, code: &str, message: &str) -> Opti
 /// The time that a provider asks to wait, if that is longer than AgentX waits by itself.
 fn wanted_wait(message: &str) -> Option<&str> {
     let (_, rest) = message.split_once("it asks to wait ")?;
-    let (time, _) = rest.split_once(", but `calls.retry_for`")?;
+    let (time, _) = rest.split_once(", but `model_calls.max_retry_time`")?;
     Some(time)
 }
 

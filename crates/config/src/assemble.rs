@@ -70,13 +70,11 @@ pub(crate) fn settings(
         calls: get.calls(),
         chat: get.chat(),
         connect: get.text("connect").filter(|server| server != "local"),
-        allow_plain: get.names(&SettingPath::dotted("allow_plain")).unwrap_or_default(),
+        allow_plain_http: get.name_list("allow_plain_http"),
         data_dir: data_dir(merged, places),
         members_dir: members_dir(merged, places),
         quotas: quotas::quotas(&get),
-        trusted_proxies: get
-            .names(&SettingPath::dotted("server.trusted_proxies"))
-            .unwrap_or_default(),
+        trusted_proxies: get.name_list("server.trusted_proxies"),
         durability: match get.text("durability").as_deref() {
             Some("machine") => DurabilitySetting::Machine,
             _ => DurabilitySetting::Process,
@@ -99,14 +97,14 @@ fn search(
     lookup: &dyn Fn(&str) -> Option<String>,
     mistakes: &mut Vec<ConfigMistake>,
 ) -> Option<SearchSettings> {
-    let engine = get.text("search.engine");
-    let url = get.text("search.url");
+    let engine = get.text("web_search.engine");
+    let url = get.text("web_search.url");
     if engine.as_deref() == Some("searxng") && url.is_none() {
         let origin = get.merged.any_below("search", "engine");
-        let what = "searxng needs the address of an instance: set `search.url`".to_owned();
-        mistakes.push(mistake(&origin, "search.engine", what, None));
+        let what = "searxng needs the address of an instance: set `web_search.url`".to_owned();
+        mistakes.push(mistake(&origin, "web_search.engine", what, None));
     }
-    let key = match get.merged.get(&SettingPath::dotted("search.api_key")) {
+    let key = match get.merged.get(&SettingPath::dotted("web_search.api_key")) {
         Some(Value::Key(KeyReference::Env(name))) => ApiKeySource::Env {
             name: name.clone(),
             value: lookup(name)
@@ -239,6 +237,11 @@ impl<'a> SettingsGetter<'a> {
         }
     }
 
+    /// The names of a list; empty if it is not set.
+    fn name_list(&self, key: &str) -> Vec<String> {
+        self.names(&SettingPath::dotted(key)).unwrap_or_default()
+    }
+
     fn limits(&self) -> Limits {
         Limits {
             max_iterations: self
@@ -252,14 +255,14 @@ impl<'a> SettingsGetter<'a> {
 
     fn calls(&self) -> CallSettings {
         CallSettings {
-            connect_ms: self.millis("calls.connect_timeout"),
-            first_byte_ms: self.millis("calls.first_byte_timeout"),
-            idle_ms: self.millis("calls.idle_timeout"),
-            total_ms: self.millis("calls.timeout"),
+            connect_ms: self.millis("model_calls.connect_timeout"),
+            first_byte_ms: self.millis("model_calls.first_byte_timeout"),
+            idle_ms: self.millis("model_calls.idle_timeout"),
+            total_ms: self.millis("model_calls.timeout"),
             retries: self
-                .count("calls.retries")
+                .count("model_calls.retries")
                 .map(|n| u32::try_from(n).unwrap_or(u32::MAX)),
-            retry_for_ms: self.millis("calls.retry_for"),
+            retry_for_ms: self.millis("model_calls.max_retry_time"),
         }
     }
 
@@ -290,7 +293,7 @@ impl<'a> SettingsGetter<'a> {
 
 /// Returns when tools of servers are searched. `none` is a set value that is not a number.
 fn tool_search(get: &SettingsGetter<'_>) -> Option<ToolSearch> {
-    let percent = get.count("tools.search_at")?.min(100);
+    let percent = get.count("tools.find_tools_at")?.min(100);
     let at_percent = u8::try_from(percent).unwrap_or(100);
     Some(ToolSearch { at_percent })
 }

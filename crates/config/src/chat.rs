@@ -19,7 +19,7 @@ pub struct ChatSettings {
     /// A command line whose output replaces the row.
     pub status_command: Option<String>,
     /// The minimum time between two runs of that command.
-    pub status_every: Duration,
+    pub status_interval: Duration,
     /// The display of reasoning.
     pub thinking: ThinkingDisplay,
     /// The background that colours are chosen for.
@@ -53,7 +53,7 @@ impl Default for ChatSettings {
         Self {
             status: "{model} · {context} · {cost}".to_owned(),
             status_command: None,
-            status_every: EVERY,
+            status_interval: EVERY,
             thinking: ThinkingDisplay::default(),
             theme: ThemeChoice::default(),
             links: Links::default(),
@@ -158,7 +158,7 @@ impl SettingsGetter<'_> {
             status_command: self
                 .text("chat.status_command")
                 .filter(|line| !line.trim().is_empty()),
-            status_every: time("chat.status_every", EVERY).max(Duration::from_secs(1)),
+            status_interval: time("chat.status_interval", EVERY).max(Duration::from_secs(1)),
             thinking: match word("chat.thinking").as_str() {
                 "full" => ThinkingDisplay::Full,
                 "hidden" => ThinkingDisplay::Hidden,

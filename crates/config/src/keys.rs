@@ -116,7 +116,7 @@ pub const KEYS: &[SettingSpec] = &[
     key("tools.disabled", ValueKind::Names("bash"), Set, None, "tools not to offer; the lists of all layers apply"),
     key("tools.timeout", ValueKind::Duration, Tighten, Some("1h"), "maximum time for one tool call"),
     key("tools.max_output_bytes", ValueKind::Count, Tighten, Some("32768"), "maximum size of tool output that the model reads"),
-    key("tools.search_at", ValueKind::OrNone(&ValueKind::Count), SetIfTrusted, Some("10"), "how much of the model's context window the tools of MCP servers may take, in percent, before the model gets `find_tools` in their place; `0` always gives it `find_tools`, `none` always all tools"),
+    key("tools.find_tools_at", ValueKind::OrNone(&ValueKind::Count), SetIfTrusted, Some("10"), "how much of the model's context window the tools of MCP servers may take, in percent, before the model gets `find_tools` in their place; `0` always gives it `find_tools`, `none` always all tools"),
     key("tools.ask_user", ValueKind::Choice(ASK_USER), SetIfTrusted, Some("decide"), "whether the model may ask questions with `ask_user`; if nobody is there to answer, `decide` tells the model so, and `wait` keeps the question open"),
     key("tools.environment", ValueKind::Names("GITHUB_TOKEN"), SetIfTrusted, None, "environment variables to pass to commands although they look like secrets; provider keys are never passed"),
     key("mcp.*.command", ValueKind::Text, Never, None, "the program of an MCP server: a path, or a name in PATH"),
@@ -134,9 +134,9 @@ pub const KEYS: &[SettingSpec] = &[
     key("mcp.*.call_timeout", ValueKind::Duration, Never, None, "maximum time for one call of its tools, at most `tools.timeout`; 10m by default"),
     key("mcp.*.trust_annotations", ValueKind::Choice(YES_OR_NO), Never, None, "whether to believe the server that a tool only reads or may be repeated; then such calls run without asking, and are repeated after a crash; `false` by default"),
     key("mcp.*.sampling", ValueKind::Choice(YES_OR_NO), Never, None, "whether the server may have the agent's model answer it during a call, at your cost and within the run's limits; `false` by default"),
-    key("search.engine", ValueKind::Choice(SEARCH_ENGINES), Never, None, "the search engine of the tool `web_search`; without it, the tool is not offered"),
-    key("search.api_key", ValueKind::Key, Never, None, "the key of the search engine, as a reference: `${NAME}`; SearXNG needs none"),
-    key("search.url", ValueKind::Url, Never, None, "the address of the search engine; its vendor's by default, SearXNG needs one"),
+    key("web_search.engine", ValueKind::Choice(SEARCH_ENGINES), Never, None, "the search engine of the tool `web_search`; without it, the tool is not offered"),
+    key("web_search.api_key", ValueKind::Key, Never, None, "the key of the search engine, as a reference: `${NAME}`; SearXNG needs none"),
+    key("web_search.url", ValueKind::Url, Never, None, "the address of the search engine; its vendor's by default, SearXNG needs one"),
     key("providers.*.api", ValueKind::Choice(APIS), SetIfTrusted, None, "the API protocol; OpenAI at its own address uses openai-responses, Google uses gemini [openai-chat]"),
     key("providers.*.base_url", ValueKind::Url, SetIfTrusted, None, "the address of the API"),
     key("providers.*.api_key", ValueKind::Key, SetIfTrusted, None, "the API key, as a reference: `${NAME}`"),
@@ -144,12 +144,12 @@ pub const KEYS: &[SettingSpec] = &[
     key("providers.*.auth", ValueKind::Choice(AUTHS), SetIfTrusted, None, "how the key is sent"),
     key("providers.*.default_model", ValueKind::Text, SetIfTrusted, None, "the default model of this provider"),
     key("providers.*.headers.*", ValueKind::Key, SetIfTrusted, None, "an additional request header, as a reference: `${NAME}`"),
-    key("calls.connect_timeout", ValueKind::Duration, SetIfTrusted, Some("10s"), "maximum time to connect to the model's server"),
-    key("calls.first_byte_timeout", ValueKind::Duration, SetIfTrusted, Some("10m"), "maximum time until the first byte of an answer; a timeout is not retried"),
-    key("calls.idle_timeout", ValueKind::Duration, SetIfTrusted, Some("10m"), "maximum silence within an answer; a timeout is not retried"),
-    key("calls.timeout", ValueKind::OrNone(&ValueKind::Duration), SetIfTrusted, Some("none"), "maximum time for one answer, even while it is still streaming"),
-    key("calls.retry_for", ValueKind::Duration, SetIfTrusted, Some("10m"), "how long to wait, in total, for a server that is overloaded or unreachable"),
-    key("calls.retries", ValueKind::Count, SetIfTrusted, Some("4"), "how many times to retry an answer that broke off; `0` disables all retries"),
+    key("model_calls.connect_timeout", ValueKind::Duration, SetIfTrusted, Some("10s"), "maximum time to connect to the model's server"),
+    key("model_calls.first_byte_timeout", ValueKind::Duration, SetIfTrusted, Some("10m"), "maximum time until the first byte of an answer; a timeout is not retried"),
+    key("model_calls.idle_timeout", ValueKind::Duration, SetIfTrusted, Some("10m"), "maximum silence within an answer; a timeout is not retried"),
+    key("model_calls.timeout", ValueKind::OrNone(&ValueKind::Duration), SetIfTrusted, Some("none"), "maximum time for one answer, even while it is still streaming"),
+    key("model_calls.max_retry_time", ValueKind::Duration, SetIfTrusted, Some("10m"), "how long to wait, in total, for a server that is overloaded or unreachable"),
+    key("model_calls.retries", ValueKind::Count, SetIfTrusted, Some("4"), "how many times to retry an answer that broke off; `0` disables all retries"),
     key("models.*.provider", ValueKind::Text, SetIfTrusted, None, "the provider that serves the model"),
     key("models.*.id", ValueKind::Text, SetIfTrusted, None, "the model id in the API, if it differs from the key"),
     key("models.*.aliases", ValueKind::Names("mine"), SetIfTrusted, None, "short names for the model"),
@@ -157,7 +157,7 @@ pub const KEYS: &[SettingSpec] = &[
     key("models.*.max_output_tokens", ValueKind::Count, SetIfTrusted, None, "maximum length of an answer, in tokens"),
     key("models.*.images", ValueKind::Choice(YES_OR_NO), SetIfTrusted, None, "whether the model accepts images"),
     key("models.*.reasoning_effort", ValueKind::Choice(EFFORTS), SetIfTrusted, None, "the reasoning effort to request, instead of the one derived from `params.thinking_tokens` (not of anthropic)"),
-    key("models.*.length_field", ValueKind::Choice(LENGTH_FIELDS), SetIfTrusted, None, "the request field for the maximum length of an answer (openai-chat)"),
+    key("models.*.max_tokens_field", ValueKind::Choice(LENGTH_FIELDS), SetIfTrusted, None, "the request field for the maximum length of an answer (openai-chat)"),
     key("models.*.reasoning_field", ValueKind::Choice(REASONING_FIELDS), SetIfTrusted, None, "the field in which the model's reasoning is sent back to it; by its name by default (openai-chat)"),
     key("models.*.prices.input", ValueKind::Price, SetIfTrusted, None, "US dollars per million input tokens"),
     key("models.*.prices.output", ValueKind::Price, SetIfTrusted, None, "US dollars per million output tokens"),
@@ -165,7 +165,7 @@ pub const KEYS: &[SettingSpec] = &[
     key("models.*.prices.cache_write", ValueKind::Price, SetIfTrusted, None, "US dollars per million tokens written to the cache"),
     key("chat.status", ValueKind::Template(STATUS_NAMES), SetIfTrusted, Some("{model} · {context} · {cost}"), "the status row of a chat; may contain `{model}`, `{context}`, `{tokens}`, `{cost}`, `{iterations}`, `{time}`, `{session}`, `{workspace}`, `{approval}`"),
     key("chat.status_command", ValueKind::Text, SetIfTrusted, None, "a command whose first line of output replaces the status row; it reads the state of the chat as JSON from standard input"),
-    key("chat.status_every", ValueKind::Duration, SetIfTrusted, Some("10s"), "minimum time between two runs of that command"),
+    key("chat.status_interval", ValueKind::Duration, SetIfTrusted, Some("10s"), "minimum time between two runs of that command"),
     key("chat.thinking", ValueKind::Choice(THINKING), Set, Some("folded"), "how reasoning is shown: in full, as one line with its length, or not at all"),
     key("chat.theme", ValueKind::Choice(THEMES), Set, Some("auto"), "colours for a dark or a light background, or none; `auto` asks the terminal"),
     key("chat.links", ValueKind::Choice(LINKS), Set, Some("auto"), "whether links are clickable (OSC 8): in terminals known to support it, always, or never; otherwise the address follows the text"),
@@ -175,22 +175,22 @@ pub const KEYS: &[SettingSpec] = &[
     key("chat.keys", ValueKind::Choice(EDIT_KEYS), Set, Some("emacs"), "key bindings of the line editor: `emacs`, as in most shells, or `vi`"),
     key("chat.screen_reader", ValueKind::Choice(YES_OR_NO), Set, Some("false"), "whether a chat prints whole lines only and describes progress in words"),
     key("connect", ValueKind::Server, SetIfTrusted, None, "the server to run commands against; `local` for this machine"),
-    key("allow_plain", ValueKind::Names("server.local:5200"), Never, None, "servers (`host:port`) that AgentX signs in to over plain HTTP although they do not prove their key; anyone on the network path can read and change everything"),
+    key("allow_plain_http", ValueKind::Names("server.local:5200"), Never, None, "servers (`host:port`) that AgentX signs in to over plain HTTP although they do not prove their key; anyone on the network path can read and change everything"),
     key("data_dir", ValueKind::Path, Never, None, "the directory of sessions; by default `agentx` in the directory for user data (`~/.local/share` on Linux)"),
     key("members_dir", ValueKind::Path, Never, None, "the directory in which a server creates a working directory for each member; `data_dir` with the suffix `-members` by default"),
     key("quotas.sessions", ValueKind::OrNone(&ValueKind::Count), Never, Some("1000"), "maximum number of sessions per server member"),
-    key("quotas.bytes", ValueKind::OrNone(&ValueKind::Count), Never, Some("1073741824"), "maximum size of a member's sessions in bytes, blobs included"),
-    key("quotas.running", ValueKind::OrNone(&ValueKind::Count), Never, Some("16"), "maximum number of a member's sessions that may run at once"),
-    key("quotas.calls", ValueKind::OrNone(&ValueKind::Count), Never, Some("16"), "maximum number of a member's tool calls that may run at once, at least one; further calls wait"),
-    key("quotas.cost", ValueKind::OrNone(&ValueKind::Money), Never, None, "maximum cost of a member's sessions within 24 hours, in US dollars"),
+    key("quotas.storage_bytes", ValueKind::OrNone(&ValueKind::Count), Never, Some("1073741824"), "maximum size of a member's sessions in bytes, blobs included"),
+    key("quotas.running_sessions", ValueKind::OrNone(&ValueKind::Count), Never, Some("16"), "maximum number of a member's sessions that may run at once"),
+    key("quotas.running_tool_calls", ValueKind::OrNone(&ValueKind::Count), Never, Some("16"), "maximum number of a member's tool calls that may run at once, at least one; further calls wait"),
+    key("quotas.daily_cost", ValueKind::OrNone(&ValueKind::Money), Never, None, "maximum cost of a member's sessions within 24 hours, in US dollars"),
     key("quotas.connections", ValueKind::OrNone(&ValueKind::Count), Never, Some("256"), "maximum number of WebSockets and event streams of one member at once"),
     key("quotas.visitor_connections", ValueKind::OrNone(&ValueKind::Count), Never, Some("32"), "maximum number of WebSockets and event streams of visitors from one address at once"),
     key("quotas.challenges", ValueKind::Count, Never, Some("64"), "maximum number of open HTTP challenges per address; beyond it, the oldest is dropped"),
-    key("quotas.tokens", ValueKind::Count, Never, Some("256"), "maximum number of tokens per person, and for all visitors of one address; beyond it, the oldest becomes invalid"),
+    key("quotas.auth_tokens", ValueKind::Count, Never, Some("256"), "maximum number of tokens per person, and for all visitors of one address; beyond it, the oldest becomes invalid"),
     key("quotas.idempotency_keys", ValueKind::Count, Never, Some("1024"), "maximum number of remembered idempotency keys per person; beyond it, the oldest is forgotten"),
     key("quotas.agents", ValueKind::Count, Never, Some("256"), "maximum number of agents in the configuration of a new session on a server, the root agent included"),
     key("quotas.config_bytes", ValueKind::Count, Never, Some("1048576"), "maximum size of a session's configuration on a server, in bytes of JSON"),
-    key("quotas.queued", ValueKind::Count, Never, Some("64"), "maximum number of messages that may wait in a session on a server"),
+    key("quotas.queued_messages", ValueKind::Count, Never, Some("64"), "maximum number of messages that may wait in a session on a server"),
     key("quotas.queued_bytes", ValueKind::Count, Never, Some("8388608"), "maximum size of waiting messages in a session, in bytes, counting 256 extra per part"),
     key("server.trusted_proxies", ValueKind::Names("127.0.0.1, 10.0.0.0/8"), Never, None, "addresses and networks of proxies (`127.0.0.1`, `10.0.0.0/8`) whose `X-Forwarded-For` or `Forwarded` headers a server trusts"),
     key("durability", ValueKind::Choice(DURABILITIES), Tighten, Some("process"), "what committed events survive: a crash of the process, or also of the machine (slower)"),
@@ -213,8 +213,30 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ("AGENTX_LOG_FILE", "log_file"),
 ];
 
-/// Former names of keys, each with the current one. Files may use them; nothing lists them.
-const FORMER_KEYS: &[(&str, &str)] = &[("members.directory", "members_dir")];
+/// Former names of keys, each with the current one. Files may use them; nothing lists them. A `*` stands at the
+/// same level in both.
+const FORMER_KEYS: &[(&str, &str)] = &[
+    ("allow_plain", "allow_plain_http"),
+    ("calls.connect_timeout", "model_calls.connect_timeout"),
+    ("calls.first_byte_timeout", "model_calls.first_byte_timeout"),
+    ("calls.idle_timeout", "model_calls.idle_timeout"),
+    ("calls.retries", "model_calls.retries"),
+    ("calls.retry_for", "model_calls.max_retry_time"),
+    ("calls.timeout", "model_calls.timeout"),
+    ("chat.status_every", "chat.status_interval"),
+    ("members.directory", "members_dir"),
+    ("models.*.length_field", "models.*.max_tokens_field"),
+    ("quotas.bytes", "quotas.storage_bytes"),
+    ("quotas.calls", "quotas.running_tool_calls"),
+    ("quotas.cost", "quotas.daily_cost"),
+    ("quotas.queued", "quotas.queued_messages"),
+    ("quotas.running", "quotas.running_sessions"),
+    ("quotas.tokens", "quotas.auth_tokens"),
+    ("search.api_key", "web_search.api_key"),
+    ("search.engine", "web_search.engine"),
+    ("search.url", "web_search.url"),
+    ("tools.search_at", "tools.find_tools_at"),
+];
 
 /// A path in a configuration, with a name for each level. A name that a person chose may contain dots.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -245,7 +267,19 @@ impl SettingPath {
         let former = FORMER_KEYS
             .iter()
             .find(|(former, _)| self.matches(former) == Match::Whole);
-        former.map(|(_, current)| Self::dotted(current))
+        former.map(|(_, current)| self.renamed(current))
+    }
+
+    /// Returns another name of the key, with the names of this path in the place of `*`.
+    fn renamed(&self, name: &str) -> Self {
+        let levels = name
+            .split('.')
+            .enumerate()
+            .map(|(level, word)| match self.0.get(level) {
+                Some(chosen) if word == "*" => chosen.clone(),
+                _ => word.to_owned(),
+            });
+        Self(levels.collect())
     }
 
     /// The former names of this key.
@@ -253,7 +287,7 @@ impl SettingPath {
         let names = FORMER_KEYS
             .iter()
             .filter(|(_, current)| self.matches(current) == Match::Whole);
-        names.map(|(former, _)| Self::dotted(former))
+        names.map(|(former, _)| self.renamed(former))
     }
 
     /// Returns whether keys of the table, or former names of keys, begin with this path.
@@ -338,6 +372,18 @@ mod tests {
         for (name, path) in VARIABLES {
             assert!(SettingPath::dotted(path).spec().is_some(), "{name}");
         }
+    }
+
+    #[test]
+    fn a_former_name_keeps_the_names_that_a_person_chose() {
+        let former = SettingPath(vec!["models".into(), "my.model".into(), "length_field".into()]);
+        let current = SettingPath(vec![
+            "models".into(),
+            "my.model".into(),
+            "max_tokens_field".into(),
+        ]);
+        assert_eq!(former.current(), Some(current.clone()));
+        assert!(current.former().eq([former]));
     }
 
     #[test]

@@ -193,7 +193,7 @@ fn wire(
 ) -> Option<WireOptions> {
     let effort = get.text_at(&path("reasoning_effort"));
     let effort = effort.and_then(|word| Effort::ALL.into_iter().find(|effort| effort.as_str() == word));
-    let field = get.text_at(&path("length_field")).map(|word| match &*word {
+    let field = get.text_at(&path("max_tokens_field")).map(|word| match &*word {
         "max_completion_tokens" => MaxTokensField::MaxCompletionTokens,
         _ => MaxTokensField::MaxTokens,
     });

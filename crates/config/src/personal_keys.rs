@@ -19,9 +19,9 @@ pub(crate) fn why_personal(path: &SettingPath) -> Option<&'static str> {
         .is_some_and(|spec| spec.workspace_may == WorkspaceMay::Never);
     let why = match path.0.first().map(String::as_str) {
         Some("mcp") => SERVERS,
-        Some("search") => SEARCH,
+        Some("web_search") => SEARCH,
         Some("quotas" | "server" | "members_dir") => SERVING,
-        Some("allow_plain") => PLAIN,
+        Some("allow_plain_http") => PLAIN,
         _ => ELSEWHERE,
     };
     (never || why == SERVERS).then_some(why)

@@ -66,20 +66,20 @@ pub(crate) fn quotas(get: &SettingsGetter<'_>) -> Quotas {
     let usual = Quotas::default();
     Quotas {
         sessions: get.count("quotas.sessions"),
-        bytes: get.count("quotas.bytes"),
-        running: get.count("quotas.running"),
-        calls: get.count("quotas.calls"),
-        cost: get.money(&SettingPath::dotted("quotas.cost")),
+        bytes: get.count("quotas.storage_bytes"),
+        running: get.count("quotas.running_sessions"),
+        calls: get.count("quotas.running_tool_calls"),
+        cost: get.money(&SettingPath::dotted("quotas.daily_cost")),
         connections: get.count("quotas.connections"),
         visitor_connections: get.count("quotas.visitor_connections"),
         challenges: get.count("quotas.challenges").unwrap_or(usual.challenges),
-        tokens: get.count("quotas.tokens").unwrap_or(usual.tokens),
+        tokens: get.count("quotas.auth_tokens").unwrap_or(usual.tokens),
         idempotency_keys: get
             .count("quotas.idempotency_keys")
             .unwrap_or(usual.idempotency_keys),
         agents: get.count("quotas.agents").unwrap_or(usual.agents),
         config_bytes: get.count("quotas.config_bytes").unwrap_or(usual.config_bytes),
-        queued: get.count("quotas.queued").unwrap_or(usual.queued),
+        queued: get.count("quotas.queued_messages").unwrap_or(usual.queued),
         queued_bytes: get.count("quotas.queued_bytes").unwrap_or(usual.queued_bytes),
     }
 }

@@ -58,7 +58,7 @@ pub struct Settings {
     /// The server to run commands against; `None` for this machine.
     pub connect: Option<String>,
     /// Servers, as host and port, to sign in to over plain HTTP although they do not prove their key.
-    pub allow_plain: Vec<String>,
+    pub allow_plain_http: Vec<String>,
     /// The directory of sessions, absolute.
     pub data_dir: PathBuf,
     /// The directory with a directory for each member of a server, absolute. Not below `data_dir`, which no

@@ -590,7 +590,7 @@ fn how_a_model_is_asked_can_be_set() {
         .user(
             "providers:\n  azure: {base_url: 'https://x.openai.azure.com/openai/v1', api_key: '${K}'}\n\
              models:\n  gpt-5.6-luna: {reasoning_effort: low}\n  \
-             mine: {provider: azure, id: my-deployment, length_field: max_completion_tokens, reasoning_effort: none}\n  \
+             mine: {provider: azure, id: my-deployment, max_tokens_field: max_completion_tokens, reasoning_effort: none}\n  \
              thinker: {provider: azure, id: alias, reasoning_field: reasoning_content}\n  \
              deepseek-v4: {provider: azure, reasoning_field: none}\n",
         )

@@ -81,10 +81,10 @@ fn comments_and_order_stay() {
             "timeout: '20m'\n  max_iterations: 7\n",
         ),
         (
-            "calls.retries",
+            "model_calls.retries",
             "2",
             "log: warn\n",
-            "log: warn\ncalls:\n  retries: 2\n",
+            "log: warn\nmodel_calls:\n  retries: 2\n",
         ),
         ("log", "off", "log: warn", "log: off"),
         (
@@ -390,4 +390,11 @@ fn a_former_name_of_a_key_is_read_changed_and_removed() {
         .is_err(),
         "both names at once"
     );
+}
+
+#[test]
+fn a_former_name_below_a_chosen_name_is_read_and_changed() {
+    let home = Home::new("models:\n  mine:\n    provider: ollama\n    length_field: max_tokens\n");
+    let changed = home.set("models.mine.max_tokens_field", "max_completion_tokens");
+    assert!(changed.unwrap().contains("length_field: max_completion_tokens"));
 }

@@ -304,7 +304,13 @@ fn retry_after_ms(headers: &[(&str, &str)], now: Timestamp) -> Option<u64> {
     }
     let value = header(headers, "retry-after")?;
     if let Some(seconds) = number(value) {
-        return Some((seconds * 1_000.0) as u64);
+        // Nobody asks to wait for thirty years: it is a point in time, in seconds since 1970.
+        let is_time = (1e9..1e10).contains(&seconds);
+        return Some(if is_time {
+            Timestamp((seconds * 1_000_000.0) as i64).millis_since(now)
+        } else {
+            (seconds * 1_000.0) as u64
+        });
     }
     http_date::parse(value).map(|at| at.millis_since(now))
 }

@@ -4,6 +4,7 @@
 use agentx_types::EnvironmentEvent;
 
 use crate::emitter::Emitter;
+use crate::error::{self, Extracted};
 use crate::sse::SseDecoder;
 use crate::stream::{Head, StreamError};
 
@@ -37,6 +38,7 @@ pub(crate) trait EventAnswer {
 pub(crate) struct EventStream<A> {
     sse: SseDecoder,
     head: Head,
+    tail: Tail,
     answer: A,
 }
 
@@ -45,6 +47,7 @@ impl<A: EventAnswer> EventStream<A> {
         Self {
             sse: SseDecoder::default(),
             head: Head::default(),
+            tail: Tail::default(),
             answer,
         }
     }
@@ -55,6 +58,7 @@ impl<A: EventAnswer> EventStream<A> {
             return Ok(());
         }
         self.head.note(bytes);
+        self.tail.note(bytes);
         let (answer, head) = (&mut self.answer, &mut self.head);
         let result = self.sse.push(bytes, |event| {
             head.event();
@@ -86,9 +90,10 @@ impl<A: EventAnswer> EventStream<A> {
             return result;
         }
         self.answer.give_up(out);
+        let broken = || self.tail.error().unwrap_or_else(|| self.head.broken());
         result
             .and_then(|()| self.answer.emitter().check())
-            .and(Err(self.head.broken()))
+            .and_then(|()| Err(broken()))
     }
 
     /// Returns whether the answer has its stop reason.
@@ -99,5 +104,31 @@ impl<A: EventAnswer> EventStream<A> {
     /// Returns whether nothing more follows: `stream_end` was emitted, or the stream was given up.
     pub(crate) fn is_done(&self) -> bool {
         self.answer.emitter().ended()
+    }
+}
+
+/// The last bytes of a stream, for an error that was written to it without the form of an event: Gemini ends a
+/// begun answer with the lines `{"error": {"code": 503, …}}`
+/// (<https://github.com/theopenco/llmgateway/issues/3616>).
+#[derive(Clone, Debug, Default)]
+struct Tail(Vec<u8>);
+
+impl Tail {
+    const KEPT: usize = 8 * 1024;
+
+    fn note(&mut self, bytes: &[u8]) {
+        let bytes = &bytes[bytes.len().saturating_sub(Self::KEPT)..];
+        let room = Self::KEPT - bytes.len();
+        self.0.drain(..self.0.len().saturating_sub(room));
+        self.0.extend_from_slice(bytes);
+    }
+
+    /// Returns the error that the last lines are.
+    fn error(&self) -> Option<StreamError> {
+        let text = String::from_utf8_lossy(&self.0);
+        let starts = text.match_indices('{').map(|(at, _)| at);
+        let mut begun = starts.filter(|at| *at == 0 || text[..*at].ends_with('\n'));
+        let error = begun.find_map(|at| Some(text[at..].trim()).filter(|text| Extracted::is_error(text)))?;
+        Some(StreamError::Provider(error::from_stream(error)))
     }
 }

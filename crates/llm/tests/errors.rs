@@ -883,6 +883,7 @@ fn a_refused_tool_is_told_from_what_was_said() {
         "Invalid 'tools[3].function.name': string does not match pattern.",
         "Invalid 'tools': array too long. Expected an array with maximum length 128, but got an array with length 140 instead.",
         "tools.14.custom.input_schema.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'",
+        "The GenerateContentRequest proto is invalid:\n  * tools[0].function_declarations: [FIELD_INVALID] At most 512 function declarations can be specified.",
         "GenerateContentRequest.tools[0].function_declarations[3].parameters.properties[image].items: missing field.",
         // Made up.
         "Invalid schema for function todo: made up",
@@ -906,6 +907,45 @@ fn what_a_filter_refuses_is_told_from_a_bad_request() {
         let error = error(400, body);
         assert_eq!((error.code, error.refused), (C::ContentFilter, None), "{body}");
     }
+}
+
+#[test]
+fn openrouters_code_for_any_bad_request_is_not_taken_for_a_filter() {
+    let body = r#"{"error":{"code":"invalid_prompt","message":"Invalid Responses API request: input[3].id is required (made up)"}}"#;
+    let error = error(400, body);
+    assert_eq!(error.code, C::BadRequest);
+    assert!(error.refused.is_some(), "it is repaired");
+}
+
+#[test]
+fn the_codes_of_minimax_count_beside_a_status_of_success() {
+    for (code, text, expected) in [
+        (1002, "rate limit", C::RateLimited),
+        (1004, "not authorized", C::Unauthorized),
+        (1008, "insufficient balance", C::Billing),
+        (1027, "output new_sensitive", C::ContentFilter),
+    ] {
+        let body = serde_json::json!({"base_resp": {"status_code": code, "status_msg": text}});
+        let error = error(200, &body.to_string());
+        assert_eq!((error.code, error.message.as_str()), (expected, text));
+    }
+}
+
+#[test]
+fn lm_studio_names_the_window_that_a_prompt_exceeds() {
+    let body = r#"{"error":"Cannot truncate prompt with n_keep (15028) >= n_ctx (7424)"}"#;
+    let error = error(400, body);
+    assert_eq!(error.code, C::ContextWindow);
+    let sizes = error.overflow.expect("sizes");
+    assert_eq!((sizes.window, sizes.asked), (Some(7424), Some(15028)));
+}
+
+#[test]
+fn a_time_to_retry_at_may_be_in_seconds_since_1970() {
+    let now = Timestamp(1_795_000_000_000_000);
+    let headers = [("retry-after", "1795000030")];
+    let error = decode_error(429, &headers, b"{}", now);
+    assert_eq!(error.retry_after_ms, Some(30_000));
 }
 
 #[test]

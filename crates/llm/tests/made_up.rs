@@ -1146,3 +1146,33 @@ fn tokens_of_an_answer_that_was_made_in_one_region_are_unpriced() {
         assert_eq!(accumulate(&events).usage.unpriced_tokens, unpriced, "{place}");
     }
 }
+
+#[test]
+fn an_error_that_is_written_to_a_stream_without_the_form_of_an_event_is_read() {
+    let begun = r#"data: {"candidates":[{"content":{"role":"model","parts":[{"text":"half"}]}}]}"#;
+    let error = "{\n  \"error\": {\n    \"code\": 503,\n    \"message\": \"high demand\",\n    \"status\": \"UNAVAILABLE\"\n  }\n}\n";
+    let bytes = format!("{begun}\r\n\r\n{error}");
+    for cut in [bytes.len(), begun.len() + 8, bytes.len() - 20] {
+        let (first, rest) = bytes.split_at(cut);
+        let (_, result) = decode(Api::Gemini, [first.as_bytes(), rest.as_bytes()]);
+        let Err(StreamError::Provider(error)) = result else {
+            panic!("{result:?}");
+        };
+        assert_eq!(
+            (error.code, error.message.as_str()),
+            (ErrorCode::Overloaded, "high demand")
+        );
+    }
+    let (_, cut) = decode(Api::Gemini, [&bytes.as_bytes()[..bytes.len() - 20]]);
+    assert_eq!(cut, Err(StreamError::Truncated), "half of an error says nothing");
+}
+
+#[test]
+fn minimax_refuses_within_a_stream_that_succeeded() {
+    let refused = json!({"id": "x", "choices": null, "base_resp": {"status_code": 1008, "status_msg": "insufficient balance"}});
+    let (_, result) = decode(Api::OpenaiChat, [sse(&[refused]).as_bytes()]);
+    let Err(StreamError::Provider(error)) = result else {
+        panic!("{result:?}");
+    };
+    assert_eq!(error.code, ErrorCode::Billing);
+}

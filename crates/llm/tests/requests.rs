@@ -975,6 +975,27 @@ fn deepseek_is_sent_reasoning_with_each_answer_also_where_there_was_none() {
 }
 
 #[test]
+fn an_inserted_answer_has_the_reasoning_that_deepseek_requires() {
+    let asked = request(
+        "deepseek/deepseek-v4-flash",
+        vec![
+            user("look"),
+            message(Role::Assistant, vec![thinking("hm", None), call("c1")]),
+            result("c1", vec![ContentPart::text("a")], false),
+            user("stop that"),
+        ],
+    );
+    let mut options = Catalog::builtin().wire_options(&asked.model);
+    options.chat.strict_turns = true;
+    let body: Value = serde_json::from_slice(&build(&asked, &options, &NoBlobs)).expect("JSON");
+    let inserted = &body["messages"][4];
+    assert_eq!(
+        (&inserted["role"], &inserted["reasoning_content"]),
+        (&json!("assistant"), &json!(""))
+    );
+}
+
+#[test]
 fn kimi_is_sent_a_blank_for_reasoning_beside_calls_of_another_model() {
     let asked = request(
         "moonshot/kimi-made-up",

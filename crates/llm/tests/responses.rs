@@ -171,8 +171,9 @@ fn an_answer_is_sent_back_item_by_item() {
                 ],
             }),
             json!({
-                "type": "message", "role": "assistant", "phase": "commentary",
-                "content": [{"type": "output_text", "text": "好的, reading."}],
+                "type": "message", "id": items[2]["id"], "status": "completed", "role": "assistant",
+                "phase": "commentary",
+                "content": [{"type": "output_text", "text": "好的, reading.", "annotations": []}],
             }),
             json!({"type": "function_call", "call_id": "call_a", "name": "read", "arguments": "{\"path\":\"a.txt\"}"}),
             json!({"type": "custom_tool_call", "call_id": "call_b", "name": "patch", "input": "+ a line"}),

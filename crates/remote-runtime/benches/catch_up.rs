@@ -122,7 +122,7 @@ fn median<T>(mut what: impl FnMut() -> T) -> f64 {
 
 async fn mirror(address: &str, view: View) {
     let mut options = ConnectOptions::new(address, Credentials::Visitor, "bench");
-    options.allow_plain = true;
+    options.allow_plain_http = true;
     let runtime = RemoteRuntime::connect(options).await.unwrap();
     let mut events = runtime
         .watch(&fixture::session_id(), 0, view, false)

@@ -98,7 +98,7 @@ mod tests {
     fn peer(address: &str, known: Option<Keyring>) -> Peer {
         let options = ConnectOptions {
             known_servers: known,
-            allow_plain: true,
+            allow_plain_http: true,
             ..ConnectOptions::new(address, Credentials::Visitor, "test")
         };
         Peer::new(ServerEndpoint::parse(address).unwrap(), &options).unwrap()

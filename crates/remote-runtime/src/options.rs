@@ -11,7 +11,7 @@
 //! let mut options = ConnectOptions::new("https://agents.example.com", Credentials::Visitor, "my-tool/1.0");
 //! options.attempts = Some(5);
 //! assert_eq!(options.answer_within, Duration::from_secs(30));
-//! assert!(!options.allow_plain, "a server proves its key, or nothing is signed");
+//! assert!(!options.allow_plain_http, "a server proves its key, or nothing is signed");
 //! ```
 //!
 //! The only secret here is the key inside [`Credentials`], which `Debug` does not show.
@@ -38,7 +38,7 @@ pub struct ConnectOptions {
     /// Whether the client signs in to a server at an `http://` address that does not prove its key: an older
     /// server, or one behind a proxy without TLS. Anyone on the network path can then read and change
     /// everything. Off by default.
-    pub allow_plain: bool,
+    pub allow_plain_http: bool,
     /// Additional root certificates, as PEM text.
     pub more_roots: Option<Vec<u8>>,
     /// The number of failed attempts in a row after which the client gives up; `None` for no limit.
@@ -60,7 +60,7 @@ impl ConnectOptions {
             who: who.into(),
             client: client.into(),
             known_servers: None,
-            allow_plain: false,
+            allow_plain_http: false,
             more_roots: None,
             attempts: None,
             retry_after: Duration::from_millis(250),

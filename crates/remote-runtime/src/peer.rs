@@ -9,7 +9,7 @@
 //! | --- | --- | --- |
 //! | `http://` | its own key, by the handshake (RFC 7250) | the connection's keying material, or the key |
 //! | `https://` | its certificate, and a proof of the key that it names | the key in the nonce |
-//! | `http://` with `allow_plain` | not at all | the key in the nonce, if there is one |
+//! | `http://` with `allow_plain_http` | not at all | the key in the nonce, if there is one |
 //!
 //! A refusal of this kind is final for an address and never retried automatically: a person has to check. It
 //! is [`RuntimeError::Denied`] over HTTP and finally ends the connection over the WebSocket.
@@ -45,7 +45,7 @@ pub(crate) struct Peer {
     tls: Option<Arc<ClientConfig>>,
     /// The key of this address, shared by both ways to it.
     memory: Arc<RememberedKey>,
-    /// Follows from the address and `allow_plain`, and does not change.
+    /// Follows from the address and `allow_plain_http`, and does not change.
     way: ServerIdentity,
 }
 
@@ -94,7 +94,7 @@ impl Peer {
         let (way, dialled, tls) = if endpoint.is_tls() {
             let config = tls::client_config(options.more_roots.as_deref())?;
             (ServerIdentity::Certificate, endpoint.clone(), Some(config))
-        } else if options.allow_plain {
+        } else if options.allow_plain_http {
             (ServerIdentity::Plain, endpoint.clone(), None)
         } else {
             (
@@ -189,7 +189,7 @@ impl Peer {
                 "{endpoint} uses plain HTTP and does not prove that it is your server; nothing was sent or \
                  signed. It may be older than this program, behind a proxy without TLS, or another program. \
                  Update it, use the https:// address of the proxy, or, if you trust the whole network path: \
-                 `agentx config set allow_plain {}`",
+                 `agentx config set allow_plain_http {}`",
                 endpoint.host_and_port()
             )),
             rustls::Error::AlertReceived(AlertDescription::InternalError) => DialError::Full,

@@ -87,7 +87,7 @@ fn read_at_the_start(old: &Settings, new: &Settings) -> Vec<&'static str> {
             "quotas.challenges",
             old.quotas.challenges != new.quotas.challenges,
         ),
-        ("quotas.tokens", old.quotas.tokens != new.quotas.tokens),
+        ("quotas.auth_tokens", old.quotas.tokens != new.quotas.tokens),
         (
             "quotas.idempotency_keys",
             old.quotas.idempotency_keys != new.quotas.idempotency_keys,

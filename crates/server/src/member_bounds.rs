@@ -29,7 +29,7 @@ pub struct MemberBounds {
     pub server_rules: Option<Arc<ServerRules>>,
     /// The only directory that the agents may work in.
     pub workspace: String,
-    /// Whether the server limits what members spend (`quotas.cost`): models without a price are then refused.
+    /// Whether the server limits what members spend (`quotas.daily_cost`): models without a price are then refused.
     pub limits_money: bool,
     /// Whether the session is theirs. In sessions of other owners they may not rewind anything.
     pub owns: bool,
@@ -89,7 +89,7 @@ impl MemberBounds {
     fn check_prices<'m>(&self, mut models: impl Iterator<Item = &'m ModelSpec>) -> Result<(), String> {
         match models.find(|model| self.limits_money && has_no_price(model)) {
             Some(model) => Err(format!(
-                "{}, and this server limits what members spend (`quotas.cost`)",
+                "{}, and this server limits what members spend (`quotas.daily_cost`)",
                 unpriced(model)
             )),
             None => Ok(()),

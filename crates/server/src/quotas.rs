@@ -241,7 +241,7 @@ impl ServerState {
             let others = running.iter().filter(|other| *other != session).count() as u64;
             if others + begun > most {
                 let what = format!(
-                    "{most} other sessions of this owner are running, which is this server's limit per member (`quotas.running`): wait for one, or stop it"
+                    "{most} other sessions of this owner are running, which is this server's limit per member (`quotas.running_sessions`): wait for one, or stop it"
                 );
                 return Err(remote("quota_usage", &what));
             }
@@ -280,7 +280,7 @@ impl ServerState {
             return Ok(());
         };
         let what = format!(
-            "the owner's sessions take {} bytes, and this server's limit per member is {most} (`quotas.bytes`): delete some",
+            "the owner's sessions take {} bytes, and this server's limit per member is {most} (`quotas.storage_bytes`): delete some",
             sums.bytes
         );
         Err(remote("quota_storage", &what))
@@ -334,7 +334,7 @@ async fn end_one(open: &dyn Session, why: String) -> Result<(), RuntimeError> {
 
 fn too_dear(cost: NanoUsd, most: NanoUsd) -> String {
     format!(
-        "the owner's sessions have cost {} within 24 hours, and this server's limit per member is {} (`quotas.cost`): try again later",
+        "the owner's sessions have cost {} within 24 hours, and this server's limit per member is {} (`quotas.daily_cost`): try again later",
         dollars(cost),
         dollars(most)
     )

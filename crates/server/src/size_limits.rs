@@ -64,7 +64,7 @@ pub(crate) fn check_backlog(
 ) -> Result<(), RuntimeError> {
     let InputBacklog { messages, bytes } = backlog;
     let (which, most) = if messages as u64 >= quotas.queued && !interrupts {
-        ("messages (`quotas.queued`)", quotas.queued)
+        ("messages (`quotas.queued_messages`)", quotas.queued)
     } else if messages > 0 && bytes as u64 >= quotas.queued_bytes {
         ("bytes of messages (`quotas.queued_bytes`)", quotas.queued_bytes)
     } else {
@@ -253,7 +253,7 @@ mod tests {
         assert!(check(0, 0, false).is_ok() && check(1, 9, false).is_ok());
         assert!(check(2, 9, true).is_ok(), "stopping is possible");
         for (messages, bytes, stops, named) in [
-            (2, 0, false, "quotas.queued`"),
+            (2, 0, false, "quotas.queued_messages`"),
             (1, 10, false, "quotas.queued_bytes`"),
             (2, 10, true, "quotas.queued_bytes`"),
         ] {

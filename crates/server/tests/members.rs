@@ -205,7 +205,7 @@ async fn a_run_ends_when_the_money_of_its_owner_is_used_up() {
     let why = ended["payload"]["reason"].to_string();
     for words in [
         format!("have cost {} ", dollars(spent)),
-        format!("limit per member is {} (`quotas.cost`)", dollars(most)),
+        format!("limit per member is {} (`quotas.daily_cost`)", dollars(most)),
     ] {
         assert!(why.contains(&words), "{why}");
     }

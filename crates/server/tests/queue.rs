@@ -51,7 +51,7 @@ async fn so_many_frames_wait_in_a_session_and_no_more() {
         let answer = client.ask(kind, payload).await;
         let told = answer.to_string();
         assert!(
-            told.contains("queue_full") && told.contains("quotas.queued"),
+            told.contains("queue_full") && told.contains("quotas.queued_messages"),
             "{told}"
         );
         assert!(told.contains("retry_after_ms"), "{told}");

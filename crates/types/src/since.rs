@@ -201,6 +201,9 @@ pub const DECLINED_TURNS_REMOVED: u32 = 9;
 /// Tools of MCP servers are found by searching if an API does not accept that many tools.
 pub const TOO_MANY_TOOLS_ARE_SEARCHED: u32 = 9;
 
+/// The number of tools that Gemini takes counts as that of OpenAI does, and is read from its refusal.
+pub const TOO_MANY_DECLARATIONS_ARE_COUNTED: u32 = 9;
+
 /// A refusal of Anthropic without a word or a call costs nothing.
 pub const EMPTY_REFUSALS_ARE_FREE: u32 = 9;
 

@@ -113,7 +113,7 @@ impl WebSearchTool {
     fn target(&self, path: &str) -> Result<(Url, Option<&str>), ToolFailure> {
         let engine = self.options.engine;
         let Some(address) = self.options.address.as_deref().or(engine.address()) else {
-            let text = "The search engine searxng has no address: the person has to set `search.url`.";
+            let text = "The search engine searxng has no address: the person has to set `web_search.url`.";
             return Err(ToolFailure::failed(text));
         };
         let url = format!("{}/{path}", address.trim_end_matches('/'));
@@ -129,7 +129,7 @@ impl WebSearchTool {
                 engine.name()
             ))),
             SearchKey::None if engine.needs_key() => Err(ToolFailure::failed(format!(
-                "The search engine {} needs a key: the person has to set `search.api_key`.",
+                "The search engine {} needs a key: the person has to set `web_search.api_key`.",
                 engine.name()
             ))),
             SearchKey::None => Ok((url, None)),
@@ -274,10 +274,10 @@ fn refused(engine: SearchEngine, status: StatusCode, body: &str) -> ToolFailure 
         401 | 403 if engine == SearchEngine::Searxng => {
             " SearXNG answers so if its settings do not allow the format `json`."
         }
-        401 | 403 => " The key may be wrong: the person has to look at `search.api_key`.",
+        401 | 403 => " The key may be wrong: the person has to look at `web_search.api_key`.",
         429 => " There were too many searches; wait before the next one.",
         300..=399 => {
-            " It redirects, which is not followed: the person has to set `search.url` to the final address."
+            " It redirects, which is not followed: the person has to set `web_search.url` to the final address."
         }
         _ => "",
     };

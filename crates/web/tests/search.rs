@@ -135,7 +135,7 @@ async fn what_goes_wrong_is_said_without_the_key() {
         (ServerReply::status(429), "too many searches"),
         (
             ServerReply::status(301).header("location", "http://127.0.0.1:1/"),
-            "set `search.url`",
+            "set `web_search.url`",
         ),
         (ServerReply::body(200, "text/html", "<html>"), "is not JSON"),
         (
@@ -175,7 +175,7 @@ async fn a_missing_key_or_address_and_wrong_arguments_ask_nobody() {
     };
     for (engine, key, what) in [
         (SearchEngine::Brave, missing, "set the variable SEARCH_KEY"),
-        (SearchEngine::Exa, SearchKey::None, "set `search.api_key`"),
+        (SearchEngine::Exa, SearchKey::None, "set `web_search.api_key`"),
     ] {
         let outcome = tool(engine, "http://127.0.0.1:1", key)
             .call(json!({"query": "q"}), context(CancellationToken::new()))
@@ -190,7 +190,7 @@ async fn a_missing_key_or_address_and_wrong_arguments_ask_nobody() {
     let outcome = Typed::new(without)
         .call(json!({"query": "q"}), context(CancellationToken::new()))
         .await;
-    assert!(text(&outcome).contains("`search.url`"), "{}", text(&outcome));
+    assert!(text(&outcome).contains("`web_search.url`"), "{}", text(&outcome));
     for wrong in [
         json!({"query": " "}),
         json!({"query": "x".repeat(401)}),

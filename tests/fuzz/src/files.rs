@@ -112,7 +112,7 @@ fn settings_of_a_folder(text: &str) {
             assert_eq!(settings.approval, ApprovalMode::Deny);
             let allows = |rule: &&agentx_types::Rule| rule.effect == RuleEffect::Allow;
             assert_eq!(settings.rules.iter().find(allows), None);
-            assert!(settings.connect.is_none() && settings.allow_plain.is_empty());
+            assert!(settings.connect.is_none() && settings.allow_plain_http.is_empty());
             assert_eq!(settings.model, None);
         }
         Err(error) => panic!("a folder that is not trusted keeps a person from working: {error}"),

@@ -47,15 +47,26 @@ pub(crate) struct AgentArgs {
     #[arg(long, value_name = "TIME", help_heading = "Agent", hide_short_help = true)]
     pub(crate) timeout: Option<String>,
     /// Who decides about calls that no rule covers
-    #[arg(long, value_name = "WHO", help_heading = "Agent", hide_short_help = true)]
+    #[arg(
+        long = "approval",
+        alias = "approve",
+        value_name = "WHO",
+        help_heading = "Agent",
+        hide_short_help = true
+    )]
     pub(crate) approve: Option<Approve>,
     /// Allow every call that no rule denies, without asking
     ///
-    /// Same as --approve auto, and also answers yes where a rule says to ask
+    /// Same as --approval auto, and answers yes to rules that say ask
     #[arg(short, long, help_heading = "Agent", conflicts_with = "approve")]
     pub(crate) yes: bool,
     /// Print whole lines only and describe progress in words, for screen readers [env: ACCESSIBLE]
-    #[arg(long, help_heading = "Agent", hide_short_help = true)]
+    #[arg(
+        long = "screen-reader",
+        alias = "plain",
+        help_heading = "Agent",
+        hide_short_help = true
+    )]
     pub(crate) plain: bool,
 }
 

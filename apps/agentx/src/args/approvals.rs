@@ -71,11 +71,11 @@ pub(crate) struct TrialArgs {
     #[arg(long, value_name = "RULE")]
     pub(crate) rule: String,
     /// Check this session only
-    #[arg(long, value_name = "ID", conflicts_with = "last")]
+    #[arg(long, value_name = "ID", conflicts_with = "sessions")]
     pub(crate) session: Option<String>,
     /// Check the N latest sessions, or `all`
-    #[arg(long, value_name = "N", default_value = "20", value_parser = numbers::count_or_all, allow_negative_numbers = true)]
-    pub(crate) last: usize,
+    #[arg(long, alias = "last", value_name = "N", default_value = "20", value_parser = numbers::count_or_all, allow_negative_numbers = true)]
+    pub(crate) sessions: usize,
     /// Show at most N calls
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub(crate) limit: usize,

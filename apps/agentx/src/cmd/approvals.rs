@@ -269,13 +269,13 @@ async fn trial(
                 before: None,
             };
             let found = runtime.sessions(query).await?;
-            if found.len() > args.last {
-                let (looked, all) = (args.last, found.len());
+            if found.len() > args.sessions {
+                let (looked, all) = (args.sessions, found.len());
                 console.say(&format!(
-                    "note: checked the latest {looked} of {all} sessions; `--last all` checks all of them\n"
+                    "note: checked the latest {looked} of {all} sessions; `--sessions all` checks all of them\n"
                 ));
             }
-            let latest = found.into_iter().take(args.last);
+            let latest = found.into_iter().take(args.sessions);
             latest.map(|info| info.session_id).collect()
         }
     };

@@ -114,7 +114,7 @@ fn a_rule_is_tried_on_past_sessions() {
     ];
     insta::assert_snapshot!("approvals_replay", all(&sandbox, lines));
     sandbox.run(&["run", "hello"]);
-    let note = "checked the latest 1 of 2 sessions; `--last all` checks all of them";
+    let note = "checked the latest 1 of 2 sessions; `--sessions all` checks all of them";
     let ran = sandbox.run(&["approvals", "replay", "--rule", "allow bash", "--last", "1"]);
     assert!(ran.stderr.contains(note), "{ran}");
     let ran = sandbox.run(&["approvals", "replay", "--rule", "allow bash", "--last", "all"]);

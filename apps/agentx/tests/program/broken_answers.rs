@@ -13,7 +13,7 @@ const WHOLE: &str = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"A
 
 fn sandbox(answers: &[&str]) -> Sandbox {
     let sandbox = Sandbox::new().env("OPENAI_BASE_URL", &streaming(answers));
-    sandbox.config("calls:\n  retries: 1\n");
+    sandbox.config("model_calls:\n  retries: 1\n");
     sandbox
 }
 

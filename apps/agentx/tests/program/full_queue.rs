@@ -9,7 +9,7 @@ use crate::serving::Serving;
 #[test]
 fn words_that_a_full_queue_did_not_take_are_in_the_input_again() {
     let sandbox = Sandbox::new();
-    let set = sandbox.run(&["config", "set", "quotas.queued", "1"]);
+    let set = sandbox.run(&["config", "set", "quotas.queued_messages", "1"]);
     assert_eq!(set.code, Some(0), "{set}");
     let server = Serving::start(&sandbox);
     let mut chat = Pty::start(&sandbox, &["--connect", &server.url, "chat", "--yes"], 100, 40);

@@ -45,7 +45,7 @@ fn ask(sandbox: &Sandbox, flags: &[&str]) -> Ran {
 fn tools_that_take_too_much_room_are_found_without_starting_their_server() {
     let sandbox = sandbox("plain");
     sandbox.run(&["mcp", "try", "made-up"]);
-    configure(&sandbox, "plain", "tools:\n  search_at: 0\n");
+    configure(&sandbox, "plain", "tools:\n  find_tools_at: 0\n");
     sandbox.write(
         "home/answers.yaml",
         "- nth: 1\n  call: {tool: find_tools, input: {query: repeat what I say again}}\n- result: '*'\n  say: done\n",

@@ -103,7 +103,7 @@ fn a_chat_says_so_and_sends_nothing_before_the_model_is_chosen_again() {
 #[test]
 fn a_session_that_goes_on_at_a_server_of_ones_own_belongs_to_it_from_then_on() {
     let sandbox = Sandbox::new();
-    sandbox.config("calls:\n  retries: 0\n  retry_for: 1s\n");
+    sandbox.config("model_calls:\n  retries: 0\n  max_retry_time: 1s\n");
     // Whether an Ollama runs here or not, it has no such model.
     let first = sandbox.run(&["run", "--model", "ollama/no-such-model-of-anybody", "hello"]);
     assert_eq!(first.code, Some(5), "{first}");

@@ -31,7 +31,7 @@ impl Conversation {
     pub(crate) fn tools_named(&mut self, message: &str, config: &AgentConfig) -> Vec<String> {
         let tools = self.prefix(config).tools.clone();
         let name = |tool: &ToolSpec| tool.name.clone();
-        if let Some(most) = most_tools(message) {
+        if let Some(most) = most_tools(message).or_else(|| most_declarations(message, config)) {
             return tools.iter().skip(most).map(name).collect();
         }
         let by_place = place(message).and_then(|place| tools.get(place));
@@ -75,6 +75,15 @@ fn most_tools(message: &str) -> Option<usize> {
     let (_, rest) = message.split_once("'tools': array too long")?;
     let (_, most) = rest.split_once("maximum length ")?;
     number(most).filter(|most| *most > 0)
+}
+
+/// The number of tools that Gemini allows: "tools[0].function_declarations: [FIELD_INVALID] At most 512
+/// function declarations can be specified." (<https://github.com/google-gemini/gemini-cli/issues/19083>).
+fn most_declarations(message: &str, config: &AgentConfig) -> Option<usize> {
+    let (before, _) = message.split_once(" function declarations can be specified")?;
+    let (_, most) = before.rsplit_once(' ')?;
+    let most = most.parse().ok().filter(|most| *most > 0);
+    most.filter(|_| config.rules_version >= since::TOO_MANY_DECLARATIONS_ARE_COUNTED)
 }
 
 /// The place of a tool in the list: `tools.14.custom.input_schema`, `'tools[3].function.name'`. Gemini has

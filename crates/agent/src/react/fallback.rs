@@ -25,7 +25,7 @@ use super::ReactAgent;
 use crate::run_lifecycle::RunStep;
 
 /// Number of failed attempts after which a model that is down or limited is left for a fallback. Without one
-/// it is retried for as long as `calls.retry_for` allows.
+/// it is retried for as long as `model_calls.max_retry_time` allows.
 const ATTEMPTS: u32 = 2;
 /// Longest pause, in milliseconds, that a server may ask for before the first fallback is called instead.
 const LONGEST_PAUSE_MS: u64 = 10_000;

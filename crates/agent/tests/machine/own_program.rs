@@ -30,6 +30,8 @@ const CHANGING: &[&str] = &[
     "agentx run --yes 'x'",
     "agentx run -y 'x'",
     "agentx --approve auto run x",
+    "agentx --approval auto run x",
+    "agentx run --approval=auto x",
     "agentx run --approve=auto x",
     "AGENTX_APPROVAL=auto agentx run x",
     "export AGENTX_APPROVAL=auto; agentx run x",

@@ -110,6 +110,18 @@ fn tools_beyond_the_most_that_a_provider_takes_are_left_out() {
 }
 
 #[test]
+fn declarations_beyond_the_most_that_gemini_takes_are_left_out() {
+    let names: Vec<String> = (0..530).map(|at| format!("t{at}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let mut session = Session::started(|config| tools(config, &names));
+    session.tool_refused(
+        "The GenerateContentRequest proto is invalid:\n  * tools[0].function_declarations: [FIELD_INVALID] At \
+         most 512 function declarations can be specified.",
+    );
+    assert_eq!(session.offered(), names[..512]);
+}
+
+#[test]
 fn refusals_that_name_no_tool_or_too_many_end_the_run() {
     for version in OLDEST_AND_NEWEST {
         let mut session = Session::started_with_rules(version, |config| tools(config, &["look"]));

@@ -92,7 +92,7 @@ impl StatusRow {
             line,
             environment,
             files,
-            every: settings.status_every,
+            every: settings.status_interval,
             said: None,
             ran: None,
             told: None,
@@ -300,7 +300,7 @@ mod tests {
         let settings = ChatSettings {
             status: "{model}".into(),
             status_command: Some(format!("sh {}", script.display())),
-            status_every: Duration::ZERO,
+            status_interval: Duration::ZERO,
             ..ChatSettings::default()
         };
         let named = NamedFile {

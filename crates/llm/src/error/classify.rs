@@ -73,6 +73,7 @@ const OUT_OF_MONEY: CodeRule = CodeRule {
         "exceeded_current_quota_error",
         "insufficient_balance",
         "insufficient_user_quota",
+        "base_resp_1008",
         "arrearage",
         "1113",
     ],
@@ -112,9 +113,11 @@ const ACCOUNT_CLOSED: CodeRule = CodeRule {
 /// status.
 ///
 /// A refusal of a filter is a 400 with the type of any bad request at Anthropic ("Output blocked by content
-/// filtering policy", <https://github.com/anthropics/claude-code/issues/58367>), and has the code
-/// `invalid_prompt` at OpenAI ("your prompt was flagged as potentially violating our usage policy",
-/// <https://github.com/openai/codex/issues/38849>).
+/// filtering policy", <https://github.com/anthropics/claude-code/issues/58367>). At OpenAI its message tells
+/// it ("your prompt was flagged as potentially violating our usage policy",
+/// <https://github.com/openai/codex/issues/38849>) and not its code, `invalid_prompt`: OpenRouter has this
+/// code for every request that fails its validation
+/// (<https://openrouter.ai/docs/api/reference/responses/error-handling>).
 const AFTER_STATUS: &[CodeRule] = &[
     CodeRule {
         code: ErrorCode::Unauthorized,
@@ -126,6 +129,8 @@ const AFTER_STATUS: &[CodeRule] = &[
             "api_key_invalid",
             "unauthorized",
             "unauthenticated",
+            "base_resp_1004",
+            "base_resp_2049",
         ],
         phrases: &[
             "incorrect api key",
@@ -165,6 +170,11 @@ const AFTER_STATUS: &[CodeRule] = &[
             "resource_exhausted",
             "too_many_requests",
             "throttlingexception",
+            "base_resp_1002",
+            "base_resp_1039",
+            "base_resp_1041",
+            "base_resp_2045",
+            "base_resp_2056",
         ],
         phrases: &[
             "rate limit",
@@ -200,8 +210,9 @@ const AFTER_STATUS: &[CodeRule] = &[
             "content_filter",
             "content_policy_violation",
             "data_inspection_failed",
+            "base_resp_1026",
+            "base_resp_1027",
             "moderation_blocked",
-            "invalid_prompt",
         ],
         phrases: &[
             "content management policy",
@@ -242,6 +253,9 @@ const SIDES: &[CodeRule] = &[
             "invalid_request",
             "bad_request",
             "invalid_argument",
+            "invalid_prompt",
+            "base_resp_1042",
+            "base_resp_2013",
         ],
         phrases: &[],
     },

@@ -155,6 +155,7 @@ fn visit_object(object: &Map<String, Value>, into: &mut Extracted, depth: usize)
     if let Some(inner) = object.get("error") {
         visit(inner, into, depth + 1);
     }
+    note_base_resp(object, into);
     // A router (OpenRouter) puts the words of the provider behind it into the metadata.
     if let Some(raw) = object
         .get("metadata")
@@ -166,6 +167,22 @@ fn visit_object(object: &Map<String, Value>, into: &mut Extracted, depth: usize)
         into.window = into.window.or(inner.window);
         into.asked = into.asked.or(inner.asked);
         into.message = format!("{}: {}", into.message, inner.message);
+    }
+}
+
+/// Reads MiniMax's `base_resp`, which it sends with the status 200:
+/// `{"base_resp":{"status_code":1008,"status_msg":"insufficient balance"}}`
+/// (<https://platform.minimax.io/docs/api-reference/errorcode.md>). Its codes get a prefix, because other
+/// vendors use the same numbers.
+fn note_base_resp(object: &Map<String, Value>, into: &mut Extracted) {
+    let Some(base) = object.get("base_resp") else {
+        return;
+    };
+    if let Some(code) = base["status_code"].as_u64().filter(|code| *code != 0) {
+        into.words.push(format!("base_resp_{code}"));
+        if let Some(text) = base["status_msg"].as_str() {
+            into.message = text.to_owned();
+        }
     }
 }
 
@@ -216,12 +233,14 @@ fn strip_tags(text: &str) -> String {
 
 impl Extracted {
     /// Returns whether a JSON text without anything of an answer in it is an error: it names a message or a
-    /// detail.
+    /// detail, or has a `base_resp` whose code is not 0.
     pub(crate) fn is_error(text: &str) -> bool {
         serde_json::from_str::<Map<String, Value>>(text).is_ok_and(|object| {
             ["error", "message", "detail", "errors"]
                 .iter()
                 .any(|key| object.get(*key).is_some_and(|value| !value.is_null()))
+                || (object.get("base_resp"))
+                    .is_some_and(|base| base["status_code"].as_u64().is_some_and(|code| code != 0))
         })
     }
 }

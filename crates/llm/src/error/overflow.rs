@@ -9,7 +9,8 @@
 //! limit: M"), Volcano ("Input length N exceeds the maximum length M"), llama.cpp
 //! (`exceed_context_size_error` with `n_ctx` and `n_prompt_tokens`, tools/server/server-context.cpp), Ollama
 //! ("prompt too long; exceeded max context length by N tokens", server/routes.go), LM Studio ("greater than
-//! the context length"), vLLM ("maximum context length", "maximum model length of M"; of the answer that is
+//! the context length", "Cannot truncate prompt with n_keep (N) >= n_ctx (M)",
+//! <https://github.com/anomalyco/opencode/issues/11141>), vLLM ("maximum context length", "maximum model length of M"; of the answer that is
 //! asked for "'max_tokens' … is too large: 64000. This model's maximum context length is 64001 tokens and
 //! your request has 24235 input tokens", <https://github.com/claude-code-best/claude-code/issues/272>),
 //! DashScope ("Range of input length should be [1, M]", <https://github.com/QwenLM/qwen-code/issues/98>),
@@ -89,6 +90,7 @@ const PHRASES: &[&str] = &[
     "max_seq_len",
     "exceeds max length",
     "exceeds the maximum number of tokens",
+    "cannot truncate prompt with n_keep",
     "reduce the length of the messages",
     "reduce the length of the input",
     "too many tokens",
@@ -204,6 +206,7 @@ const BEFORE_ASKED: &[&str] = &[
     "prompt contains ",
     "prompt contains at least ",
     "input length ",
+    "n_keep (",
     "requested ",
 ];
 
@@ -253,6 +256,7 @@ pub(super) fn read(said: &Extracted) -> Overflow {
         "maximum allowed input length of ",
         "`max_new_tokens` must be <= ",
         "`inputs` must have less than ",
+        "n_ctx (",
         "limit of ",
         "limit ",
         "cannot exceed ",

@@ -13,6 +13,7 @@
 //!   (<https://github.com/BerriAI/litellm/issues/17761>), and no assistant's message at the end
 //!   (<https://github.com/0xPlaygrounds/rig/pull/1130>)
 
+use super::sent_reasoning::REASONING_CONTENT;
 use crate::json::{BorrowedJson, object};
 
 /// The assistant's text between a tool's message and a person's.
@@ -38,8 +39,9 @@ pub(super) fn are_wanted_by(model: &str) -> bool {
     FAMILIES.iter().any(|family| model.contains(family))
 }
 
-/// Joins neighbours of the same role, and inserts missing messages.
-pub(super) fn alternate(messages: &mut Vec<BorrowedJson<'_>>) {
+/// Joins neighbours of the same role, and inserts missing messages. An inserted answer gets `reasoning`, for
+/// servers that refuse answers without it.
+pub(super) fn alternate(messages: &mut Vec<BorrowedJson<'_>>, reasoning: Option<&'static str>) {
     let mut out: Vec<BorrowedJson<'_>> = Vec::with_capacity(messages.len() + 2);
     for mut message in messages.drain(..) {
         let before = out.last().and_then(|last| last.text("role")).unwrap_or("system");
@@ -47,11 +49,11 @@ pub(super) fn alternate(messages: &mut Vec<BorrowedJson<'_>>) {
             ("system", "system") => {}
             (_, "system") => {
                 message.set("role", "user");
-                add_user(message, &mut out);
+                add_user(message, reasoning, &mut out);
                 continue;
             }
             (_, "user") => {
-                add_user(message, &mut out);
+                add_user(message, reasoning, &mut out);
                 continue;
             }
             ("system", "assistant") => out.push(object! {"role": "user", "content": GO_ON}),
@@ -76,21 +78,25 @@ pub(super) fn alternate(messages: &mut Vec<BorrowedJson<'_>>) {
 
 /// Moves the system message into a person's first message: some templates do not have that role ("System role
 /// not supported", Gemma 2: <https://github.com/huggingface/chat-ui/issues/1386>).
-pub(super) fn without_system(messages: &mut Vec<BorrowedJson<'_>>) {
+pub(super) fn without_system(messages: &mut Vec<BorrowedJson<'_>>, reasoning: Option<&'static str>) {
     if let Some(first) = messages
         .first_mut()
         .filter(|first| first.text("role") == Some("system"))
     {
         first.set("role", "user");
     }
-    alternate(messages);
+    alternate(messages, reasoning);
 }
 
-fn add_user<'a>(message: BorrowedJson<'a>, out: &mut Vec<BorrowedJson<'a>>) {
+fn add_user<'a>(message: BorrowedJson<'a>, reasoning: Option<&'static str>, out: &mut Vec<BorrowedJson<'a>>) {
     match out.last_mut() {
         Some(last) if last.text("role") == Some("user") => return join(last, message),
         Some(last) if last.text("role") == Some("tool") => {
-            out.push(object! {"role": "assistant", "content": SEEN});
+            let mut answer = object! {"role": "assistant", "content": SEEN};
+            if let Some(reasoning) = reasoning {
+                answer.set(REASONING_CONTENT, reasoning);
+            }
+            out.push(answer);
         }
         _ => {}
     }

@@ -9,7 +9,7 @@ use agentx_types::{
 use super::EXTRA;
 use super::media::{ShownMedia, shown};
 use super::options::{ChatOptions, EffortWithTools, MaxTokensField, ThinkingParam};
-use super::sent_reasoning::{REASONING_CONTENT, placeholder, reasoning, reasoning_details, reasoning_field};
+use super::sent_reasoning::{missing_reasoning, reasoning, reasoning_details, reasoning_field};
 use super::{alternating_roles, cache, signature};
 use crate::answer_schema;
 use crate::anthropic::effort;
@@ -30,10 +30,11 @@ const LONGEST_ID: usize = 40;
 /// it failed.
 pub fn build(request: &ModelRequest, options: &ChatOptions, blobs: &dyn BlobSource) -> Vec<u8> {
     let mut messages = messages(request, options, blobs);
+    let reasoning = missing_reasoning(request, options, false);
     if request.turns {
-        alternating_roles::without_system(&mut messages);
+        alternating_roles::without_system(&mut messages, reasoning);
     } else if options.strict_turns || alternating_roles::are_wanted_by(&request.model.id) {
-        alternating_roles::alternate(&mut messages);
+        alternating_roles::alternate(&mut messages, reasoning);
     }
     if sends_cache_control(request, options) {
         cache::mark(&mut messages);
@@ -261,9 +262,8 @@ fn assistant<'a>(
         return None;
     }
     let mut out = object! {"role": "assistant", "content": beside_calls(text, request)};
-    let echo = reasoning_field(request, options);
-    let missing = || placeholder(request, !calls.is_empty()).filter(|_| echo == Some(REASONING_CONTENT));
-    if let Some(key) = echo
+    let missing = || missing_reasoning(request, options, !calls.is_empty());
+    if let Some(key) = reasoning_field(request, options)
         && let Some(reasoning) = reasoning(message, model).or_else(|| missing().map(Cow::Borrowed))
     {
         out.set(key, reasoning);

@@ -36,7 +36,7 @@ pub(super) fn reasoning_field(request: &ModelRequest, options: &ChatOptions) -> 
 /// (<https://github.com/SillyTavern/SillyTavern/pull/5545>). Moonshot refuses an answer with calls without
 /// it, and takes an empty text for none, but not a blank
 /// (<https://github.com/theopenco/llmgateway/pull/2093>).
-pub(super) fn placeholder(request: &ModelRequest, has_calls: bool) -> Option<&'static str> {
+fn placeholder(request: &ModelRequest, has_calls: bool) -> Option<&'static str> {
     let model = request.model.id.to_ascii_lowercase();
     match () {
         () if request.is_without(RequestPart::MissingReasoning) => Some(" "),
@@ -44,6 +44,15 @@ pub(super) fn placeholder(request: &ModelRequest, has_calls: bool) -> Option<&'s
         () if model.contains("kimi") && has_calls => Some(" "),
         () => None,
     }
+}
+
+/// Returns the text for the reasoning of an answer that has none to send back, if the server wants one.
+pub(super) fn missing_reasoning(
+    request: &ModelRequest,
+    options: &ChatOptions,
+    has_calls: bool,
+) -> Option<&'static str> {
+    placeholder(request, has_calls).filter(|_| reasoning_field(request, options) == Some(REASONING_CONTENT))
 }
 
 /// The text of the reasoning, if it is not another API's or another model's: at Groq, models without

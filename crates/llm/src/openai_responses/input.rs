@@ -149,9 +149,12 @@ fn assistant<'a>(
     out: &mut Vec<BorrowedJson<'a>>,
 ) {
     let start = out.len();
-    for part in &message.content {
+    for (index, part) in message.content.iter().enumerate() {
         match part {
-            ContentPart::Text(part) => out.extend(text(part, model)),
+            ContentPart::Text(part) => {
+                let id = || message_item_id(message.message_id.as_str(), index);
+                out.extend(text(part, model, id));
+            }
             ContentPart::Thinking(part) => out.extend(reasoning(part, model)),
             ContentPart::ToolCall(call) => {
                 let input = custom_input(call);
@@ -176,12 +179,20 @@ fn own<'a>(provider: &'a ProviderData, model: &str) -> Option<&'a Value> {
     (provider.api == API && !provider.is_of_another(model)).then_some(&provider.data)
 }
 
-fn text<'a>(part: &'a TextPart, model: &str) -> Option<BorrowedJson<'a>> {
+/// A text of the model, with all fields that the API's description of an output message requires: vLLM, and
+/// other servers that check them, refuse it without `id`, `status` and `annotations`
+/// (<https://github.com/openai/codex/issues/12669>, <https://github.com/langchain-ai/langchain/pull/32557>).
+/// Plain text in place of the list is refused by llama.cpp ("'type' must be 'output_text'",
+/// tools/server/server-chat.cpp).
+fn text<'a>(part: &'a TextPart, model: &str, id: impl FnOnce() -> String) -> Option<BorrowedJson<'a>> {
     if part.text.trim().is_empty() {
         return None;
     }
-    let said = object! {"type": "output_text", "text": &part.text};
-    let mut item = object! {"type": "message", "role": "assistant", "content": vec![said]};
+    let said =
+        object! {"type": "output_text", "text": &part.text, "annotations": Vec::<BorrowedJson<'_>>::new()};
+    let mut item = object! {
+        "type": "message", "id": id(), "status": "completed", "role": "assistant", "content": vec![said],
+    };
     let data = part.provider.as_ref().and_then(|provider| own(provider, model));
     if let Some(phase) = data.and_then(|data| data[PHASE].as_str()) {
         item.set(PHASE, phase);
@@ -215,6 +226,11 @@ fn tool_call<'a>(call: &'a ToolCallPart, custom: Option<&'a str>) -> BorrowedJso
         "{}".into()
     };
     object! {"type": "function_call", "call_id": id, "name": name, "arguments": arguments}
+}
+
+/// The id of a text of a message: the same in every request, and in the form of the API's own ids.
+fn message_item_id(message_id: &str, index: usize) -> String {
+    format!("msg_{:016x}{index:04x}", fnv1a(message_id.as_bytes()))
 }
 
 /// The id unchanged; if it is too long, a hash of it, which is equal for call and result.

@@ -27,7 +27,7 @@ use agentx_types::{Overflow, RequestPart, show_time};
 use super::policy::CallLimits;
 
 /// The limit that ran out if only comments and pings came, as the setting and its factor.
-const WORDLESS: &str = "six times `calls.idle_timeout`";
+const WORDLESS: &str = "six times `model_calls.idle_timeout`";
 /// The advice for a model that does not support tools.
 const WITHOUT_TOOLS: &str =
     "choose a model that supports tools, or set `tools.enabled: []` to work without them";
@@ -112,14 +112,14 @@ impl AttemptFailure {
                 let time = limits.total.unwrap_or_default();
                 (
                     format!("the answer of {place} was not complete after {}", show_time(time)),
-                    "calls.timeout",
+                    "model_calls.timeout",
                 )
             }
             (false, false) => {
                 let time = limits.first_byte;
                 (
                     format!("{place} did not answer within {}", show_time(time)),
-                    "calls.first_byte_timeout",
+                    "model_calls.first_byte_timeout",
                 )
             }
             (false, true) => {
@@ -128,7 +128,7 @@ impl AttemptFailure {
                     "{place} was silent for {} in the middle of its answer",
                     show_time(time)
                 );
-                (what, "calls.idle_timeout")
+                (what, "model_calls.idle_timeout")
             }
         };
         Self::timeout(format!(

@@ -48,7 +48,7 @@ impl Default for CallLimits {
 
 /// The conditions and the number of retries of a failed call.
 ///
-/// The values are those of `calls.retries` and `calls.retry_for`:
+/// The values are those of `model_calls.retries` and `model_calls.max_retry_time`:
 ///
 /// ```
 /// use std::time::Duration;
@@ -155,7 +155,7 @@ impl Tries {
         if asked > policy.retry_for {
             let (asked, most) = (whole_seconds(asked), whole_seconds(policy.retry_for));
             return RetryDecision::GiveUp(Some(format!(
-                "it asks to wait {asked}, but `calls.retry_for` allows {most}"
+                "it asks to wait {asked}, but `model_calls.max_retry_time` allows {most}"
             )));
         }
         let wait = policy.backoff(self.attempts, jitter).max(asked);
@@ -346,7 +346,7 @@ mod tests {
         );
         assert_eq!(first(&failure(true, Some(600)), 0.0), retry(600));
         for (seconds, named) in [(601, "10m1s"), (86_399, "23h59m59s"), (172_800, "2d")] {
-            let why = format!("it asks to wait {named}, but `calls.retry_for` allows 10m");
+            let why = format!("it asks to wait {named}, but `model_calls.max_retry_time` allows 10m");
             let next = first(&failure(true, Some(seconds)), 0.0);
             assert_eq!(next, RetryDecision::GiveUp(Some(why)));
         }

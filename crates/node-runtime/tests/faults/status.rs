@@ -110,7 +110,7 @@ async fn a_wait_that_is_too_long_ends_the_call_and_is_named() {
     ];
     let said = check(vec![refused], expected).await;
     let told = message(&said);
-    let end = " says: slow down (it asks to wait 1h, but `calls.retry_for` allows 10m)";
+    let end = " says: slow down (it asks to wait 1h, but `model_calls.max_retry_time` allows 10m)";
     assert!(told.ends_with(end), "{told}");
 }
 

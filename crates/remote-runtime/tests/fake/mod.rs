@@ -223,7 +223,7 @@ impl Fake {
 pub fn options(address: &str) -> ConnectOptions {
     ConnectOptions {
         // It has no TLS.
-        allow_plain: true,
+        allow_plain_http: true,
         retry_after: std::time::Duration::from_millis(4),
         ..ConnectOptions::new(format!("http://{address}"), Credentials::from(key()), "test")
     }

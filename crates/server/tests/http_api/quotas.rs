@@ -104,7 +104,12 @@ async fn what_a_members_sessions_take_is_bounded() {
     bound(30_000).await;
     assert_eq!(desk.make(&desk.bob).await.0, StatusCode::CREATED);
     let full = StatusCode::INSUFFICIENT_STORAGE;
-    refused(&desk.make(&desk.ann).await, full, "quota_storage", "quotas.bytes");
+    refused(
+        &desk.make(&desk.ann).await,
+        full,
+        "quota_storage",
+        "quotas.storage_bytes",
+    );
     let own = desk.session(&desk.operator).await;
     desk.say(&desk.operator, &own, json!("hello")).await;
     // Somebody else's session counts for them, whoever drives it.
@@ -136,7 +141,12 @@ async fn what_a_members_sessions_cost_is_bounded() {
     // What is believed for a moment is counted anew with other settings.
     bound(most).await;
     let said = desk.tell(&desk.ann, &first, "hello").await;
-    refused(&said, StatusCode::TOO_MANY_REQUESTS, "quota_usage", "quotas.cost");
+    refused(
+        &said,
+        StatusCode::TOO_MANY_REQUESTS,
+        "quota_usage",
+        "quotas.daily_cost",
+    );
     let detail = said.1["detail"].as_str().unwrap();
     let (spent, most) = (dollars(spent), dollars(most));
     assert!(
@@ -157,7 +167,12 @@ async fn what_a_members_sessions_cost_is_bounded() {
     assert_eq!(spent_by(&desk.state, &ann).await, NanoUsd(0));
     bound(NanoUsd(2 * CENT.0)).await;
     let said = desk.tell(&desk.ann, &third, "hello").await;
-    refused(&said, StatusCode::TOO_MANY_REQUESTS, "quota_usage", "quotas.cost");
+    refused(
+        &said,
+        StatusCode::TOO_MANY_REQUESTS,
+        "quota_usage",
+        "quotas.daily_cost",
+    );
     // What one has spent nobody else pays.
     let his = desk.dear(&bob).await;
     desk.say(&desk.bob, &his, json!("hello")).await;
@@ -209,7 +224,7 @@ async fn so_many_sessions_of_a_member_run_at_once() {
         &second,
         StatusCode::TOO_MANY_REQUESTS,
         "quota_usage",
-        "quotas.running",
+        "quotas.running_sessions",
     );
     let queued = desk.tell(&desk.ann, &sessions[0], "and then").await;
     assert_eq!(queued.0, StatusCode::OK, "it runs already: {}", queued.1);
@@ -392,7 +407,7 @@ async fn so_much_waits_in_a_session_whoever_says_it_and_no_more() {
             let named = if bytes {
                 "quotas.queued_bytes"
             } else {
-                "quotas.queued"
+                "quotas.queued_messages"
             };
             let answer = (full.status, full.json());
             refused(&answer, StatusCode::TOO_MANY_REQUESTS, "queue_full", named);

@@ -224,7 +224,7 @@ async fn what_is_written_for_good_counts_for_the_owner_and_a_stricter_rule_is_po
         desk.changes(&desk.ann, &session, long).await,
     ] {
         let said = answered(&answer, 507, "quota_storage");
-        assert!(said.contains("quotas.bytes"), "{said}");
+        assert!(said.contains("quotas.storage_bytes"), "{said}");
     }
     assert_eq!(desk.head(&session).await, head, "nothing of it is on record");
     desk.changes(&desk.ann, &session, deny("rm *")).await.ok();

@@ -17,7 +17,8 @@ fn good(_: &str) -> Value {
             { "type": "reasoning", "summary": [], "encrypted_content": kept() },
             { "type": "function_call", "call_id": "call_1", "name": "look", "arguments": "{}" },
             { "type": "function_call_output", "call_id": "call_1", "output": "seen" },
-            { "type": "message", "role": "assistant", "content": [{ "type": "output_text", "text": "I saw" }] },
+            { "type": "message", "id": "msg_1", "status": "completed", "role": "assistant",
+              "content": [{ "type": "output_text", "text": "I saw", "annotations": [] }] },
             { "type": "message", "role": "user", "content": "and?" },
         ],
     })
@@ -69,6 +70,12 @@ fn each_rule_refuses_what_breaks_it() {
         }),
         ("responses-content", |request| {
             request["input"][5]["content"] = Value::Null
+        }),
+        ("responses-output-message", |request| {
+            request["input"][4]["status"] = Value::Null
+        }),
+        ("responses-output-message", |request| {
+            request["input"][4]["content"][0]["annotations"] = Value::Null
         }),
         ("responses-call", |request| {
             request["input"][2]["call_id"] = json!("c".repeat(65))

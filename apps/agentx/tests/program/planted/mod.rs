@@ -28,7 +28,7 @@ fn planted(attempt: &Attempt, address: &str) -> Sandbox {
         .env("MODEL_KEY", KEY);
     let model = if attempt.asks_model { "mine" } else { "scripted" };
     sandbox.config(&format!(
-        "model: {model}\nscripted_answers: answers.yaml\ncalls: {{retries: 0, retry_for: 1s}}\n\
+        "model: {model}\nscripted_answers: answers.yaml\nmodel_calls: {{retries: 0, max_retry_time: 1s}}\n\
          providers:\n  here: {{api: openai-chat, base_url: 'http://127.0.0.1:9/v1', api_key: '${{MODEL_KEY}}'}}\n\
          models:\n  mine: {{provider: here, context_window: 100000, max_output_tokens: 1000}}\n"
     ));

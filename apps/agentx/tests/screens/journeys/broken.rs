@@ -9,7 +9,7 @@ use crate::{Shots, in_every_width};
 #[test]
 fn a_model_that_stalls() {
     in_every_width("a_model_that_stalls", |width| {
-        let limits = "calls:\n  first_byte_timeout: 1s\n  idle_timeout: 1s\n";
+        let limits = "model_calls:\n  first_byte_timeout: 1s\n  idle_timeout: 1s\n";
         let world = World::configured(
             vec![
                 vec![Part::Say("The tide is high, and the".into()), Part::Hold],

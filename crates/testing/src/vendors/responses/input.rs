@@ -88,7 +88,25 @@ fn message(item: &Value, at: usize) -> Result<(), VendorRefusal> {
         }
         picture(part)?;
     }
+    if role == "assistant" && !is_whole(item) {
+        let message = format!(
+            "Field required: 'input[{at}]' is no output message without its id, status and annotations."
+        );
+        return Err(refuse(rules::WHOLE, Some(&format!("input[{at}]")), &message));
+    }
     Ok(())
+}
+
+/// Returns whether a message of the assistant has all fields that an output message must have. One whose content
+/// is a text is an input message.
+fn is_whole(item: &Value) -> bool {
+    let Some(parts) = item["content"].as_array() else {
+        return true;
+    };
+    let mut texts = parts.iter().filter(|part| part["type"] == "output_text");
+    item["id"].as_str().is_some_and(|id| id.starts_with("msg_"))
+        && item["status"].is_string()
+        && texts.all(|text| text["annotations"].is_array())
 }
 
 fn picture(part: &Value) -> Result<(), VendorRefusal> {

@@ -19,6 +19,8 @@ rules! {
         "https://platform.openai.com/docs/api-reference/responses/create", "2026-11-27";
     CONTENT: "responses-content", "The text of the assistant is `output_text` or `refusal`; everybody else's is `input_text`, `input_image` or `input_file`.",
         "https://github.com/jeremychone/rust-genai/pull/119", "2026-01-17";
+    WHOLE: "responses-output-message", "A text of the assistant has an `id` that begins with `msg_`, a `status`, and a list of `annotations` (vLLM and other servers that check the whole form).",
+        "https://github.com/openai/codex/issues/12669 https://github.com/langchain-ai/langchain/pull/32557", "2026-02-24";
     CALL: "responses-call", "An id of a call has 1 to 64 characters, and its arguments are JSON.",
         "https://github.com/decolua/9router/issues/393", "2026-03-23";
     NAME: "responses-name", "The name of a tool matches `^[a-zA-Z0-9_-]{1,64}$`, in calls and definitions.",
