@@ -44,7 +44,7 @@ pub(crate) fn settings(
         params: ModelParams {
             max_output_tokens: get.count("params.max_output_tokens"),
             temperature: get.number("params.temperature"),
-            thinking_tokens: get.count("params.thinking_tokens"),
+            thinking_tokens: get.count("params.thinking_tokens").filter(|tokens| *tokens > 0),
         },
         limits: get.limits(),
         environment_context: get.text("context.environment").as_deref() != Some("false"),

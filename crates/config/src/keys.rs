@@ -101,7 +101,7 @@ pub const KEYS: &[SettingSpec] = &[
     key("scripted_answers", ValueKind::Path, SetIfTrusted, None, "a file with answers for the scripted environment; relative paths start at the configuration file"),
     key("params.temperature", ValueKind::Temperature, SetIfTrusted, None, "sampling temperature"),
     key("params.max_output_tokens", ValueKind::Count, SetIfTrusted, None, "maximum length of an answer, in tokens"),
-    key("params.thinking_tokens", ValueKind::Count, SetIfTrusted, None, "token budget for reasoning"),
+    key("params.thinking_tokens", ValueKind::Count, SetIfTrusted, None, "token budget for reasoning; `0` is the same as none"),
     key("limits.max_iterations", ValueKind::OrNone(&ValueKind::Count), Tighten, Some("50"), "maximum number of tool rounds in one run"),
     key("limits.max_tokens", ValueKind::OrNone(&ValueKind::Count), Tighten, None, "maximum number of tokens in one run, input and output"),
     key("limits.max_cost", ValueKind::OrNone(&ValueKind::Money), Tighten, None, "maximum cost of one run in US dollars; once it is reached, no further model call is made"),

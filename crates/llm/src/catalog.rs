@@ -274,8 +274,11 @@ impl Catalog {
             Api::OpenaiChat | Api::OpenaiResponses | Api::Scripted | Api::Unknown => "openai",
         };
         let id_at_home = model.id.rsplit('/').next().unwrap_or(&model.id);
-        let is_openais = matches!(model.api, Api::OpenaiChat | Api::OpenaiResponses);
-        let by_name = || unknown_models::wire(id_at_home).filter(|_| is_openais);
+        let by_name = || match model.api {
+            Api::OpenaiChat | Api::OpenaiResponses => unknown_models::wire(id_at_home),
+            Api::Anthropic => unknown_models::claude(id_at_home),
+            Api::Gemini | Api::GeminiInteractions | Api::Scripted | Api::Unknown => None,
+        };
         let own = self.entry_of(model).and_then(|entry| entry.wire.clone());
         let is_own = own.is_some();
         let mut wire = own
@@ -286,6 +289,10 @@ impl Catalog {
             .unwrap_or_default();
         if !is_own && model.api == Api::OpenaiChat && wire.chat.reasoning_echo == ReasoningEcho::None {
             wire.chat.reasoning_echo = unknown_models::reasoning_echo(id_at_home);
+        }
+        if !is_own && model.api == Api::Anthropic {
+            wire.anthropic.unsigned_thinking |=
+                unknown_models::reasoning_echo(id_at_home) != ReasoningEcho::None;
         }
         // What a model takes, it takes behind any server; whether a server knows this field is for its
         // provider to say.

@@ -98,6 +98,46 @@ fn environment_variables_are_the_known_ones() {
 }
 
 #[test]
+fn claudes_that_nobody_knows_are_asked_as_their_version_is() {
+    use agentx_llm::anthropic::ThinkingMode as T;
+    let catalog = Catalog::builtin();
+    for (name, expected) in [
+        ("claude-sonnet-6", (T::Adaptive, false, true, true)),
+        (
+            "us.anthropic.claude-sonnet-5-5-v1:0",
+            (T::Adaptive, false, true, true),
+        ),
+        ("databricks-claude-opus-5-5", (T::Adaptive, false, true, true)),
+        ("claude-opus-5@20260801", (T::Adaptive, false, true, false)),
+        ("claude-opus-4.7", (T::Adaptive, false, false, false)),
+        ("claude-sonnet-4-6-20260101", (T::Adaptive, true, false, false)),
+        ("claude-haiku-4-1-20250101", (T::Budget, true, false, false)),
+        ("made-up", (T::Budget, true, false, false)),
+    ] {
+        let model = catalog.resolve(&format!("anthropic/{name}")).expect("any model");
+        let asked = catalog.wire_options(&model).anthropic;
+        let found = (
+            asked.thinking,
+            asked.temperature,
+            asked.thinks_by_default,
+            asked.binds_thinking,
+        );
+        assert_eq!(found, expected, "{name}");
+    }
+}
+
+#[test]
+fn models_that_want_their_thinking_back_get_it_unsigned_by_the_messages_api() {
+    let catalog = Catalog::builtin();
+    let wants = |name: &str| {
+        let model = catalog.resolve(&format!("anthropic/{name}")).expect("any model");
+        catalog.wire_options(&model).anthropic.unsigned_thinking
+    };
+    assert!(wants("deepseek-v4-pro") && wants("kimi-k2.5"));
+    assert!(!wants("claude-opus-5-5") && !wants("made-up"));
+}
+
+#[test]
 fn models_of_openai_that_nobody_knows_are_asked_as_their_family_is() {
     use agentx_llm::openai_chat::EffortWithTools as E;
     let catalog = Catalog::builtin();

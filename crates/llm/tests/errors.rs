@@ -932,6 +932,12 @@ fn the_codes_of_minimax_count_beside_a_status_of_success() {
 }
 
 #[test]
+fn deepseek_says_at_the_messages_api_that_thinking_is_missing() {
+    let body = r#"{"error":{"message":"The `content[].thinking` in the thinking mode must be passed back to the API.","type":"invalid_request_error","param":null,"code":"invalid_request_error"}}"#;
+    assert_eq!(error(400, body).refused, Some(RequestPart::MissingReasoning));
+}
+
+#[test]
 fn lm_studio_names_the_window_that_a_prompt_exceeds() {
     let body = r#"{"error":"Cannot truncate prompt with n_keep (15028) >= n_ctx (7424)"}"#;
     let error = error(400, body);

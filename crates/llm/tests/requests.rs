@@ -996,6 +996,34 @@ fn an_inserted_answer_has_the_reasoning_that_deepseek_requires() {
 }
 
 #[test]
+fn unsigned_thinking_is_sent_back_to_models_that_want_it_and_an_empty_block_for_none() {
+    let messages = vec![
+        user("look"),
+        message(Role::Assistant, vec![thinking("hm", None), call("c1")]),
+        result("c1", vec![ContentPart::text("a")], false),
+        message(Role::Assistant, vec![ContentPart::text("seen")]),
+        user("and on"),
+    ];
+    let sent = |options: &WireOptions, without: &[RequestPart]| {
+        let mut asked = request("anthropic/made-up", messages.clone());
+        asked.without = without.to_vec();
+        let body: Value = serde_json::from_slice(&build(&asked, options, &NoBlobs)).expect("JSON");
+        let block = |at: usize| body["messages"][at]["content"][0].clone();
+        (block(1), block(3))
+    };
+    let mut options = WireOptions::default();
+    let (first, _) = sent(&options, &[]);
+    assert_eq!(first["type"], "tool_use");
+    let expected = (
+        json!({"type": "thinking", "thinking": "hm"}),
+        json!({"type": "thinking", "thinking": ""}),
+    );
+    assert_eq!(sent(&options, &[RequestPart::MissingReasoning]), expected);
+    options.anthropic.unsigned_thinking = true;
+    assert_eq!(sent(&options, &[]), expected);
+}
+
+#[test]
 fn kimi_is_sent_a_blank_for_reasoning_beside_calls_of_another_model() {
     let asked = request(
         "moonshot/kimi-made-up",

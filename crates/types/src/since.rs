@@ -201,6 +201,9 @@ pub const DECLINED_TURNS_REMOVED: u32 = 9;
 /// Tools of MCP servers are found by searching if an API does not accept that many tools.
 pub const TOO_MANY_TOOLS_ARE_SEARCHED: u32 = 9;
 
+/// Thinking whose lack another server of Anthropic's API refuses is sent back.
+pub const MISSING_THINKING_IS_SENT: u32 = 9;
+
 /// The number of tools that Gemini takes counts as that of OpenAI does, and is read from its refusal.
 pub const TOO_MANY_DECLARATIONS_ARE_COUNTED: u32 = 9;
 

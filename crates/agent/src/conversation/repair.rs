@@ -27,9 +27,13 @@ fn reasons(config: &AgentConfig) -> bool {
         && config.rules_version >= since::REASONING_IS_LEFT_OUT
 }
 
-/// Returns whether requests of this API may have the part.
-fn is_of_api(part: RequestPart, api: Api) -> bool {
+/// Returns whether requests to the model may have the part.
+fn is_of_api(part: RequestPart, config: &AgentConfig) -> bool {
+    let api = config.model.api;
     match part {
+        RequestPart::MissingReasoning if api == Api::Anthropic => {
+            config.rules_version >= since::MISSING_THINKING_IS_SENT
+        }
         RequestPart::ReasoningContent | RequestPart::MissingReasoning => api == Api::OpenaiChat,
         RequestPart::Include | RequestPart::Store | RequestPart::ToolStrict => api == Api::OpenaiResponses,
         _ => true,
@@ -304,7 +308,7 @@ impl Conversation {
                 config.rules_version >= since::SETTINGS_ARE_LEFT_OUT
                     && (self.has(self.repairs.blocks, is_block) || attached())
             }
-            part if !is_of_api(part, config.model.api) => false,
+            part if !is_of_api(part, config) => false,
             RequestPart::ReasoningContent
                 if self.repairs.without.contains(&RequestPart::MissingReasoning) =>
             {

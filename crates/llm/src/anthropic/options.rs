@@ -19,6 +19,9 @@ pub struct AnthropicOptions {
     /// Whether the model refuses its own thinking once anything before it has changed. The request then asks
     /// it to drop that thinking instead. The default is `false`.
     pub binds_thinking: bool,
+    /// Whether the model wants its thinking back although it is not signed, and an empty block with answers
+    /// that have none, as DeepSeek and Moonshot do at their servers of this API. The default is `false`.
+    pub unsigned_thinking: bool,
 }
 
 impl Default for AnthropicOptions {
@@ -29,6 +32,7 @@ impl Default for AnthropicOptions {
             cache: true,
             thinks_by_default: false,
             binds_thinking: false,
+            unsigned_thinking: false,
         }
     }
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use agentx_types::{
-    ContentPart, MediaPart, Message, ModelRequest, ProviderData, Role, ThinkingPart, ToolCallPart,
-    ToolResultPart, ToolSpec, without_author_tags,
+    ContentPart, MediaPart, Message, ModelRequest, ProviderData, RequestPart, Role, ThinkingPart,
+    ToolCallPart, ToolResultPart, ToolSpec, without_author_tags,
 };
 
 use super::options::{AnthropicOptions, ThinkingMode};
@@ -96,12 +96,19 @@ fn turns<'a>(
     blobs: &dyn BlobSource,
 ) -> Vec<MessageTurn<'a>> {
     let (conversation, model) = (&request.messages, request.model.id.as_str());
+    let unsigned = options.unsigned_thinking || request.is_without(RequestPart::MissingReasoning);
     let answered = answered_server_calls(conversation);
     let mut turns: Vec<MessageTurn<'a>> = Vec::new();
     for (index, message) in conversation.iter().enumerate() {
         let is_last = index + 1 == conversation.len();
         let (role, blocks) = match message.role {
-            Role::Assistant => ("assistant", assistant_blocks(message, model, is_last, &answered)),
+            Role::Assistant => {
+                let mut blocks = assistant_blocks(message, model, is_last, &answered, unsigned);
+                if unsigned && !blocks.is_empty() && !blocks.iter().any(thinking::is_thinking) {
+                    blocks.insert(0, object! {"type": "thinking", "thinking": ""});
+                }
+                ("assistant", blocks)
+            }
             Role::User | Role::Tool | Role::System => ("user", user_content(message, blobs)),
         };
         if role == "assistant" && !blocks.is_empty() {
@@ -150,6 +157,7 @@ fn assistant_blocks<'a>(
     model: &str,
     is_last: bool,
     answered: &BTreeSet<&str>,
+    unsigned: bool,
 ) -> Vec<BorrowedJson<'a>> {
     let mut blocks: Vec<BorrowedJson<'a>> = message
         .content
@@ -161,7 +169,7 @@ fn assistant_blocks<'a>(
                 part.provider.as_ref(),
                 &["citations"],
             )),
-            ContentPart::Thinking(part) => thought(part, model),
+            ContentPart::Thinking(part) => thought(part, model, unsigned),
             ContentPart::ToolCall(part) => Some(tool_use(part)),
             ContentPart::Opaque(part) => opaque(&part.provider, model),
             _ => None,
@@ -219,17 +227,16 @@ fn opaque<'a>(provider: &'a ProviderData, model: &str) -> Option<BorrowedJson<'a
     Some(object! {"type": "redacted_thinking", "data": data})
 }
 
-fn thought<'a>(part: &'a ThinkingPart, model: &str) -> Option<BorrowedJson<'a>> {
-    let data = part.provider.as_ref().filter(|provider| provider.api == API)?;
-    if data.is_of_another(model) {
+/// Thinking of the model itself; `unsigned` sends it without a signature too.
+fn thought<'a>(part: &'a ThinkingPart, model: &str, unsigned: bool) -> Option<BorrowedJson<'a>> {
+    let data = part.provider.as_ref().filter(|provider| provider.api == API);
+    if data.is_some_and(|data| data.is_of_another(model)) {
         return None;
     }
-    data.data.get("signature")?;
-    Some(with_provider_data(
-        object! {"type": "thinking", "thinking": &part.text},
-        Some(data),
-        &["signature"],
-    ))
+    let is_signed = data.is_some_and(|data| data.data.get("signature").is_some());
+    let is_sent = is_signed || (unsigned && (data.is_some() || part.provider.is_none()));
+    let block = || object! {"type": "thinking", "thinking": &part.text};
+    is_sent.then(|| with_provider_data(block(), data, &["signature"]))
 }
 
 /// A call of the model, for sending it back. The input must be an object.

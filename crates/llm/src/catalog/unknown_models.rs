@@ -1,8 +1,9 @@
-//! Wire options for OpenAI's models that the catalog does not know: new ones appear every few weeks, and
-//! refuse parameters that older ones need.
+//! Wire options for models of OpenAI and Anthropic that the catalog does not know: new ones appear every few
+//! weeks, and refuse parameters that older ones need.
 
 use agentx_types::{Api, ModelRequest};
 
+use crate::anthropic::{AnthropicOptions, ThinkingMode};
 use crate::openai_chat::{ChatOptions, EffortWithTools, MaxTokensField, ReasoningEcho, ThinkingParam};
 use crate::request::WireOptions;
 
@@ -30,6 +31,40 @@ pub(super) fn wire(id: &str) -> Option<WireOptions> {
         chat,
         ..WireOptions::default()
     })
+}
+
+/// Returns the wire options of a Claude, by the version in its name: `claude-sonnet-6`,
+/// `us.anthropic.claude-sonnet-5-5-v1:0`, `databricks-claude-opus-5-5`. `None` for other models, and for
+/// versions before 4.6, which take the default options.
+///
+/// From 4.7 on, models refuse a budget of thinking ("\"thinking.type.enabled\" is not supported for this
+/// model", <https://github.com/earendil-works/pi/issues/3297>) and a temperature; from 5 on
+/// they think by default; from 5.1 on thinking is bound to the messages before it.
+pub(super) fn claude(id: &str) -> Option<WireOptions> {
+    let version = claude_version(&id.to_ascii_lowercase()).filter(|version| *version >= 46)?;
+    let anthropic = AnthropicOptions {
+        thinking: ThinkingMode::Adaptive,
+        temperature: version < 47,
+        thinks_by_default: version >= 50,
+        binds_thinking: version >= 51,
+        ..AnthropicOptions::default()
+    };
+    Some(WireOptions {
+        anthropic,
+        ..WireOptions::default()
+    })
+}
+
+/// Returns the version in the name of a Claude as a number: 55 for `claude-opus-5-5`, 60 for
+/// `claude-sonnet-6`, 45 for `claude-haiku-4-5-20251001`.
+fn claude_version(id: &str) -> Option<u32> {
+    const FAMILIES: &[&str] = &["claude-opus-", "claude-sonnet-", "claude-haiku-", "claude-fable-"];
+    let (_, rest) = FAMILIES.iter().find_map(|family| id.split_once(family))?;
+    let mut numbers = rest.split(|c: char| !c.is_ascii_digit());
+    // A date, or the text behind the version, is no part of it.
+    let mut next = || numbers.next()?.parse::<u32>().ok().filter(|number| *number < 100);
+    let major = next()?;
+    Some(major * 10 + next().unwrap_or(0).min(9))
 }
 
 /// Returns the form in which a model wants its reasoning back behind a server of a person's own, as its name
