@@ -29,7 +29,7 @@ impl SessionFileFormat {
     ///
     /// # Errors
     /// Returns an error if the name has another end than those of the formats.
-    pub(crate) fn of_file(file: &Path) -> Result<Self, ChatError> {
+    pub fn of_file(file: &Path) -> Result<Self, ChatError> {
         let Some(ending) = file.extension() else {
             return Ok(Self::Markdown);
         };

@@ -49,6 +49,7 @@ mod quotas;
 mod read;
 mod refreshed_models;
 mod remove;
+mod rule_path;
 mod rule_syntax;
 mod rules;
 mod scalar;
@@ -96,6 +97,7 @@ pub use refreshed_models::{
     write_refreshed_models,
 };
 pub use remove::{remove_rule, rule_in_file, rules_in_file};
+pub use rule_path::rule_path;
 pub use rule_syntax::{parse_effect, parse_rule};
 pub use rules::WrittenRule;
 pub use scalar::scalar;

@@ -2,7 +2,7 @@
 
 use agentx_types::{Rule, RuleEffect};
 
-use crate::nearest;
+use crate::{nearest, rule_path};
 
 /// Reads a rule: the effect, the tool, then `: ARGUMENT` or ` in PATH`, and ` (only in DIRECTORY)`; or as
 /// [`show_rule`](crate::show_rule) shows it, to be pasted.
@@ -59,7 +59,7 @@ pub fn parse_rule(words: &str) -> Result<Rule, String> {
         effect,
         tool: tool.to_owned(),
         argument: argument.map(str::to_owned),
-        path: path.map(str::to_owned),
+        path: path.map(|path| rule_path(path, None)).transpose()?,
         workspace,
     })
 }

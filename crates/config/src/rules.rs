@@ -13,7 +13,7 @@ use crate::read::SettingsReader;
 use crate::scalar::scalar;
 use crate::value::Value;
 use crate::yaml::{Yaml, YamlNode};
-use crate::{Folder, SettingOrigin, ValueKind, folder_id, nearest};
+use crate::{Folder, SettingOrigin, ValueKind, folder_id, nearest, rule_path};
 
 const KEYS: &[&str] = &[
     "effect",
@@ -98,7 +98,7 @@ impl SettingsReader<'_> {
                     argument = self.pattern("rules.argument", value);
                     self.check_host(argument.as_deref(), value);
                 }
-                "path" => path = self.pattern("rules.path", value),
+                "path" => path = self.path(value),
                 "workspace" => workspace = self.workspace(value),
                 "folder" => folder = self.pattern("rules.folder", value).map(FolderId::from_recorded),
                 "examples" => examples = self.examples(value),
@@ -208,6 +208,14 @@ impl SettingsReader<'_> {
                 None
             }
         }
+    }
+
+    /// Reads the path of a rule, in its normal form.
+    fn path(&mut self, node: &YamlNode) -> Option<String> {
+        let pattern = self.pattern("rules.path", node)?;
+        rule_path(&pattern, None)
+            .map_err(|what| self.wrong(node.at, "rules.path", what, None))
+            .ok()
     }
 
     /// Reads the directory in which a rule applies, which is not a pattern.

@@ -110,9 +110,9 @@ pub(crate) struct RenameArgs {
 pub(crate) struct ExportArgs {
     /// Session id, or a prefix of it
     pub(crate) id: String,
-    /// Format of the file
-    #[arg(long, value_name = "FORMAT", default_value = "md")]
-    pub(crate) format: ExportFormat,
+    /// Format of the file, by default as its name ends (.md, .html, .json), else md
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<ExportFormat>,
     /// Write a test for `agentx::replay_test!`, without secrets
     #[arg(long, conflicts_with = "format")]
     pub(crate) fixture: bool,

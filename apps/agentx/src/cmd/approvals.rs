@@ -1,7 +1,7 @@
 //! `agentx approvals`: lists rules, tests a call against them, and tries a new rule on past calls.
 
 use agentx::config::{
-    Loaded, SettingOrigin, WrittenRule, add_rule, nearest, parse_effect, parse_rule, show_rule,
+    Loaded, SettingOrigin, WrittenRule, add_rule, nearest, parse_effect, parse_rule, rule_path, show_rule,
 };
 use agentx::history::{TrialReport, try_rule};
 use agentx::runtime::{Delivery, SessionFold, SessionQuery, View, names_a_tool};
@@ -179,6 +179,8 @@ fn add(
             format!("say which one: --path '{pattern}', or --argument '{pattern}' for the arguments as JSON");
         return Err(ChatError::usage(message, hint));
     }
+    let base = Some(loaded.settings.workspace.as_path());
+    let path = args.path.as_deref().map(|path| rule_path(path, base)).transpose();
     let rule = Rule {
         workspace: args
             .here
@@ -186,7 +188,7 @@ fn add(
         effect,
         tool: args.tool.clone(),
         argument: args.argument.clone().or_else(|| args.command.clone()),
-        path: args.path.clone(),
+        path: path.map_err(|what| ChatError::usage(what, "see docs/CONFIG.md, Rules"))?,
     };
     let file = &loaded.settings.user_file;
     // A rule of one folder says so itself.

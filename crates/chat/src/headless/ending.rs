@@ -277,7 +277,8 @@ pub(crate) fn command_that_allows(tool: &str, input: &Value) -> String {
     let rest = match (tool, text("command"), text("path")) {
         ("bash", Some(command), _) => format!(" {}", quoted(command)),
         ("bash", None, _) => " 'COMMAND'".to_owned(),
-        (_, _, Some(path)) => format!(" --path {}", quoted(path)),
+        // What an argument of another tool means is for its author to say, not for its name.
+        ("read" | "edit" | "write" | "grep" | "glob", _, Some(path)) => format!(" --path {}", quoted(path)),
         _ => String::new(),
     };
     format!("agentx approvals add allow {}{rest} --here", quoted(tool))
@@ -398,6 +399,7 @@ mod tests {
                 "write --path 'a b'",
             ),
             ("weather", json!({}), "weather"),
+            ("wordcount", json!({"path": "README.md"}), "wordcount"),
         ] {
             let expected = format!("agentx approvals add allow {command} --here");
             assert_eq!(command_that_allows(tool, &input), expected);

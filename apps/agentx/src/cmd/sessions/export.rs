@@ -40,10 +40,11 @@ pub(crate) async fn export(
         }
         return write(&id, &text, args, console);
     }
-    let format = match args.format {
-        ExportFormat::Md => SessionFileFormat::Markdown,
-        ExportFormat::Html => SessionFileFormat::Html,
-        ExportFormat::Json => SessionFileFormat::Json,
+    let format = match (args.format, &args.output) {
+        (Some(ExportFormat::Html), _) => SessionFileFormat::Html,
+        (Some(ExportFormat::Json), _) => SessionFileFormat::Json,
+        (None, Some(file)) => SessionFileFormat::of_file(file).unwrap_or(SessionFileFormat::Markdown),
+        (Some(ExportFormat::Md) | None, _) => SessionFileFormat::Markdown,
     };
     let written = export::text(runtime, &id, format).await?;
     for blob in &written.missing_blobs {
