@@ -194,7 +194,7 @@ fn login_in_words(login: &McpLogin) -> String {
         .as_ref()
         .map(|scope| format!(", scopes: {}", visible(scope)));
     let how_long = match (login.renewable, login.expires_at) {
-        (true, _) => ", renewed without you".to_owned(),
+        (true, _) => ", renewed automatically".to_owned(),
         (false, Some(end)) => {
             let now = u64::try_from(units::now().0 / 1_000_000).unwrap_or_default();
             match end.saturating_sub(now) {

@@ -28,6 +28,11 @@ use crate::{ConnectOptions, Credentials, ServerEndpoint};
 
 /// The maximum time to resolve a name and connect.
 const CONNECT: Duration = Duration::from_secs(10);
+/// How long an unused connection is kept. The line may have been lost meanwhile without a sign of it.
+const IDLE: Duration = Duration::from_secs(10);
+/// How long sent bytes may stay unacknowledged before the connection counts as lost.
+#[cfg(target_os = "linux")]
+const SILENT: Duration = Duration::from_secs(15);
 /// The maximum time for an answer, from the request to its last byte.
 const ANSWER: Duration = Duration::from_secs(90);
 /// The maximum size of an answer, in bytes. The largest is a blob or the rows of a long session.
@@ -105,7 +110,11 @@ impl Http {
             .user_agent(concat!("agentx/", env!("CARGO_PKG_VERSION")))
             .redirect(reqwest::redirect::Policy::none())
             .connect_timeout(CONNECT)
+            .pool_idle_timeout(IDLE)
             .tcp_nodelay(true);
+        // A request over a line that went silent fails while there is time to repeat it over another one.
+        #[cfg(target_os = "linux")]
+        let builder = builder.tcp_user_timeout(SILENT);
         // Another part of the process may already have installed the same provider.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let peer = Peer::new(endpoint, options)?;

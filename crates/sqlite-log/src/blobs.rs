@@ -43,27 +43,64 @@ const WHOLE: usize = 256 << 10;
 /// The number of bytes to copy at a time.
 const PIECE: usize = 64 << 10;
 
-/// Stores bytes under their hash. An existing blob is only marked as used now.
+/// Stores bytes under their hash. An existing blob is only marked as used now; a damaged one is replaced, which
+/// repairs every session that refers to it.
 pub(crate) fn put(connection: &Connection, hash: &Digest, bytes: &[u8]) -> Result<(), Fault> {
-    let touched = connection
-        .prepare_cached("UPDATE blobs SET touched_at = ?2 WHERE hash = ?1")?
-        .execute(params![&hash[..], now().0])?;
-    if touched > 0 {
-        return Ok(());
-    }
-    let mut insert = connection
-        .prepare_cached("INSERT INTO blobs (hash, size, touched_at, data) VALUES (?1, ?2, ?3, ?4)")?;
-    let size = int(bytes.len() as u64);
     if bytes.len() <= WHOLE {
-        insert.execute(params![&hash[..], size, now().0, bytes])?;
+        connection
+            .prepare_cached(
+                "INSERT INTO blobs (hash, size, touched_at, data) VALUES (?1, ?2, ?3, ?4)
+                 ON CONFLICT (hash) DO UPDATE SET touched_at = excluded.touched_at, size = excluded.size,
+                 data = CASE WHEN data = excluded.data THEN data ELSE excluded.data END",
+            )?
+            .execute(params![&hash[..], int(bytes.len() as u64), now().0, bytes])?;
         return Ok(());
     }
-    let row = insert.insert(params![&hash[..], size, now().0, ZeroBlob(bytes.len() as u64)])?;
+    let known: Option<i64> = connection
+        .prepare_cached("SELECT id FROM blobs WHERE hash = ?1")?
+        .query_row([&hash[..]], |row| row.get(0))
+        .optional()?;
+    if let Some(row) = known {
+        connection
+            .prepare_cached("UPDATE blobs SET touched_at = ?2 WHERE id = ?1")?
+            .execute(params![row, now().0])?;
+        if is_intact(connection, row, bytes)? {
+            return Ok(());
+        }
+        connection
+            .prepare_cached("DELETE FROM blobs WHERE id = ?1")?
+            .execute([row])?;
+    }
+    let row = connection
+        .prepare_cached("INSERT INTO blobs (hash, size, touched_at, data) VALUES (?1, ?2, ?3, ?4)")?
+        .insert(params![
+            &hash[..],
+            int(bytes.len() as u64),
+            now().0,
+            ZeroBlob(bytes.len() as u64)
+        ])?;
     let mut blob = connection.blob_open("main", "blobs", "data", row, false)?;
     for (index, piece) in bytes.chunks(PIECE).enumerate() {
         blob.write_all_at(piece, index * PIECE)?;
     }
     Ok(blob.close()?)
+}
+
+/// Returns whether the blob of a row has these bytes.
+fn is_intact(connection: &Connection, row: i64, bytes: &[u8]) -> Result<bool, Fault> {
+    let blob = connection.blob_open("main", "blobs", "data", row, true)?;
+    if blob.size() as usize != bytes.len() {
+        return Ok(false);
+    }
+    let mut stored = [0; PIECE];
+    for (index, piece) in bytes.chunks(PIECE).enumerate() {
+        let stored = &mut stored[..piece.len()];
+        blob.read_at_exact(stored, index * PIECE)?;
+        if stored != piece {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Stores the blobs of the encoder, and the references of the session to blobs.

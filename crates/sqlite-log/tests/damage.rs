@@ -294,3 +294,24 @@ fn a_database_that_is_missing_beside_its_write_ahead_log_is_not_begun_anew() {
         home.open();
     });
 }
+
+#[test]
+fn a_damaged_blob_is_repaired_when_its_bytes_are_stored_again() {
+    run(async {
+        for size in [5_000, 600_000] {
+            let home = Home::new();
+            let log = home.open();
+            let bytes: Vec<u8> = (0..size).map(|at: u32| at.to_le_bytes()[0]).collect();
+            let id = log.put_blob(bytes.clone()).await.unwrap();
+            for damage in ["zeroblob(size)", "zeroblob(7)"] {
+                let sql = home.sql();
+                sql.execute(&format!("UPDATE blobs SET data = {damage}"), [])
+                    .unwrap();
+                drop(sql);
+                assert_eq!(log.put_blob(bytes.clone()).await.unwrap(), id);
+                let read = log.get_blob(&id, 0..u64::from(size)).await.unwrap();
+                assert!(read == bytes, "{size} {damage}");
+            }
+        }
+    });
+}

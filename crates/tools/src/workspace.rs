@@ -121,7 +121,7 @@ impl Scope {
         let hint = match nearest(&missing, names.iter().map(String::as_str)) {
             Some(near) => format!("; did you mean {}?", self.show(&parent.join(near))),
             None if path.starts_with('~') => "; ~ is not expanded here, write the whole path".into(),
-            None => format!("; {} has nothing of that name", self.show(parent)),
+            None => format!("; {} contains no such name", self.show(parent)),
         };
         ToolFailure::failed(format!("{path}: no such file or directory{hint}"))
     }

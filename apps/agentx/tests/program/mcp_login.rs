@@ -86,7 +86,7 @@ fn a_person_logs_in_once_and_every_later_call_uses_it() {
     assert!(login.wait().unwrap().success());
     let mut shown = String::new();
     login.stdout.take().unwrap().read_to_string(&mut shown).unwrap();
-    assert!(shown.contains("renewed without you"), "{shown}");
+    assert!(shown.contains("renewed automatically"), "{shown}");
     assert!(shown.contains("web__echo"), "{shown}");
 
     let called = sandbox.run(&["tools", "run", "web__echo", "{}", "--yes"]);

@@ -218,7 +218,7 @@ fn ctrl_d_at_an_open_question_asks_for_a_second_one() {
     chat.keys("run echo one\r");
     chat.wait_for_last("allow? y once · s session · a always · n no · Alt+letter at once ›");
     chat.keys("\u{4}");
-    chat.wait_for("a question is open; press Ctrl-D again to leave without running the call");
+    chat.wait_for("a question is open; press Ctrl-D again to leave without answering it");
     chat.keys("\u{4}");
     chat.wait_for("· not answered, so not run: bash; the agent is informed");
     assert_eq!(chat.end(), Some(0));

@@ -45,7 +45,7 @@ fn what_is_queued_is_shown_taken_back_and_written_otherwise() {
     chat.keys(" words");
     chat.keys(ALT_UP);
     chat.wait_until_gone("  1 › thanks");
-    chat.wait_for("  … and · next in the input line");
+    chat.wait_for("  … and · waits for the input line");
     chat.wait_for_last("› thanks");
     chat.keys("\r");
     chat.wait_for("  1 › thanks");
@@ -105,8 +105,8 @@ fn what_is_queued_comes_back_when_the_run_is_stopped() {
     chat.keys("\u{1b}");
     chat.wait_for("■ stopped");
     chat.wait_for_last("› one");
-    chat.wait_for("  … two · next in the input line");
-    chat.wait_for("  … draft · next in the input line");
+    chat.wait_for("  … two · waits for the input line");
+    chat.wait_for("  … draft · waits for the input line");
     for next in ["› two", "› draft", "›"] {
         chat.keys("\u{3}");
         chat.wait_for_last(next);

@@ -104,10 +104,14 @@ impl Chat<'_> {
     /// Returns whether the model's provider has another address now than in the session. Then puts the words
     /// back into the line and prints the reason.
     pub(super) async fn is_kept_from_other_server(&mut self, text: &str) -> bool {
-        let model = match self.connection.state().await {
-            Ok(Some(state)) if self.place.remote().is_none() => state.config.model,
-            _ => return false,
+        // A server asks its own providers.
+        if self.place.remote().is_some() {
+            return false;
+        }
+        let Ok(Some(state)) = self.connection.state().await else {
+            return false;
         };
+        let model = state.config.model;
         let Some(moved) = other_server::moved(self.settings, &model) else {
             return false;
         };

@@ -150,7 +150,7 @@ impl Chat<'_> {
     /// The texts that came back and come into the line after what is in it, in rows.
     fn rows_of_later(&self) -> Vec<String> {
         let (style, width) = (self.display.style(), self.display.width());
-        let rest = " · next in the input line";
+        let rest = " · waits for the input line";
         let room = width.saturating_sub(rest.len() + 4);
         let row = |text: &str| {
             let first = cut(&visible(text.lines().next().unwrap_or_default()), room);

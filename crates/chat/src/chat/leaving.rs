@@ -20,7 +20,7 @@ const STOPPING: &str = "stopped; Ctrl-C again leaves AgentX.";
 /// The notice if the person wants to leave while something runs.
 const RUNS: &str = "something is still running; press Ctrl-D again to stop it and leave";
 /// The notice if the person wants to leave while a question is open.
-const ASKED: &str = "a question is open; press Ctrl-D again to leave without running the call";
+const ASKED: &str = "a question is open; press Ctrl-D again to leave without answering it";
 /// The notices for a word that leaves, while something runs or a question is open.
 const RUNS_BY_WORD: &str = "something is still running; the same again stops it and leaves";
 const ASKED_BY_WORD: &str = "a question is open; the same again leaves without running the call";

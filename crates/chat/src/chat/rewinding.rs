@@ -84,7 +84,7 @@ impl RewindQuestion {
                     (false, false, _) => "n cancel",
                 };
                 let asked = if going.reverts {
-                    "take the restore back?"
+                    "undo this restore?"
                 } else {
                     "rewind?"
                 };

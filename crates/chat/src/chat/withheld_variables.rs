@@ -92,7 +92,7 @@ impl WithheldNotice {
             };
             let shown = may.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
             told.push(format!(
-                "commands run without {shown}{more}, because their names or values look like secrets; to \
+                "commands run without {shown}{more}, which look like secrets by their names or values; to \
                  pass one on, set `tools.environment: [{first}]` in the configuration"
             ));
         }
@@ -160,7 +160,7 @@ mod tests {
         }
     }
 
-    const NOTE: &str = "commands run without GITHUB_TOKEN, because their names or values look like secrets; to pass one on, set \
+    const NOTE: &str = "commands run without GITHUB_TOKEN, which look like secrets by their names or values; to pass one on, set \
                         `tools.environment: [GITHUB_TOKEN]` in the configuration";
 
     #[test]

@@ -169,12 +169,12 @@ fn again(
 ) -> Result<FolderDecision, ChatError> {
     console.out(&format!(
         "Changed since you trusted this folder:\n\n{}\n\
-         1  take it     load it as it is now\n\
-         2  go without  what changed is not loaded\n",
+         1  accept  load it as it is now\n\
+         2  skip    leave out what changed\n",
         changes(loaded, brings, console.out_style())
     ))?;
     loop {
-        let given = answer("What about it? [1, 2, q to leave] ", console)?;
+        let given = answer("Your choice [1, 2, q to leave]: ", console)?;
         match given.to_lowercase().as_str() {
             "1" => {
                 let (dir, root) = (&loaded.trust_dir, &loaded.places.workspace_root);

@@ -37,8 +37,8 @@ pub(crate) fn text(asked: &AskedQuestion, style: AnsiStyle) -> String {
 /// What may be typed, before the cursor.
 pub(crate) fn prompt(choices: usize) -> String {
     match choices {
-        0 => format!("your answer ({NO_ANSWER} gives none)"),
-        _ => format!("1–{choices} or your own words ({NO_ANSWER} gives none)"),
+        0 => format!("your answer ({NO_ANSWER} skips it)"),
+        _ => format!("1–{choices} or your own words ({NO_ANSWER} skips it)"),
     }
 }
 

@@ -38,7 +38,7 @@ pub(crate) fn unified(old: &str, new: &str, most: usize, style: AnsiStyle) -> Ve
                 ChangeTag::Equal => style.dim(&format!(" {words}")),
             });
             if change.missing_newline() {
-                lines.push(style.dim("\\ no end of line"));
+                lines.push(style.dim("\\ no newline at end of file"));
             }
         }
     }
@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(plain("", "x\ny\n", 40), ["@@ -0,0 +1,2 @@", "+x", "+y"]);
         assert_eq!(
             plain("x", "y\n", 40),
-            ["@@ -1 +1 @@", "-x", "\\ no end of line", "+y"]
+            ["@@ -1 +1 @@", "-x", "\\ no newline at end of file", "+y"]
         );
         assert!(plain(old, old, 40).is_empty());
     }
