@@ -20,7 +20,7 @@ use crate::new_agent::NewAgent;
 pub use crate::place::Place;
 use crate::sessions_here::SessionsHere;
 use available::{check_available, is_there, offer};
-pub use continuing::{ContinuedSession, continue_session, leave_if_failed, note_of_passed_over};
+pub use continuing::{ContinuedSession, continue_session, leave_if_failed, passed_over};
 pub use limits::limits_again;
 use limits::{limit, limits};
 pub use notes::{note_of_cost, note_of_decisions, note_of_mode, note_of_tools};

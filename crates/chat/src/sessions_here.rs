@@ -67,21 +67,14 @@ impl SessionsHere {
         Ok(found)
     }
 
-    /// A note about later sessions of this folder that are open in other programs, so that this one was taken; `None` if
-    /// it is the latest.
-    pub(crate) async fn note_of_passed_over(
-        &self,
-        runtime: &dyn Runtime,
-        taken: &SessionId,
-    ) -> Option<String> {
+    /// The latest session of this folder if it is open in another program, so that an earlier one was taken; `None` if
+    /// that is the latest.
+    pub(crate) async fn passed_over(&self, runtime: &dyn Runtime, taken: &SessionId) -> Option<SessionId> {
         let found = self.list(runtime, LOOKED_AT).await.ok()?;
         let at = found.iter().position(|session| session.session_id == *taken)?;
         let (later, _) = found.split_at(at);
         let latest = later.first().filter(|_| !later.iter().any(is_free))?;
-        Some(format!(
-            "note: {} is open in another program, so the latest free session of this folder continues: {taken}\n",
-            latest.session_id
-        ))
+        Some(latest.session_id.clone())
     }
 
     /// The latest session of this folder that no other program has open; the latest if all are open. `helps` is a hint about the latest one if that belongs to the folder

@@ -38,7 +38,11 @@ pub async fn continue_session(
 ) -> Result<ContinuedSession, ChatError> {
     let last_seq = place.runtime().info(&id).await?.last_seq;
     // Once it is open it may be the latest itself.
-    let of_passed_over = note_of_passed_over(place, settings, Some(&id)).await;
+    let of_passed_over = passed_over(place, settings, &id).await.map(|latest| {
+        format!(
+            "note: {latest} is open in another program, so the latest free session of this folder continues: {id}\n"
+        )
+    });
     let session = resume(place, settings, wanted, id, fork).await?;
     let of_server = other_server::record(place, settings, session.as_ref()).await;
     let changed = changed_by_opening(place, session.id(), last_seq).await;
@@ -60,16 +64,15 @@ pub async fn continue_session(
     })
 }
 
-/// Returns a note about later sessions of this folder that other programs have open; `None` if there are none, or on a
-/// server, where a session may be open in several programs.
-pub async fn note_of_passed_over(
-    place: &Place,
-    settings: &Settings,
-    taken: Option<&SessionId>,
-) -> Option<String> {
-    let here = SessionsHere::of(settings);
-    let taken = taken.filter(|_| place.remote().is_none())?;
-    here.note_of_passed_over(place.runtime(), taken).await
+/// Returns the latest session of this folder if another program has it open, so that an earlier one was taken; `None` if
+/// that is the latest, or on a server, where a session may be open in several programs.
+pub async fn passed_over(place: &Place, settings: &Settings, taken: &SessionId) -> Option<SessionId> {
+    if place.remote().is_some() {
+        return None;
+    }
+    SessionsHere::of(settings)
+        .passed_over(place.runtime(), taken)
+        .await
 }
 
 /// Gives a session back if what follows its opening failed: nobody is in it then.
