@@ -188,7 +188,7 @@ impl Runtime for NodeRuntime {
     }
 
     fn import(&self, export: SessionExport) -> BoxFuture<'_, Result<VerifyReport, RuntimeError>> {
-        Box::pin(import(self.log(), &self.owner, export))
+        Box::pin(import(self.log(), &self.owner, export, self.driver.clock.now()))
     }
 
     fn usage(&self, query: UsageQuery) -> BoxFuture<'_, Result<Vec<UsageRow>, RuntimeError>> {

@@ -347,3 +347,7 @@ pub const CUT_OFF_IS_SAID: u32 = 9;
 
 /// A refusal that names no window is followed by a shorter request for as long as the estimate can be raised.
 pub const GUESSES_CONTINUE: u32 = 9;
+
+/// A decision without words answers no question of the model: it is ignored, and the question stays open. It counted
+/// as "yes".
+pub const QUESTIONS_NEED_WORDS: u32 = 9;
