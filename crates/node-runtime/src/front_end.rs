@@ -202,7 +202,12 @@ impl Runtime for NodeRuntime {
             if let Some(session) = &session {
                 self.owned(session).await?;
             }
-            Ok(Some(self.log().stored(&self.owner, session.as_ref()).await?))
+            let mut stored = self.log().stored(&self.owner, session.as_ref()).await?;
+            if session.is_none() {
+                let kept = (self.kept_bytes)(&self.owner).await;
+                stored.kept_bytes = kept.map_err(RuntimeError::Refused)?;
+            }
+            Ok(Some(stored))
         })
     }
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use agentx_llm::WireOptions;
-use agentx_runtime::{Clock, Effector, ModelInfo, SessionLog};
+use agentx_runtime::{BoxFuture, Clock, Effector, ModelInfo, SessionLog};
 use agentx_tools::Toolbox;
 use agentx_types::{Guard, ModelSpec, OwnerId};
 
@@ -17,6 +17,10 @@ use crate::scripted::ScriptedEnvironment;
 /// the name of the maximum answer length. It is called once for each model call, so it must be fast and must
 /// not block. `Arc::new(|_| WireOptions::default())` sets no option for any model.
 pub type WireOptionsOf = Arc<dyn Fn(&ModelSpec) -> WireOptions + Send + Sync>;
+
+/// A function that returns the bytes that tools keep for an owner outside of the log, or why they cannot be
+/// counted.
+pub type KeptBytes = Arc<dyn Fn(&OwnerId) -> BoxFuture<'static, Result<u64, String>> + Send + Sync>;
 
 /// The parts of a [`NodeRuntime`](crate::NodeRuntime).
 ///

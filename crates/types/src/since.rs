@@ -351,3 +351,7 @@ pub const GUESSES_CONTINUE: u32 = 9;
 /// A decision without words answers no question of the model: it is ignored, and the question stays open. It counted
 /// as "yes".
 pub const QUESTIONS_NEED_WORDS: u32 = 9;
+
+/// The question of a tool is answered by those who may allow the call that it came up in. Before, whoever might
+/// approve anything in the session could answer it.
+pub const ANSWERS_ARE_OF_WHO_MAY_ALLOW: u32 = 9;
