@@ -169,15 +169,8 @@ pub fn runtime_with_files(
 /// files may have been removed.
 fn kept_bytes_in(data_dir: PathBuf) -> KeptBytes {
     Arc::new(move |owner| {
-        let (data_dir, owner) = (data_dir.clone(), owner.clone());
-        Box::pin(async move {
-            let counted = tokio::task::spawn_blocking(move || kept_bytes(&data_dir, &owner)).await;
-            let failed = |why: String| format!("the values that scripts keep cannot be counted: {why}");
-            match counted {
-                Ok(bytes) => bytes.map_err(|why| failed(why.to_string())),
-                Err(why) => Err(failed(why.to_string())),
-            }
-        })
+        kept_bytes(&data_dir, owner)
+            .map_err(|why| format!("the values that scripts keep cannot be counted: {why}"))
     })
 }
 

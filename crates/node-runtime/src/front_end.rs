@@ -204,7 +204,9 @@ impl Runtime for NodeRuntime {
             }
             let mut stored = self.log().stored(&self.owner, session.as_ref()).await?;
             if session.is_none() {
-                let kept = (self.kept_bytes)(&self.owner).await;
+                let (kept, owner) = (self.kept_bytes.clone(), self.owner.clone());
+                let kept = tokio::task::spawn_blocking(move || kept(&owner)).await;
+                let kept = kept.unwrap_or_else(|lost| Err(lost.to_string()));
                 stored.kept_bytes = kept.map_err(RuntimeError::Refused)?;
             }
             Ok(Some(stored))

@@ -76,7 +76,7 @@ impl NodeRuntime {
             tools: parts.tools,
             agents: Arc::new(NoAgents),
             data_dir: parts.data_dir,
-            kept_bytes: Arc::new(|_| Box::pin(std::future::ready(Ok(0)))),
+            kept_bytes: Arc::new(|_| Ok(0)),
         }
     }
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use agentx_llm::WireOptions;
-use agentx_runtime::{BoxFuture, Clock, Effector, ModelInfo, SessionLog};
+use agentx_runtime::{Clock, Effector, ModelInfo, SessionLog};
 use agentx_tools::Toolbox;
 use agentx_types::{Guard, ModelSpec, OwnerId};
 
@@ -19,8 +19,8 @@ use crate::scripted::ScriptedEnvironment;
 pub type WireOptionsOf = Arc<dyn Fn(&ModelSpec) -> WireOptions + Send + Sync>;
 
 /// A function that returns the bytes that tools keep for an owner outside of the log, or why they cannot be
-/// counted.
-pub type KeptBytes = Arc<dyn Fn(&OwnerId) -> BoxFuture<'static, Result<u64, String>> + Send + Sync>;
+/// counted. It may read a file: it is called on a thread for blocking work.
+pub type KeptBytes = Arc<dyn Fn(&OwnerId) -> Result<u64, String> + Send + Sync>;
 
 /// The parts of a [`NodeRuntime`](crate::NodeRuntime).
 ///
