@@ -81,7 +81,10 @@ impl NestedCall {
 }
 
 /// Judges a question to a person: it is asked if and only if the session asks; no rule and no mode answers
-/// it. Who may answer (`by_server`) depends on the call that it came up in (`came_up_by_server`).
+/// it.
+///
+/// Who may answer (`by_server`) depends on the call that it came up in, not on the question itself: see
+/// `ReactAgent::came_up_by_server`.
 fn judge_question(config: &AgentConfig, tool: &ToolSpec, input: &Value, form: &Value) -> Verdict {
     match config.approval {
         ApprovalMode::Ask => Verdict::Ask(Question {

@@ -26,13 +26,18 @@ impl OwnedEffects {
         F: Future<Output: Send> + Send + 'static,
     {
         let (told, ended) = oneshot::channel();
-        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        while running.try_join_next().is_some() {}
-        running.spawn(async move {
+        self.spawn(async move {
             // The run may have ended meanwhile.
             let _ = told.send(effect.await);
         });
         async move { ended.await.ok() }
+    }
+
+    /// Runs an effect to its end; nobody waits for it but the end of the run.
+    pub(crate) fn spawn(&self, effect: impl Future<Output = ()> + Send + 'static) {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        while running.try_join_next().is_some() {}
+        running.spawn(effect);
     }
 
     /// Waits until all effects have ended. Those that take too long are dropped.

@@ -173,7 +173,10 @@ impl AnswerStream {
             let (pieces, said) = mpsc::channel(AHEAD);
             *source = Some(said);
             // It ends with the stream, and nobody waits for it but the end of the call.
-            drop(call.recorder.0.owned.run(run(self.clone(), call.clone(), pieces)));
+            call.recorder
+                .0
+                .owned
+                .spawn(run(self.clone(), call.clone(), pieces));
         }
     }
 
