@@ -246,9 +246,12 @@ impl ReactAgent {
 
     /// Updates which open questions come from the server's rules, after these have changed.
     pub(super) fn bind_inner(&mut self) {
-        let by_server = |inner: &NestedCall| match inner.is_question() {
-            true => self.came_up_by_server(&inner.call.tool_call_id),
-            false => approval::asked_by_server(&self.config, &inner.tool, &inner.call.input),
+        let by_server = |inner: &NestedCall| {
+            if inner.is_question() {
+                self.came_up_by_server(&inner.call.tool_call_id)
+            } else {
+                approval::asked_by_server(&self.config, &inner.tool, &inner.call.input)
+            }
         };
         let all: Vec<bool> = self.inner.iter().map(by_server).collect();
         for (inner, by_server) in self.inner.iter_mut().zip(all) {
