@@ -516,6 +516,7 @@ export type EnvironmentEvent =
   | { event: "session_opened"; payload: SessionOpened }
   | { event: "writer_attached"; payload: WriterAttached }
   | { event: "session_forked"; payload: SessionForked }
+  | { event: "session_imported"; payload: SessionImported }
   | { event: "session_titled"; payload: SessionTitled }
   | { event: "wheel_changed"; payload: WheelChanged }
   | { event: "access_changed"; payload: AccessChanged }
@@ -1417,6 +1418,12 @@ export interface SessionForked {
   /** Whether queued inputs keep waiting until a person sends a message, as with `interrupt_requested`. */
   hold?: boolean;
 }
+
+/**
+ * The session was read from a document up to here. What was in progress in the original is not
+ * continued, and queued inputs wait until a person sends a message, as with `interrupt_requested`.
+ */
+export type SessionImported = Record<string, never>;
 
 /** The session has a title. */
 export interface SessionTitled {

@@ -40,11 +40,6 @@ const MAY_DETACH: &[(&str, usize, &str)] = &[
         "reads standard input, which nothing interrupts; ends with the process",
     ),
     (
-        "crates/flows/src/world/streams.rs",
-        1,
-        "ends with its call, whose token it watches",
-    ),
-    (
         "crates/node-runtime/src/model/client.rs",
         1,
         "makes an HTTP client once",

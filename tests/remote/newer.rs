@@ -92,7 +92,7 @@ async fn is_read_only(runtime: &dyn Runtime, id: &SessionId) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_session_of_a_newer_version_is_read_and_not_written() {
     let place = Place::remote().await;
-    let id = SessionId::new("ses_newer");
+    let id = SessionId::new("ses_newer0000000");
     let frames = frames(&id);
     put(&place.log, &id, &frames).await;
     for runtime in [place.node.clone() as Arc<dyn Runtime>, place.runtime.clone()] {
@@ -129,7 +129,7 @@ async fn a_session_of_a_newer_version_is_read_and_not_written() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_session_of_a_newer_version_is_passed_on_to_the_byte() {
     let place = Place::remote().await;
-    let id = SessionId::new("ses_newer");
+    let id = SessionId::new("ses_newer0000000");
     let frames = frames(&id);
     put(&place.log, &id, &frames).await;
     let mirror = SqliteLog::open_in_memory().unwrap();
@@ -148,7 +148,12 @@ async fn a_session_of_a_newer_version_is_passed_on_to_the_byte() {
     }
     let taken = SqliteLog::open_in_memory().unwrap();
     let read = portable::from_json(&document).unwrap();
-    let report: Result<_, RuntimeError> = import(taken.as_ref(), &OwnerId::new(OWNER), read).await;
+    let report: Result<_, RuntimeError> =
+        import(taken.as_ref(), &OwnerId::new(OWNER), read, Timestamp(1)).await;
     assert_eq!(report.unwrap().problems, Vec::<String>::new());
-    assert_eq!(kept(&taken, &id).await, frames);
+    // An import adds one event, which ends what was in progress.
+    let mut imported = kept(&taken, &id).await;
+    let last = imported.pop().unwrap_or_default();
+    assert!(last.contains("session_imported"), "{last}");
+    assert_eq!(imported, frames);
 }

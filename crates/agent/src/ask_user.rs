@@ -5,7 +5,7 @@
 //! | the person's decision | the model reads |
 //! | --- | --- |
 //! | `once`, with a note | the note; the number of a choice means that choice |
-//! | `once`, without a note | `yes` |
+//! | `once`, without a note | nothing: the question stays open (`yes` before version 9 of the rules) |
 //! | `deny` | that there is no answer, and the note |
 //! | `deny`, with [`NOBODY_ANSWERS`](agentx_types::NOBODY_ANSWERS) as the note | only that |
 //!

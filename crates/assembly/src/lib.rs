@@ -13,7 +13,7 @@ mod tools;
 mod trust;
 mod unknown_names;
 
-pub use agentx_flows::{forget_values, kept_values};
+pub use agentx_flows::{forget_values, kept_bytes, kept_values};
 
 pub use agent::{Assembly, AssemblyError, mistakes_of};
 pub use folder_contents::{FileRole, FolderContents, FolderFile, folder_contents};

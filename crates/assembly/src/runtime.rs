@@ -10,9 +10,9 @@ use agentx_agent_files::{
     ScriptFinding,
 };
 use agentx_config::{Settings, WORKSPACE_FOLDER, folder_now, leads_out};
-use agentx_flows::{Schemas, ToolFactory, ToolFactoryParts};
+use agentx_flows::{Schemas, ToolFactory, ToolFactoryParts, kept_bytes};
 use agentx_luau_tools::Libraries;
-use agentx_node_runtime::{NodeParts, NodeRuntime};
+use agentx_node_runtime::{KeptBytes, NodeParts, NodeRuntime};
 use agentx_runtime::LogError;
 use agentx_types::ToolSpec;
 
@@ -157,9 +157,20 @@ pub fn runtime_with_files(
     known.set_tools([&tools[..], &attached(&tools)].concat().into());
     mistakes.sort();
     Ok(WithFiles {
-        runtime: NodeRuntime::new(parts).with_agents(known),
+        runtime: NodeRuntime::new(parts)
+            .with_agents(known)
+            .with_kept_bytes(kept_bytes_in(settings.data_dir.clone())),
         library,
         mistakes,
+    })
+}
+
+/// Counts what tools from files keep for an owner in this directory. There may be values without any tool: the
+/// files may have been removed.
+fn kept_bytes_in(data_dir: PathBuf) -> KeptBytes {
+    Arc::new(move |owner| {
+        kept_bytes(&data_dir, owner)
+            .map_err(|why| format!("the values that scripts keep cannot be counted: {why}"))
     })
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use agentx_types::{CurrentFolder, FolderId};
+use agentx_types::{CurrentFolder, FolderId, OwnerId};
 use rusqlite::{Connection, ErrorCode, OptionalExtension as _, TransactionBehavior, params};
 
 use crate::tools::DATABASE;
@@ -173,6 +173,26 @@ pub fn kept_values(
         spaces.insert(space.strip_prefix(&start).unwrap_or(&space).to_owned(), count);
     }
     Ok(spaces)
+}
+
+/// Returns the bytes of all keys and values that an owner's tools keep, wherever the tools are from.
+///
+/// # Errors
+/// Returns an error if the database cannot be read.
+pub fn kept_bytes(data_dir: &Path, owner: &OwnerId) -> rusqlite::Result<u64> {
+    let path = data_dir.join(DATABASE);
+    if !path.exists() {
+        return Ok(0);
+    }
+    bytes_of(&open(&path)?, owner.as_str())
+}
+
+/// The bytes of the keys and values of an owner; SQLite reads only the sizes.
+pub(crate) fn bytes_of(database: &Connection, owner: &str) -> rusqlite::Result<u64> {
+    let mut query = database.prepare_cached(
+        "SELECT coalesce(sum(octet_length(key) + octet_length(value)), 0) FROM kv WHERE owner = ?1",
+    )?;
+    query.query_row([owner], |row| row.get::<_, i64>(0).map(i64::unsigned_abs))
 }
 
 /// Removes the values of the tools of the folder that is at a path `now`; those of an earlier folder at this

@@ -12,7 +12,7 @@ mod secrets;
 mod tools;
 mod world;
 
-pub use kept_values::{forget_values, kept_values};
+pub use kept_values::{forget_values, kept_bytes, kept_values};
 pub use record::{Divergence, EffectPerformer, PerformedEffect, RecordFinish, RecorderHandle, RecordingHost};
 pub use secrets::Secrets;
 pub use tools::{Schemas, ToolBuildError, ToolFactory, ToolFactoryParts, ToolSurroundings};

@@ -6,9 +6,9 @@ use std::path::Path;
 
 use crate::support::{Place, luau};
 use agentx_agent_files::definition::ToolDefinition;
-use agentx_flows::{forget_values, kept_values};
+use agentx_flows::{forget_values, kept_bytes, kept_values};
 use agentx_testing::{FaultyLog, ModelScript};
-use agentx_types::{CurrentFolder, FolderId};
+use agentx_types::{CurrentFolder, FolderId, OwnerId};
 use serde_json::{Value, json};
 
 const KEEPER: &str = "function invoke(ctx, args)
@@ -134,4 +134,38 @@ async fn nobody_else_reads_what_tools_keep() {
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
     assert_eq!(found(data.path(), None, "again").await, json!(["person", 1]));
     assert_eq!(mode(), 0o600);
+}
+
+#[tokio::test]
+async fn what_is_kept_for_a_person_is_counted_and_bounded() {
+    const SET: &str = "function invoke(ctx, args)
+        local _, why = pcall(ctx.kv.set, 'notes/big', string.rep('x', 1000))
+        return why or 'kept'
+    end";
+    let data = tempfile::tempdir().unwrap();
+    let owner = OwnerId::new("own_test");
+    assert_eq!(kept_bytes(data.path(), &owner), Ok(0), "there is no database yet");
+    let answers = [
+        ModelScript::call("call_1", "set", json!({})),
+        ModelScript::text("Done."),
+    ];
+    let place = Place::with(FaultyLog::new(), answers, |mut parts| {
+        parts.data_dir = Some(data.path().to_owned());
+        parts
+    });
+    place.tool(luau("set", SET, json!({"kv": ["notes"]})));
+    found(data.path(), Some("/made/up/a"), "a").await;
+    let before = kept_bytes(data.path(), &owner).unwrap();
+    let key_and_value = "last".len() + "\"a\"".len();
+    assert_eq!(before, key_and_value as u64, "of folders, too");
+    let database = rusqlite::Connection::open(data.path().join("flows.db")).unwrap();
+    // As a hexadecimal text, it is twice as long.
+    let most = "INSERT INTO kv VALUES ('own_test', 'notes', 'much', hex(zeroblob(67108000)))";
+    database.execute(most, []).unwrap();
+    let session = place.open().await;
+    place.ask(&session, "go").await;
+    let refused = place.result("call_1").1;
+    assert!(refused.contains("128 MiB"), "{refused}");
+    assert!(kept_bytes(data.path(), &owner).unwrap() > 2 * 67_108_000);
+    assert_eq!(kept_bytes(data.path(), &OwnerId::new("own_other")), Ok(0));
 }

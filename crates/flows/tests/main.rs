@@ -2,6 +2,7 @@
 
 mod again;
 mod asking;
+mod given_up;
 mod keys;
 mod kills;
 mod network;

@@ -2,7 +2,8 @@
 //! can be kept together with the work that it is about, and imported elsewhere as the same session.
 //!
 //! An import trusts nothing in a document: it has to be complete, in order and of one session, each blob has
-//! to match its hash, and the stored result is checked again.
+//! to match its hash, and the stored result is checked again. Its last fact is `session_imported`, after which
+//! the session does nothing until a person writes in it: a document may say that a person allowed a call.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use agentx_runtime::{
     SessionLog, VerifyReport, View, blobs_of,
 };
 use agentx_session::{DerivedDigest, Projection, SessionFold};
-use agentx_types::{Envelope, EnvironmentEvent, OwnerId, SessionId};
+use agentx_types::{Envelope, EnvironmentEvent, OwnerId, SessionId, SessionImported, Source, Timestamp};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
@@ -106,7 +107,8 @@ fn mistake(document: &SessionExport) -> Option<String> {
     }
 }
 
-fn hash_of(events: &[Envelope<EnvironmentEvent>]) -> String {
+/// The hash of a document with these events ([`SessionExport::hash`]).
+pub fn hash_of(events: &[Envelope<EnvironmentEvent>]) -> String {
     let mut hasher = blake3::Hasher::new();
     let mut line = Vec::new();
     for event in events {
@@ -166,21 +168,27 @@ pub async fn export(runtime: &dyn Runtime, session: &SessionId) -> Result<Sessio
 
 /// Imports a document into a log, as a session of `owner`: all of it, or nothing.
 ///
-/// The import drops the list of people who may see it: the new owner decides that.
+/// The import drops the list of people who may see it: the new owner decides that. It ends what was in
+/// progress; `at` is the time of that.
 ///
 /// # Errors
-/// Returns an error if the id is taken, the document differs from the exported one, or the log cannot be
-/// written.
+/// Returns an error if the id is taken or is none of a session, the document differs from the exported one, or
+/// the log cannot be written.
 pub async fn import(
     log: &dyn SessionLog,
     owner: &OwnerId,
-    export: SessionExport,
+    mut export: SessionExport,
+    at: Timestamp,
 ) -> Result<VerifyReport, RuntimeError> {
     let id = export.session_id.clone();
+    if !id.is_minted() {
+        return Err(RuntimeError::Refused(unusable(&id)));
+    }
     let refused = |what: String| RuntimeError::Refused(format!("{id} is not imported: {what}"));
     if let Some(mistake) = mistake(&export) {
         return Err(refused(mistake));
     }
+    export.events.push(imported(&export, at));
     make(log, owner, &export).await?;
     let taken = take(log, export).await;
     let whole = match taken {
@@ -198,6 +206,36 @@ pub async fn import(
                 Err(error) => error,
             })
         }
+    }
+}
+
+/// The reason to refuse a document with another id. The id may be long, and may not be printable.
+fn unusable(id: &SessionId) -> String {
+    let shown: String = id.as_str().chars().take(40).collect();
+    let cut = if shown.len() < id.as_str().len() {
+        "…"
+    } else {
+        ""
+    };
+    format!(
+        "the document is not imported: {shown:?}{cut} is no id of a session, which is `ses_` with 12 small letters and digits"
+    )
+}
+
+/// The fact that ends what was in progress in the original.
+fn imported(export: &SessionExport, at: Timestamp) -> Envelope<EnvironmentEvent> {
+    let last = export.events.last();
+    Envelope {
+        seq: last.map_or(0, |last| last.seq).saturating_add(1),
+        index: None,
+        at: last.map_or(at, |last| last.at.max(at)),
+        source: Source::System,
+        session_id: export.session_id.clone(),
+        agent_state_id: None,
+        run_id: None,
+        cause: None,
+        event: SessionImported {}.into(),
+        newer: None,
     }
 }
 

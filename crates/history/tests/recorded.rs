@@ -3,20 +3,20 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::disallowed_methods, reason = "tests read files")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agentx_history::portable::{from_json, import, to_json};
+use agentx_history::portable::{from_json, hash_of, import, to_json};
 use agentx_runtime::{
-    BoxFuture, Delivery, DerivedDigest, Effector, EventSink, OpenRequest, Session, SessionExport,
-    SessionFold, UserInput, View,
+    Batch, BoxFuture, Delivery, DerivedDigest, Effector, EventSink, NewLog, OpenRequest, Session,
+    SessionExport, SessionFold, SessionLog as _, UserInput, View,
 };
 use agentx_testing::{FaultyLog, MemoryWorld, ModelScript};
 use agentx_types::{
-    Action, ActionBody, ActionKind, ContentPart, EnvironmentEvent, OwnerId, RULES_VERSION, RunStatus,
-    RuntimeEvent, SessionId, ToolResult, ToolStatus,
+    Action, ActionBody, ActionKind, ContentPart, Envelope, EnvironmentEvent, OwnerId, RULES_VERSION, RunId,
+    RunStatus, RuntimeEvent, SessionId, Timestamp, ToolResult, ToolStatus,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -157,6 +157,16 @@ impl Effector for Done {
     }
 }
 
+/// Puts a session into a log, as the program that recorded it left it.
+async fn store(log: &FaultyLog, recorded: SessionExport) {
+    let (id, at) = (recorded.session_id, recorded.created_at);
+    let new = NewLog::new(id.clone(), "own_test", at, recorded.workspace);
+    log.create(new).await.unwrap();
+    let writer = log.attach(&id).await.unwrap();
+    let facts = recorded.events.into_iter().map(Arc::new).collect();
+    log.append(&writer, Batch::new(facts, [0; 32])).await.unwrap();
+}
+
 /// Opens a session in a log that has it, with a model that answers every request.
 async fn resumed(log: &FaultyLog, id: &SessionId) -> Arc<dyn Session> {
     let answers = (0..20).map(|_| ModelScript::text("Going on."));
@@ -169,11 +179,9 @@ async fn resumed(log: &FaultyLog, id: &SessionId) -> Arc<dyn Session> {
 #[tokio::test]
 async fn recorded_sessions_go_on() {
     for (name, _) in FOLDERS {
-        for (file, mut recorded) in sessions(name) {
-            // A log in memory has other ids for blobs; no code reads them here.
-            recorded.blobs.clear();
+        for (file, recorded) in sessions(name) {
             let (log, id) = (FaultyLog::new(), recorded.session_id.clone());
-            import(&log, &OwnerId::new("own_test"), recorded).await.unwrap();
+            store(&log, recorded).await;
             let session = resumed(&log, &id).await;
             let said = UserInput::text("Go on.");
             let seq = session.send(said).await.unwrap();
@@ -191,5 +199,99 @@ async fn recorded_sessions_go_on() {
             };
             assert_eq!(finished, RunStatus::Completed, "{name}/{file}.json");
         }
+    }
+}
+
+/// The first `count` events of a session as a document, as somebody else may write it.
+fn cut(recorded: &SessionExport, count: usize) -> SessionExport {
+    let mut cut = recorded.clone();
+    cut.events.truncate(count);
+    // A log in memory has other ids for blobs; no code reads them here.
+    cut.blobs.clear();
+    cut.hash = hash_of(&cut.events);
+    cut
+}
+
+/// Checks that an imported session calls no model and no tool before `asked`, an input of a person here, and
+/// none for a run of before, whatever the document says that somebody allowed.
+fn check_waits(facts: &[Arc<Envelope<EnvironmentEvent>>], imported: u64, asked: u64) {
+    let (before, after): (Vec<_>, Vec<_>) = facts.iter().partition(|fact| fact.seq <= imported);
+    let begun: BTreeSet<_> = before.iter().filter_map(|fact| fact.run_id.clone()).collect();
+    for fact in after {
+        let EnvironmentEvent::ActionStarted(started) = &fact.event else {
+            continue;
+        };
+        let acts = [ActionKind::CallModel, ActionKind::CallTool, ActionKind::Condense];
+        let is_asked = fact.seq > asked && fact.run_id.as_ref().is_some_and(|run| !begun.contains(run));
+        assert!(
+            is_asked || !acts.contains(&started.kind),
+            "{fact:?} after {} events",
+            imported - 1
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_imported_session_waits_for_a_person_wherever_it_was_cut_off() {
+    const CUT: [&str; 6] = [
+        "asked",
+        "background",
+        "condensed_and_taken_back",
+        "killed_in_a_tool",
+        "ruled",
+        "script",
+    ];
+    let (mut open, mut all) = (0, sessions("v9"));
+    for name in CUT {
+        let recorded = all.remove(name).unwrap();
+        for count in 1..=recorded.events.len() {
+            let (log, id) = (FaultyLog::new(), recorded.session_id.clone());
+            let (document, owner) = (cut(&recorded, count), OwnerId::new("own_test"));
+            import(&log, &owner, document, Timestamp(1)).await.unwrap();
+            let imported = log.facts(&id).len() as u64;
+            assert_eq!(imported, count as u64 + 1);
+            let session = resumed(&log, &id).await;
+            let state = session.state().await.unwrap();
+            assert_eq!(state.pending_approvals, [], "{name}, {count}");
+            open += u32::from(state.run.is_some());
+            let asked = session.send(UserInput::text("Go on.")).await.unwrap();
+            let mut events = session.subscribe(asked, View::Runtime).await.unwrap();
+            let run = RunId::of_input(asked);
+            while let Some(delivery) = events.next().await {
+                if matches!(delivery, Delivery::Runtime(event) if matches!(&event.event, RuntimeEvent::RunFinished(done) if done.run_id == run))
+                {
+                    break;
+                }
+            }
+            session.close().await;
+            check_waits(&log.facts(&id), imported, asked);
+        }
+    }
+    assert!(open > 0);
+}
+
+#[tokio::test]
+async fn a_document_whose_id_is_none_of_a_session_is_refused() {
+    let (_, recorded) = sessions("v9").pop_first().unwrap();
+    let long = format!("ses_{}", "a".repeat(5_000));
+    for id in [
+        "",
+        "ses_",
+        "ses_1",
+        "../../ses_k3v8qm2w7c4t",
+        "ses_K3V8QM2W7C4T",
+        "ses_k3v8qm2w7c4\u{202e}",
+        &long,
+    ] {
+        let mut document = cut(&recorded, 3);
+        document.session_id = SessionId::new(id);
+        for event in &mut document.events {
+            event.session_id = SessionId::new(id);
+        }
+        let log = FaultyLog::new();
+        let refused = import(&log, &OwnerId::new("own_test"), document, Timestamp(1)).await;
+        let why = refused.unwrap_err().to_string();
+        assert!(why.contains("is no id of a session") && why.len() < 300, "{why}");
+        assert!(!why.contains('\u{202e}'), "{why}");
     }
 }

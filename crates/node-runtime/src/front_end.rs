@@ -188,7 +188,7 @@ impl Runtime for NodeRuntime {
     }
 
     fn import(&self, export: SessionExport) -> BoxFuture<'_, Result<VerifyReport, RuntimeError>> {
-        Box::pin(import(self.log(), &self.owner, export))
+        Box::pin(import(self.log(), &self.owner, export, self.driver.clock.now()))
     }
 
     fn usage(&self, query: UsageQuery) -> BoxFuture<'_, Result<Vec<UsageRow>, RuntimeError>> {
@@ -202,7 +202,14 @@ impl Runtime for NodeRuntime {
             if let Some(session) = &session {
                 self.owned(session).await?;
             }
-            Ok(Some(self.log().stored(&self.owner, session.as_ref()).await?))
+            let mut stored = self.log().stored(&self.owner, session.as_ref()).await?;
+            if session.is_none() {
+                let (kept, owner) = (self.kept_bytes.clone(), self.owner.clone());
+                let kept = tokio::task::spawn_blocking(move || kept(&owner)).await;
+                let kept = kept.unwrap_or_else(|lost| Err(lost.to_string()));
+                stored.kept_bytes = kept.map_err(RuntimeError::Refused)?;
+            }
+            Ok(Some(stored))
         })
     }
 

@@ -75,7 +75,7 @@ pub use agentx_sqlite_log::{Examined, FORMAT as DATABASE_FORMAT, examine as exam
 #[cfg(feature = "settings")]
 pub use from_settings::{built_in_tools, open_log, program_environment};
 pub use node::NodeRuntime;
-pub use node_parts::{NodeParts, WireOptionsOf};
+pub use node_parts::{KeptBytes, NodeParts, WireOptionsOf};
 pub use pending_change::DiskPreview;
 pub use scripted::scripted_model;
 pub use tool_effector::ToolEffector;

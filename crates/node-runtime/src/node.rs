@@ -18,7 +18,7 @@ use agentx_types::{
 use crate::attached_reactors::AttachedReactors;
 use crate::blobs::load_blobs;
 use crate::ids;
-use crate::node_parts::{NodeParts, WireOptionsOf};
+use crate::node_parts::{KeptBytes, NodeParts, WireOptionsOf};
 use crate::replay;
 use crate::tool_effector::ToolEffector;
 
@@ -44,6 +44,8 @@ pub struct NodeRuntime {
     pub(crate) tools: Toolbox,
     pub(crate) agents: Arc<dyn Agents>,
     data_dir: PathBuf,
+    /// Tells the bytes that tools keep for an owner outside of the log.
+    pub(crate) kept_bytes: KeptBytes,
     /// The reactors that come and go while sessions run.
     pub(crate) reactors: AttachedReactors,
 }
@@ -74,6 +76,7 @@ impl NodeRuntime {
             tools: parts.tools,
             agents: Arc::new(NoAgents),
             data_dir: parts.data_dir,
+            kept_bytes: Arc::new(|_| Ok(0)),
         }
     }
 
@@ -87,8 +90,16 @@ impl NodeRuntime {
             tools: self.tools.clone(),
             agents: self.agents.clone(),
             data_dir: self.data_dir.clone(),
+            kept_bytes: self.kept_bytes.clone(),
             reactors: self.reactors.clone(),
         }
+    }
+
+    /// Returns this runtime with a function that tells what tools keep for an owner outside of the log; it counts
+    /// for what the owner stores.
+    #[must_use]
+    pub fn with_kept_bytes(self, kept_bytes: KeptBytes) -> Self {
+        Self { kept_bytes, ..self }
     }
 
     /// Returns this runtime as a server: it marks its sessions, and after a kill the next server continues

@@ -18,6 +18,10 @@ use crate::scripted::ScriptedEnvironment;
 /// not block. `Arc::new(|_| WireOptions::default())` sets no option for any model.
 pub type WireOptionsOf = Arc<dyn Fn(&ModelSpec) -> WireOptions + Send + Sync>;
 
+/// A function that returns the bytes that tools keep for an owner outside of the log, or why they cannot be
+/// counted. It may read a file: it is called on a thread for blocking work.
+pub type KeptBytes = Arc<dyn Fn(&OwnerId) -> Result<u64, String> + Send + Sync>;
+
 /// The parts of a [`NodeRuntime`](crate::NodeRuntime).
 ///
 /// The example is a runtime without network, files or settings, as tests have it.

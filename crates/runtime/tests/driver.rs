@@ -10,8 +10,9 @@ use agentx_runtime::{
 };
 use agentx_testing::{Gate, MemoryWorld, ModelScript, fixture};
 use agentx_types::{
-    Action, ActionBody, ActionKind, AgentConfig, ApprovalDecision, ApprovalMode, ContentPart,
-    EnvironmentEvent, InputMode, RunStatus, RuntimeEvent, ToolResult, ToolStatus, Vocabulary as _,
+    Action, ActionBody, ActionKind, AgentConfig, ApprovalDecision, ApprovalMode, AskUser, ContentPart,
+    EnvironmentEvent, InputMode, RULES_VERSION, RunStatus, RuntimeEvent, ToolResult, ToolStatus,
+    Vocabulary as _,
 };
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -243,6 +244,35 @@ async fn approvals_are_asked_and_answered() {
     assert_eq!(again, decided);
     let refused = session.approve(decide(ApprovalDecision::Deny)).await.unwrap_err();
     assert!(matches!(refused, RuntimeError::Refused(_)), "{refused}");
+}
+
+#[tokio::test]
+async fn a_question_of_the_model_is_not_answered_without_words() {
+    let world = world([
+        ModelScript::call("call_1", "ask_user", json!({"question": "Which?"})),
+        ModelScript::text("ok"),
+    ]);
+    let config = AgentConfig {
+        approval: ApprovalMode::Ask,
+        ask_user: Some(AskUser::Decide),
+        rules_version: RULES_VERSION,
+        ..fixture::config()
+    };
+    let session = world.open_new(config).await;
+    let mut events = session.subscribe(0, View::Runtime).await.unwrap();
+    say(&session, "go").await;
+    while !matches!(events.next().await.unwrap(), Delivery::Runtime(event) if matches!(event.event, RuntimeEvent::ApprovalRequested(_)))
+    {
+    }
+    let decide = |note: Option<&str>| {
+        ApprovalInput::new("call_1".into(), ApprovalDecision::Once).note(note.map(str::to_owned))
+    };
+    for nothing in [None, Some(" ")] {
+        let refused = session.approve(decide(nothing)).await.unwrap_err();
+        assert!(refused.to_string().contains("needs an answer"), "{refused}");
+    }
+    session.approve(decide(Some("red"))).await.unwrap();
+    assert_eq!(until_finished(&session).await.0, RunStatus::Completed);
 }
 
 #[tokio::test]

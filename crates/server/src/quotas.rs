@@ -49,7 +49,10 @@ pub(crate) struct QuotaGuard {
 /// The size and cost of a person's sessions.
 #[derive(Clone, Copy, Default)]
 struct UsageSums {
+    /// Everything that is stored.
     bytes: u64,
+    /// The part of it that scripts keep under keys.
+    kept: u64,
     cost: NanoUsd,
 }
 
@@ -279,8 +282,12 @@ impl ServerState {
         let Some(most) = self.quotas().bytes.filter(|most| sums.bytes >= *most) else {
             return Ok(());
         };
+        let kept = match sums.kept {
+            0 => String::new(),
+            kept => format!(", {kept} of them as values that scripts keep"),
+        };
         let what = format!(
-            "the owner's sessions take {} bytes, and this server's limit per member is {most} (`quotas.storage_bytes`): delete some",
+            "the owner's sessions take {} bytes{kept}, and this server's limit per member is {most} (`quotas.storage_bytes`): delete some",
             sums.bytes
         );
         Err(remote("quota_storage", &what))
@@ -305,7 +312,11 @@ impl ServerState {
         let mut sums = UsageSums::default();
         if self.quotas().bytes.is_some() {
             let stored = runtime.stored(None).await?.unwrap_or_default();
-            sums.bytes = stored.facts.saturating_add(stored.blob_bytes);
+            sums.kept = stored.kept_bytes;
+            sums.bytes = stored
+                .facts
+                .saturating_add(stored.blob_bytes)
+                .saturating_add(sums.kept);
         }
         if self.quotas().cost.is_some() {
             sums.cost = self.cost_of(owner, None).await?;

@@ -51,8 +51,10 @@ impl BackgroundJobs {
                 }
             }
             EnvironmentEvent::JobEnded(ended) => self.ended(&ended.job),
-            // A new writer has no running jobs, and a fork does not inherit its parent's.
-            EnvironmentEvent::WriterAttached(_) | EnvironmentEvent::SessionForked(_) => self.running.clear(),
+            // A new writer has no running jobs, and a copy does not inherit those of the original.
+            EnvironmentEvent::WriterAttached(_)
+            | EnvironmentEvent::SessionForked(_)
+            | EnvironmentEvent::SessionImported(_) => self.running.clear(),
             _ => {}
         }
     }

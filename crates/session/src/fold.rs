@@ -53,7 +53,7 @@ pub struct SessionFold {
     session_id: SessionId,
     last_seq: u64,
     /// The agents and their places in the tree.
-    agents: AgentTree,
+    pub(crate) agents: AgentTree,
     /// The state that the derived events of later facts depend on.
     receptors: Receptors,
     /// Requests that are recorded and may come again.
@@ -65,7 +65,7 @@ pub struct SessionFold {
     /// Ids that models gave, of all agents: no answer may use one again.
     taken: Arc<UsedIds>,
     /// The recorded steps of the calls in progress.
-    flows: ToolFold,
+    pub(crate) flows: ToolFold,
     /// The tools that the session's own agent was given.
     tools: ConfiguredTools,
     /// Commands that continue in the background, according to the log.
@@ -128,7 +128,10 @@ impl SessionFold {
             }
             outputs.push((heard.agent.clone(), heard.output));
         });
-        if matches!(fact.event, EnvironmentEvent::SessionForked(_)) {
+        if matches!(
+            fact.event,
+            EnvironmentEvent::SessionForked(_) | EnvironmentEvent::SessionImported(_)
+        ) {
             // The original session pays for the calls that it had in progress.
             projections.retain(|projection| !matches!(projection, Projection::Spent { .. }));
         }
@@ -183,6 +186,7 @@ impl SessionFold {
                 // A fork does not inherit its parent's roles.
                 self.sharing.forked();
             }
+            EnvironmentEvent::SessionImported(_) => self.sharing.forked(),
             EnvironmentEvent::UserMessage(_)
             | EnvironmentEvent::WheelChanged(_)
             | EnvironmentEvent::CommandRan(_)
@@ -266,15 +270,6 @@ impl SessionFold {
     /// Background commands that were running when the last writer exited.
     pub fn background_jobs(&self) -> impl Iterator<Item = LeftRunning> {
         self.jobs.running()
-    }
-
-    /// The tools of unfinished calls that have recorded steps, by which they would continue.
-    pub fn tools_with_steps(&self) -> impl Iterator<Item = &str> {
-        let calls = self.agents.iter().flat_map(Agent::calls);
-        let with_steps = calls.filter(|entry| {
-            matches!(entry.stage, CallStage::Running { .. }) && self.flows.has_steps(&entry.call.tool_call_id)
-        });
-        with_steps.map(|entry| entry.call.name.as_str())
     }
 
     /// The agent whose call with this id a person has to decide about.

@@ -19,6 +19,7 @@ mod derived;
 mod digest;
 mod fold;
 mod newer;
+mod open_calls;
 mod pictures;
 mod projection;
 pub mod receptors;

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::ApprovalDecision;
+
 /// What happens to a question of the model that nobody can answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -31,6 +33,19 @@ pub struct AskedQuestion {
 }
 
 impl AskedQuestion {
+    /// Returns whether a decision settles the question: it has words, or gives no answer (`deny`).
+    ///
+    /// ```
+    /// use agentx_types::{ApprovalDecision, AskedQuestion};
+    /// let asked = AskedQuestion { question: "Which?".into(), choices: Vec::new() };
+    /// assert!(!asked.is_settled_by(ApprovalDecision::Once, Some(" ")));
+    /// assert!(asked.is_settled_by(ApprovalDecision::Once, Some("red")));
+    /// assert!(asked.is_settled_by(ApprovalDecision::Deny, None));
+    /// ```
+    pub fn is_settled_by(&self, decision: ApprovalDecision, note: Option<&str>) -> bool {
+        decision == ApprovalDecision::Deny || note.is_some_and(|note| !note.trim().is_empty())
+    }
+
     /// Returns the answer that a person's text means: the number of a choice, from 1, means that choice.
     ///
     /// ```

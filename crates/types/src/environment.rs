@@ -14,8 +14,8 @@ use crate::{
     AttemptFailed, CommandRan, CondenseRequested, CondensingFailed, ConfigChange, ContentPart,
     ContextCondensed, ContextRestored, EffectEnded, EffectStarted, FilesRestored, FilesRestoring,
     InnerCallAsked, InputMode, InputPinned, InputRevised, InterruptRequested, InvalidInput, LeftRunning,
-    MessageId, OutputChannel, OwnerId, Prices, Rule, SessionId, StopReason, SystemCommand, Timer, ToolCallId,
-    ToolStatus, Usage, WheelChanged,
+    MessageId, OutputChannel, OwnerId, Prices, Rule, SessionForked, SessionImported, StopReason,
+    SystemCommand, Timer, ToolCallId, ToolStatus, Usage, WheelChanged,
 };
 
 vocabulary! {
@@ -87,6 +87,8 @@ vocabulary! {
         WriterAttached = "writer_attached",
         /// The session continues from a point in another one.
         SessionForked = "session_forked",
+        /// The session was read from a document up to here.
+        SessionImported = "session_imported",
         /// The session has a title.
         SessionTitled = "session_titled",
         /// Another person drives.
@@ -351,16 +353,6 @@ payloads! {
         /// Whether it is a server: if it is killed, the next server continues its runs without being asked.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         serves: bool,
-    }
-    /// The session continues from a point in another one.
-    SessionForked {
-        /// The other one.
-        parent: SessionId,
-        /// The last event that both have.
-        at_seq: u64,
-        /// Whether queued inputs keep waiting until a person sends a message, as with `interrupt_requested`.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        hold: bool,
     }
     /// The session has a title.
     SessionTitled {

@@ -102,6 +102,36 @@ ids! {
     OwnerId = "own_";
 }
 
+/// The letters of minted ids: letters and digits that cannot be taken for one another.
+const ID_ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+/// The number of letters of a minted id after its prefix. 60 bits: among a million sessions, two ids are equal
+/// with a probability of one in two million.
+const ID_LETTERS: usize = 12;
+
+/// The part of a minted id after its prefix, from random bytes: short, and easy to read aloud.
+///
+/// ```
+/// assert_eq!(agentx_types::id_letters([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 255]), "0123456789az");
+/// ```
+pub fn id_letters(random: [u8; ID_LETTERS]) -> String {
+    let letter = |byte: &u8| char::from(ID_ALPHABET[usize::from(byte & 31)]);
+    random.iter().map(letter).collect()
+}
+
+impl SessionId {
+    /// Returns whether the id has the form of those that are minted for sessions; all versions used the same.
+    ///
+    /// ```
+    /// use agentx_types::SessionId;
+    /// assert!(SessionId::new("ses_k3v8qm2w7c4t").is_minted());
+    /// assert!(!SessionId::new("../../ses_k3v8qm2w7c4t").is_minted());
+    /// ```
+    pub fn is_minted(&self) -> bool {
+        let letters = self.as_str().strip_prefix(Self::PREFIX).unwrap_or_default();
+        letters.len() == ID_LETTERS && letters.bytes().all(|letter| ID_ALPHABET.contains(&letter))
+    }
+}
+
 impl RunId {
     /// The run that the user's input with this `seq` opens.
     pub fn of_input(seq: u64) -> Self {

@@ -98,6 +98,7 @@ impl EnvironmentEvent {
             | Self::SessionOpened(_)
             | Self::WriterAttached(_)
             | Self::SessionForked(_)
+            | Self::SessionImported(_)
             | Self::SessionTitled(_)
             | Self::WheelChanged(_)
             | Self::AccessChanged(_)

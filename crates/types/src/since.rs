@@ -353,3 +353,11 @@ pub const CUT_OFF_IS_SAID: u32 = 9;
 
 /// A refusal that names no window is followed by a shorter request for as long as the estimate can be raised.
 pub const GUESSES_CONTINUE: u32 = 9;
+
+/// A decision without words answers no question of the model: it is ignored, and the question stays open. It counted
+/// as "yes".
+pub const QUESTIONS_NEED_WORDS: u32 = 9;
+
+/// The question of a tool is answered by those who may allow the call that it came up in. Before, whoever might
+/// approve anything in the session could answer it.
+pub const ANSWERS_ARE_OF_WHO_MAY_ALLOW: u32 = 9;

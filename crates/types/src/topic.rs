@@ -49,6 +49,7 @@ pub fn of_environment(event: &EnvironmentEvent) -> &'static str {
         E::SessionOpened(_)
         | E::WriterAttached(_)
         | E::SessionForked(_)
+        | E::SessionImported(_)
         | E::SessionTitled(_)
         | E::WheelChanged(_)
         | E::AccessChanged(_)

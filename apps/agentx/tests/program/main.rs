@@ -23,6 +23,8 @@ mod gemini;
 mod gone_on_with;
 mod help;
 mod identity;
+#[cfg(unix)]
+mod imported;
 mod instructions;
 mod left_behind;
 mod left_queued;

@@ -284,11 +284,24 @@ fn a_session_is_taken_in_elsewhere_as_it_was() {
         &["sessions", "show", &id][..],
         &["context", &id],
         &["usage", "--by", "cause"],
-        &["sessions", "export", &id, "--format", "json"],
     ] {
         let here = ok(sandbox.run(same));
         assert_eq!(at(same).stdout, here.stdout);
     }
+    // All events come over, and one more says that they were imported.
+    let export = ["sessions", "export", &id, "--format", "json"];
+    let (here, there) = (ok(sandbox.run(&export)).stdout, at(&export).stdout);
+    let events = |text: &str| {
+        Vec::from_iter(
+            text.lines()
+                .filter(|line| line.contains("\"seq\""))
+                .map(|line| line.trim_end_matches(',').to_owned()),
+        )
+    };
+    let mut imported = events(&there);
+    let last = imported.pop().unwrap_or_default();
+    assert!(last.contains("session_imported"), "{last}");
+    assert_eq!(imported, events(&here));
     let listed = at(&["sessions", "list"]);
     assert_eq!(listed.stdout, ok(sandbox.run(&["sessions", "list"])).stdout);
     at(&["sessions", "search", "fenced"]);

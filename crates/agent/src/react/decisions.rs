@@ -149,14 +149,20 @@ impl ReactAgent {
     pub(crate) fn bind_by(&mut self, server: Option<&Arc<ServerRules>>) {
         crate::bind_by(Arc::make_mut(&mut self.config), server);
         for index in 0..self.ledger.entries().len() {
-            let call = &self.ledger.entries()[index].call;
-            let asked = |tool: Cow<'_, ToolSpec>| approval::asked_by_server(&self.config, &tool, &call.input);
-            let by_server = self.config.server_rules.is_some() && self.tool_of(call).is_none_or(asked);
+            let by_server = self.is_asked_by_server(&self.ledger.entries()[index].call);
             if let CallStage::AwaitingApproval(question) = &mut self.ledger.entries_mut()[index].stage {
                 question.by_server = by_server && question.asked.is_none();
             }
         }
         self.bind_inner();
+    }
+
+    /// Returns whether the settings of a server ask about a call of the model. A call of a tool that the agent does
+    /// not have counts as asked about, because nobody knows what it does. `false` if no server has the session
+    /// open.
+    pub(super) fn is_asked_by_server(&self, call: &RequestedCall) -> bool {
+        let asked = |tool: Cow<'_, ToolSpec>| approval::asked_by_server(&self.config, &tool, &call.input);
+        self.config.server_rules.is_some() && self.tool_of(call).is_none_or(asked)
     }
 
     /// The place of the first call that waits for a person and fits.

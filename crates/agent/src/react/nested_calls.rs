@@ -12,7 +12,8 @@
 //!
 //! A tool may also ask a person for words, as an MCP server does: `inner_call_asked` then has a `form`, the
 //! JSON Schema of the answer. It is not a call, so rules and approval modes do not apply, and "always" keeps
-//! no rule. The answer is the note of the person's approval, and the tool reads it. If the session asks
+//! no rule. It belongs to the call that it came up in: if the rules of a server ask about that call, only who
+//! may allow it may answer. The answer is the note of the person's approval, and the tool reads it. If the session asks
 //! nobody, the question is refused at once, so that a tool never waits for an absent person; it is also
 //! refused if the session no longer asks anybody by the time of the answer.
 //!
@@ -21,6 +22,7 @@
 use agentx_types::{
     ActionBody, AgentConfig, Approval, ApprovalDecision, ApprovalMode, DecideInnerCall, Envelope,
     EnvironmentEvent, InnerCallAsked, NestedDecision, RequestedCall, StateOutput, ToolCallId, ToolSpec,
+    since,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -81,8 +83,8 @@ impl NestedCall {
 /// Judges a question to a person: it is asked if and only if the session asks; no rule and no mode answers
 /// it.
 ///
-/// It is not a call, so the rules of a server do not ask about it either (`by_server`): anybody who may
-/// approve calls in the session may answer.
+/// Who may answer (`by_server`) depends on the call that it came up in, not on the question itself: see
+/// `ReactAgent::came_up_by_server`.
 fn judge_question(config: &AgentConfig, tool: &ToolSpec, input: &Value, form: &Value) -> Verdict {
     match config.approval {
         ApprovalMode::Ask => Verdict::Ask(Question {
@@ -160,6 +162,9 @@ impl ReactAgent {
         let stage = match verdict {
             Verdict::Ask(mut question) => {
                 question.reason = why_asked(&question, asked);
+                if asked.form.is_some() {
+                    question.by_server = self.came_up_by_server(&call.tool_call_id);
+                }
                 step.request_approval(&call, &question);
                 NestedStage::Asked(question)
             }
@@ -241,12 +246,37 @@ impl ReactAgent {
 
     /// Updates which open questions come from the server's rules, after these have changed.
     pub(super) fn bind_inner(&mut self) {
-        let config = self.config.clone();
-        for inner in self.inner.iter_mut().filter(|inner| !inner.is_question()) {
+        let by_server = |inner: &NestedCall| {
+            if inner.is_question() {
+                self.came_up_by_server(&inner.call.tool_call_id)
+            } else {
+                approval::asked_by_server(&self.config, &inner.tool, &inner.call.input)
+            }
+        };
+        let all: Vec<bool> = self.inner.iter().map(by_server).collect();
+        for (inner, by_server) in self.inner.iter_mut().zip(all) {
             if let NestedStage::Asked(question) = &mut inner.stage {
-                question.by_server = approval::asked_by_server(&config, &inner.tool, &inner.call.input);
+                question.by_server = by_server;
             }
         }
+    }
+
+    /// Returns whether the rules of a server ask about a call in which a question with this id came up. An answer
+    /// may decide what that call does, so it is given by those who may allow the call. From version 9 of the
+    /// rules on.
+    fn came_up_by_server(&self, id: &ToolCallId) -> bool {
+        if self.config.rules_version < since::ANSWERS_ARE_OF_WHO_MAY_ALLOW {
+            return false;
+        }
+        let outer = self.ledger.entries().iter().map(|entry| &entry.call);
+        let mut outer = outer.filter(|call| id.is_inside(&call.tool_call_id));
+        let nested = self
+            .inner
+            .iter()
+            .filter(|inner| id.is_inside(&inner.call.tool_call_id));
+        let mut nested = nested.filter(|inner| !inner.is_question());
+        outer.any(|call| self.is_asked_by_server(call))
+            || nested.any(|inner| approval::asked_by_server(&self.config, &inner.tool, &inner.call.input))
     }
 
     /// Returns whether a person has to decide about any.

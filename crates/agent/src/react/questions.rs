@@ -11,7 +11,9 @@
 //! A decision about a question never keeps a rule, whatever its scope. An answer of another person than the owner
 //! names that person. A restart asks again, because the call is still open in the fold.
 
-use agentx_types::{Approval, ApprovalDecision, NOBODY_ANSWERS, RequestedCall, Rule, RuleEffect, ToolStatus};
+use agentx_types::{
+    Approval, ApprovalDecision, NOBODY_ANSWERS, RequestedCall, Rule, RuleEffect, ToolStatus, since,
+};
 
 use super::ReactAgent;
 use super::decisions::decision_line;
@@ -58,8 +60,8 @@ impl ReactAgent {
         Ok(CallStage::AwaitingApproval(question))
     }
 
-    /// Applies a person's answer to the question at `index`. `false` if the call there is not a question to
-    /// the person.
+    /// Applies a person's answer to the question at `index`; a decision that holds none changes nothing. `false`
+    /// if the call there is not a question to the person.
     pub(super) fn answer_question(
         &mut self,
         index: usize,
@@ -74,6 +76,11 @@ impl ReactAgent {
         };
         let note = approval.note.as_deref();
         let is_answer = approval.decision != ApprovalDecision::Deny;
+        if self.config.rules_version >= since::QUESTIONS_NEED_WORDS
+            && !asked.is_settled_by(approval.decision, note)
+        {
+            return true;
+        }
         let words = match note {
             Some(note) if is_answer => asked.meant(note).to_owned(),
             Some(note) => note.trim().to_owned(),

@@ -103,12 +103,14 @@ impl RunLifecycle {
     /// Records the last time at which a program worked on the run; time after that does not count
     /// (`Run::away_ms`).
     ///
-    /// Changes of the configuration and forks are left out: a program that takes over commits them before
-    /// `writer_attached`, and so they do not show that the program before it was still alive.
+    /// Changes of the configuration, forks and imports are left out: they come before the `writer_attached` of
+    /// a program that takes over, and so they do not show that the program before it was still alive.
     pub(crate) fn note_time(&mut self, fact: &Envelope<EnvironmentEvent>) {
         let before_a_writer = matches!(
             fact.event,
-            EnvironmentEvent::ConfigChanged(_) | EnvironmentEvent::SessionForked(_)
+            EnvironmentEvent::ConfigChanged(_)
+                | EnvironmentEvent::SessionForked(_)
+                | EnvironmentEvent::SessionImported(_)
         );
         if let Some(run) = self.active().filter(|_| !before_a_writer) {
             run.seen_at = fact.at;

@@ -148,16 +148,17 @@ impl RunLifecycle {
         limits::used_up(limits, &spent, None).is_some() || step.used_up_above().is_some()
     }
 
-    /// The session continues as a fork, without its parent's work in progress: the run ends as interrupted.
+    /// The session continues as a copy, without the work in progress of the original: the run ends as interrupted,
+    /// because of `why`.
     ///
     /// Returns whether a model call was in progress; `None` if no run was. `hold` also holds back queued
     /// inputs.
-    pub(crate) fn forked(&mut self, hold: bool) -> Option<bool> {
+    pub(crate) fn copied(&mut self, why: &str, hold: bool) -> Option<bool> {
         if hold {
             self.inputs.hold();
         }
         let run = self.active()?;
-        run.pending.stop.get_or_insert(StopCause::interrupt("forked"));
+        run.pending.stop.get_or_insert(StopCause::interrupt(why));
         Some(run.pending.model_call.is_some())
     }
 

@@ -1,6 +1,8 @@
 //! Tools of MCP servers in rules: a rule names the server and its tool, and only a rule for exactly the
 //! present description allows a changed tool.
 
+use std::sync::Arc;
+
 use agentx_agent::approval::{Verdict, decide, decide_nested, explain_decision, suggested};
 use agentx_types::*;
 use serde_json::json;
@@ -142,11 +144,33 @@ fn a_changed_tool_needs_a_person_or_a_rule_of_its_very_description() {
     }
 }
 
+/// The decision that allows a call, or answers a question, once.
+fn allowed(id: &str, note: Option<&str>, limited: bool) -> Approval {
+    Approval {
+        tool_call_id: id.into(),
+        decision: ApprovalDecision::Once,
+        note: note.map(str::to_owned),
+        rule: None,
+        by: limited.then(|| OwnerId::new("own_bea")),
+        limited,
+    }
+}
+
 /// A session in which a running tool asks a person.
 fn asking(approval: ApprovalMode) -> Session {
-    let mut session = Session::new(config(ApprovalMode::Auto, &[]));
+    asking_under(approval, |_| {})
+}
+
+/// The same with another configuration.
+fn asking_under(approval: ApprovalMode, change: impl FnOnce(&mut AgentConfig)) -> Session {
+    let mut config = config(ApprovalMode::Auto, &[]);
+    change(&mut config);
+    let mut session = Session::new(config);
     session.say("go");
     session.calls(&[("c1", "bash", json!({"command": "ls"}))]);
+    if session.running().is_empty() {
+        session.happens(allowed("c1", None, false));
+    }
     let cause = session.running()[0].action_id.clone();
     session.change(ConfigChange::Approval(approval));
     let asked = InnerCallAsked {
@@ -221,6 +245,36 @@ fn a_question_to_a_person_is_answered_by_them_alone() {
         };
         assert_eq!(told(&session), [expected], "{decision:?}");
         assert_eq!(session.agent.config().rules.len(), rules, "no rule is kept");
+        session.check_replay();
+    }
+}
+
+#[test]
+fn who_may_not_allow_a_call_answers_no_question_that_came_up_in_it() {
+    let rules = |effect| ServerRules {
+        rules: vec![Rule {
+            effect,
+            tool: "bash".into(),
+            argument: None,
+            path: None,
+            workspace: None,
+        }],
+        ..ServerRules::default()
+    };
+    for (effect, counts) in [(RuleEffect::Ask, false), (RuleEffect::Allow, true)] {
+        let mut session = asking_under(ApprovalMode::Ask, |config| {
+            config.rules_version = RULES_VERSION;
+            config.server_rules = Some(Arc::new(rules(effect)));
+        });
+        for limited in [true, false] {
+            session.happens(allowed("c1/1", Some("Ada"), limited));
+            let answers = told(&session).len();
+            assert_eq!(
+                answers,
+                usize::from(!limited || counts),
+                "{effect:?}, limited: {limited}"
+            );
+        }
         session.check_replay();
     }
 }

@@ -36,6 +36,20 @@ fn last(session: &Session) -> String {
 }
 
 #[test]
+fn a_decision_without_words_answers_no_question() {
+    use ApprovalDecision::{Always, Once};
+    for (version, read) in [(8, "The person answers: yes"), (9, "The person answers: blue")] {
+        let mut session = asking(|config| config.rules_version = version);
+        for (decision, note) in [(Once, None), (Always, None), (Once, Some(" "))] {
+            decides(&mut session, decision, note, None);
+        }
+        decides(&mut session, Once, Some("2"), None);
+        assert_eq!(last(&session), format!("tool: c1 = {read}"), "version {version}");
+        session.check_replay();
+    }
+}
+
+#[test]
 fn a_question_waits_for_a_person_and_the_answer_is_what_the_model_reads() {
     use ApprovalDecision::{Always, Deny, Once};
     for (decision, note, by, read) in [
@@ -46,7 +60,7 @@ fn a_question_waits_for_a_person_and_the_answer_is_what_the_model_reads() {
             None,
             "The person answers: green, please",
         ),
-        (Always, None, None, "The person answers: yes"),
+        (Always, Some("1"), None, "The person answers: red"),
         (Deny, None, None, "The person gives no answer."),
         (
             Deny,

@@ -58,6 +58,7 @@ pub(super) fn describe(event: &EnvironmentEvent) -> String {
         E::SessionForked(forked) => {
             format!("forked from {} at event {}", forked.parent, forked.at_seq)
         }
+        E::SessionImported(_) => "imported: what was in progress is not continued".to_owned(),
         E::AnswerChecked(checked) if checked.problems.is_empty() => {
             format!("answer {} fits the schema", checked.attempt)
         }

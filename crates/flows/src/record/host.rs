@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-use super::record_mode::{RecordMode, milliseconds};
+use super::long_sleep::{announced, left, same};
+use super::record_mode::{RecordMode, may_cost};
 use super::writer::{RecordFinish, Recorder};
 use super::{Divergence, EffectPerformer, PerformedEffect};
 use crate::Secrets;
@@ -73,7 +74,7 @@ impl<W: EffectPerformer> RecordingHost<W> {
             }));
         }
         let is_new = prior.is_none();
-        let (recorder, finish) = Recorder::new(journal.clone(), secrets);
+        let (recorder, finish) = Recorder::new(journal.clone(), secrets, stop.clone());
         if is_new {
             let _written = recorder.ends(0, SCRIPT, Some(input), &Ok(Value::Null), StepMetadata::default());
         }
@@ -343,9 +344,26 @@ impl<W: EffectPerformer> RecorderShared<W> {
         input: Option<Value>,
         performed: BoxFuture<'static, PerformedEffect>,
     ) -> Outcome {
-        let PerformedEffect { outcome, extras } = performed.await;
-        let ends = self.recorder.ends(step, kind, input, &outcome, extras);
-        self.after_write(ends.await, outcome).await
+        let recorder = self.recorder.clone();
+        let ended = async move {
+            let PerformedEffect { outcome, extras } = performed.await;
+            let written = recorder.ends(step, kind, input, &outcome, extras).await;
+            (outcome, written)
+        };
+        if !may_cost(kind) {
+            let (outcome, written) = ended.await;
+            return self.after_write(written, outcome).await;
+        }
+        // The run may give it up; then it ends without the run, and is on the bill all the same.
+        let ended = self.recorder.owned.run(ended);
+        tokio::select! {
+            biased;
+            () = self.stop.cancelled() => std::future::pending().await,
+            ended = ended => match ended {
+                Some((outcome, written)) => self.after_write(written, outcome).await,
+                None => Err(EffectError::new("failed", format!("{kind}: it was lost before its end"))),
+            },
+        }
     }
 
     async fn after_write(&self, written: bool, outcome: Outcome) -> Outcome {
@@ -362,39 +380,4 @@ impl<W: EffectPerformer> RecorderShared<W> {
 /// Returns the value that a script gets for a stream; it is identified by its step.
 pub(crate) fn stream_of(effect: &HostEffect) -> Value {
     json!({"stream": effect.step})
-}
-
-/// The additional field in the announcement of a sleep.
-const UNTIL: &str = "until_ms";
-
-/// Returns the announcement of a step, which is recorded before it begins.
-fn announced(effect: &HostEffect, mut asked: Value) -> Value {
-    if let (EffectKind::Sleep, Value::Object(entries)) = (effect.kind, &mut asked) {
-        entries.insert(UNTIL.to_owned(), (now_ms() + milliseconds(effect)).into());
-    }
-    asked
-}
-
-fn same(kind: EffectKind, recorded: &Value, asked: &Value) -> bool {
-    match (kind, recorded) {
-        (EffectKind::Sleep, Value::Object(entries)) if entries.contains_key(UNTIL) => {
-            let mut entries = entries.clone();
-            entries.shift_remove(UNTIL);
-            Value::Object(entries) == *asked
-        }
-        _ => recorded == asked,
-    }
-}
-
-/// Returns the rest of a step that was cut off.
-fn left(mut effect: HostEffect, recorded: &Value) -> HostEffect {
-    if let Some(until) = recorded.get(UNTIL).and_then(Value::as_u64) {
-        effect.request = json!({"ms": until.saturating_sub(now_ms()).min(milliseconds(&effect))});
-    }
-    effect
-}
-
-fn now_ms() -> u64 {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    now.map_or(0, |now| u64::try_from(now.as_millis()).unwrap_or(u64::MAX))
 }

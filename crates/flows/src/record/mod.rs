@@ -8,6 +8,12 @@
 //! (`generate`, `http`, `invoke`, an input for an agent, a long sleep) is announced by `effect_started`
 //! before it begins; every effect that ends has an `effect_ended`.
 //!
+//! # What a run gives up
+//!
+//! A model call, or a call of a tool that may call one, belongs to the record and not to the run: if the run
+//! ends first, it is stopped, and its end is recorded with what it has cost until then, before the call of
+//! the tool ends.
+//!
 //! # When a run is run again
 //!
 //! The request of each step must equal the recorded one; otherwise the run ends with a divergence that names
@@ -20,6 +26,8 @@
 
 mod divergence;
 mod host;
+mod long_sleep;
+mod owned_effects;
 mod record_mode;
 pub(crate) use record_mode::milliseconds;
 mod performer;

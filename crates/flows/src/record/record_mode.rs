@@ -63,6 +63,13 @@ impl RecordMode {
     }
 }
 
+/// Returns whether a step of this kind may call a model, by itself or in a tool that it calls. Its performer
+/// ends it soon after the run was stopped, and says what it has cost.
+pub(super) fn may_cost(kind: &str) -> bool {
+    let costly = [EffectKind::Generate, EffectKind::GenerateJson, EffectKind::Invoke];
+    costly.iter().any(|costly| costly.as_str() == kind)
+}
+
 /// Returns the length of a sleep.
 pub(crate) fn milliseconds(effect: &HostEffect) -> u64 {
     let ms = effect.request.get("ms").and_then(Value::as_f64).unwrap_or(0.0);

@@ -6,7 +6,9 @@ use agentx_types::{EffectFailure, EffectOutcome};
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
 
+use super::owned_effects::{EffectsStop, OwnedEffects};
 use crate::Secrets;
 
 enum RecordLine {
@@ -36,17 +38,22 @@ struct RecordEnd {
 pub(crate) struct Recorder {
     lines: mpsc::UnboundedSender<RecordLine>,
     pub(crate) secrets: Secrets,
+    /// The effects that are recorded even if the run gives them up.
+    pub(crate) owned: OwnedEffects,
 }
 
-/// The end of a record.
+/// The end of a record. Dropping it stops the run's effects.
 pub struct RecordFinish {
+    effects: EffectsStop,
     lines: mpsc::UnboundedSender<RecordLine>,
     writer: JoinHandle<()>,
 }
 
 impl RecordFinish {
-    /// Waits until all lines that were queued before are recorded. Later lines are not.
+    /// Stops the effects in progress, and waits until they and all lines that were queued before are
+    /// recorded. Later lines are not.
     pub async fn flush(self) {
+        self.effects.settle().await;
         let _ = self.lines.send(RecordLine::Over);
         // It only fails while the runtime shuts down.
         let _ = self.writer.await;
@@ -54,15 +61,23 @@ impl RecordFinish {
 }
 
 impl Recorder {
-    /// Returns a recorder into `journal`. Must be called inside a tokio runtime.
-    pub(crate) fn new(journal: Journal, secrets: Secrets) -> (Self, RecordFinish) {
+    /// Returns a recorder into `journal`, and its end, which fires `stop` for the effects in progress. Must be
+    /// called inside a tokio runtime.
+    pub(crate) fn new(journal: Journal, secrets: Secrets, stop: CancellationToken) -> (Self, RecordFinish) {
         let (lines, queue) = mpsc::unbounded_channel();
         let writer = tokio::spawn(write(journal, queue));
+        let owned = OwnedEffects::default();
         let finish = RecordFinish {
+            effects: EffectsStop::new(owned.clone(), stop),
             lines: lines.clone(),
             writer,
         };
-        (Self { lines, secrets }, finish)
+        let recorder = Self {
+            lines,
+            secrets,
+            owned,
+        };
+        (recorder, finish)
     }
 
     /// Begins a step: its position in the record is now fixed, and it may begin when the future resolves to

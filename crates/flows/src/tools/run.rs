@@ -68,6 +68,7 @@ impl SharedToolParts {
                     grants: self.grants.clone(),
                     network: self.network.clone(),
                     context: context.clone(),
+                    stop: stop.clone(),
                     recorder: recorder.clone(),
                     streams: CallStreams::default(),
                     children: Children::default(),
@@ -104,7 +105,7 @@ impl RunningTool {
         }
     }
 
-    /// Ends the call: ends everything that it created, and completes its record.
+    /// Ends the call: ends everything that it created or still waits for, and completes its record.
     pub(super) async fn end(self, context: &ToolContext, came_to: Result<Value, ToolOutcome>) -> ToolOutcome {
         let cancelled = context.cancel.is_cancelled();
         let checked = match &came_to {
@@ -115,7 +116,8 @@ impl RunningTool {
                 .map_or(Ok(()), |divergence| Err(Box::new(divergence))),
         };
         let call = self.host.world().call.clone();
-        call.streams.close_all();
+        self.stop.cancel();
+        call.streams.forget_all();
         if checked.is_ok() {
             end_all(&call, cancelled).await;
         }

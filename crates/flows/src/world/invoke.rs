@@ -70,7 +70,7 @@ async fn called(call: &FileToolCall, step: u64, asked: &Value) -> Result<ToolOut
     context.tool_call_id = journal.tool_call_id().clone();
     context.journal = journal;
     context.outside_workspace = outside_workspace;
-    context.cancel = call.context.cancel.child_token();
+    context.cancel = call.stop.child_token();
     // The work is stopped when its caller no longer waits.
     let _stops_with_us = context.cancel.clone().drop_guard();
     let place = context.slots.take(tool.waits()).await;

@@ -21,6 +21,7 @@ use agentx_luau_tools::{BoxFuture, EffectError, EffectKind, HostEffect, Outcome}
 use agentx_runtime::ToolContext;
 use agentx_types::EffectOutcome;
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 use crate::grants::Grants;
 use crate::record::milliseconds;
@@ -45,6 +46,8 @@ pub(crate) struct FileToolCall {
     pub(crate) grants: Arc<Grants>,
     pub(crate) network: Arc<Network>,
     pub(crate) context: ToolContext,
+    /// Fires when the call is stopped or has ended: its effects end then.
+    pub(crate) stop: CancellationToken,
     pub(crate) recorder: RecorderHandle,
     pub(crate) streams: CallStreams,
     pub(crate) children: Children,
@@ -99,7 +102,7 @@ impl EffectPerformer for CallWorld {
             EffectKind::Generate => Box::pin(model_calls::generate(call, effect.request)),
             EffectKind::GenerateJson => Box::pin(model_calls::generate_json(call, effect.request)),
             EffectKind::GenerateStream => {
-                let opened = call.streams.open(&effect);
+                let opened = call.streams.open(&effect, &call.stop);
                 finish(streams::begin(call, opened))
             }
             EffectKind::StreamRecv => finish(async move { streams::receive(&call, &effect.request).await }),
@@ -169,7 +172,7 @@ impl EffectPerformer for CallWorld {
     fn remember(&self, effect: &HostEffect, outcome: Option<&EffectOutcome>) {
         let call = &self.call;
         match effect.kind {
-            EffectKind::GenerateStream => call.streams.remember_open(effect, outcome, &call.recorder),
+            EffectKind::GenerateStream => call.streams.remember_open(effect, outcome, call),
             EffectKind::StreamRecv => call.streams.remember_received(&effect.request, outcome),
             EffectKind::AgentCreate
             | EffectKind::AgentInput

@@ -27,11 +27,14 @@ pub(crate) enum ModelUpdate {
     Ends(Result<(), EffectError>),
 }
 
-/// Asks a model. Dropping the future stops the call. Its cost is added to `paid` when the model reports it,
-/// whatever the outcome.
+/// Asks a model until it has answered, or `stop` fires: then the answer ends here, with its cost until then.
+/// The cost is added to `paid` when the model reports it, whatever the outcome.
+///
+/// The future must be polled to its end, for the sake of the bill: it is owned by the record of the run.
 pub(crate) async fn ask(
     call: &FileToolCall,
     request: Arc<ModelRequest>,
+    stop: &CancellationToken,
     hears: Option<&mpsc::Sender<ModelUpdate>>,
     paid: &mut Usage,
 ) -> Result<String, EffectError> {
@@ -46,9 +49,10 @@ pub(crate) async fn ask(
             taken: Arc::default(),
         }),
     });
-    let cancel = CancellationToken::new();
+    let cancel = stop.child_token();
     let _stops_with_us = cancel.clone().drop_guard();
     let mut asked = CapturedEffect::of(&*call.shared.parts.models, action, None, cancel);
+    let hears = hears.map(|hears| (hears, stop));
     let mut assembler = Assembler::default();
     assembler.asks(&model);
     // Attempts that broke off are paid for, too.
@@ -88,10 +92,16 @@ pub(crate) async fn ask(
     ))
 }
 
-async fn tell(hears: Option<&mpsc::Sender<ModelUpdate>>, heard: impl FnOnce() -> ModelUpdate) {
-    if let Some(hears) = hears {
+async fn tell(
+    hears: Option<(&mpsc::Sender<ModelUpdate>, &CancellationToken)>,
+    heard: impl FnOnce() -> ModelUpdate,
+) {
+    let Some((hears, stop)) = hears else { return };
+    tokio::select! {
+        biased;
+        () = stop.cancelled() => {}
         // A reader that has gone gets no more; the answer continues, for its record.
-        let _ = hears.send(heard()).await;
+        _ = hears.send(heard()) => {}
     }
 }
 
@@ -117,7 +127,7 @@ pub(crate) async fn generate(call: Arc<FileToolCall>, asked: Value) -> Performed
         Err(error) => return Err(error).into(),
     };
     let mut paid = Usage::default();
-    let said = ask(&call, request.clone(), None, &mut paid).await;
+    let said = ask(&call, request.clone(), &call.stop, None, &mut paid).await;
     PerformedEffect {
         extras: bill(&request, &said, paid),
         outcome: said.map(Value::String),
@@ -141,7 +151,7 @@ pub(crate) async fn generate_json(call: Arc<FileToolCall>, asked: Value) -> Perf
     let mut paid = Usage::default();
     let mut outcome: Outcome = Err(EffectError::new("failed", text(&asked, "model")));
     for _ in 0..2 {
-        let said = match ask(&call, Arc::new(request.clone()), None, &mut paid).await {
+        let said = match ask(&call, Arc::new(request.clone()), &call.stop, None, &mut paid).await {
             Ok(said) => said,
             Err(error) => {
                 outcome = Err(error);

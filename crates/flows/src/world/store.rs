@@ -12,7 +12,7 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use serde_json::Value;
 
 use super::{FileToolCall, text};
-use crate::kept_values::{open, open_in_memory, prefix, settle};
+use crate::kept_values::{bytes_of, open, open_in_memory, prefix, settle};
 
 /// The longest key in bytes.
 const MAX_KEY: usize = 512;
@@ -20,6 +20,9 @@ const MAX_KEY: usize = 512;
 const MAX_VALUE: usize = 256 << 10;
 /// Keys of one space of one owner.
 const MAX_KEYS: i64 = 10_000;
+/// Bytes of all keys and values of one owner. It is far below the usual quota of a member on a server, so that
+/// somebody whose tools keep much can still make room by deleting sessions.
+const MAX_BYTES: u64 = 128 << 20;
 /// Values in the cache, of all tools.
 const MAX_CACHED: usize = 10_000;
 /// Bytes in the cache, of all tools.
@@ -122,31 +125,25 @@ impl ToolStore {
                 format!("a value has at most {MAX_VALUE} bytes as JSON"),
             ));
         }
-        let fits = self.with(place, |database, space| {
+        let full = self.with(place, |database, space| {
             let count: i64 = database
                 .prepare_cached("SELECT count(*) FROM kv WHERE owner = ?1 AND space = ?2 AND key <> ?3")?
                 .query_row(params![place.owner, space, place.key], |row| row.get(0))?;
             if count >= MAX_KEYS {
-                return Ok(false);
+                return Ok(Some(too_many(&place.space)));
+            }
+            let bytes = bytes_of(database, &place.owner)?;
+            if bytes + (place.key.len() + written.len()) as u64 > MAX_BYTES {
+                return Ok(Some(too_much()));
             }
             database
                 .prepare_cached(
                     "INSERT OR REPLACE INTO kv (owner, space, key, value) VALUES (?1, ?2, ?3, ?4)",
                 )?
                 .execute(params![place.owner, space, place.key, written])?;
-            Ok(true)
+            Ok(None)
         })?;
-        if fits {
-            Ok(())
-        } else {
-            Err(EffectError::new(
-                "too_many",
-                format!(
-                    "the key space {} has {MAX_KEYS} keys, which is the most",
-                    place.space
-                ),
-            ))
-        }
+        full.map_or(Ok(()), Err)
     }
 
     fn delete(&self, place: &KeyOwner) -> Result<(), EffectError> {
@@ -169,6 +166,17 @@ impl ToolStore {
         keys.sort();
         Ok(keys)
     }
+}
+
+fn too_many(space: &str) -> EffectError {
+    let problem = format!("the key space {space} has {MAX_KEYS} keys, which is the most");
+    EffectError::new("too_many", problem)
+}
+
+fn too_much() -> EffectError {
+    let most = MAX_BYTES >> 20;
+    let problem = format!("all values together would take more than {most} MiB; delete some keys");
+    EffectError::new("too_large", problem)
 }
 
 /// The owner of a key.

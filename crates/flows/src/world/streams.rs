@@ -15,7 +15,6 @@ use super::answer_delivery::{ScriptPiece, StreamDelta};
 use super::model_calls::{ModelUpdate, ask, bill};
 use super::prompt::request;
 use super::{FileToolCall, text};
-use crate::RecorderHandle;
 
 /// The number of pieces that an answer may be ahead of the script.
 const AHEAD: usize = 256;
@@ -49,14 +48,14 @@ struct ToldPieces {
 
 impl CallStreams {
     /// Opens a stream that has not been read yet.
-    pub(crate) fn open(&self, effect: &HostEffect) -> Arc<AnswerStream> {
-        self.add(effect, StreamDelta::default(), None)
+    pub(crate) fn open(&self, effect: &HostEffect, stop: &CancellationToken) -> Arc<AnswerStream> {
+        self.add(effect, stop, None)
     }
 
     fn add(
         &self,
         effect: &HostEffect,
-        delta: StreamDelta,
+        stop: &CancellationToken,
         known: Option<Result<String, EffectError>>,
     ) -> Arc<AnswerStream> {
         let (rest, problem) = match known {
@@ -67,9 +66,9 @@ impl CallStreams {
         let stream = Arc::new(AnswerStream {
             step: effect.step,
             asked: effect.request.clone(),
-            cancel: CancellationToken::new(),
+            cancel: stop.child_token(),
             told: tokio::sync::Mutex::new(ToldPieces {
-                delta,
+                delta: StreamDelta::default(),
                 source: None,
                 rest,
                 problem,
@@ -86,16 +85,16 @@ impl CallStreams {
         &self,
         effect: &HostEffect,
         outcome: Option<&EffectOutcome>,
-        recorder: &RecorderHandle,
+        call: &FileToolCall,
     ) {
-        let secrets = &recorder.0.secrets;
+        let secrets = &call.recorder.0.secrets;
         let known = outcome.map(|outcome| match outcome {
             EffectOutcome::Done(value) => Ok(secrets.show(text(value, "text"))),
             EffectOutcome::Failed(failure) => {
                 Err(EffectError::new(failure.code.clone(), failure.message.clone()))
             }
         });
-        self.add(effect, StreamDelta::default(), known);
+        self.add(effect, &call.stop, known);
     }
 
     /// Records the pieces of a stream that the script got.
@@ -127,11 +126,9 @@ impl CallStreams {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Closes all streams: the script has ended.
-    pub(crate) fn close_all(&self) {
-        for stream in std::mem::take(&mut *self.lock()).into_values() {
-            stream.cancel.cancel();
-        }
+    /// Forgets all streams: the script has ended, and so have they.
+    pub(crate) fn forget_all(&self) {
+        self.lock().clear();
     }
 }
 
@@ -175,8 +172,18 @@ impl AnswerStream {
         if source.is_none() {
             let (pieces, said) = mpsc::channel(AHEAD);
             *source = Some(said);
-            tokio::spawn(run(self.clone(), call.clone(), pieces));
+            // It ends with the stream, and nobody waits for it but the end of the call.
+            call.recorder
+                .0
+                .owned
+                .spawn(run(self.clone(), call.clone(), pieces));
         }
+    }
+
+    /// The error of an answer that was stopped because nobody reads it any more.
+    fn closed(&self) -> Option<EffectError> {
+        let problem = || EffectError::new("closed", "the stream was closed before its end");
+        self.cancel.is_cancelled().then(problem)
     }
 
     fn taken(&self) -> Option<mpsc::Receiver<ModelUpdate>> {
@@ -190,14 +197,9 @@ async fn run(stream: Arc<AnswerStream>, call: Arc<FileToolCall>, pieces: mpsc::S
     let (mut paid, asked) = (Usage::default(), request(&call, &stream.asked).map(Arc::new));
     let said = match &asked {
         Err(problem) => Err(problem.clone()),
-        Ok(request) => tokio::select! {
-            biased;
-            () = stream.cancel.cancelled() => {
-                Err(EffectError::new("closed", "the stream was closed before its end"))
-            }
-            () = call.context.cancel.cancelled() => return,
-            said = ask(&call, request.clone(), Some(&pieces), &mut paid) => said,
-        },
+        Ok(request) => ask(&call, request.clone(), &stream.cancel, Some(&pieces), &mut paid)
+            .await
+            .map_err(|problem| stream.closed().unwrap_or(problem)),
     };
     let paid = asked
         .map(|request| bill(&request, &said, paid))
@@ -214,7 +216,11 @@ async fn run(stream: Arc<AnswerStream>, call: Arc<FileToolCall>, pieces: mpsc::S
             paid,
         )
         .await;
-    let _ = pieces.send(ModelUpdate::Ends(ended)).await;
+    tokio::select! {
+        biased;
+        () = stream.cancel.cancelled() => {}
+        _ = pieces.send(ModelUpdate::Ends(ended)) => {}
+    }
 }
 
 /// Returns the next piece of an answer, or null at its end.

@@ -3,8 +3,8 @@
 //! when the request's turn comes.
 
 use agentx_types::{
-    AgentStateId, ContextRestored, EnvironmentEvent, EventDraft, MessageId, OwnerId, RunStatus, Source,
-    SystemCommand, UserMessage,
+    AgentStateId, Approval, ContextRestored, EnvironmentEvent, EventDraft, MessageId, OwnerId, RunStatus,
+    Source, SystemCommand, UserMessage,
 };
 
 use crate::api::{RuntimeError, UserInput};
@@ -51,6 +51,7 @@ pub(super) fn resolve(request: FactRequest, fold: &SessionFold) -> Result<Resolv
             Some(event) => to_root(event),
             None => Ok(ResolvedRequest::AlreadyRecorded(fold.last_seq())),
         },
+        FactRequest::Approve(approval) if lacks_words(fold, &approval) => refused(NEEDS_WORDS.to_owned()),
         FactRequest::Approve(approval) => match fold.awaits_approval(&approval.tool_call_id) {
             Some(agent) => Ok(fact(Some(agent.clone()), approval.into())),
             None => recorded_or(fold.same_decision(&approval), || {
@@ -83,6 +84,16 @@ pub(super) fn resolve(request: FactRequest, fold: &SessionFold) -> Result<Resolv
         },
         FactRequest::Record(event) => to_root(event),
     }
+}
+
+/// The reason to refuse a decision without words about a question of the model.
+const NEEDS_WORDS: &str = "the model's question needs an answer: words, or the number of a choice, as the note of the \
+                           decision; `deny` gives no answer";
+
+/// Returns whether the decision is about a question of the model and does not settle it.
+fn lacks_words(fold: &SessionFold, approval: &Approval) -> bool {
+    let asked = fold.asked_question(&approval.tool_call_id);
+    asked.is_some_and(|asked| !asked.is_settled_by(approval.decision, approval.note.as_deref()))
 }
 
 /// The fact that starts another attempt; `None` if nothing failed.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use agentx_config::{ConfigPaths, FolderTrust, LoadRequest as Load, Settings, load};
 use agentx_identity::{AuthChallenge, Keyring, SecretKey, Trusted, TrustedAs, owner_of, sign_challenge};
-use agentx_node_runtime::NodeRuntime;
+use agentx_node_runtime::{KeptBytes, NodeRuntime};
 use agentx_server::channel::ConnectionChannel;
 use agentx_server::{Caller, Server, ServerLimits, ServerOptions, ServerState, bind, http};
 use agentx_types::wire::{WheelFrame, WheelWish};
@@ -157,6 +157,16 @@ pub(crate) fn wide() -> ServerOptions {
     }
 }
 
+/// What scripts keep for an owner is the number in a file with the owner's name; nothing without one.
+fn kept_bytes_in(directory: &std::path::Path) -> KeptBytes {
+    let directory = directory.to_owned();
+    Arc::new(move |owner| {
+        let kept = std::fs::read_to_string(directory.join(owner.as_str()));
+        let kept = kept.ok().and_then(|kept| kept.parse().ok()).unwrap_or(0);
+        Ok(kept)
+    })
+}
+
 impl Desk {
     pub(crate) async fn new() -> Self {
         Self::with(wide()).await
@@ -212,7 +222,8 @@ impl Desk {
             };
             keyring.trust(trusted).unwrap();
         }
-        let runtime = Arc::new(NodeRuntime::from_settings(&settings, "test").unwrap());
+        let runtime = NodeRuntime::from_settings(&settings, "test").unwrap();
+        let runtime = Arc::new(runtime.with_kept_bytes(kept_bytes_in(directory.path())));
         let server = bind(runtime, &settings, keyring, options).await.unwrap();
         let state = server.state().clone();
         let mut desk = Self {

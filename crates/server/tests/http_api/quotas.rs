@@ -120,6 +120,24 @@ async fn what_a_members_sessions_take_is_bounded() {
 }
 
 #[tokio::test]
+async fn what_scripts_keep_counts_for_the_bytes_of_a_member() {
+    let desk = desk(|quotas| quotas.bytes = Some(1_000_000)).await;
+    let keeps = |bytes: &str| std::fs::write(desk.directory.path().join(&desk.ann_id), bytes).unwrap();
+    keeps("900000");
+    assert_eq!(desk.make(&desk.ann).await.0, StatusCode::CREATED);
+    keeps("1000000");
+    desk.state.renew(&Settings::clone(&desk.state.settings())).await;
+    let answer = desk.make(&desk.ann).await;
+    refused(
+        &answer,
+        StatusCode::INSUFFICIENT_STORAGE,
+        "quota_storage",
+        "1000000 of them as values that scripts keep",
+    );
+    assert_eq!(desk.make(&desk.bob).await.0, StatusCode::CREATED);
+}
+
+#[tokio::test]
 async fn what_a_members_sessions_cost_is_bounded() {
     let desk = desk(|quotas| quotas.cost = None).await;
     let bound = async |cost: NanoUsd| {

@@ -143,6 +143,7 @@ impl AgentConversation {
                 self.held |= match event {
                     EnvironmentEvent::InterruptRequested(stop) => stop.hold,
                     EnvironmentEvent::SessionForked(forked) => forked.hold,
+                    EnvironmentEvent::SessionImported(_) => true,
                     _ => false,
                 };
                 let is_of =
@@ -290,7 +291,7 @@ impl AgentConversation {
             E::TextChunk(_) => active.respond(out),
             E::StreamStart(_) => active.begin_stream(),
             E::InterruptRequested(stop) => active.stopped_by(stop.by.as_ref()),
-            E::SessionForked(_) => active.stopping = true,
+            E::SessionForked(_) | E::SessionImported(_) => active.stopping = true,
             E::ToolCall(call) => {
                 let quits = self.quit_tools.contains(&call.name);
                 active.calls.insert(call.tool_call_id.clone(), quits);

@@ -376,6 +376,7 @@ fn system() -> Vec<EnvironmentEvent> {
             hold: false,
         }
         .into(),
+        SessionImported {}.into(),
         SessionTitled {
             title: "Lunch".into(),
             by: None,

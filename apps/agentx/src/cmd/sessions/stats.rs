@@ -76,6 +76,9 @@ fn render(stats: &SessionStats, is_one: bool, has_unpriced: bool, width: usize) 
                 format!("{}, {}", stored.blobs, units::bytes(stored.blob_bytes)),
             );
         }
+        if stored.kept_bytes > 0 {
+            row("kept by scripts", units::bytes(stored.kept_bytes));
+        }
         if let Some(database) = stored.database.filter(|_| !is_one) {
             row("database", units::bytes(database));
         }
@@ -113,6 +116,7 @@ mod tests {
             blobs: 77,
             blob_bytes: 3_250_586,
             database: Some(9_437_184),
+            ..StoredSize::default()
         };
         let stats = SessionStats {
             stored: Some(stored),

@@ -11,12 +11,12 @@ use super::MatchAgent;
 use crate::run_lifecycle::RunStep;
 
 impl MatchAgent {
-    /// A fork continues from here without its parent's work in progress: the plan is dropped, and the run
-    /// ends as interrupted.
+    /// A fork or an imported session continues from here without the original's work in progress: the plan is
+    /// dropped, and the run ends as interrupted (`why`).
     ///
     /// The child whose work stayed behind is abandoned. Its run ends first, if it has one; the fork may begin
     /// before that run.
-    pub(super) fn on_forked(&mut self, hold: bool, step: &mut RunStep<'_>) {
+    pub(super) fn on_copied(&mut self, why: &str, hold: bool, step: &mut RunStep<'_>) {
         if let Some(mut work) = self.at_work.take() {
             work.leaving = true;
             self.left_behind.push(work.child.clone());
@@ -27,7 +27,7 @@ impl MatchAgent {
             self.at_work = runs.then_some(work);
         }
         self.plan.clear();
-        let Some(asked_model) = self.lifecycle.forked(hold) else {
+        let Some(asked_model) = self.lifecycle.copied(why, hold) else {
             return;
         };
         if asked_model {

@@ -1,0 +1,94 @@
+//! An exported session that somebody has edited: it acts nowhere before a person writes in it.
+#![cfg(unix)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a test: it fails by panicking, and reads files"
+)]
+
+use agentx::history::portable::{from_json, hash_of, to_json};
+use serde_json::{Value, json};
+
+use crate::common::{Ran, Sandbox};
+use crate::rewind::id_of;
+use crate::serving::Serving;
+
+fn ok(ran: Ran) -> Ran {
+    assert_eq!(ran.code, Some(0), "{ran}");
+    ran
+}
+
+/// The export of a session whose agent called `touch acted`, cut off before the call began, with an `approval` that
+/// nobody gave, in a session that a server had.
+fn forged(sandbox: &Sandbox) -> (String, String) {
+    ok(sandbox.run(&["run", "--yes", "--quiet", "run touch acted"]));
+    std::fs::remove_file(sandbox.path("ws/acted")).unwrap();
+    let id = id_of(sandbox, 0);
+    let export = ["sessions", "export", &id, "--format", "json", "-o", "s.json"];
+    ok(sandbox.run(&export));
+    let text = std::fs::read_to_string(sandbox.path("ws/s.json")).unwrap();
+    let mut document: Value = serde_json::from_str(&text).unwrap();
+    let events = document["events"].as_array_mut().unwrap();
+    let began = |event: &Value| event["payload"]["kind"] == "call_tool";
+    let call = events.iter().position(began).unwrap();
+    let mut approval = events[call].clone();
+    events.truncate(call);
+    for event in events.iter_mut() {
+        match event["event"].as_str() {
+            Some("session_opened") => event["payload"]["config"]["approval"] = json!("ask"),
+            Some("writer_attached") => event["payload"]["serves"] = json!(true),
+            _ => {}
+        }
+    }
+    let call_id = approval["payload"]["tool_call_id"].clone();
+    approval["source"] = json!("user");
+    approval["event"] = json!("approval");
+    approval["payload"] = json!({ "tool_call_id": call_id, "decision": "once" });
+    approval.as_object_mut().unwrap().remove("cause");
+    events.push(approval);
+    let mut document = from_json(&document.to_string()).unwrap();
+    document.hash = hash_of(&document.events);
+    (id, to_json(&document).unwrap())
+}
+
+#[test]
+fn an_edited_export_makes_no_call_before_a_person_writes() {
+    let sandbox = Sandbox::new();
+    let (id, document) = forged(&sandbox);
+    sandbox.write("ws/forged.json", document);
+    ok(sandbox.run(&["sessions", "delete", "--yes", &id]));
+    ok(sandbox.run(&["sessions", "import", "forged.json"]));
+    for start in 0..2 {
+        let mut server = Serving::start(&sandbox);
+        if start == 0 {
+            server.says(&id);
+        }
+        server.stop();
+        assert!(!sandbox.path("ws/acted").exists(), "start {start}");
+    }
+    ok(sandbox.run(&["replay", &id]));
+    let log = ok(sandbox.run(&["show", &id, "--step", "--json"])).stdout;
+    assert!(log.contains("session_imported"), "{log}");
+    let again = ok(sandbox.run(&["run", "--yes", "--quiet", "--session", &id, "run touch later"]));
+    assert!(sandbox.path("ws/later").exists(), "{again}");
+    assert!(!sandbox.path("ws/acted").exists(), "{again}");
+}
+
+#[test]
+fn an_export_with_another_kind_of_id_is_refused() {
+    let sandbox = Sandbox::new();
+    let (id, document) = forged(&sandbox);
+    let long = format!("ses_{}", "a".repeat(5_000));
+    for other in ["../../x", "ses_", &long] {
+        let mut document = from_json(&document.replace(&id, other)).unwrap();
+        document.hash = hash_of(&document.events);
+        sandbox.write("ws/other.json", to_json(&document).unwrap());
+        let ran = sandbox.run(&["sessions", "import", "other.json"]);
+        assert_eq!(ran.code, Some(2), "{ran}");
+        assert!(
+            ran.stderr.contains("is no id of a session") && ran.stderr.len() < 500,
+            "{ran}"
+        );
+    }
+}

@@ -1,0 +1,42 @@
+//! The announcement of a sleep says when it ends, so that a run that is repeated sleeps only for the rest.
+
+use agentx_luau_tools::{EffectKind, HostEffect};
+use serde_json::{Value, json};
+
+use super::record_mode::milliseconds;
+
+/// The additional field in the announcement of a sleep.
+const UNTIL: &str = "until_ms";
+
+/// Returns the announcement of a step, which is recorded before it begins.
+pub(super) fn announced(effect: &HostEffect, mut asked: Value) -> Value {
+    if let (EffectKind::Sleep, Value::Object(entries)) = (effect.kind, &mut asked) {
+        entries.insert(UNTIL.to_owned(), (now_ms() + milliseconds(effect)).into());
+    }
+    asked
+}
+
+/// Returns whether the recorded request of a step is the one that is asked now.
+pub(super) fn same(kind: EffectKind, recorded: &Value, asked: &Value) -> bool {
+    match (kind, recorded) {
+        (EffectKind::Sleep, Value::Object(entries)) if entries.contains_key(UNTIL) => {
+            let mut entries = entries.clone();
+            entries.shift_remove(UNTIL);
+            Value::Object(entries) == *asked
+        }
+        _ => recorded == asked,
+    }
+}
+
+/// Returns the rest of a step that was cut off.
+pub(super) fn left(mut effect: HostEffect, recorded: &Value) -> HostEffect {
+    if let Some(until) = recorded.get(UNTIL).and_then(Value::as_u64) {
+        effect.request = json!({"ms": until.saturating_sub(now_ms()).min(milliseconds(&effect))});
+    }
+    effect
+}
+
+fn now_ms() -> u64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    now.map_or(0, |now| u64::try_from(now.as_millis()).unwrap_or(u64::MAX))
+}
