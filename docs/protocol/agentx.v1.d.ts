@@ -1390,6 +1390,8 @@ export interface WriterAttached {
   ended?: LeftRunning[];
   /** Whether it is a server: if it is killed, the next server continues its runs without being asked. */
   serves?: boolean;
+  /** The recorded output of calls that the end of the previous process cut off. */
+  cut_off?: CutOffOutput[];
 }
 
 /**
@@ -1406,6 +1408,16 @@ export interface LeftRunning {
   program: string;
   /** The number of its processes; 0 for a command that ended with its program. */
   processes: number;
+}
+
+/** The output of a call before the end of its program cut it off. */
+export interface CutOffOutput {
+  /** The action that started the call. */
+  action_id: ActionId;
+  /** The end of the recorded output, as a terminal would show it: 16 KiB at most. */
+  text: string;
+  /** The number of bytes before `text` that are left out. */
+  left_out?: number;
 }
 
 /** The session continues from a point in another one. */

@@ -12,10 +12,10 @@ use crate::vocabulary::{payloads, present, vocabulary};
 use crate::{
     AccessChanged, ActionKind, AgentClosed, AgentConfig, AgentSpawned, AnswerSchema, ApprovalDecision,
     AttemptFailed, CommandRan, CondenseRequested, CondensingFailed, ConfigChange, ContentPart,
-    ContextCondensed, ContextRestored, EffectEnded, EffectStarted, FilesRestored, FilesRestoring,
-    InnerCallAsked, InputMode, InputPinned, InputRevised, InterruptRequested, InvalidInput, LeftRunning,
-    MessageId, OutputChannel, OwnerId, Prices, Rule, SessionId, StopReason, SystemCommand, Timer, ToolCallId,
-    ToolStatus, Usage, WheelChanged,
+    ContextCondensed, ContextRestored, CutOffOutput, EffectEnded, EffectStarted, FilesRestored,
+    FilesRestoring, InnerCallAsked, InputMode, InputPinned, InputRevised, InterruptRequested, InvalidInput,
+    LeftRunning, MessageId, OutputChannel, OwnerId, Prices, Rule, SessionId, StopReason, SystemCommand,
+    Timer, ToolCallId, ToolStatus, Usage, WheelChanged,
 };
 
 vocabulary! {
@@ -351,6 +351,9 @@ payloads! {
         /// Whether it is a server: if it is killed, the next server continues its runs without being asked.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         serves: bool,
+        /// The recorded output of calls that the end of the previous process cut off.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        cut_off: Vec<CutOffOutput>,
     }
     /// The session continues from a point in another one.
     SessionForked {

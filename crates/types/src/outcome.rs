@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ToolCallId;
+use crate::{ActionId, ToolCallId};
 
 /// When the agent handles an input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,6 +47,23 @@ pub struct LeftRunning {
     pub program: String,
     /// The number of its processes; 0 for a command that ended with its program.
     pub processes: u32,
+}
+
+/// The output of a call before the end of its program cut it off.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CutOffOutput {
+    /// The action that started the call.
+    pub action_id: ActionId,
+    /// The end of the recorded output, as a terminal would show it: 16 KiB at most.
+    pub text: String,
+    /// The number of bytes before `text` that are left out.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub left_out: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// The reason why a model stopped.

@@ -354,6 +354,7 @@ fn system() -> Vec<EnvironmentEvent> {
             process: 4711,
             ended: vec![left_running()],
             serves: true,
+            cut_off: Vec::new(),
         }
         .into(),
         WriterAttached {
@@ -362,6 +363,16 @@ fn system() -> Vec<EnvironmentEvent> {
             process: 4712,
             ended: vec![],
             serves: false,
+            cut_off: Vec::new(),
+        }
+        .into(),
+        WriterAttached {
+            epoch: 4,
+            program: "agentx 0.1.0".into(),
+            process: 4713,
+            ended: vec![],
+            serves: false,
+            cut_off: vec![cut_off_output()],
         }
         .into(),
         SessionForked {
