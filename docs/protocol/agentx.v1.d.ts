@@ -163,6 +163,8 @@ export interface CommandFrame {
   args?: unknown;
   /** The wheel that the client believes it holds. */
   wheel_epoch?: number | null;
+  /** Identifies the request: one that is sent again with the same key is not carried out twice. */
+  idempotency_key?: string | null;
 }
 
 /** Decides about a tool call. */
@@ -216,6 +218,8 @@ export interface InterruptFrame {
   reason?: string | null;
   /** The wheel that the client believes it holds. */
   wheel_epoch?: number | null;
+  /** Identifies the request: one that is sent again with the same key is not carried out twice. */
+  idempotency_key?: string | null;
 }
 
 /** Subscribes to the events of a session from a point on. */
@@ -510,6 +514,7 @@ export type EnvironmentEvent =
   | { event: "tool_result"; payload: ToolResult }
   | { event: "job_ended"; payload: JobEnded }
   | { event: "command_ran"; payload: CommandRan }
+  | { event: "request_recorded"; payload: RequestRecorded }
   | { event: "connected"; payload: Connected }
   | { event: "disconnected"; payload: Disconnected }
   | { event: "timer_fired"; payload: TimerFired }
@@ -1051,6 +1056,20 @@ export interface CommandRan {
   how: string;
   /** The person, if not the session's owner. */
   by?: OwnerId | null;
+}
+
+/**
+ * A request of a client was carried out. It is recorded with the event of the request, in the same
+ * commit, so that the request is known if it comes again because its answer was lost.
+ */
+export interface RequestRecorded {
+  /**
+   * The key of the request: different for each request, the same when it is sent again. The key of
+   * another person than the session's owner begins with the person's id.
+   */
+  idempotency_key: string;
+  /** The event that the request became; the latest event if there was nothing to do. */
+  seq: number;
 }
 
 /** A transport is up. */

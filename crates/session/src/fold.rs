@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use agentx_agent::{Agent, CallStage, Totals};
 use agentx_types::{
-    ActionId, AgentConfig, AgentStateId, Envelope, EnvironmentEvent, EventDraft, LeftRunning, MessageId,
-    SessionId, Timestamp, ToolCallId, ToolSpec, UsedIds,
+    ActionId, AgentConfig, AgentStateId, Envelope, EnvironmentEvent, EventDraft, MessageId, SessionId,
+    Timestamp, ToolCallId, ToolSpec, UsedIds,
 };
 
 use crate::agent_round::RoundInputs;
@@ -53,7 +53,7 @@ pub struct SessionFold {
     session_id: SessionId,
     last_seq: u64,
     /// The agents and their places in the tree.
-    agents: AgentTree,
+    pub(crate) agents: AgentTree,
     /// The state that the derived events of later facts depend on.
     receptors: Receptors,
     /// Requests that are recorded and may come again.
@@ -65,11 +65,11 @@ pub struct SessionFold {
     /// Ids that models gave, of all agents: no answer may use one again.
     taken: Arc<UsedIds>,
     /// The recorded steps of the calls in progress.
-    flows: ToolFold,
+    pub(crate) flows: ToolFold,
     /// The tools that the session's own agent was given.
     tools: ConfiguredTools,
     /// Commands that continue in the background, according to the log.
-    jobs: BackgroundJobs,
+    pub(crate) jobs: BackgroundJobs,
     /// The first event that prevents this version from continuing with the session.
     newer: Option<u64>,
 }
@@ -254,49 +254,6 @@ impl SessionFold {
     /// The agent that people talk to.
     pub fn root_agent(&self) -> Option<&Agent> {
         self.agents.root().and_then(|root| self.agents.get(root))
-    }
-
-    /// Calls that a tool has begun and that have no result.
-    pub fn calls_under_way(&self) -> Vec<ToolCallId> {
-        let calls = self.agents.iter().flat_map(Agent::calls);
-        let begun = calls.filter(|entry| matches!(entry.stage, CallStage::Running { started: true, .. }));
-        begun.map(|entry| entry.call.tool_call_id.clone()).collect()
-    }
-
-    /// Calls that a tool has begun, that have no result, and that may not be repeated, each with the action
-    /// that started it. A new writer answers them as unknown.
-    pub fn unrepeatable_calls(&self) -> Vec<(ActionId, ToolCallId)> {
-        let calls = self.agents.iter().flat_map(|agent| {
-            let tools = &agent.config().tools;
-            let is_repeatable = |name: &str| tools.iter().any(|tool| tool.name == name && tool.idempotent);
-            agent
-                .calls()
-                .iter()
-                .filter(move |entry| !is_repeatable(&entry.call.name))
-        });
-        let begun = calls.filter_map(|entry| match &entry.stage {
-            CallStage::Running {
-                action_id,
-                started: true,
-                ..
-            } => Some((action_id.clone(), entry.call.tool_call_id.clone())),
-            _ => None,
-        });
-        begun.collect()
-    }
-
-    /// Background commands that were running when the last writer exited.
-    pub fn background_jobs(&self) -> impl Iterator<Item = LeftRunning> {
-        self.jobs.running()
-    }
-
-    /// The tools of unfinished calls that have recorded steps, by which they would continue.
-    pub fn tools_with_steps(&self) -> impl Iterator<Item = &str> {
-        let calls = self.agents.iter().flat_map(Agent::calls);
-        let with_steps = calls.filter(|entry| {
-            matches!(entry.stage, CallStage::Running { .. }) && self.flows.has_steps(&entry.call.tool_call_id)
-        });
-        with_steps.map(|entry| entry.call.name.as_str())
     }
 
     /// The agent whose call with this id a person has to decide about.

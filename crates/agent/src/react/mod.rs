@@ -229,6 +229,7 @@ impl ReactAgent {
             | E::Disconnected(_)
             | E::FilesRestoring(_)
             | E::FilesRestored(_)
+            | E::RequestRecorded(_)
             | E::SessionClosed(_)
             | E::SessionOpened(_)
             | E::SessionTitled(_)

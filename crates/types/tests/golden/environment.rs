@@ -319,6 +319,11 @@ fn doing() -> Vec<EnvironmentEvent> {
             how: "exit 0, 3.20 s".into(),
         }
         .into(),
+        RequestRecorded {
+            idempotency_key: "key_1".into(),
+            seq: 41,
+        }
+        .into(),
         CommandRan {
             command: "ls".into(),
             output: "a.txt".into(),
