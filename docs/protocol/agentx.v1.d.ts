@@ -163,6 +163,8 @@ export interface CommandFrame {
   args?: unknown;
   /** The wheel that the client believes it holds. */
   wheel_epoch?: number | null;
+  /** Identifies the request: one that is sent again with the same key is not carried out twice. */
+  idempotency_key?: string | null;
 }
 
 /** Decides about a tool call. */
@@ -216,6 +218,8 @@ export interface InterruptFrame {
   reason?: string | null;
   /** The wheel that the client believes it holds. */
   wheel_epoch?: number | null;
+  /** Identifies the request: one that is sent again with the same key is not carried out twice. */
+  idempotency_key?: string | null;
 }
 
 /** Subscribes to the events of a session from a point on. */
@@ -510,6 +514,7 @@ export type EnvironmentEvent =
   | { event: "tool_result"; payload: ToolResult }
   | { event: "job_ended"; payload: JobEnded }
   | { event: "command_ran"; payload: CommandRan }
+  | { event: "request_recorded"; payload: RequestRecorded }
   | { event: "connected"; payload: Connected }
   | { event: "disconnected"; payload: Disconnected }
   | { event: "timer_fired"; payload: TimerFired }
@@ -1054,6 +1059,20 @@ export interface CommandRan {
   by?: OwnerId | null;
 }
 
+/**
+ * A request of a client was carried out. It is recorded with the event of the request, in the same
+ * commit, so that the request is known if it comes again because its answer was lost.
+ */
+export interface RequestRecorded {
+  /**
+   * The key of the request: different for each request, the same when it is sent again. The key of
+   * another person than the session's owner begins with the person's id.
+   */
+  idempotency_key: string;
+  /** The event that the request became; the latest event if there was nothing to do. */
+  seq: number;
+}
+
 /** A transport is up. */
 export interface Connected {
   /** The address, without secrets. */
@@ -1391,6 +1410,8 @@ export interface WriterAttached {
   ended?: LeftRunning[];
   /** Whether it is a server: if it is killed, the next server continues its runs without being asked. */
   serves?: boolean;
+  /** The recorded output of calls that the end of the previous process cut off. */
+  cut_off?: CutOffOutput[];
 }
 
 /**
@@ -1407,6 +1428,16 @@ export interface LeftRunning {
   program: string;
   /** The number of its processes; 0 for a command that ended with its program. */
   processes: number;
+}
+
+/** The output of a call before the end of its program cut it off. */
+export interface CutOffOutput {
+  /** The action that started the call. */
+  action_id: ActionId;
+  /** The end of the recorded output, as a terminal would show it: 16 KiB at most. */
+  text: string;
+  /** The number of bytes before `text` that are left out. */
+  left_out?: number;
 }
 
 /** The session continues from a point in another one. */

@@ -285,6 +285,7 @@ fn from_system(what: u8, a: u8, b: u8) -> EnvironmentEvent {
             process: 0,
             ended: Vec::new(),
             serves: false,
+            cut_off: Vec::new(),
         }
         .into(),
         2 => SessionForked {

@@ -488,6 +488,7 @@ impl Session {
             process: 1,
             ended: Vec::new(),
             serves: false,
+            cut_off: Vec::new(),
         };
         self.commit(EventDraft::new(Source::System, None, attached));
     }

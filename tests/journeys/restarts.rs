@@ -96,6 +96,42 @@ fn a_command_that_had_begun_is_not_begun_again_and_the_model_is_told() {
 }
 
 #[test]
+fn the_model_gets_the_output_of_a_command_until_its_program_was_killed_and_the_command_is_ended() {
+    let model = Model::start([]);
+    let world = World::new(&model.url());
+    let mut leash = Leash::new(world.file("leash"));
+    // The last output comes when nobody reads it any more.
+    let command = format!(
+        "{}echo compiled 1; printf '  5%%\\r 50%%'; trap '' PIPE; until [ -e go ]; do sleep 0.01; done; \
+         echo later; while :; do sleep 0.05; done",
+        leash.put_on()
+    );
+    model.then([Model::bash("toolu_1", &command), Model::words(&["I see"])]);
+    let running = world.run_prompt(None, &["--yes"], "do it");
+    leash.taken_by(1);
+    running.frame(|frame| {
+        frame["event"] == "tool_output_chunk" && frame["payload"]["text"].to_string().contains("50%")
+    });
+    let killed = running.kill();
+    std::fs::write(world.file("go"), "").unwrap();
+    let ran = taken_up(&world, &killed);
+    leash.let_go();
+    let result = facts(&world, &ran)
+        .into_iter()
+        .find(|fact| fact["event"] == "tool_result")
+        .unwrap();
+    let told = result["payload"]["result"][0]["text"].as_str().unwrap();
+    let (outcome, output) = told.split_once('\n').unwrap();
+    assert!(
+        outcome.contains("It was still running (") && outcome.ends_with("has been ended now."),
+        "{told}"
+    );
+    assert_eq!(output, "Its recorded output until then:\ncompiled 1\n 50%");
+    assert!(model.request(2).to_string().contains("compiled 1"));
+    assert_eq!(results_of(&facts(&world, &ran), "toolu_1"), ["unknown"], "{ran}");
+}
+
+#[test]
 fn a_call_that_may_be_repeated_is_made_again() {
     // Reading a pipe lasts until something comes; what only reads may be repeated.
     let model = Model::start([]);

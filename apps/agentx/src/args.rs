@@ -285,6 +285,11 @@ pub(crate) struct RunArgs {
 }
 
 impl RunArgs {
+    /// Whether nothing is said while a server is waited for: progress is not wanted, or a program reads.
+    pub(crate) fn tells_nothing(&self) -> bool {
+        self.quiet || self.output_format != OutputFormat::Text
+    }
+
     /// Returns the options of the output.
     pub(crate) fn manner(&self) -> OutputOptions {
         OutputOptions {

@@ -47,9 +47,6 @@ struct LocalNode {
     mistakes: Vec<DefinitionMistake>,
 }
 
-/// How long a program that nobody watches tries to reach a server.
-pub(crate) const SERVER_PATIENCE: Duration = Duration::from_secs(60);
-
 impl CommandTarget {
     /// Returns the place that the settings name. Must be called inside an async runtime.
     pub(crate) async fn of(settings: &Settings, cwd: Option<&Path>) -> Result<Self, ChatError> {

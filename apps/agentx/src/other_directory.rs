@@ -2,7 +2,6 @@
 //! own directory apply, and AgentX reports what is missing there.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use agentx::assembly::tools_lacking;
 use agentx::config::{ConfigPaths, Loaded};
@@ -15,6 +14,7 @@ use crate::default_model;
 use crate::error::ChatError;
 use crate::folder;
 use crate::render::clean::visible;
+use crate::server_patience::ServerPatience;
 use crate::session_opening::{self, Target};
 use crate::sessions_here::SessionsHere;
 use crate::start::{check_tools, lookup, notes, settings};
@@ -31,7 +31,7 @@ pub(crate) async fn place_of(
     agent: &AgentArgs,
     loaded: &mut Loaded,
     target: &Target,
-    patience: Duration,
+    patience: ServerPatience,
     console: &mut Console,
 ) -> Result<CommandTarget, ChatError> {
     let place = find_place(global, agent, loaded, target, patience, console).await?;
@@ -57,7 +57,7 @@ async fn find_place(
     agent: &AgentArgs,
     loaded: &mut Loaded,
     target: &Target,
-    patience: Duration,
+    patience: ServerPatience,
     console: &mut Console,
 ) -> Result<CommandTarget, ChatError> {
     // An agent from a file may name its own model.
@@ -65,7 +65,11 @@ async fn find_place(
         default_model::settle(&mut loaded.settings, console).await?;
         default_model::check_configured(loaded)?;
     }
-    let place = CommandTarget::of_within(&loaded.settings, global.cwd.as_deref(), patience).await?;
+    let reaching = CommandTarget::of_within(&loaded.settings, global.cwd.as_deref(), patience.within);
+    let address = loaded.settings.connect.as_deref();
+    let place = patience
+        .reach(address, reaching, |text| console.say(text))
+        .await?;
     place.introduce(console);
     if place.remote().is_some() {
         return Ok(place);

@@ -10,6 +10,7 @@ use agentx::types::SessionId;
 
 use crate::error::ChatError;
 use crate::exit::Exit;
+use crate::run_failure::FOLLOWING_ENDED;
 
 /// The time before a server that cannot be reached is asked for a session's events again.
 const AGAIN: std::time::Duration = std::time::Duration::from_secs(1);
@@ -82,7 +83,7 @@ impl AnyFollower {
         }
         ChatError::Run {
             exit: Exit::Storage,
-            code: "cut_off".into(),
+            code: FOLLOWING_ENDED.into(),
             message: format!("cannot follow the session: {why}"),
         }
     }

@@ -68,6 +68,7 @@ pub mod rules;
 pub mod run_failure;
 mod runtime_error;
 pub mod script_output;
+pub mod server_patience;
 pub mod session_opening;
 mod session_status;
 pub mod sessions_here;

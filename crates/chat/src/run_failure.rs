@@ -4,6 +4,8 @@ use crate::exit::Exit;
 
 /// The code of an answer that reached its longest length.
 pub const CUT_OFF: &str = "answer_cut_off";
+/// The code if the events of a followed session end with an error.
+pub(crate) const FOLLOWING_ENDED: &str = "cut_off";
 /// The code of an answer that says nothing.
 pub const EMPTY: &str = "empty_answer";
 
@@ -44,6 +46,9 @@ pub(crate) fn hint_after_run(exit: Exit, code: &str, message: &str) -> Option<St
             "`agentx show ID` shows whether it arrived; in a chat that stays open it is in the line again".into()
         }
         Exit::Interrupted => GO_ON.into(),
+        Exit::Storage if code == FOLLOWING_ENDED => {
+            "`agentx sessions verify ID` shows which events are intact".into()
+        }
         Exit::Provider if matches!(code, CUT_OFF | EMPTY) => remedy(exit, code)?.to_owned(),
         Exit::Provider if wanted_wait(message).is_some() => {
             format!("try again in {}; {GO_ON}", wanted_wait(message)?)

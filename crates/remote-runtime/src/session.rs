@@ -3,9 +3,10 @@
 //! # Sending something twice
 //!
 //! A front end calls a method once, and the connection may be lost before the answer. Then the client sends
-//! the same frame again. A message has the same idempotency key both times, so the server accepts it once.
-//! Other frames have no key: if the server refuses one after a lost connection, the error says that the first
-//! one may have been executed, and the events show whether it was.
+//! the same frame again. A message, a command and an interrupt have the same idempotency key both times, so
+//! the server carries them out once. A decision about a call is known by what it says. If the server refuses a
+//! frame after a lost connection, the error says that the first one may have been executed, as by a server
+//! that does not know keys of commands; the events show whether it was.
 //!
 //! A message of more than about a megabyte, such as one with pictures, does not fit into a frame and goes
 //! over HTTP.
@@ -126,6 +127,7 @@ impl RemoteSession {
             command: command.to_owned(),
             args,
             wheel_epoch: self.epoch(),
+            idempotency_key: Some(new_key()?),
         };
         self.said.store(true, Ordering::Relaxed);
         self.ask(frame).await
@@ -261,6 +263,7 @@ impl Session for RemoteSession {
                 session_id: self.session.clone(),
                 reason,
                 wheel_epoch: self.epoch(),
+                idempotency_key: Some(new_key()?),
             };
             self.said.store(true, Ordering::Relaxed);
             self.ask(frame).await

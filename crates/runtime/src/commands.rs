@@ -28,15 +28,21 @@ pub enum DriverStatus {
 
 /// A command from a front end to a session.
 pub(crate) enum SessionCommand {
-    /// Record this fact.
+    /// Record this fact. A request whose key was recorded is done already.
     Record {
         request: Box<FactRequest>,
+        key: Option<String>,
         reply: ReplySender<u64>,
     },
     /// Returns the session's state.
     State { reply: ReplySender<SessionState> },
     /// Return the input with this key.
     Known {
+        key: String,
+        reply: ReplySender<Option<u64>>,
+    },
+    /// Return the event of the request with this key.
+    Requested {
         key: String,
         reply: ReplySender<Option<u64>>,
     },

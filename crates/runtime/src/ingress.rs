@@ -130,7 +130,13 @@ impl Ingress {
         let input = UserInput::new(content).mode(mode).by(Some(self.name.clone()));
         let (reply, answer) = oneshot::channel();
         let request = Box::new(FactRequest::EnvironmentInput(input));
-        let sent = commands.send(SessionCommand::Record { request, reply }).await;
+        let sent = commands
+            .send(SessionCommand::Record {
+                request,
+                key: None,
+                reply,
+            })
+            .await;
         // The handle must not keep the session open while the answer is awaited.
         drop(commands);
         match (sent, answer.await) {

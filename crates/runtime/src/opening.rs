@@ -8,13 +8,14 @@
 use std::sync::Arc;
 
 use agentx_types::{
-    AgentConfig, AgentStateId, ApprovalMode, ConfigChange, ConfigChanged, EnvironmentEvent, EventDraft,
-    Guard, LeftRunning, OwnerId, RULES_VERSION, ServerRules, SessionForked, SessionId, SessionOpened, Source,
-    ToolSpec, WriterAttached,
+    AgentConfig, AgentStateId, ApprovalMode, ConfigChange, ConfigChanged, CutOffOutput, EnvironmentEvent,
+    EventDraft, Guard, LeftRunning, OwnerId, RULES_VERSION, ServerRules, SessionForked, SessionId,
+    SessionOpened, Source, ToolSpec, WriterAttached,
 };
 
 use crate::answer_schema::check_answer_schemas;
 use crate::api::{OpenRequest, RuntimeError};
+use crate::cut_off_output::cut_off_output;
 use crate::driver::{DriverParts, drive};
 use crate::folding::{FoldCompanions, fold_and_keep, may_go_on, share};
 use crate::follow::LiveSource;
@@ -57,6 +58,7 @@ pub async fn open_session(
         remembered,
         mut first,
         ended,
+        cut_off,
     } = match request {
         OpenRequest::New(config) => create(&parts, &ids, config).await?,
         OpenRequest::Resume(session, changes) => load(&parts, &session, changes).await?,
@@ -67,6 +69,7 @@ pub async fn open_session(
         process: std::process::id(),
         ended,
         serves: parts.serves,
+        cut_off,
     };
     first.push(EventDraft::new(Source::System, None, attached));
     let session = writer.session_id.clone();
@@ -93,6 +96,8 @@ struct OpenedSession {
     first: Vec<EventDraft<EnvironmentEvent>>,
     /// Commands that the previous process left running and this one ended.
     ended: Vec<LeftRunning>,
+    /// The recorded output of calls that the end of the previous process cut off.
+    cut_off: Vec<CutOffOutput>,
 }
 
 /// Creates a new session. Checks that the configuration can be read back: the nesting of agents is bounded.
@@ -132,6 +137,7 @@ async fn create(
         remembered: None,
         first: vec![draft],
         ended: Vec::new(),
+        cut_off: Vec::new(),
     })
 }
 
@@ -164,6 +170,7 @@ async fn load(
         )));
     }
     let mut ended = end_left_running(parts, &fold, session).await;
+    let cut_off = cut_off_output(parts.log.as_ref(), &fold).await?;
     let mut first = Vec::new();
     let parent = parts.log.info(session).await?.parent;
     if let Some((parent, at_seq)) = parent.filter(|(parent, _)| fold.forked_from() != Some(parent)) {
@@ -193,6 +200,7 @@ async fn load(
         remembered,
         first,
         ended,
+        cut_off,
     })
 }
 

@@ -5,7 +5,7 @@
 //! Work that takes time or may fail by itself (media, a message that is sent again) is done here before the
 //! request to the driver, so that the driver never waits for it.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use agentx_types::{
     AccessChanged, Approval, BlobId, CommandRan, CondenseRequested, ConfigChange, ConfigChanged, ContentPart,
@@ -38,6 +38,8 @@ pub struct LocalSession {
     /// The person who acts through this handle, if that is not the owner of the session: every fact that they
     /// cause names them.
     by: Option<OwnerId>,
+    /// The key of the request that this handle was made for, until a fact is recorded with it.
+    key: Mutex<Option<String>>,
 }
 
 impl LocalSession {
@@ -47,6 +49,7 @@ impl LocalSession {
             live,
             agents,
             by: None,
+            key: Mutex::default(),
         }
     }
 
@@ -69,7 +72,9 @@ impl LocalSession {
     /// Records a request. Returns the `seq` of the event once it is committed.
     async fn record(&self, request: FactRequest) -> Result<u64, RuntimeError> {
         let request = Box::new(request);
-        self.ask(|reply| SessionCommand::Record { request, reply }).await
+        let key = self.key.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.ask(|reply| SessionCommand::Record { request, key, reply })
+            .await
     }
 
     /// The reason why the driver no longer answers.
@@ -318,7 +323,22 @@ impl Session for LocalSession {
             live: self.live.clone(),
             agents: self.agents.clone(),
             by: Some(person.clone()),
+            key: Mutex::default(),
         }))
+    }
+
+    fn once(&self, key: &str) -> Option<Arc<dyn Session>> {
+        Some(Arc::new(Self {
+            live: self.live.clone(),
+            agents: self.agents.clone(),
+            by: self.by.clone(),
+            key: Mutex::new(Some(key.to_owned())),
+        }))
+    }
+
+    fn done_before<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<u64>, RuntimeError>> {
+        let key = key.to_owned();
+        Box::pin(self.ask(|reply| SessionCommand::Requested { key, reply }))
     }
 
     fn subscribe(&self, after_seq: u64, view: View) -> BoxFuture<'_, Result<Subscription, RuntimeError>> {

@@ -132,6 +132,34 @@ async fn what_is_taken_out_is_asked_as_before() {
 }
 
 #[tokio::test]
+async fn a_summary_is_taken_out_once_by_a_request_that_comes_twice() {
+    let summaries = [
+        ModelScript::text("In short."),
+        ModelScript::text("Again in short."),
+    ];
+    let world = World::said_much(summaries).await;
+    let taken_out = |key: &str| {
+        let session = world.session.once(key).unwrap();
+        async move { session.context(ContextRequest::Restore {}).await }
+    };
+    world.wish(condense()).await.unwrap();
+    let first = taken_out("key_1").await.unwrap();
+    assert_eq!(
+        taken_out("key_1").await.unwrap(),
+        first,
+        "there is none to take out"
+    );
+    world.wish(condense()).await.unwrap();
+    assert_eq!(taken_out("key_1").await.unwrap(), first, "it comes late");
+    assert_eq!(world.session.done_before("key_1").await.unwrap(), Some(first));
+    assert_eq!(world.session.done_before("key_2").await.unwrap(), None);
+    let restored = |tags: &[String]| tags.iter().filter(|tag| *tag == "context_restored").count();
+    assert_eq!(restored(&world.memory.tags()), 1);
+    taken_out("key_2").await.unwrap();
+    assert_eq!(restored(&world.memory.tags()), 2, "another request");
+}
+
+#[tokio::test]
 async fn a_model_that_fails_is_told_once_and_harms_nothing() {
     let long = "a summary that is longer than what was said ".repeat(400);
     for (answer, code) in [

@@ -14,6 +14,7 @@ use crate::call_decisions::CallDecider;
 use crate::control::remote;
 use crate::options::KEY_CHARS;
 use crate::quotas::QuotaGuard;
+use crate::request_terms::{RequestTerms, with_key};
 use crate::rooms::Room;
 use crate::size_limits::{check_backlog, check_change, only_makes_stricter};
 use crate::state::{Caller, ServerState, SessionAccess};
@@ -126,11 +127,11 @@ impl AuthorizedSession {
     pub(crate) async fn change(
         &self,
         change: ConfigChange,
-        believed: Option<u64>,
+        terms: RequestTerms,
     ) -> Result<u64, RuntimeError> {
         // A refused change does not take the wheel, and stricter changes are limited in number.
         self.allowed(change.clone()).await?;
-        self.drive_with(believed, true, |session| async move {
+        self.drive_once(terms, true, |session| async move {
             let change = self.allowed(change).await?;
             let mode = match &change {
                 ConfigChange::Approval(mode) => Some(*mode),
@@ -288,8 +289,13 @@ impl AuthorizedSession {
         &self,
         person: OwnerId,
         role: Option<SessionRole>,
+        terms: RequestTerms,
     ) -> Result<u64, RuntimeError> {
         self.needs(SessionRole::Own, "say who else may")?;
+        if let Some(seq) = self.done_before(&terms).await? {
+            return Ok(seq);
+        }
+        let key = self.stored_key(&terms)?;
         if !is_id_of_person(&person) {
             return Err(RuntimeError::Refused(
                 "a person's id is `own_` and at most 64 letters, digits and `_`".into(),
@@ -320,7 +326,8 @@ impl AuthorizedSession {
             role,
             by: None,
         };
-        let seq = self.note_failure(self.session.record_sharing(SharingFact::Access(changed)).await)?;
+        let session = with_key(self.session.clone(), key.as_deref());
+        let seq = self.note_failure(session.record_sharing(SharingFact::Access(changed)).await)?;
         let gone = LogError::NotFound(self.room.id().to_string()).into();
         self.room.people.change(&person, role, &Problem::from(&gone));
         let released = self.room.wheel().lowered(&person, role);

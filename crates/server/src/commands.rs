@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::control::remote;
+use crate::request_terms::RequestTerms;
 use crate::state::{Caller, ServerState};
 
 /// The arguments of the command `rename`.
@@ -68,39 +69,40 @@ impl ServerState {
         frame: CommandFrame,
     ) -> Result<(Option<u64>, Value), RuntimeError> {
         let session = &frame.session_id;
+        let terms = RequestTerms::new(frame.wheel_epoch, frame.idempotency_key);
         let seq = match frame.command.as_str() {
             "rename" => {
                 let RenameArguments { title } = arguments("rename", frame.args)?;
-                self.rename(caller, session, title, frame.wheel_epoch).await
+                self.rename(caller, session, title, terms).await
             }
             "change" => {
                 let ChangeArguments { change } = arguments("change", frame.args)?;
-                self.change(caller, session, change, frame.wheel_epoch).await
+                self.change(caller, session, change, terms).await
             }
             "revise" => {
                 let ReviseArguments { message_id, mode } = arguments("revise", frame.args)?;
                 let wish = (message_id, mode);
-                self.revise(caller, session, wish, frame.wheel_epoch).await
+                self.revise(caller, session, wish, terms).await
             }
             "context" => {
                 let ContextArguments { wish } = arguments("context", frame.args)?;
-                let at = (session.clone(), frame.wheel_epoch);
+                let at = (session.clone(), terms);
                 self.context(caller, at, wish).await
             }
-            "retry" => self.retry(caller, session, frame.wheel_epoch).await,
+            "retry" => self.retry(caller, session, terms).await,
             "ran" => {
                 let ran = arguments("ran", frame.args)?;
-                self.ran(caller, session, ran, frame.wheel_epoch).await
+                self.ran(caller, session, ran, terms).await
             }
             "restore" => {
                 let RestoreArguments { wish } = arguments("restore", frame.args)?;
-                let report = self.restore(caller, session, wish, frame.wheel_epoch).await?;
+                let report = self.restore(caller, session, wish, terms).await?;
                 let told = serde_json::to_value(&report).unwrap_or_default();
                 return Ok((report.seq, told));
             }
             "share" => {
                 let ShareArguments { person, role } = arguments("share", frame.args)?;
-                self.share(caller, session, person, role).await
+                self.share(caller, session, person, role, terms).await
             }
             _ => {
                 // A person who may not see the session learns nothing about it.

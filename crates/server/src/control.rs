@@ -7,20 +7,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentx_runtime::{
-    ApprovalInput, ContextRequest, LogError, Runtime as _, RuntimeError, SharingFact, UserInput,
-};
+use agentx_runtime::{ApprovalInput, LogError, Runtime as _, RuntimeError, SharingFact, UserInput};
 use agentx_types::wire::{ApprovalFrame, InterruptFrame, Problem, ServerNotice, UserInputFrame, WheelFrame};
-use agentx_types::{
-    ApprovalDecision, CommandRan, ConfigChange, ContentPart, InputMode, MessageId, OwnerId, RunStatus,
-    SessionId, SessionRole,
-};
+use agentx_types::{ApprovalDecision, CommandRan, ContentPart, RunStatus, SessionId, SessionRole};
 
 use crate::authorized_session::AuthorizedSession;
 use crate::client_time;
 use crate::media;
-use crate::options::{TITLE_CHARS, WORD_CHARS};
-use crate::size_limits::{bounded, bounded_id, shortened};
+use crate::options::WORD_CHARS;
+use crate::request_terms::RequestTerms;
+use crate::size_limits::{bounded, shortened};
 use crate::state::{Caller, ServerState};
 
 /// The time after which a caller stops waiting; the action itself continues.
@@ -142,10 +138,17 @@ impl ServerState {
         let (state, caller) = (self.clone(), caller.clone());
         whole(async move {
             let hand = AuthorizedSession::new(&state, &caller, &frame.session_id).await?;
+            let terms = RequestTerms::new(frame.wheel_epoch, frame.idempotency_key);
+            if let Some(seq) = hand.done_before(&terms).await? {
+                return Ok(seq);
+            }
             let reason = frame.reason;
             let run = hand.session.state().await?.run;
             let ends = run.is_some_and(|run| !run.status.is_final() && run.status != RunStatus::Stopping);
-            hand.drive_with(frame.wheel_epoch, ends, |session| async move {
+            // With nothing to stop, only the key would be stored.
+            let keeps = ends || hand.check_storage().await.is_ok();
+            let key = terms.key.filter(|_| keeps);
+            hand.drive_once(RequestTerms { key, ..terms }, ends, |session| async move {
                 session.interrupt(reason).await
             })
             .await
@@ -162,13 +165,16 @@ impl ServerState {
         self: &Arc<Self>,
         caller: &Caller,
         session: &SessionId,
-        wheel_epoch: Option<u64>,
+        terms: RequestTerms,
     ) -> Result<u64, RuntimeError> {
         let (state, caller, session) = (self.clone(), caller.clone(), session.clone());
         whole(async move {
             let hand = AuthorizedSession::new(&state, &caller, &session).await?;
+            if let Some(seq) = hand.done_before(&terms).await? {
+                return Ok(seq);
+            }
             let _counted = hand.check_run().await?;
-            hand.drive(wheel_epoch, |session| async move { session.retry().await })
+            hand.drive_once(terms, false, |session| async move { session.retry().await })
                 .await
         })
         .await
@@ -183,17 +189,20 @@ impl ServerState {
         caller: &Caller,
         session: &SessionId,
         mut ran: CommandRan,
-        wheel_epoch: Option<u64>,
+        terms: RequestTerms,
     ) -> Result<u64, RuntimeError> {
         bounded("how the command ended", Some(&ran.how), WORD_CHARS)?;
         let (state, caller, session) = (self.clone(), caller.clone(), session.clone());
         whole(async move {
             let hand = AuthorizedSession::new(&state, &caller, &session).await?;
+            if let Some(seq) = hand.done_before(&terms).await? {
+                return Ok(seq);
+            }
             hand.check_storage().await?;
             ran.by = hand.author();
             let note = SharingFact::Ran(ran);
             let here = &hand;
-            hand.drive(wheel_epoch, |session| async move {
+            hand.drive_once(terms, false, |session| async move {
                 here.has_room(false, true).await?;
                 session.record_sharing(note).await
             })
@@ -229,125 +238,6 @@ impl ServerState {
                 .by(hand.author())
                 .limited(limited);
             hand.note_failure(hand.session.approve(input).await)
-        })
-        .await
-    }
-
-    /// Changes the agent's configuration.
-    ///
-    /// # Errors
-    /// Returns an error if the caller may not, or does not drive, or the change would let the agent do more
-    /// than the server allows.
-    pub async fn change(
-        self: &Arc<Self>,
-        caller: &Caller,
-        session: &SessionId,
-        change: ConfigChange,
-        wheel_epoch: Option<u64>,
-    ) -> Result<u64, RuntimeError> {
-        let (state, caller, session) = (self.clone(), caller.clone(), session.clone());
-        whole(async move {
-            let hand = AuthorizedSession::new(&state, &caller, &session).await?;
-            hand.change(change, wheel_epoch).await
-        })
-        .await
-    }
-
-    /// Removes a queued input, or changes when it is handled.
-    ///
-    /// # Errors
-    /// Returns an error if the caller may not, or does not drive, or the input no longer waits.
-    pub async fn revise(
-        self: &Arc<Self>,
-        caller: &Caller,
-        session: &SessionId,
-        (input, mode): (MessageId, Option<InputMode>),
-        wheel_epoch: Option<u64>,
-    ) -> Result<u64, RuntimeError> {
-        bounded_id("a message", input.as_str())?;
-        let (state, caller, session) = (self.clone(), caller.clone(), session.clone());
-        whole(async move {
-            let hand = AuthorizedSession::new(&state, &caller, &session).await?;
-            if mode.is_some() {
-                hand.check_storage().await?;
-            }
-            let waiting = hand.session.state().await?.queued;
-            let waits = waiting.iter().any(|(waiting, _)| *waiting == input);
-            hand.drive_with(wheel_epoch, waits, |session| async move {
-                session.revise(input, mode).await
-            })
-            .await
-        })
-        .await
-    }
-
-    /// Condenses the conversation, removes a summary, or pins an input.
-    ///
-    /// # Errors
-    /// Returns an error if the caller may not, or does not drive, or there is nothing to take out.
-    pub async fn context(
-        self: &Arc<Self>,
-        caller: &Caller,
-        frame: (SessionId, Option<u64>),
-        wish: ContextRequest,
-    ) -> Result<u64, RuntimeError> {
-        match &wish {
-            ContextRequest::Condense { instructions } => {
-                let what = "what the summary must not leave out";
-                bounded(what, instructions.as_deref(), WORD_CHARS)?;
-            }
-            ContextRequest::Pin { message_id, .. } => bounded_id("a message", message_id.as_str())?,
-            ContextRequest::Restore {} => {}
-        }
-        let (state, caller, (session, wheel_epoch)) = (self.clone(), caller.clone(), frame);
-        whole(async move {
-            let hand = AuthorizedSession::new(&state, &caller, &session).await?;
-            let _counted = hand.check_run().await?;
-            hand.drive(wheel_epoch, |session| async move { session.context(wish).await })
-                .await
-        })
-        .await
-    }
-
-    /// Sets the title of a session.
-    ///
-    /// # Errors
-    /// Returns an error if the caller may not, or does not drive.
-    pub async fn rename(
-        self: &Arc<Self>,
-        caller: &Caller,
-        session: &SessionId,
-        title: String,
-        wheel_epoch: Option<u64>,
-    ) -> Result<u64, RuntimeError> {
-        bounded("the title", Some(&title), TITLE_CHARS)?;
-        let (state, caller, session) = (self.clone(), caller.clone(), session.clone());
-        whole(async move {
-            let hand = AuthorizedSession::new(&state, &caller, &session).await?;
-            hand.check_storage().await?;
-            hand.drive(wheel_epoch, |session| async move { session.rename(title).await })
-                .await
-        })
-        .await
-    }
-
-    /// Sets the role of a person in a session; `None` removes it. Readers who lose access are notified.
-    ///
-    /// # Errors
-    /// Returns an error if the session is not the caller's.
-    pub async fn share(
-        self: &Arc<Self>,
-        caller: &Caller,
-        session: &SessionId,
-        person: OwnerId,
-        role: Option<SessionRole>,
-    ) -> Result<u64, RuntimeError> {
-        let (state, caller, session) = (self.clone(), caller.clone(), session.clone());
-        whole(async move {
-            AuthorizedSession::new(&state, &caller, &session)
-                .await?
-                .share(person, role)
-                .await
         })
         .await
     }

@@ -15,6 +15,7 @@ use serde_json::json;
 
 use crate::authorized_session::AuthorizedSession;
 use crate::control::whole;
+use crate::request_terms::{RequestTerms, with_key};
 use crate::state::{Caller, ServerState, SessionAccess};
 
 /// The tool whose rules are about reading files.
@@ -79,14 +80,23 @@ impl ServerState {
         caller: &Caller,
         session: &SessionId,
         wish: RestoreRequest,
-        wheel_epoch: Option<u64>,
+        terms: RequestTerms,
     ) -> Result<RestoreReport, RuntimeError> {
         let (state, caller, session) = (self.clone(), caller.clone(), session.clone());
         whole(async move {
             let hand = AuthorizedSession::new(&state, &caller, &session).await?;
+            // The report of the first time is not kept; the events have what it did.
+            if let Some(seq) = hand.done_before(&terms).await? {
+                return Ok(RestoreReport {
+                    seq: Some(seq),
+                    ..RestoreReport::default()
+                });
+            }
             let access = hand.access.clone();
             hand.check_storage().await?;
-            hand.drive(wheel_epoch, |open| async move {
+            let key = hand.stored_key(&terms)?;
+            hand.drive(terms.wheel_epoch, |open| async move {
+                let open = with_key(open, key.as_deref());
                 let now = open.state().await?;
                 if now.run.is_some_and(|run| !run.status.is_final()) {
                     return Err(RuntimeError::Refused(

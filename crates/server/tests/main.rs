@@ -12,6 +12,7 @@ mod people;
 mod proxied;
 mod queue;
 mod readers;
+mod repeated;
 mod strangers;
 mod subscriptions;
 mod tls;

@@ -167,6 +167,7 @@ mod tests {
             process: 1,
             ended: Vec::new(),
             serves: false,
+            cut_off: Vec::new(),
         };
         jobs.apply(&attached.into(), std::iter::empty());
         assert!(named(&jobs).is_empty());

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use agentx_agent::{Agent, CallStage, Totals};
 use agentx_types::{
-    ActionId, AgentConfig, AgentStateId, Envelope, EnvironmentEvent, EventDraft, LeftRunning, MessageId,
-    SessionId, Timestamp, ToolCallId, ToolSpec, UsedIds,
+    ActionId, AgentConfig, AgentStateId, Envelope, EnvironmentEvent, EventDraft, MessageId, SessionId,
+    Timestamp, ToolCallId, ToolSpec, UsedIds,
 };
 
 use crate::agent_round::RoundInputs;
@@ -69,7 +69,7 @@ pub struct SessionFold {
     /// The tools that the session's own agent was given.
     tools: ConfiguredTools,
     /// Commands that continue in the background, according to the log.
-    jobs: BackgroundJobs,
+    pub(crate) jobs: BackgroundJobs,
     /// The first event that prevents this version from continuing with the session.
     newer: Option<u64>,
 }
@@ -258,18 +258,6 @@ impl SessionFold {
     /// The agent that people talk to.
     pub fn root_agent(&self) -> Option<&Agent> {
         self.agents.root().and_then(|root| self.agents.get(root))
-    }
-
-    /// Calls that a tool has begun and that have no result.
-    pub fn calls_under_way(&self) -> Vec<ToolCallId> {
-        let calls = self.agents.iter().flat_map(Agent::calls);
-        let begun = calls.filter(|entry| matches!(entry.stage, CallStage::Running { started: true, .. }));
-        begun.map(|entry| entry.call.tool_call_id.clone()).collect()
-    }
-
-    /// Background commands that were running when the last writer exited.
-    pub fn background_jobs(&self) -> impl Iterator<Item = LeftRunning> {
-        self.jobs.running()
     }
 
     /// The agent whose call with this id a person has to decide about.

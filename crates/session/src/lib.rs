@@ -15,6 +15,7 @@ mod agent_round;
 mod background;
 pub mod bridge;
 mod configured_tools;
+mod cut_off;
 mod derived;
 mod digest;
 mod fold;

@@ -1,17 +1,17 @@
 //! What a session recorded already, so that the same request, sent again, is not done again and not refused.
 //!
 //! A front end whose connection was lost before the answer sends its request once more. An input is known by
-//! its idempotency key. A decision about a call and a change of a queued input have no key: they are known by
-//! what they say, because the first one is in the log. The driver asks here once such a request makes no sense
-//! any more.
+//! its idempotency key, and so is any other request that came with one (`request_recorded`). A decision about
+//! a call and a change of a queued input are also known by what they say, because the first one is in the log.
+//! The driver asks here once such a request makes no sense any more.
 
 use std::collections::{BTreeMap, VecDeque};
 
-use agentx_types::{Approval, Envelope, EnvironmentEvent, InputRevised};
+use agentx_types::{Approval, Envelope, EnvironmentEvent, InputRevised, RequestRecorded};
 
 use crate::SessionFold;
 
-/// How many decisions and changes are remembered. A client repeats a request within half a minute.
+/// How many decisions, changes and requests with keys are remembered, each. A client repeats a request within half a minute.
 const REMEMBERED: usize = 256;
 
 /// The recorded requests of people that may come again.
@@ -20,6 +20,8 @@ pub(crate) struct Repeats {
     /// `seq` of the first input with each idempotency key. A second input with the same key is in the fold
     /// only if a log contains one.
     keys: BTreeMap<String, u64>,
+    /// The latest requests with keys, other than inputs, each with the `seq` of its record.
+    requests: VecDeque<(u64, RequestRecorded)>,
     /// The latest decisions, with their `seq`.
     decisions: VecDeque<(u64, Approval)>,
     /// The latest changes of queued inputs, with their `seq`.
@@ -35,6 +37,7 @@ impl Repeats {
                     self.keys.entry(key.clone()).or_insert(fact.seq);
                 }
             }
+            EnvironmentEvent::RequestRecorded(done) => remember(&mut self.requests, fact.seq, done),
             EnvironmentEvent::Approval(approval) => remember(&mut self.decisions, fact.seq, approval),
             EnvironmentEvent::InputRevised(revised) => remember(&mut self.revisions, fact.seq, revised),
             _ => {}
@@ -46,6 +49,13 @@ impl SessionFold {
     /// The input that came with this key, if one did.
     pub fn input_with_key(&self, key: &str) -> Option<u64> {
         self.repeats.keys.get(key).copied()
+    }
+
+    /// The event that the request with this key became, if it was carried out. Inputs have their own keys.
+    pub fn request_with_key(&self, key: &str) -> Option<u64> {
+        let requests = self.repeats.requests.iter().rev();
+        let mut same = requests.filter(|(_, done)| done.idempotency_key == key);
+        same.next().map(|(_, done)| done.seq)
     }
 
     /// The recorded decision that is this one, so that it can be sent twice: about the same call, by the same

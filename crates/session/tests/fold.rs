@@ -117,6 +117,7 @@ fn two_agents_that_act_on_one_fact_mint_no_id_twice() {
             process: 1,
             ended: Vec::new(),
             serves: false,
+            cut_off: Vec::new(),
         },
     );
     let actions = &world.last.actions;
@@ -277,6 +278,7 @@ fn a_fork_books_no_answer_that_its_original_had_under_way() {
         process: 1,
         ended: Vec::new(),
         serves: false,
+        cut_off: Vec::new(),
     };
     assert_eq!(billed_at(taken_over).len(), 1, "who goes on with it pays for it");
     let forked = SessionForked {

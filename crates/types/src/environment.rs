@@ -13,9 +13,9 @@ use crate::{
     AccessChanged, ActionKind, AgentClosed, AgentConfig, AgentSpawned, AnswerSchema, ApprovalDecision,
     AttemptFailed, CommandRan, CondenseRequested, CondensingFailed, ConfigChange, ContentPart,
     ContextCondensed, ContextRestored, EffectEnded, EffectStarted, FilesRestored, FilesRestoring,
-    InnerCallAsked, InputMode, InputPinned, InputRevised, InterruptRequested, InvalidInput, LeftRunning,
-    MessageId, OutputChannel, OwnerId, Prices, Rule, SessionForked, SessionImported, StopReason,
-    SystemCommand, Timer, ToolCallId, ToolStatus, Usage, WheelChanged,
+    InnerCallAsked, InputMode, InputPinned, InputRevised, InterruptRequested, InvalidInput, MessageId,
+    OutputChannel, OwnerId, Prices, RequestRecorded, Rule, SessionForked, SessionImported, StopReason,
+    SystemCommand, Timer, ToolCallId, ToolStatus, Usage, WheelChanged, WriterAttached,
 };
 
 vocabulary! {
@@ -75,6 +75,8 @@ vocabulary! {
         JobEnded = "job_ended",
         /// A command that a person ran outside the conversation has ended.
         CommandRan = "command_ran",
+        /// A client's request was carried out: sent again with the same key, it is not carried out again.
+        RequestRecorded = "request_recorded",
         /// A transport is up.
         Connected = "connected",
         /// A transport is down.
@@ -338,21 +340,6 @@ payloads! {
         config: Box<AgentConfig>,
         /// The program that opened it, with its version.
         program: String,
-    }
-    /// A process became the session's writer.
-    WriterAttached {
-        /// Counts the writers of this session, from 1; a writer with a smaller one is refused.
-        epoch: u64,
-        /// The program, with its version.
-        program: String,
-        /// The program's process id.
-        process: u32,
-        /// Programs left running by the previous process and ended by this one.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        ended: Vec<LeftRunning>,
-        /// Whether it is a server: if it is killed, the next server continues its runs without being asked.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        serves: bool,
     }
     /// The session has a title.
     SessionTitled {

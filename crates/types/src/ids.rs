@@ -170,4 +170,16 @@ impl ActionId {
     pub fn following(seq: u64, index: usize) -> Self {
         Self::with_suffix(format_args!("{seq}_{index}"))
     }
+
+    /// The `seq` of the event that it follows from; `None` for a name that is not one of ours.
+    ///
+    /// ```
+    /// use agentx_types::ActionId;
+    /// assert_eq!(ActionId::following(12, 1).origin(), Some(12));
+    /// assert_eq!(ActionId::new("act_x").origin(), None);
+    /// ```
+    pub fn origin(&self) -> Option<u64> {
+        let (seq, _) = self.as_str().strip_prefix(Self::PREFIX)?.split_once('_')?;
+        seq.parse().ok()
+    }
 }

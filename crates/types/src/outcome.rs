@@ -3,8 +3,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ToolCallId;
-
 /// When the agent handles an input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -32,21 +30,6 @@ pub enum ApprovalDecision {
     Always,
     /// Deny the call.
     Deny,
-}
-
-/// Processes of a command that outlived the program that ran it, which the next program that opens the
-/// session ends; or a command in the background that ended with its program.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct LeftRunning {
-    /// The call that was cut off; absent if the call had ended and this continued in the background.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tool_call_id: Option<ToolCallId>,
-    /// The name of the first program, as the system shows it, or `!` and the command that a person ran; the
-    /// beginning of the command line of one that ended with its program.
-    pub program: String,
-    /// The number of its processes; 0 for a command that ended with its program.
-    pub processes: u32,
 }
 
 /// The reason why a model stopped.

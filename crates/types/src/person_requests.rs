@@ -19,6 +19,15 @@ payloads! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<OwnerId>,
     }
+    /// A request of a client was carried out. It is recorded with the event of the request, in the same
+    /// commit, so that the request is known if it comes again because its answer was lost.
+    RequestRecorded {
+        /// The key of the request: different for each request, the same when it is sent again. The key of
+        /// another person than the session's owner begins with the person's id.
+        idempotency_key: String,
+        /// The event that the request became; the latest event if there was nothing to do.
+        seq: u64,
+    }
     /// A person withdraws a queued input, or gives it another mode. An input that is no longer queued does
     /// not change.
     InputRevised {

@@ -92,6 +92,7 @@ impl EnvironmentEvent {
             | Self::ToolResult(_)
             | Self::JobEnded(_)
             | Self::CommandRan(_)
+            | Self::RequestRecorded(_)
             | Self::Connected(_)
             | Self::Disconnected(_)
             | Self::TimerFired(_)

@@ -166,6 +166,9 @@ payloads! {
         /// The wheel that the client believes it holds.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         wheel_epoch: Option<u64>,
+        /// Identifies the request: one that is sent again with the same key is not carried out twice.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        idempotency_key: Option<String>,
     }
     /// Decides about a tool call.
     ApprovalFrame {
@@ -192,6 +195,9 @@ payloads! {
         /// The wheel that the client believes it holds.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         wheel_epoch: Option<u64>,
+        /// Identifies the request: one that is sent again with the same key is not carried out twice.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        idempotency_key: Option<String>,
     }
     /// Subscribes to the events of a session from a point on.
     Subscribe {

@@ -1,7 +1,5 @@
 //! `agentx chat`, `agentx resume` and `agentx` alone: a conversation in a terminal, or in lines without one.
 
-use std::time::Duration;
-
 use agentx::config::Settings;
 use tokio::sync::mpsc;
 
@@ -18,6 +16,7 @@ use crate::logging;
 use crate::mcp_changes;
 use crate::other_directory::place_of;
 use crate::picker::{self, PickerOutcome, PickerScope};
+use crate::server_patience::ServerPatience;
 use crate::session_opening::Target;
 use crate::start;
 use crate::terminal::TerminalInput;
@@ -54,7 +53,15 @@ pub(crate) fn run(
             }
             target => target,
         };
-        let place = place_of(global, agent, &mut loaded, &target, Duration::ZERO, console).await?;
+        let place = place_of(
+            global,
+            agent,
+            &mut loaded,
+            &target,
+            ServerPatience::default(),
+            console,
+        )
+        .await?;
         place.say_ended_trials(console).await;
         let request = ChatRequest {
             target,

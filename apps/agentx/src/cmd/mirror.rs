@@ -7,7 +7,7 @@ use agentx::types::SessionId;
 
 use crate::args::{AgentArgs, Global, MirrorArgs, MirrorStart, OutputFormat};
 use crate::cmd::block_on;
-use crate::compose::{CommandTarget, SERVER_PATIENCE, begin_keeping};
+use crate::compose::{CommandTarget, begin_keeping};
 use crate::connection_watch::ConnectionWatch;
 use crate::console::Console;
 use crate::error::ChatError;
@@ -15,6 +15,7 @@ use crate::exit::Exit;
 use crate::follow::AnyFollower;
 use crate::logging;
 use crate::render::units;
+use crate::server_patience::ServerPatience;
 use crate::signals::Signals;
 use crate::spectator::{Spectator, SpectatorStage};
 use crate::start;
@@ -35,7 +36,11 @@ pub(crate) fn run(global: &Global, args: &MirrorArgs, console: &mut Console) -> 
 }
 
 async fn mirror(settings: &Settings, args: &MirrorArgs, console: &mut Console) -> Result<Exit, ChatError> {
-    let place = CommandTarget::server(settings, &args.url, None, SERVER_PATIENCE).await?;
+    let patience = ServerPatience::unattended(false);
+    let reaching = CommandTarget::server(settings, &args.url, None, patience.within);
+    let place = patience
+        .reach(Some(&args.url), reaching, |text| console.say(text))
+        .await?;
     // Until here a signal ends the program at once.
     let signals = Signals::listen()?;
     place.introduce(console);

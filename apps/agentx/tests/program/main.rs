@@ -9,6 +9,7 @@ mod broken_answers;
 mod broken_files;
 mod chat;
 mod config;
+mod damaged;
 mod debug;
 mod elsewhere;
 mod ends;

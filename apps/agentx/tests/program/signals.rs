@@ -7,7 +7,9 @@
     reason = "a test: it fails by panicking, and looks for files"
 )]
 
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::fd::AsFd;
+use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -178,4 +180,32 @@ fn a_run_that_is_to_ignore_that_its_terminal_is_closed_goes_on() {
     kill(pid(&child), Signal::SIGHUP).unwrap();
     sandbox.write("ws/go", "");
     assert_eq!(end(&mut child), Some(0));
+}
+
+#[test]
+fn a_run_says_which_server_it_waits_for_and_ends_at_once_with_a_signal() {
+    let sandbox = Sandbox::new();
+    // A port that was given back a moment ago is closed.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    drop(listener);
+    let mut run = sandbox
+        .command(&["--connect", &address, "run", "hello"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut told = BufReader::new(run.stderr.take().unwrap());
+    let mut line = String::new();
+    told.read_line(&mut line).unwrap();
+    let expected = format!("waiting for the server at {address} for up to 60s; Ctrl-C ends this\n");
+    assert_eq!(line, expected);
+    let began = Instant::now();
+    kill(pid(&run), Signal::SIGINT).unwrap();
+    let status = run.wait().unwrap();
+    assert_eq!(status.signal(), Some(Signal::SIGINT as i32), "{status}");
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    let mut rest = String::new();
+    told.read_to_string(&mut rest).unwrap();
+    assert_eq!(rest, "", "it is said once");
 }

@@ -210,7 +210,7 @@ impl ReactAgent {
             E::EffectEnded(ended) => self.on_effect_ended(fact, ended, step),
             E::InnerCallAsked(asked) => self.on_nested_call_asked(fact, asked, step),
             E::ToolResult(result) => self.on_tool_result(fact, result, step),
-            E::WriterAttached(attached) => self.on_writer_attached(&attached.ended, step),
+            E::WriterAttached(attached) => self.on_writer_attached(attached, step),
             E::SessionForked(forked) => self.on_copied("forked", forked.hold, step),
             E::SessionImported(_) => self.on_copied("imported", true, step),
             E::JobEnded(ended) => self.on_job_ended(ended, step),
@@ -230,6 +230,7 @@ impl ReactAgent {
             | E::Disconnected(_)
             | E::FilesRestoring(_)
             | E::FilesRestored(_)
+            | E::RequestRecorded(_)
             | E::SessionClosed(_)
             | E::SessionOpened(_)
             | E::SessionTitled(_)

@@ -8,7 +8,7 @@
 //! | a model call | a new call; the partial answer is set aside |
 //! | a summary | a new request when it is next needed |
 //! | a call that never started, or of an idempotent tool | running it again |
-//! | a call that had started | the result `unknown` |
+//! | a call that had started | the result `unknown`, with the output until then |
 //! | a check of an answer | a new check |
 //! | a question | nothing: it stays open |
 //! | a child's work | the child itself |
@@ -17,7 +17,8 @@
 use std::sync::Arc;
 
 use agentx_types::{
-    CommandRan, ContentPart, JobEnded, LeftRunning, Message, MessageId, Role, RunStatus, ToolStatus, since,
+    ActionId, CommandRan, ContentPart, JobEnded, LeftRunning, Message, MessageId, Role, RunStatus,
+    ToolStatus, WriterAttached, since,
 };
 
 use super::ReactAgent;
@@ -29,6 +30,9 @@ use crate::run_lifecycle::RunStep;
 /// The message to the model about an interrupted call, which may have had its effect and must not be repeated
 /// blindly.
 const OUTCOME_UNKNOWN: &str = "This call was cut off while it was running, because the program that ran it stopped. It may or may not have had its effect: look before you repeat it.";
+
+/// The line before the output of an interrupted call. Output that its program did not record is lost.
+const OUTPUT_UNTIL_THEN: &str = "Its recorded output until then:";
 
 /// The message to the model of a fork about a call that was running at the time of the fork.
 const RUNS_IN_THE_ORIGINAL: &str = "This call was running in the session that this one is a copy of. It may or may not have had its effect, and it may still be running there: look before you repeat it.";
@@ -83,12 +87,13 @@ impl ReactAgent {
     /// Another process takes over: all work of the old one has ended without a report. The table above says
     /// how each kind is settled.
     ///
-    /// `ended` are the commands of the old process that still ran and that the new one has ended. Rules may
-    /// have changed with the new process, so open questions are decided again.
-    pub(super) fn on_writer_attached(&mut self, ended: &[LeftRunning], step: &mut RunStep<'_>) {
+    /// `attached` has the commands of the old process that still ran and that the new one has ended, and the
+    /// output of calls until then. Rules may have changed with the new process, so open questions are decided
+    /// again.
+    pub(super) fn on_writer_attached(&mut self, attached: &WriterAttached, step: &mut RunStep<'_>) {
         let max = self.config.limits.max_wall_ms;
         self.recover_condensing();
-        self.note_jobs(ended, step);
+        self.note_jobs(&attached.ended, step);
         let Some(run) = self.lifecycle.active() else {
             self.condense_as_wanted(step);
             return;
@@ -111,7 +116,7 @@ impl ReactAgent {
             run.take_up_timer(max, step);
         }
         for index in 0..self.ledger.entries().len() {
-            self.recover_call(index, stopping, ended, step);
+            self.recover_call(index, stopping, attached, step);
         }
         self.drop_nested_calls(stopping, step);
         self.check_again(step);
@@ -172,24 +177,42 @@ impl ReactAgent {
         self.lifecycle.inputs.keep(Arc::new(message));
     }
 
-    /// Settles one call. `ended` lists the processes that the new program found still running and has ended.
-    fn recover_call(&mut self, index: usize, stopping: bool, ended: &[LeftRunning], step: &mut RunStep<'_>) {
+    /// Settles one call.
+    fn recover_call(
+        &mut self,
+        index: usize,
+        stopping: bool,
+        attached: &WriterAttached,
+        step: &mut RunStep<'_>,
+    ) {
         let entry = self.ledger.entries()[index].clone();
         let idempotent = self.tool(&entry.call.name).is_some_and(|tool| tool.idempotent);
         match entry.stage {
             // An agent that was made for a call continues by itself.
             CallStage::Resolved { .. } | CallStage::Delegated { .. } => {}
-            CallStage::Answering { status, text, .. } => self.answer_open(index, status, text, step),
-            CallStage::Running { started: true, .. } if !idempotent => {
+            CallStage::Answering {
+                action_id,
+                status,
+                text,
+            } => {
+                let text = with_output(text, attached, &action_id);
+                self.answer_open(index, status, text, step);
+            }
+            CallStage::Running {
+                started: true,
+                action_id,
+                ..
+            } if !idempotent => {
                 let of_call =
                     |left: &&LeftRunning| left.tool_call_id.as_ref() == Some(&entry.call.tool_call_id);
-                let text = match ended.iter().find(of_call) {
+                let text = match attached.ended.iter().find(of_call) {
                     Some(left) => format!(
                         "{OUTCOME_UNKNOWN} It was still running ({}), and has been ended now.",
                         named(left)
                     ),
                     None => OUTCOME_UNKNOWN.to_owned(),
                 };
+                let text = with_output(text, attached, &action_id);
                 self.answer_open(index, ToolStatus::Unknown, text, step);
             }
             CallStage::AwaitingApproval(_) | CallStage::Running { .. } if stopping => {
@@ -213,4 +236,18 @@ fn named(left: &LeftRunning) -> String {
         1 => format!("{} and 1 more process", left.program),
         more => format!("{} and {more} more processes", left.program),
     }
+}
+
+/// The text, followed by the recorded output of the call that this action started, if there is any.
+fn with_output(text: String, attached: &WriterAttached, action_id: &ActionId) -> String {
+    let of_call = attached
+        .cut_off
+        .iter()
+        .find(|output| output.action_id == *action_id);
+    let Some(output) = of_call else { return text };
+    let gap = match output.left_out {
+        0 => String::new(),
+        bytes => format!("[the first {bytes} bytes are left out]\n"),
+    };
+    format!("{text}\n{OUTPUT_UNTIL_THEN}\n{gap}{}", output.text)
 }

@@ -381,6 +381,20 @@ impl Session {
             process: 1,
             ended: Vec::new(),
             serves: false,
+            cut_off: Vec::new(),
+        });
+    }
+
+    /// Another process takes over, and tells the recorded output of the calls that were cut off.
+    pub(crate) fn restart_with(&mut self, cut_off: Vec<CutOffOutput>) {
+        self.open.clear();
+        self.happens(WriterAttached {
+            epoch: 2,
+            program: "test".into(),
+            process: 1,
+            ended: Vec::new(),
+            serves: false,
+            cut_off,
         });
     }
 

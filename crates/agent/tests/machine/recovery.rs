@@ -463,6 +463,7 @@ fn what_was_left_running_and_is_ended_is_told_to_the_model() {
             process: 1,
             ended: vec![left(Some("c1".into()), "make", 3), left(None, "sleep", 1)],
             serves: false,
+            cut_off: Vec::new(),
         });
         let told = session.sent().join("\n");
         assert!(
@@ -476,4 +477,57 @@ fn what_was_left_running_and_is_ended_is_told_to_the_model() {
         assert!(told.contains("and have been ended: sleep.]"), "{told}");
         session.check_replay();
     }
+}
+
+#[test]
+fn the_output_of_a_call_until_it_was_cut_off_is_told_once_and_with_its_result() {
+    const TOLD: &str = "look before you repeat it.\nIts recorded output until then:\n\
+        [the first 70 bytes are left out]\ncompiling c\n";
+    for version in OLDEST_AND_NEWEST {
+        let mut session = Session::started_with_rules(version, |_| {});
+        session.calls(&[
+            ("c1", "change", json!({"path": "a"})),
+            ("c2", "change", json!({"path": "b"})),
+        ]);
+        let first = session.running()[0].action_id.clone();
+        let output = CutOffOutput {
+            action_id: first,
+            text: "compiling c\n".into(),
+            left_out: 70,
+        };
+        // The answers of the first process that takes over are lost too.
+        session.by_hand = true;
+        session.restart_with(vec![output]);
+        session.by_hand = false;
+        session.restart();
+        let sent = session.sent();
+        assert_eq!(sent.join("\n").matches(TOLD).count(), 1, "{sent:?}");
+        assert!(sent[2].ends_with(TOLD), "{sent:?}");
+        assert!(!sent[3].contains("output"), "it wrote nothing: {sent:?}");
+        session.check_replay();
+    }
+}
+
+#[test]
+fn a_copy_is_told_the_output_of_a_call_that_runs_in_the_original() {
+    let mut session = Session::started(|config| config.rules_version = RULES_VERSION);
+    session.calls(&[("c1", "change", json!({"path": "a"}))]);
+    let action_id = session.running()[0].action_id.clone();
+    session.open.clear();
+    session.happens(SessionForked {
+        parent: "ses_0".into(),
+        at_seq: session.log.len() as u64,
+        hold: true,
+    });
+    session.restart_with(vec![CutOffOutput {
+        action_id,
+        text: "half\n".into(),
+        left_out: 0,
+    }]);
+    session.say("and now?");
+    let sent = session.sent().join("\n");
+    let told =
+        "it may still be running there: look before you repeat it.\nIts recorded output until then:\nhalf";
+    assert!(sent.contains(told), "{sent}");
+    session.check_replay();
 }

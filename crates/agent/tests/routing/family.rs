@@ -316,6 +316,7 @@ impl Family {
                 process,
                 ended: Vec::new(),
                 serves: false,
+                cut_off: Vec::new(),
             },
         );
     }

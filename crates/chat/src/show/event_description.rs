@@ -69,6 +69,7 @@ pub(super) fn describe(event: &EnvironmentEvent) -> String {
         ),
         E::JobEnded(ended) => format!("{} has ended: {}", visible(&ended.job), visible(&ended.how)),
         E::CommandRan(ran) => command(ran),
+        E::RequestRecorded(done) => format!("the request of event {} is remembered", done.seq),
         E::SessionTitled(titled) => {
             let by = by(titled.by.as_ref());
             format!("renamed{by}: {}", short(&titled.title))

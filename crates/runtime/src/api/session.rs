@@ -132,6 +132,24 @@ pub trait Session: Send + Sync {
         None
     }
 
+    /// The same session for one request that may come twice: the first fact that is recorded through it is
+    /// recorded with this key. A request whose key is known already is not carried out again, and has the
+    /// answer of the first one. `None` if the session keeps no keys, as one that runs elsewhere.
+    fn once(&self, key: &str) -> Option<Arc<dyn Session>> {
+        let _ = key;
+        None
+    }
+
+    /// The event that the request with this key became, if it was carried out ([`Session::once`]). A session
+    /// that is not written here cannot tell.
+    ///
+    /// # Errors
+    /// Returns an error if the session cannot continue.
+    fn done_before<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<u64>, RuntimeError>> {
+        let _ = key;
+        Box::pin(ready(Ok(None)))
+    }
+
     /// The error of the log that ended this session; `None` while it is open, if it was closed normally, and
     /// if it runs elsewhere.
     fn failure(&self) -> Option<LogError> {

@@ -3,12 +3,15 @@
 //! when the request's turn comes.
 
 use agentx_types::{
-    AgentStateId, Approval, ContextRestored, EnvironmentEvent, EventDraft, MessageId, OwnerId, RunStatus,
-    Source, SystemCommand, UserMessage,
+    AgentStateId, Approval, ContextRestored, EnvironmentEvent, EventDraft, MessageId, OwnerId,
+    RequestRecorded, RunStatus, Source, SystemCommand, UserMessage,
 };
 
+use super::SessionDriver;
+use super::batch::PendingFact;
 use crate::api::{RuntimeError, UserInput};
-use crate::commands::{FactRequest, MOST_WAITING, RETRY};
+use crate::commands::{FactRequest, MOST_WAITING, RETRY, ReplySender};
+use crate::log_error::LogError;
 use agentx_session::SessionFold;
 
 /// The result of resolving a request.
@@ -17,6 +20,43 @@ pub(super) enum ResolvedRequest {
     Fact(Box<EventDraft<EnvironmentEvent>>),
     /// Nothing to do, or recorded already as this event.
     AlreadyRecorded(u64),
+}
+
+impl SessionDriver {
+    /// Records the fact of a request, and with it that the request with this key was carried out, even if
+    /// there was nothing to do: sent again, it must not stop what has begun since.
+    ///
+    /// # Errors
+    /// Returns an error if the commit failed.
+    pub(super) async fn carry_out(
+        &mut self,
+        resolved: Result<ResolvedRequest, RuntimeError>,
+        key: Option<String>,
+        reply: ReplySender<u64>,
+    ) -> Result<(), LogError> {
+        let record = |seq, idempotency_key| {
+            let done = RequestRecorded { idempotency_key, seq };
+            PendingFact::fact(EventDraft::new(Source::System, None, done))
+        };
+        match resolved {
+            Ok(ResolvedRequest::Fact(draft)) => {
+                let record = key.map(|key| record(self.fold.next_seq(), key));
+                let mut facts = vec![PendingFact::from_request(*draft, reply)];
+                facts.extend(record);
+                self.process_batch(facts).await?;
+            }
+            Ok(ResolvedRequest::AlreadyRecorded(seq)) => {
+                if let Some(key) = key {
+                    self.process_batch(vec![record(seq, key)]).await?;
+                }
+                let _ = reply.send(Ok(seq));
+            }
+            Err(error) => {
+                let _ = reply.send(Err(error));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Resolves a request against the state of the session, as its next fact.

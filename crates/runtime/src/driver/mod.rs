@@ -301,18 +301,18 @@ impl SessionDriver {
     /// Executes a command of a front end, and answers it.
     async fn execute(&mut self, command: SessionCommand) -> Result<(), LogError> {
         match command {
-            SessionCommand::Record { request, reply } => match resolve(*request, &self.fold) {
-                Ok(ResolvedRequest::Fact(draft)) => {
-                    self.process_batch(vec![PendingFact::from_request(*draft, reply)])
-                        .await?
-                }
-                Ok(ResolvedRequest::AlreadyRecorded(seq)) => {
-                    let _ = reply.send(Ok(seq));
-                }
-                Err(error) => {
-                    let _ = reply.send(Err(error));
-                }
-            },
+            SessionCommand::Record { request, key, reply } => {
+                let recorded = key.as_deref().and_then(|key| self.fold.request_with_key(key));
+                let resolved = match recorded {
+                    Some(seq) => Ok(ResolvedRequest::AlreadyRecorded(seq)),
+                    None => resolve(*request, &self.fold),
+                };
+                let key = key.filter(|_| recorded.is_none());
+                self.carry_out(resolved, key, reply).await?;
+            }
+            SessionCommand::Requested { key, reply } => {
+                let _ = reply.send(Ok(self.fold.request_with_key(&key)));
+            }
             SessionCommand::State { reply } => {
                 let gone = || RuntimeError::Gone {
                     session: self.writer.session_id.clone(),

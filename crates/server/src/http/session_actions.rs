@@ -16,6 +16,7 @@ use super::extract::{Approving, CanFail, Driving, IdempotencyKey, Owning, Sessio
 use super::responses::JsonResponse;
 use super::{ApiError, HandlerState};
 use crate::options::KEY_CHARS;
+use crate::request_terms::RequestTerms;
 use crate::state::{Caller, ServerState};
 
 /// The action was recorded.
@@ -160,12 +161,14 @@ pub(crate) async fn message(
 pub(crate) async fn interrupt(
     app: HandlerState,
     at: SessionAs<Driving>,
+    IdempotencyKey(key): IdempotencyKey,
     OptionalJson(request): OptionalJson<InterruptRequest>,
 ) -> Result<JsonResponse<Recorded>, ApiError> {
     let frame = InterruptFrame {
         session_id: at.session,
         reason: request.reason,
         wheel_epoch: request.wheel_epoch,
+        idempotency_key: key,
     };
     Ok(recorded(app.state.interrupt(&at.caller, frame).await?))
 }
@@ -188,32 +191,39 @@ pub(crate) async fn approval(
 pub(crate) async fn change(
     app: HandlerState,
     at: SessionAs<Driving>,
+    IdempotencyKey(key): IdempotencyKey,
     JsonBody(request): JsonBody<ChangeRequest>,
 ) -> Result<JsonResponse<Recorded>, ApiError> {
     let ChangeRequest { change, wheel_epoch } = request;
-    let changed = app.state.change(&at.caller, &at.session, change, wheel_epoch);
+    let changed = app.state.change(
+        &at.caller,
+        &at.session,
+        change,
+        RequestTerms::new(wheel_epoch, key),
+    );
     Ok(recorded(changed.await?))
 }
 
 pub(crate) async fn revision(
     app: HandlerState,
     at: SessionAs<Driving>,
+    IdempotencyKey(key): IdempotencyKey,
     JsonBody(request): JsonBody<RevisionRequest>,
 ) -> Result<JsonResponse<Recorded>, ApiError> {
     let wish = (request.message_id, request.mode);
-    let revised = app
-        .state
-        .revise(&at.caller, &at.session, wish, request.wheel_epoch);
+    let terms = RequestTerms::new(request.wheel_epoch, key);
+    let revised = app.state.revise(&at.caller, &at.session, wish, terms);
     Ok(recorded(revised.await?))
 }
 
 pub(crate) async fn context(
     app: HandlerState,
     at: SessionAs<Driving>,
+    IdempotencyKey(key): IdempotencyKey,
     _: CanFail<507>,
     JsonBody(request): JsonBody<ContextBody>,
 ) -> Result<JsonResponse<Recorded>, ApiError> {
-    let place = (at.session, request.wheel_epoch);
+    let place = (at.session, RequestTerms::new(request.wheel_epoch, key));
     let wished = app.state.context(&at.caller, place, request.wish);
     Ok(recorded(wished.await?))
 }
@@ -221,21 +231,29 @@ pub(crate) async fn context(
 pub(crate) async fn restore(
     app: HandlerState,
     at: SessionAs<Driving>,
+    IdempotencyKey(key): IdempotencyKey,
     JsonBody(request): JsonBody<RestoreBody>,
 ) -> Result<JsonResponse<RestoreReport>, ApiError> {
     let RestoreBody { wish, wheel_epoch } = request;
-    let restored = app.state.restore(&at.caller, &at.session, wish, wheel_epoch);
+    let restored = app
+        .state
+        .restore(&at.caller, &at.session, wish, RequestTerms::new(wheel_epoch, key));
     Ok(JsonResponse(restored.await?))
 }
 
 pub(crate) async fn role(
     app: HandlerState,
     at: SessionAs<Owning>,
+    IdempotencyKey(key): IdempotencyKey,
     JsonBody(request): JsonBody<RoleRequest>,
 ) -> Result<JsonResponse<Recorded>, ApiError> {
-    let shared = app
-        .state
-        .share(&at.caller, &at.session, request.person, request.role);
+    let shared = app.state.share(
+        &at.caller,
+        &at.session,
+        request.person,
+        request.role,
+        RequestTerms::new(None, key),
+    );
     Ok(recorded(shared.await?))
 }
 
@@ -245,7 +263,9 @@ pub(super) async fn rename<R>(
     at: &SessionAs<R>,
     title: String,
 ) -> Result<JsonResponse<Recorded>, ApiError> {
-    let renamed = app.state.rename(&at.caller, &at.session, title, None);
+    let renamed = app
+        .state
+        .rename(&at.caller, &at.session, title, RequestTerms::default());
     Ok(recorded(renamed.await?))
 }
 

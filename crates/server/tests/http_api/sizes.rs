@@ -2,7 +2,7 @@
 
 use agentx_config::{Quotas, Settings};
 use agentx_runtime::{Delivery, RestoreRequest, Runtime as _, View};
-use agentx_server::Caller;
+use agentx_server::{Caller, RequestTerms};
 use agentx_types::wire::{InterruptFrame, Problem, WheelFrame, WheelWish};
 use agentx_types::{ConfigChange, MessageId, RULES_VERSION, RuntimeEvent, SessionId};
 use axum::http::{Method, StatusCode};
@@ -281,6 +281,7 @@ async fn changes_of_the_wheel_count_for_the_owner() {
             session_id: id.clone(),
             reason: None,
             wheel_epoch: None,
+            idempotency_key: None,
         };
         let (state, caller) = (desk.state.clone(), caller.clone());
         async move { state.interrupt(&caller, frame).await }
@@ -295,9 +296,18 @@ async fn changes_of_the_wheel_count_for_the_owner() {
         let input = (MessageId::new("msg_none"), None);
         for refused in [
             wheel(caller, WheelWish::Take).await,
-            state.change(caller, &id, rules, None).await.map(drop),
-            state.revise(caller, &id, input, None).await.map(drop),
-            state.restore(caller, &id, restore(), None).await.map(drop),
+            state
+                .change(caller, &id, rules, RequestTerms::default())
+                .await
+                .map(drop),
+            state
+                .revise(caller, &id, input, RequestTerms::default())
+                .await
+                .map(drop),
+            state
+                .restore(caller, &id, restore(), RequestTerms::default())
+                .await
+                .map(drop),
         ] {
             assert_eq!(Problem::from(&refused.unwrap_err()).code, "quota_storage");
         }

@@ -475,6 +475,7 @@ mod tests {
             process: 1,
             ended: Vec::new(),
             serves: false,
+            cut_off: Vec::new(),
         }
         .into()
     }

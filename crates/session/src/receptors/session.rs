@@ -132,6 +132,7 @@ mod tests {
             process: 7,
             ended: Vec::new(),
             serves: false,
+            cut_off: Vec::new(),
         }
         .into()
     }

@@ -238,6 +238,7 @@ fn events_of_a_long_session() -> Vec<EnvironmentEvent> {
         process: 1,
         ended: Vec::new(),
         serves: false,
+        cut_off: Vec::new(),
     };
     let down = Disconnected {
         endpoint: "api".into(),

@@ -300,6 +300,7 @@ impl History {
             process: 1,
             ended: Vec::new(),
             serves: false,
+            cut_off: Vec::new(),
         };
         self.commit(EventDraft::new(Source::System, None, attached));
         if self.random.below(4) == 0 {

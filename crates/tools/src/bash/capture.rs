@@ -2,8 +2,9 @@
 //! terminal would show it, the beginning and the end are kept. The memory does not depend on the length of
 //! the output.
 
+use agentx_runtime::TerminalLine;
+
 use super::budget::OutputShare;
-use super::terminal_line::TerminalLine;
 use crate::{BashOptions, text};
 
 /// Keeps output.

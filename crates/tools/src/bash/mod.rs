@@ -24,7 +24,6 @@ mod process_mark;
 mod processes;
 mod pump;
 mod running_command;
-mod terminal_line;
 
 use std::time::{Duration, Instant};
 

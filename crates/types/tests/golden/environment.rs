@@ -319,6 +319,11 @@ fn doing() -> Vec<EnvironmentEvent> {
             how: "exit 0, 3.20 s".into(),
         }
         .into(),
+        RequestRecorded {
+            idempotency_key: "key_1".into(),
+            seq: 41,
+        }
+        .into(),
         CommandRan {
             command: "ls".into(),
             output: "a.txt".into(),
@@ -354,6 +359,7 @@ fn system() -> Vec<EnvironmentEvent> {
             process: 4711,
             ended: vec![left_running()],
             serves: true,
+            cut_off: Vec::new(),
         }
         .into(),
         WriterAttached {
@@ -362,6 +368,16 @@ fn system() -> Vec<EnvironmentEvent> {
             process: 4712,
             ended: vec![],
             serves: false,
+            cut_off: Vec::new(),
+        }
+        .into(),
+        WriterAttached {
+            epoch: 4,
+            program: "agentx 0.1.0".into(),
+            process: 4713,
+            ended: vec![],
+            serves: false,
+            cut_off: vec![cut_off_output()],
         }
         .into(),
         SessionForked {

@@ -26,6 +26,14 @@ pub(crate) fn left_running() -> LeftRunning {
     }
 }
 
+pub(crate) fn cut_off_output() -> CutOffOutput {
+    CutOffOutput {
+        action_id: "act_12_0".into(),
+        text: "compiling\n".into(),
+        left_out: 4096,
+    }
+}
+
 pub(crate) fn rule() -> Rule {
     Rule {
         effect: RuleEffect::Allow,

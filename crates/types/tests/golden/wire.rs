@@ -49,6 +49,7 @@ fn inputs() -> Vec<ClientRequest> {
         command: "rename".into(),
         args: json!({"title": "Lunch"}),
         wheel_epoch: Some(3),
+        idempotency_key: Some("key_1".into()),
     };
     let approval = ApprovalFrame {
         session_id: "ses_1".into(),
@@ -61,6 +62,7 @@ fn inputs() -> Vec<ClientRequest> {
         session_id: "ses_1".into(),
         reason: Some("enough".into()),
         wheel_epoch: Some(3),
+        idempotency_key: Some("key_1".into()),
     };
     vec![said.into(), command.into(), approval.into(), stop.into()]
 }
@@ -132,6 +134,7 @@ fn small_requests() -> Vec<ClientRequest> {
         command: "share".into(),
         args: Value::Null,
         wheel_epoch: None,
+        idempotency_key: None,
     };
     let approval = ApprovalFrame {
         session_id: "ses_1".into(),
@@ -144,6 +147,7 @@ fn small_requests() -> Vec<ClientRequest> {
         session_id: "ses_1".into(),
         reason: None,
         wheel_epoch: None,
+        idempotency_key: None,
     };
     vec![
         visitor.into(),

@@ -7,7 +7,7 @@ use agentx::types::{ApprovalMode, ConfigChange, SessionId};
 use super::opening::{asks_again, open, say_notes};
 use super::prompt;
 use crate::args::{Global, RunArgs};
-use crate::compose::{CommandTarget, SERVER_PATIENCE};
+use crate::compose::CommandTarget;
 use crate::connection_watch::{ConnectionWatch, OutageTimer};
 use crate::console::Console;
 use crate::default_model;
@@ -16,6 +16,7 @@ use crate::headless::result::RunResult;
 use crate::headless::{self, Approver, RemoteApprovals, deny_where_it_would_ask};
 use crate::logging;
 use crate::other_directory::place_of;
+use crate::server_patience::ServerPatience;
 use crate::session_opening::{self, Target};
 use crate::signals::Signals;
 use crate::start;
@@ -35,7 +36,7 @@ pub(crate) async fn run(
     // An existing session may have a run in progress; without a prompt, that run is continued.
     let prompt = prompt::read(args, target != Target::New, &loaded.settings, console).await?;
     let prompt = headless::held_to(prompt.map(UserInput::new), schema)?;
-    let patience = SERVER_PATIENCE;
+    let patience = ServerPatience::unattended(args.tells_nothing());
     let place = place_of(global, &args.agent, &mut loaded, &target, patience, console).await?;
     if target == Target::New && args.agent.agent.is_none() {
         default_model::check_connected(&loaded.settings)?;

@@ -12,7 +12,7 @@ const ESCAPE_CHARS: usize = 256;
 
 /// The current line of a terminal, with its cursor.
 #[derive(Clone, Debug, Default)]
-pub(super) struct TerminalLine {
+pub struct TerminalLine {
     line: Vec<char>,
     cursor: usize,
     state: EscapeState,
@@ -36,7 +36,7 @@ enum EscapeState {
 
 impl TerminalLine {
     /// Takes the next output and adds the lines that it completes to `out`.
-    pub(super) fn push(&mut self, output: &str, out: &mut String) {
+    pub fn push(&mut self, output: &str, out: &mut String) {
         let mut rest = output;
         while !rest.is_empty() {
             // Most output has nothing but text in its lines, and the cursor stays at their ends.
@@ -60,7 +60,7 @@ impl TerminalLine {
     }
 
     /// Returns the incomplete line.
-    pub(super) fn open_line(&self) -> String {
+    pub fn open_line(&self) -> String {
         self.line.iter().collect()
     }
 

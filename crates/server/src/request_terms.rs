@@ -1,0 +1,70 @@
+//! What a request says beside its content: the wheel that its sender believes they hold, and the key by which
+//! it is known if it comes again because its answer was lost.
+
+use std::sync::Arc;
+
+use agentx_runtime::{RuntimeError, Session};
+
+use crate::authorized_session::AuthorizedSession;
+
+/// What a request says beside its content.
+#[derive(Clone, Debug, Default)]
+pub struct RequestTerms {
+    /// The wheel that the client believes it holds.
+    pub wheel_epoch: Option<u64>,
+    /// Identifies the request: sent again with the same key, it is not carried out again.
+    pub key: Option<String>,
+}
+
+impl RequestTerms {
+    /// The terms of a request that is known by this key.
+    pub fn new(wheel_epoch: Option<u64>, key: Option<String>) -> Self {
+        Self { wheel_epoch, key }
+    }
+}
+
+impl AuthorizedSession {
+    /// Returns the stored form of the key of a request.
+    ///
+    /// # Errors
+    /// Returns an error if it has no form of a key.
+    pub(crate) fn stored_key(&self, terms: &RequestTerms) -> Result<Option<String>, RuntimeError> {
+        terms.key.as_deref().map(|key| self.key_of(key)).transpose()
+    }
+
+    /// Returns the event of this request, if it was carried out before. It was allowed then, so the present
+    /// driver and quotas do not matter: it is asked before they are checked.
+    ///
+    /// # Errors
+    /// Returns an error if the key has no form of one, or the session cannot continue.
+    pub(crate) async fn done_before(&self, terms: &RequestTerms) -> Result<Option<u64>, RuntimeError> {
+        match self.stored_key(terms)? {
+            Some(key) => self.session.done_before(&key).await,
+            None => Ok(None),
+        }
+    }
+
+    /// Does something that needs the wheel, like [`Self::drive_with`], and only once for each key, even if two
+    /// equal requests come at once.
+    ///
+    /// # Errors
+    /// Returns an error if the caller does not drive, the key has no form of one, or `act` fails.
+    pub(crate) async fn drive_once<F>(
+        &self,
+        terms: RequestTerms,
+        is_bounded: bool,
+        act: impl FnOnce(Arc<dyn Session>) -> F,
+    ) -> Result<u64, RuntimeError>
+    where
+        F: Future<Output = Result<u64, RuntimeError>>,
+    {
+        let key = self.stored_key(&terms)?;
+        let act = |session| act(with_key(session, key.as_deref()));
+        self.drive_with(terms.wheel_epoch, is_bounded, act).await
+    }
+}
+
+/// The session for one request with this key.
+pub(crate) fn with_key(session: Arc<dyn Session>, key: Option<&str>) -> Arc<dyn Session> {
+    key.and_then(|key| session.once(key)).unwrap_or(session)
+}
