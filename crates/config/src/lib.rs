@@ -57,6 +57,7 @@ mod seen_folders;
 mod set;
 mod settings;
 mod settings_layers;
+mod stuck;
 mod suggestions;
 mod symlinks;
 mod trust;

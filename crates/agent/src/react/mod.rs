@@ -190,7 +190,7 @@ impl ReactAgent {
         use EnvironmentEvent as E;
         match &fact.event {
             E::UserMessage(message) => {
-                if fact.source == Source::User {
+                if fact.source != Source::Agent {
                     self.forget_loops();
                 }
                 self.on_user_message(message, step);
