@@ -33,7 +33,9 @@ pub fn exit_of(code: &str) -> Exit {
 /// Returns the hint for a failed `agentx run`.
 pub(crate) fn hint_after_run(exit: Exit, code: &str, message: &str) -> Option<String> {
     let hint = match exit {
-        Exit::Limit if code == STUCK => format!("{OUT_OF_LOOP}: `agentx run --last \"PROMPT\"`"),
+        Exit::Limit if code == STUCK => {
+            format!("tell it what to do instead (`agentx run --last \"PROMPT\"`), {OUT_OF_LOOP}")
+        }
         Exit::Limit => format!(
             "{GO_ON}; raise the limits with limits.* in the configuration (`agentx config show` names the file of each) or with --max-iterations, --max-cost, --timeout"
         ),
@@ -96,7 +98,7 @@ pub(crate) const OLLAMA: &str = ":11434";
 /// Returns the hint for a failed run in a chat, which stays open.
 pub(crate) fn hint_in_chat(exit: Exit, code: &str, message: &str) -> Option<String> {
     let hint = match exit {
-        Exit::Limit if code == STUCK => OUT_OF_LOOP.into(),
+        Exit::Limit if code == STUCK => format!("tell it what to do instead, {OUT_OF_LOOP}"),
         Exit::Limit => {
             "`/retry` or your next message continues; raise the limits with limits.* in the configuration (`agentx config show` names the file of each) or with --max-iterations, --max-cost, --timeout".into()
         }
@@ -123,7 +125,7 @@ fn asks_otherwise(code: &str) -> bool {
 const GO_ON: &str =
     "continue with `agentx run --last \"go on\"`, or with `/retry` in a chat (`agentx resume --last`)";
 /// The hint if the agent repeats itself.
-const OUT_OF_LOOP: &str = "tell it what to do instead, or choose another model; `stuck.stop_after` and `stuck.stop_after_errors` in the configuration allow more equal calls";
+const OUT_OF_LOOP: &str = "or choose another model; `stuck.stop_after` and `stuck.stop_after_errors` in the configuration allow more equal calls";
 /// The hint if a key is missing or refused.
 const KEY: &str = "check the API key (`agentx config show` prints its variable)";
 /// The hint if the server does not know the model or the address.

@@ -129,10 +129,7 @@ impl ReactAgent {
             }
         }
         self.stuck.due = None;
-        let Some(found) = self.stuck.detector.found(&settings, LoopPlace::Calls) else {
-            self.stuck.told = None;
-            return None;
-        };
+        let found = self.stuck.detector.found(&settings, LoopPlace::Calls)?;
         if !self.is_over(&settings, &found) {
             return self.nudge(&settings, &found, step);
         }

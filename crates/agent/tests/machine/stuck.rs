@@ -243,6 +243,21 @@ fn equal_calls_that_succeed_are_told_and_go_on_to_the_limit_of_the_run() {
 }
 
 #[test]
+fn a_failure_that_recurs_between_other_calls_is_told_once_and_never_stopped() {
+    let mut session = watched(|_| {});
+    for number in 1..=20 {
+        let id = format!("b{number}");
+        session.calls(&[(&id, "look", json!({ "path": id }))]);
+        session.result(&id, &format!("page {number}"));
+        fails_again(&mut session, number);
+    }
+    let told = (LoopKind::RecurringError, 6, LoopResponse::Nudge);
+    assert_eq!(loops(&session), [told]);
+    session.answer("done");
+    session.check_replay();
+}
+
+#[test]
 fn ten_failures_at_once_are_told_before_the_run_is_stopped() {
     let mut session = watched(|_| {});
     for round in ["a", "b"] {
