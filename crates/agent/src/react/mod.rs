@@ -54,7 +54,7 @@ use std::sync::Arc;
 
 use agentx_types::{
     AgentConfig, AgentStateId, Api, ConfigChange, Envelope, EnvironmentEvent, Message, MessageId,
-    MessageOutput, ModelRequest, RunStatus, Source, ToolSpec, UserMessage, WindowFill, since,
+    MessageOutput, ModelRequest, RunStatus, ToolSpec, UserMessage, WindowFill, since,
 };
 use serde::{Deserialize, Serialize};
 
@@ -190,9 +190,7 @@ impl ReactAgent {
         use EnvironmentEvent as E;
         match &fact.event {
             E::UserMessage(message) => {
-                if fact.source != Source::Agent {
-                    self.forget_loops();
-                }
+                self.note_input_of(fact.source);
                 self.on_user_message(message, step);
             }
             E::InputRevised(revised) => {

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use agentx_types::{
     Approval, ApprovalDecision, ApprovalMode, AskUser, AskedQuestion, ContentPart, LoopDetected,
     LoopResponse, Message, MessageId, NOBODY_ANSWERS, RequestedCall, Role, Rule, RuleEffect, RunStatus,
-    StateOutput, StuckMode, StuckSettings, ToolStatus,
+    Source, StateOutput, StuckMode, StuckSettings, ToolStatus,
 };
 use serde::{Deserialize, Serialize};
 
@@ -42,7 +42,10 @@ const STOP: &str = "stop";
 /// The reason that front ends show for such a question.
 const REASON: &str = "the agent repeats itself";
 
-/// The loops of an agent.
+/// The loops of an agent: what the detector has seen, and what has followed.
+///
+/// It is part of the agent's state and follows from the facts like the rest of it. An agent without the
+/// setting keeps it empty, and an empty one is not serialized.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct StuckWatch {
     detector: StuckDetector,
@@ -62,6 +65,14 @@ impl StuckWatch {
     }
 }
 
+/// Why a call is not run before a person has answered.
+pub(super) struct LoopQuestion {
+    /// The loop that it would go on with.
+    found: FoundLoop,
+    /// The question about it.
+    question: Question,
+}
+
 /// A person's answer to the question about a loop.
 enum LoopAnswer {
     /// The loop may go on.
@@ -73,7 +84,8 @@ enum LoopAnswer {
 }
 
 impl ReactAgent {
-    /// The settings, unless nothing is detected.
+    /// The settings, unless nothing is detected: `None` in a log that is older than they are, so that it
+    /// folds as it did.
     fn stuck_settings(&self) -> Option<StuckSettings> {
         self.config
             .stuck
@@ -89,8 +101,16 @@ impl ReactAgent {
         }
     }
 
-    /// A person said something: whatever is repeated from now on may be what they want.
-    pub(super) fn forget_loops(&mut self) {
+    /// A person said something: whatever is repeated from now on may be what they want. An open question
+    /// about a loop stays.
+    pub(super) fn note_input_of(&mut self, source: Source) {
+        if source != Source::Agent && self.held_in_loop().is_empty() {
+            self.forget_loops();
+        }
+    }
+
+    /// Begins to count anew.
+    fn forget_loops(&mut self) {
         if self.stuck_settings().is_some() {
             *self.stuck = StuckWatch::default();
         }
@@ -171,13 +191,19 @@ impl ReactAgent {
         false
     }
 
-    /// Returns whether a loop has gone on for too long. The model is told first, however long it is.
+    /// Returns whether a loop has gone on for too long.
+    ///
+    /// The model is told first, however long the loop is: ten equal calls in one answer are told, and only
+    /// further ones stop the run. In the mode `v0` it is told nothing.
     fn is_over(&self, settings: &StuckSettings, found: &FoundLoop) -> bool {
         let was_told = settings.mode == StuckMode::V0 || self.stuck.told == Some(found.subject);
         found.level == LoopLevel::Stop && was_told
     }
 
     /// Returns the note to the model about a loop, once for each.
+    ///
+    /// A loop that pauses and goes on is the same loop, so that a failure that recurs between other calls is
+    /// told once. A message of a person begins anew.
     fn nudge(
         &mut self,
         settings: &StuckSettings,
@@ -193,6 +219,9 @@ impl ReactAgent {
     }
 
     /// Begins to stop a run in which every call has its result.
+    ///
+    /// Nothing runs that would have to be cancelled, apart from agents in the background. The results still
+    /// join the conversation, so that each call has its one result; then `proceed` records the end.
     fn stop_in_loop(&mut self, found: &FoundLoop, who: &str, step: &mut RunStep<'_>) {
         self.report_loop(found, LoopResponse::Stop, step);
         let cause = cause(found, who);
@@ -204,6 +233,9 @@ impl ReactAgent {
         self.interrupt_background(&why, step);
     }
 
+    /// Reports a loop to front ends, with what follows from it.
+    ///
+    /// The report is derived: a replay makes it again, and it is in no log.
     fn report_loop(&self, found: &FoundLoop, response: LoopResponse, step: &mut RunStep<'_>) {
         step.state(StateOutput::LoopDetected(LoopDetected {
             kind: found.kind,
@@ -216,7 +248,7 @@ impl ReactAgent {
 
     /// Returns the question to a person about a call that would go on with a loop, if there is one and
     /// somebody may answer. `ask_user` is not held: the person who answers it sees the loop.
-    pub(super) fn loop_question(&self, call: &RequestedCall) -> Option<(FoundLoop, Question)> {
+    pub(super) fn loop_question(&self, call: &RequestedCall) -> Option<LoopQuestion> {
         let settings = self.stuck_settings()?;
         let found = self.stuck.due.as_ref()?;
         let goes_on = self
@@ -248,16 +280,13 @@ impl ReactAgent {
             asked: Some(Box::new(asked)),
             is_about_loop: true,
         };
-        Some((found.clone(), question))
+        let found = found.clone();
+        Some(LoopQuestion { found, question })
     }
 
     /// Lets a call wait for a person because of a loop.
-    pub(super) fn hold_in_loop(
-        &mut self,
-        call: RequestedCall,
-        (found, question): (FoundLoop, Question),
-        step: &mut RunStep<'_>,
-    ) {
+    pub(super) fn hold_in_loop(&mut self, call: RequestedCall, held: LoopQuestion, step: &mut RunStep<'_>) {
+        let LoopQuestion { found, question } = held;
         self.report_loop(&found, LoopResponse::Question, step);
         step.request_approval(&call, &question);
         self.ledger.add(call, CallStage::AwaitingApproval(question));

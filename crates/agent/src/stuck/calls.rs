@@ -32,18 +32,26 @@ pub(super) const LONGEST_ROUND: usize = 4;
 /// A call with its result, in digests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct SeenCall {
+    /// The tool and its arguments.
     exact: u64,
+    /// The same for arguments that are nearly equal. Of a call that succeeded numbers count, because work in
+    /// a row differs by them (`part-1`, `part-2`); of one that failed they do not.
     near: u64,
+    /// The result, without what differs in each failure.
     result: u64,
+    /// The same for results that are nearly equal; that of a success is the result itself.
     near_result: u64,
+    /// Whether the model reads the result as a failure.
     failed: bool,
 }
 
 impl SeenCall {
+    /// Returns whether this is the other call again, with the same result.
     fn is_again(&self, other: &Self) -> bool {
         self.exact == other.exact && self.result == other.result
     }
 
+    /// Returns whether this is nearly the other call, with nearly the same result.
     fn is_nearly(&self, other: &Self) -> bool {
         self.near == other.near && self.near_result == other.near_result
     }
@@ -74,7 +82,40 @@ pub(super) struct Counted {
 }
 
 /// The two numbers of repetitions that matter.
-type Thresholds = (u32, u32);
+#[derive(Clone, Copy)]
+struct Thresholds {
+    /// From so many on the model is told.
+    told: u32,
+    /// From so many on it should not go on by itself.
+    stopped: u32,
+}
+
+impl Thresholds {
+    /// Those for calls that succeed. One call is never a loop.
+    fn of_successes(settings: &StuckSettings) -> Self {
+        Self {
+            told: settings.nudge_after.max(2),
+            stopped: settings.stop_after,
+        }
+    }
+
+    /// Those for calls that fail.
+    fn of_errors(settings: &StuckSettings) -> Self {
+        Self {
+            told: settings.nudge_after_errors.max(2),
+            stopped: settings.stop_after_errors,
+        }
+    }
+
+    /// Those for failures that are less alike: they may be attempts that lead somewhere.
+    fn patient(settings: &StuckSettings) -> Self {
+        let Self { told, stopped } = Self::of_errors(settings);
+        Self {
+            told: told.saturating_mul(2),
+            stopped: stopped.saturating_mul(3),
+        }
+    }
+}
 
 /// The counts of an agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,6 +137,9 @@ pub(super) struct CallLoops {
 
 impl CallLoops {
     /// Takes a call and its result.
+    ///
+    /// Everything that is counted is updated here, in constant time: the new call is compared with at most 32
+    /// earlier ones, and each count either grows by one or begins again.
     pub(super) fn on_call(&mut self, name: &str, input: &Value, content: &[ContentPart], failed: bool) {
         let result = digest::result(content, failed);
         let call = SeenCall {
@@ -147,7 +191,7 @@ impl CallLoops {
         self.answer = answer;
     }
 
-    /// Takes a summary of the conversation.
+    /// Takes a summary of the conversation. Only a call that succeeds with something new ends the count.
     pub(super) fn on_condensed(&mut self) {
         self.summaries = self.summaries.saturating_add(1);
     }
@@ -171,19 +215,23 @@ impl CallLoops {
     /// Returns the loop of calls that the last call belongs to.
     pub(super) fn of_calls(&self, settings: &StuckSettings) -> Option<Counted> {
         let last = self.window.back()?;
-        let [told, stopped] = [settings.nudge_after.max(2), settings.stop_after];
-        let [told_error, stopped_error] = [settings.nudge_after_errors.max(2), settings.stop_after_errors];
-        let patient = (told_error.saturating_mul(2), stopped_error.saturating_mul(3));
+        let patient = Thresholds::patient(settings);
+        let usual = if last.failed {
+            Thresholds::of_errors(settings)
+        } else {
+            Thresholds::of_successes(settings)
+        };
         let one =
             |kind, times, thresholds, subject| counted(kind, times, 1, last.failed, thresholds, subject);
         let in_a_row = self.equal[0].saturating_add(1);
-        let equal = if last.failed {
-            one(LoopKind::Error, in_a_row, (told_error, stopped_error), last.exact)
+        let kind = if last.failed {
+            LoopKind::Error
         } else {
-            one(LoopKind::Repetition, in_a_row, (told, stopped), last.exact)
+            LoopKind::Repetition
         };
+        let equal = one(kind, in_a_row, usual, last.exact);
         let near = || {
-            let thresholds = if last.failed { patient } else { (told, stopped) };
+            let thresholds = if last.failed { patient } else { usual };
             let is_near = self.near_varies.then_some(self.near)?;
             one(LoopKind::NearRepetition, is_near, thresholds, last.near)
         };
@@ -193,7 +241,11 @@ impl CallLoops {
                 .iter()
                 .filter(|seen| last.failed && seen.is_again(last));
             let times = u32::try_from(again.count()).unwrap_or(u32::MAX);
-            one(LoopKind::RecurringError, times, (patient.0, u32::MAX), last.exact)
+            let never = Thresholds {
+                stopped: u32::MAX,
+                ..patient
+            };
+            one(LoopKind::RecurringError, times, never, last.exact)
         };
         let alternation = (2..=LONGEST_ROUND)
             .filter_map(|round| self.alternation(round, settings))
@@ -205,7 +257,7 @@ impl CallLoops {
 
     /// Returns the loop of answers or summaries.
     pub(super) fn between_calls(&self, settings: &StuckSettings) -> Option<Counted> {
-        let thresholds = (settings.nudge_after_errors.max(2), settings.stop_after_errors);
+        let thresholds = Thresholds::of_errors(settings);
         let subject = self.answer.unwrap_or_default();
         first_of_highest([
             counted(LoopKind::Monologue, self.answers, 0, false, thresholds, subject),
@@ -213,6 +265,10 @@ impl CallLoops {
         ])
     }
 
+    /// Returns the loop of rounds of this length.
+    ///
+    /// The calls of a round are not all equal: then it is a repetition. `equal` counts from the second round
+    /// on, so the first one is added.
     fn alternation(&self, round: usize, settings: &StuckSettings) -> Option<Counted> {
         let equal = self.equal[round - 1];
         let length = u32::try_from(round).unwrap_or(u32::MAX);
@@ -251,12 +307,12 @@ fn counted(
     times: u32,
     round: usize,
     fails: bool,
-    (told, stopped): Thresholds,
+    thresholds: Thresholds,
     subject: u64,
 ) -> Option<Counted> {
-    (times >= told).then_some(Counted {
+    (times >= thresholds.told).then_some(Counted {
         kind,
-        level: if times >= stopped {
+        level: if times >= thresholds.stopped {
             LoopLevel::Stop
         } else {
             LoopLevel::Nudge

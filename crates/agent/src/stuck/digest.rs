@@ -13,9 +13,9 @@ const UNITS: [&str; 9] = ["ns", "us", "µs", "ms", "s", "sec", "seconds", "min",
 
 /// A digest in progress.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Digest(u64);
+pub(super) struct CallDigest(u64);
 
-impl Digest {
+impl CallDigest {
     /// The digest of nothing, for things of this kind.
     pub(super) fn of(kind: &str) -> Self {
         let mut digest = Self(0xcbf2_9ce4_8422_2325);
@@ -73,15 +73,15 @@ impl Digest {
 
 /// The digest of a call: its tool and its arguments.
 pub(super) fn call(name: &str, input: &Value) -> u64 {
-    let mut digest = Digest::of(name);
-    digest.value(input, &Digest::text);
+    let mut digest = CallDigest::of(name);
+    digest.value(input, &CallDigest::text);
     digest.end()
 }
 
 /// The digest of a call that calls with nearly the same arguments share: case, blanks, quotes and, if
 /// `without_numbers`, digits do not count.
 pub(super) fn near_call(name: &str, input: &Value, without_numbers: bool) -> u64 {
-    let mut digest = Digest::of(name);
+    let mut digest = CallDigest::of(name);
     digest.value(input, &|digest, words| near_text(digest, words, without_numbers));
     digest.end()
 }
@@ -89,7 +89,7 @@ pub(super) fn near_call(name: &str, input: &Value, without_numbers: bool) -> u64
 /// The digest of a result. Of a failure, and of the last line in brackets that tools add, the words that
 /// differ each time (times, durations, addresses) do not count.
 pub(super) fn result(content: &[ContentPart], is_error: bool) -> u64 {
-    let mut digest = Digest::of(if is_error { "error" } else { "result" });
+    let mut digest = CallDigest::of(if is_error { "error" } else { "result" });
     for part in content {
         match part.as_text() {
             Some(text) if is_error => {
@@ -111,7 +111,7 @@ pub(super) fn result(content: &[ContentPart], is_error: bool) -> u64 {
 
 /// The digest of a failure that nearly equal failures share.
 pub(super) fn near_error(content: &[ContentPart]) -> u64 {
-    let mut digest = Digest::of("near error");
+    let mut digest = CallDigest::of("near error");
     for text in content.iter().filter_map(ContentPart::as_text) {
         near_text(&mut digest, split(text).0, true);
     }
@@ -120,7 +120,7 @@ pub(super) fn near_error(content: &[ContentPart]) -> u64 {
 
 /// The digest of a text.
 pub(super) fn text(words: &str) -> u64 {
-    let mut digest = Digest::of("text");
+    let mut digest = CallDigest::of("text");
     digest.text(words.trim());
     digest.end()
 }
@@ -147,7 +147,7 @@ fn added_line(text: &str) -> (&str, &str) {
 }
 
 /// Adds a text without regard to case, blanks, quotes, and digits if `without_numbers`.
-fn near_text(digest: &mut Digest, words: &str, without_numbers: bool) {
+fn near_text(digest: &mut CallDigest, words: &str, without_numbers: bool) {
     let end = words.floor_char_boundary(MOST_READ);
     let mut last = ' ';
     for letter in words[..end].chars() {
@@ -167,7 +167,7 @@ fn near_text(digest: &mut Digest, words: &str, without_numbers: bool) {
 }
 
 /// Adds a text without the words in it that differ each time.
-fn stable_text(digest: &mut Digest, text: &str) {
+fn stable_text(digest: &mut CallDigest, text: &str) {
     let mut rest = text;
     while !rest.is_empty() {
         let is_word =

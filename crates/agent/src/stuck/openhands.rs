@@ -1,10 +1,10 @@
 //! Reads events of OpenHands V0, as its logs have them, for the detector with its rules.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::digest::Digest;
+use super::digest::CallDigest;
 use super::v0::{CELL_ERRORS, StuckAnalysis, V0Detector, V0Event, V0Observation};
 
 /// The syntax errors of a cell that the rules know. The first one may have any line number.
@@ -25,7 +25,7 @@ pub fn openhands_verdict(history: &[Value], headless: bool) -> Option<StuckAnaly
         _ => 0,
     };
     let mut detector = V0Detector::at(offset as u64);
-    let mut first_of: HashMap<u64, u64> = HashMap::new();
+    let mut first_of: BTreeMap<u64, u64> = BTreeMap::new();
     let counted = history[offset..]
         .iter()
         .filter(|event| !is_user_message(event) && !is_empty(event));
@@ -76,10 +76,10 @@ fn read(event: &Value, whole: u64, first: u64) -> V0Event {
 /// The digest of the fields that OpenHands compares: those of the event's own class, without id, source and
 /// time.
 fn whole(event: &Value) -> u64 {
-    let mut digest = Digest::of("event");
+    let mut digest = CallDigest::of("event");
     for field in ["action", "args", "observation", "content", "extras"] {
         digest.text(field);
-        digest.value(&event[field], &Digest::text);
+        digest.value(&event[field], &CallDigest::text);
     }
     digest.end()
 }
@@ -92,7 +92,7 @@ fn cell_key(event: &Value, whole: u64) -> Option<u64> {
     }
     let lines: Vec<&str> = code.split('\n').take(3).collect();
     (lines.len() == 3).then(|| {
-        let mut digest = Digest::of("edit");
+        let mut digest = CallDigest::of("edit");
         lines.iter().for_each(|line| digest.text(line));
         digest.end()
     })
@@ -100,10 +100,10 @@ fn cell_key(event: &Value, whole: u64) -> Option<u64> {
 
 /// Output of commands counts by the command and its exit code.
 fn command_key(event: &Value) -> u64 {
-    let mut digest = Digest::of("command");
+    let mut digest = CallDigest::of("command");
     let extras = &event["extras"];
-    digest.value(&extras["command"], &Digest::text);
-    digest.value(&extras["metadata"]["exit_code"], &Digest::text);
+    digest.value(&extras["command"], &CallDigest::text);
+    digest.value(&extras["metadata"]["exit_code"], &CallDigest::text);
     digest.end()
 }
 
@@ -124,7 +124,7 @@ fn cell_errors(content: &str) -> [Option<u64>; CELL_ERRORS] {
     for (index, message) in SYNTAX_ERRORS.iter().enumerate() {
         let is_unterminated = index == 0;
         if error.contains(message) && (is_unterminated || is_whole) {
-            let mut digest = Digest::of(message);
+            let mut digest = CallDigest::of(message);
             digest.text(if is_unterminated { "" } else { first });
             digest.text(error);
             found[index] = Some(digest.end());

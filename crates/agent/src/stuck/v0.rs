@@ -97,21 +97,27 @@ pub struct StuckAnalysis {
 /// An action in the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Acted {
+    /// The digest; `None` equals nothing.
     key: Option<u64>,
+    /// The place of the first equal event.
     first: u64,
 }
 
 /// An observation in the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Observed {
+    /// The digest.
     key: u64,
+    /// The kind, for the rule about errors.
     kind: V0Observation,
 }
 
 /// A message of the agent in the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Said {
+    /// The digest.
     key: u64,
+    /// The number of events before it.
     place: u64,
     /// The number of observations before it.
     observations: u64,
@@ -201,6 +207,7 @@ impl V0Detector {
         })
     }
 
+    /// Four equal actions with four equal observations.
     fn repeats(&self) -> Option<(V0LoopType, u32, u64)> {
         let (actions, observations) = (last(&self.actions, 4)?, last(&self.observations, 4)?);
         let are_equal = actions.iter().all(|action| is_equal(actions[3], *action))
@@ -208,6 +215,7 @@ impl V0Detector {
         are_equal.then(|| (V0LoopType::RepeatingActionObservation, 4, actions[0].first))
     }
 
+    /// Three equal actions with three errors, or with the same syntax error of a cell three times.
     fn repeats_an_error(&self) -> Option<(V0LoopType, u32, u64)> {
         let (actions, observations) = (last(&self.actions, 3)?, last(&self.observations, 3)?);
         if !actions.iter().all(|action| is_equal(actions[2], *action)) {
@@ -231,6 +239,7 @@ impl V0Detector {
         ))
     }
 
+    /// Three equal messages without an observation in between.
     fn is_a_monologue(&self) -> Option<(V0LoopType, u32, u64)> {
         let said = last(&self.messages, 3)?;
         let is_one = said.iter().all(|message| message.key == said[0].key)
@@ -238,6 +247,7 @@ impl V0Detector {
         is_one.then(|| (V0LoopType::Monologue, 3, said[0].place))
     }
 
+    /// Six actions that alternate between two, with observations that do the same.
     fn alternates(&self) -> Option<(V0LoopType, u32, u64)> {
         let (actions, observations) = (last(&self.actions, 6)?, last(&self.observations, 6)?);
         let alternates = (0..2).all(|start| {
@@ -250,6 +260,7 @@ impl V0Detector {
         alternates.then(|| (V0LoopType::RepeatingActionObservationPattern, 3, actions[0].first))
     }
 
+    /// Two condensations in a row among the last ten.
     fn condenses(&self) -> Option<(V0LoopType, u32, u64)> {
         let places = last(&self.condensations, CONDENSATIONS)?;
         let mut pairs = places.windows(2);

@@ -212,6 +212,21 @@ fn each_state_of_a_loop_survives_a_restart() {
 }
 
 #[test]
+fn a_message_behind_an_open_question_changes_nothing_about_it() {
+    for (note, status) in [
+        ("stop", RunStatus::AwaitingLlm),
+        ("go on", RunStatus::AwaitingTool),
+    ] {
+        let mut session = looping(attended());
+        session.say("and then this");
+        assert_eq!(session.status(), RunStatus::AwaitingApproval);
+        decide(&mut session, "c9", ApprovalDecision::Once, Some(note));
+        assert_eq!(session.status(), status, "{note}");
+        session.check_replay();
+    }
+}
+
+#[test]
 fn several_equal_calls_of_one_answer_wait_together() {
     let mut session = attended();
     for number in 1..=8 {

@@ -259,12 +259,21 @@ fn planted_loops_are_found() {
     );
 }
 
-/// Work that looks like a loop.
-fn harmless() -> Vec<(&'static str, Vec<Deed>)> {
-    let bash = |command: &str| json!({ "command": command });
-    let each = |count: usize, deed: &dyn Fn(usize) -> Deed| (0..count).map(deed).collect::<Vec<_>>();
+/// What an agent does, with a name.
+type Harmless = (&'static str, Vec<Deed>);
+
+/// An input of `bash`.
+fn bash(command: &str) -> Value {
+    json!({ "command": command })
+}
+
+fn each(count: usize, deed: &dyn Fn(usize) -> Deed) -> Vec<Deed> {
+    (0..count).map(deed).collect()
+}
+
+/// Calls whose results or arguments change.
+fn changing_results() -> Vec<Harmless> {
     let poll = bash("gh run view 7");
-    let test = bash("cargo test");
     vec![
         (
             "a poll whose result changes",
@@ -310,6 +319,13 @@ fn harmless() -> Vec<(&'static str, Vec<Deed>)> {
                 )
             }),
         ),
+    ]
+}
+
+/// Equal calls, but few, or with work in between.
+fn few_repetitions() -> Vec<Harmless> {
+    let test = bash("cargo test");
+    vec![
         (
             "equal calls, a few",
             each(5, &|n| {
@@ -346,6 +362,13 @@ fn harmless() -> Vec<(&'static str, Vec<Deed>)> {
                 })
                 .collect(),
         ),
+    ]
+}
+
+/// Failures that differ.
+fn attempts() -> Vec<Harmless> {
+    let poll = bash("gh run view 7");
+    vec![
         (
             "a poll that fails a few times",
             each(5, &|n| {
@@ -387,6 +410,12 @@ fn harmless() -> Vec<(&'static str, Vec<Deed>)> {
                 })
                 .collect(),
         ),
+    ]
+}
+
+/// Answers and summaries.
+fn answers_and_summaries() -> Vec<Harmless> {
+    vec![
         (
             "a monologue of two",
             vec![Deed::Answer("Done."), Deed::Answer("Done.")],
@@ -405,6 +434,17 @@ fn harmless() -> Vec<(&'static str, Vec<Deed>)> {
             (0..12).flat_map(|n| [edit(n), Deed::Condensed]).collect(),
         ),
     ]
+}
+
+/// Work that looks like a loop.
+fn harmless() -> Vec<Harmless> {
+    [
+        changing_results(),
+        few_repetitions(),
+        attempts(),
+        answers_and_summaries(),
+    ]
+    .concat()
 }
 
 #[test]

@@ -4,7 +4,6 @@
 //! The model writes the words, so they are shown without control characters, and each line of them begins with
 //! a bar: no line of a question can look like one of the program's own.
 
-use agentx::agent::ask_user::ASK_USER;
 use agentx::types::{ApprovalDecision, ApprovalRequested, AskedQuestion};
 
 use super::approval_reply::ApprovalReply;
@@ -14,6 +13,8 @@ use super::table::cut;
 use super::tool::describe;
 use crate::exit_words::leaves;
 
+/// The tool by which the model asks.
+const ASK_USER: &str = "ask_user";
 /// Maximum length of the call in a question, in characters.
 const LONGEST_CALL: usize = 200;
 /// The line that gives no answer.
