@@ -14,6 +14,8 @@ mod faults;
 mod interrupts;
 #[path = "journeys/library.rs"]
 mod library;
+#[path = "journeys/loops.rs"]
+mod loops;
 #[path = "journeys/restarts.rs"]
 mod restarts;
 #[path = "journeys/tools.rs"]

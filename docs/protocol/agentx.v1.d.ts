@@ -1169,6 +1169,8 @@ export interface AgentConfig {
    * have this tool, and in logs older than this field.
    */
   ask_user?: AskUser | null;
+  /** When the agent counts as stuck in a loop; `None` if never, and in logs older than this field. */
+  stuck?: StuckSettings | null;
 }
 
 /** The state machine that drives the agent. */
@@ -1397,6 +1399,23 @@ export interface ToolSearch {
 
 /** What happens to a question of the model that nobody can answer. */
 export type AskUser = "decide" | "wait";
+
+/** The settings of the stuck detector. An agent without them is never stuck. */
+export interface StuckSettings {
+  /** The rules that apply. */
+  mode?: StuckMode;
+  /** Number of equal successful calls after which the model is told. At least 2. */
+  nudge_after?: number;
+  /** Number of equal successful calls after which a person is asked, or the run is stopped. */
+  stop_after?: number;
+  /** Number of equal failing calls after which the model is told. At least 2. */
+  nudge_after_errors?: number;
+  /** Number of equal failing calls after which a person is asked, or the run is stopped. */
+  stop_after_errors?: number;
+}
+
+/** The rules by which an agent counts as stuck. */
+export type StuckMode = "off" | "calls" | "v0";
 
 /** A process became the session's writer. */
 export interface WriterAttached {
@@ -1687,6 +1706,7 @@ export type RuntimeEvent =
   | { event: "run_status"; payload: RunStatusChanged }
   | { event: "run_finished"; payload: RunFinished }
   | { event: "context_changed"; payload: ContextChanged }
+  | { event: "loop_detected"; payload: LoopDetected }
   | { event: "approval_requested"; payload: ApprovalRequested }
   | { event: "approval_settled"; payload: ApprovalSettled }
   | { event: "chunk"; payload: Chunk }
@@ -2055,6 +2075,26 @@ export interface ContextRange {
   /** Tokens of their summary, estimated; 0 if it does not exist yet. */
   summary_tokens: number;
 }
+
+/** An agent repeats itself. */
+export interface LoopDetected {
+  /** The kind of loop. */
+  kind: LoopKind;
+  /** The number of repetitions so far. */
+  times: number;
+  /** The tools of the calls that repeat, in their order; empty if the loop has no calls. */
+  tools?: string[];
+  /** The action that follows. */
+  response: LoopResponse;
+  /** The loop in a sentence, for people. */
+  message: string;
+}
+
+/** A kind of loop. */
+export type LoopKind = "error" | "repetition" | "alternation" | "near_repetition" | "changing_error" | "recurring_error" | "monologue" | "context_window" | "unknown";
+
+/** What follows when an agent repeats itself. */
+export type LoopResponse = "nudge" | "question" | "stop" | "unknown";
 
 /** A person has to decide about a call. */
 export interface ApprovalRequested {

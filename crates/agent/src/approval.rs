@@ -58,9 +58,12 @@ pub struct Question {
     /// For a question to a person: the JSON Schema of the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub form: Option<Box<Value>>,
-    /// Set if the call is the model's own question to the person (`ask_user`).
+    /// Set if the person answers in words: the call is the model's own question (`ask_user`), or a loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<Box<AskedQuestion>>,
+    /// Whether it asks whether a loop may go on.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_about_loop: bool,
 }
 
 /// A verdict, and its reasons.
@@ -239,6 +242,7 @@ fn asked(subject: &CallSubject<'_>, reason: String, rules: Vec<usize>) -> Explai
             by_server: false,
             form: None,
             asked: None,
+            is_about_loop: false,
         }),
         rules,
         reason,

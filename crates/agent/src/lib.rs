@@ -73,6 +73,7 @@ pub mod search_scopes;
 mod secret_files;
 pub mod secrets;
 mod severity;
+pub mod stuck;
 mod summary;
 mod system_folders;
 mod tool_ranking;

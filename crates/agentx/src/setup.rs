@@ -10,7 +10,8 @@ use agentx_node_runtime::{NodeParts, NodeRuntime};
 use agentx_runtime::{MemoryLog, OpenRequest, Runtime, SessionLog, SystemClock};
 use agentx_tools::Toolbox;
 use agentx_types::{
-    AgentConfig, Condensing, ConfigChange, Guard, Limits, ModelSpec, OwnerId, SessionId, ToolSearch, ToolSpec,
+    AgentConfig, Condensing, ConfigChange, Guard, Limits, ModelSpec, OwnerId, SessionId, StuckSettings,
+    ToolSearch, ToolSpec,
 };
 
 use crate::builder::Definition;
@@ -199,6 +200,7 @@ pub(crate) fn base(workspace: &Path, guard: Guard) -> Base {
         })),
         guard: Some(guard.clone()),
         tool_search: Some(ToolSearch::default()),
+        stuck: Some(StuckSettings::default()),
         ..AgentConfig::react(model)
     })
 }

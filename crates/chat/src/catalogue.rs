@@ -119,6 +119,7 @@ const CODES: &[&str] = &[
     "endless_pause",
     "answer_cut_off",
     "empty_answer",
+    "stuck",
     "disk_full",
     "storage",
 ];

@@ -17,7 +17,7 @@ pub enum Exit {
     Credentials,
     /// The model cannot be reached, answers with an error, declines, or gives no complete answer.
     Provider,
-    /// A limit of the run was reached.
+    /// A limit of the run was reached, or the agent repeats itself.
     Limit,
     /// An approval was needed and nobody could give it.
     Denied,
@@ -58,7 +58,7 @@ pub const TABLE: &[(Exit, u8, &str)] = &[
     (
         Exit::Limit,
         6,
-        "a limit of the run was reached (iterations, tokens, cost, time)",
+        "a limit of the run was reached (iterations, tokens, cost, time), or the agent is stuck",
     ),
     (Exit::Denied, 7, "a call needed approval and nobody could give it"),
     (

@@ -9,6 +9,8 @@ pub(crate) const FOLLOWING_ENDED: &str = "cut_off";
 /// The code of an answer that says nothing.
 pub const EMPTY: &str = "empty_answer";
 
+/// The code of a run whose agent repeats itself.
+const STUCK: &str = "stuck";
 /// The code of a run whose question got no answer in time.
 pub const NEEDED: &str = "operator_needed";
 /// The code of a run that ends because a question of the model waits for an answer.
@@ -23,6 +25,7 @@ pub fn exit_of(code: &str) -> Exit {
         | "bad_request" | "conflict" | "context_window" | "content_filter" | "bad_generation"
         | "bad_response" | "stream_broken" | "connection_failed" | "connection_lost" | "tls"
         | "redirected" | "empty_pause" | "endless_pause" | CUT_OFF | EMPTY => Exit::Provider,
+        STUCK => Exit::Limit,
         "disk_full" | "storage" => Exit::Storage,
         "other_server" => Exit::Usage,
         _ => Exit::Failed,
@@ -32,6 +35,9 @@ pub fn exit_of(code: &str) -> Exit {
 /// Returns the hint for a failed `agentx run`.
 pub(crate) fn hint_after_run(exit: Exit, code: &str, message: &str) -> Option<String> {
     let hint = match exit {
+        Exit::Limit if code == STUCK => {
+            format!("tell it what to do instead (`agentx run --last \"PROMPT\"`), {OUT_OF_LOOP}")
+        }
         Exit::Limit => format!(
             "{GO_ON}; raise the limits with limits.* in the configuration (`agentx config show` names the file of each) or with --max-iterations, --max-cost, --timeout"
         ),
@@ -97,6 +103,7 @@ pub(crate) const OLLAMA: &str = ":11434";
 /// Returns the hint for a failed run in a chat, which stays open.
 pub(crate) fn hint_in_chat(exit: Exit, code: &str, message: &str) -> Option<String> {
     let hint = match exit {
+        Exit::Limit if code == STUCK => format!("tell it what to do instead, {OUT_OF_LOOP}"),
         Exit::Limit => {
             "`/retry` or your next message continues; raise the limits with limits.* in the configuration (`agentx config show` names the file of each) or with --max-iterations, --max-cost, --timeout".into()
         }
@@ -122,6 +129,8 @@ fn asks_otherwise(code: &str) -> bool {
 /// The commands that continue a run: one for scripts, one for people.
 const GO_ON: &str =
     "continue with `agentx run --last \"go on\"`, or with `/retry` in a chat (`agentx resume --last`)";
+/// The hint if the agent repeats itself.
+const OUT_OF_LOOP: &str = "or choose another model; `stuck.stop_after` and `stuck.stop_after_errors` in the configuration allow more equal calls";
 /// The hint if a key is missing or refused.
 const KEY: &str = "check the API key (`agentx config show` prints its variable)";
 /// The hint if the server does not know the model or the address.

@@ -152,6 +152,7 @@ impl Settings {
             guard: Some(self.guard()),
             all_tools: true,
             tool_search: self.tool_search,
+            stuck: Some(self.stuck),
             ask_user: self.ask_user.filter(|_| self.tools.offers(ASK_USER)),
             ..AgentConfig::react(model)
         }

@@ -17,6 +17,7 @@ use crate::scripted_answers;
 use crate::settings::{
     ApiKeySource, CallSettings, DurabilitySetting, SearchSettings, Settings, ToolSettings,
 };
+use crate::stuck;
 use crate::value::Value;
 use crate::{ConfigMistake, ConfigPaths, Folder, GitPrograms, KeyReference, Secret, SettingOrigin, Sourced};
 
@@ -49,6 +50,7 @@ pub(crate) fn settings(
         limits: get.limits(),
         environment_context: get.text("context.environment").as_deref() != Some("false"),
         condensing: condense::condensing(&get, &catalog, mistakes),
+        stuck: stuck::settings(&get),
         tool_search: tool_search(&get),
         ask_user: match get.text("tools.ask_user").as_deref() {
             Some("off") => None,

@@ -1,4 +1,4 @@
-//! The valid ranges of the settings of model calls and of condensing, for settings, new sessions and changes
+//! The valid ranges of the settings of model calls, of condensing and of loops, for settings, new sessions and changes
 //! of a session.
 
 use agentx_types::{Condensing, ModelParams};
@@ -14,12 +14,19 @@ pub(crate) const MOST_TOKENS: u64 = 1_000_000_000;
 /// The most exchanges that may be kept as they are.
 pub(crate) const MOST_TAIL: u64 = 100_000;
 
+/// The most equal calls that a setting may allow.
+pub(crate) const MOST_REPETITIONS: u64 = 1_000_000;
+
 /// The keys that are about such a value, with what it may be.
-const KEYS: [(&str, u64, u64); 4] = [
+const KEYS: [(&str, u64, u64); 8] = [
     ("params.max_output_tokens", 1, MOST_TOKENS),
     ("params.thinking_tokens", 0, MOST_TOKENS),
     ("condense.at", 0, 100),
     ("condense.keep", 0, MOST_TAIL),
+    ("stuck.nudge_after", 2, MOST_REPETITIONS),
+    ("stuck.stop_after", 2, MOST_REPETITIONS),
+    ("stuck.nudge_after_errors", 2, MOST_REPETITIONS),
+    ("stuck.stop_after_errors", 2, MOST_REPETITIONS),
 ];
 
 /// Reports settings with a value out of range as mistakes.

@@ -61,6 +61,7 @@ const SEARCH_ENGINES: &[&str] = &["brave", "tavily", "exa", "searxng"];
 const AUTHS: &[&str] = &["x-api-key", "x-goog-api-key", "api-key", "bearer", "none"];
 const APPROVALS: &[&str] = &["ask", "auto", "deny"];
 const ASK_USER: &[&str] = &["off", "decide", "wait"];
+const STUCK_MODES: &[&str] = &["off", "calls", "v0"];
 const DURABILITIES: &[&str] = &["process", "machine"];
 const LEVELS: &[&str] = &["off", "error", "warn", "info", "debug", "trace"];
 
@@ -110,6 +111,11 @@ pub const KEYS: &[SettingSpec] = &[
     key("condense.at", ValueKind::OrNone(&ValueKind::Count), SetIfTrusted, Some("80"), "how full the model's context window may get, in percent, before the older part of the conversation is condensed; `none` to condense only on request"),
     key("condense.keep", ValueKind::Count, SetIfTrusted, Some("8"), "number of latest exchanges that are never condensed, as long as they fit into a quarter of the window and a third of what instructions and tools leave of it"),
     key("condense.model", ValueKind::Text, SetIfTrusted, None, "the model that writes summaries; the session's model by default"),
+    key("stuck.mode", ValueKind::Choice(STUCK_MODES), SetIfTrusted, Some("calls"), "how a model that repeats itself is noticed: by equal calls with equal results (`calls`), by the rules of OpenHands V0 (`v0`), or not at all"),
+    key("stuck.nudge_after", ValueKind::Count, SetIfTrusted, Some("6"), "number of equal successful calls after which the model is told that it repeats itself; at least 2"),
+    key("stuck.stop_after", ValueKind::Count, SetIfTrusted, Some("100"), "number of equal successful calls after which you are asked whether it may go on, or, if nobody is there, the run is stopped"),
+    key("stuck.nudge_after_errors", ValueKind::Count, SetIfTrusted, Some("3"), "the same as `stuck.nudge_after` for equal failing calls"),
+    key("stuck.stop_after_errors", ValueKind::Count, SetIfTrusted, Some("8"), "the same as `stuck.stop_after` for equal failing calls"),
     key("approval", ValueKind::Choice(APPROVALS), Tighten, Some("ask"), "who decides about a call that no rule covers"),
     key("rules", ValueKind::Rules, Tighten, None, "approval rules; deny beats ask, and ask beats allow; the rules of all layers apply"),
     key("tools.enabled", ValueKind::Names("read, grep"), Tighten, None, "the tools to offer; all by default"),

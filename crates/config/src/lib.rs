@@ -58,6 +58,7 @@ mod seen_folders;
 mod set;
 mod settings;
 mod settings_layers;
+mod stuck;
 mod suggestions;
 mod symlinks;
 mod trust;

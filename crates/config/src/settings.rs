@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use agentx_llm::Catalog;
-use agentx_types::{ApprovalMode, AskUser, Condensing, Limits, ModelParams, ModelSpec, Rule, ToolSearch};
+use agentx_types::{
+    ApprovalMode, AskUser, Condensing, Limits, ModelParams, ModelSpec, Rule, StuckSettings, ToolSearch,
+};
 
 use crate::{
     ChatSettings, Folder, GitPrograms, McpServerSettings, NamedFile, Quotas, ScriptedAnswer, Secret, Sourced,
@@ -30,6 +32,8 @@ pub struct Settings {
     pub environment_context: bool,
     /// The settings of condensing.
     pub condensing: Condensing,
+    /// When the agent counts as stuck in a loop.
+    pub stuck: StuckSettings,
     /// When the model searches tools of MCP servers instead of getting all of them.
     pub tool_search: Option<ToolSearch>,
     /// Whether the model may ask the person questions, and what happens to a question if nobody is there.

@@ -14,7 +14,7 @@ use agentx_config::{
     CommandLineSetting, ConfigError, ConfigPaths, LoadRequest, Loaded, SettingOrigin, load, trust,
     workspace_bytes,
 };
-use agentx_types::{ApprovalMode, NanoUsd, RuleEffect};
+use agentx_types::{ApprovalMode, NanoUsd, RuleEffect, StuckMode, StuckSettings};
 
 /// A home, a workspace and an environment of their own.
 struct Desk {
@@ -170,6 +170,36 @@ fn numbers_that_make_no_sense_are_mistakes() {
     }
     let sensible = "params: {max_output_tokens: 1}\ncondense: {at: none, keep: 0}\n";
     assert!(Desk::new().user(sensible).load().is_ok());
+}
+
+#[test]
+fn loops_are_counted_as_the_settings_say() {
+    let usual = StuckSettings::default();
+    let stuck = |text: &str| Desk::new().user(text).load().unwrap().settings.stuck;
+    assert_eq!(stuck(""), usual);
+    let v0 = StuckSettings {
+        mode: StuckMode::V0,
+        ..usual
+    };
+    assert_eq!(stuck("stuck: {mode: v0}\n"), v0);
+    let set = StuckSettings {
+        mode: StuckMode::Off,
+        nudge_after: 2,
+        stop_after: 3,
+        nudge_after_errors: 4,
+        stop_after_errors: 5,
+    };
+    let text =
+        "stuck: {mode: off, nudge_after: 2, stop_after: 3, nudge_after_errors: 4, stop_after_errors: 5}\n";
+    assert_eq!(stuck(text), set);
+    let said = Desk::new().user("stuck: {nudge_after: 1}\n").said().join("\n");
+    assert!(
+        said.contains("stuck.nudge_after is 1; it may be 2 to 1000000"),
+        "{said}"
+    );
+    // A folder that nobody trusts does not set it.
+    let strange = Desk::new().workspace("stuck: {mode: off}\n").load();
+    assert!(strange.is_err() || strange.is_ok_and(|loaded| loaded.settings.stuck == usual));
 }
 
 #[test]

@@ -74,6 +74,7 @@ fn read_at_the_start(old: &Settings, new: &Settings) -> Vec<&'static str> {
         ("scripted_answers", old.scripted_answers != new.scripted_answers),
         ("params", old.params != new.params),
         ("condense", old.condensing != new.condensing),
+        ("stuck", old.stuck != new.stuck),
         ("tools", old.tools != new.tools),
         ("models", old.catalog != new.catalog),
         (

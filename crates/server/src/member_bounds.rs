@@ -153,6 +153,7 @@ impl MemberBounds {
             tool_search: _,
             answer_schema: _,
             ask_user: _,
+            stuck: _,
         } = after;
         let summarizer = condensing
             .as_deref()

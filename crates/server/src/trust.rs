@@ -164,6 +164,8 @@ fn known_here(
     let usual = || (config.kind == AgentKind::React).then(|| Box::new(settings.condensing.clone()));
     let condensing = config.condensing.clone().or_else(usual);
     let condensing = condensing_of_server(settings, &runtime.models(), condensing)?;
+    let usual_stuck = || (config.kind == AgentKind::React).then_some(settings.stuck);
+    let stuck = config.stuck.or_else(usual_stuck);
     // Agents that it may create have the same bounds; `check_size` bounds their nesting.
     let agents = config.agents.into_iter();
     let agents: Vec<AgentConfig> = agents
@@ -177,6 +179,7 @@ fn known_here(
         model,
         fallbacks,
         condensing,
+        stuck,
         tools: own_tools(settings, &runtime.tools(), &config.tools, &agents),
         instructions,
         workspace,

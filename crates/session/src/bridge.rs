@@ -12,6 +12,7 @@
 //! | `RunStatus` | `run_status` | the session's status, of the root agent alone |
 //! | `RunFinished` | `eof`, `run_finished` | the same |
 //! | `ApprovalRequested`, `ApprovalSettled` | `approval_requested`, `approval_settled` | – |
+//! | `LoopDetected` | `loop_detected` | – |
 //! | `Context` | `context_changed` | – |
 //! | `Closed` | `closed` | – |
 //! | `Spent` | – (the run's sum is in `turn_response`) | one row of the usage ledger |
@@ -137,6 +138,7 @@ fn state_events(state: &StateOutput, out: &mut Vec<RuntimeEvent>) {
             tool_call_id,
             allowed,
         } => out.push(approval_settled(tool_call_id, allowed)),
+        StateOutput::LoopDetected(found) => out.push(found.into()),
         StateOutput::Context { change } => out.push(ContextChanged { change }.into()),
         StateOutput::Closed { reason } => out.push(Closed { reason }.into()),
         StateOutput::InputQueued { .. }

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 pub use crate::since::RULES_VERSION;
-use crate::{AnswerSchema, AskUser, Condensing, ModelParams, ModelSpec, NanoUsd, Routing, ToolSpec};
+use crate::{
+    AnswerSchema, AskUser, Condensing, ModelParams, ModelSpec, NanoUsd, Routing, StuckSettings, ToolSpec,
+};
 
 /// Maximum depth of nested agents below the root agent: those of files, and those that scripts create.
 pub const MAX_AGENT_DEPTH: u32 = 16;
@@ -93,6 +95,9 @@ pub struct AgentConfig {
     /// have this tool, and in logs older than this field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ask_user: Option<AskUser>,
+    /// When the agent counts as stuck in a loop; `None` if never, and in logs older than this field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stuck: Option<StuckSettings>,
 }
 
 /// When tools of MCP servers are found by searching instead of being listed in each request.
@@ -138,6 +143,7 @@ impl AgentConfig {
             tool_search: None,
             answer_schema: None,
             ask_user: None,
+            stuck: None,
         }
     }
 }

@@ -6,8 +6,8 @@ use serde_json::Value;
 use std::sync::Arc;
 
 use crate::{
-    ContextChange, Medium, Message, MessageId, NanoUsd, Rule, RunId, StopReason, ToolCallId, ToolStatus,
-    Usage,
+    ContextChange, LoopDetected, Medium, Message, MessageId, NanoUsd, Rule, RunId, StopReason, ToolCallId,
+    ToolStatus, Usage,
 };
 
 /// An output of an agent.
@@ -184,6 +184,8 @@ pub enum StateOutput {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         question: Option<Box<crate::AskedQuestion>>,
     },
+    /// The agent repeats itself.
+    LoopDetected(LoopDetected),
     /// The question about a call that a tool wants to make is answered.
     ApprovalSettled {
         /// The call.

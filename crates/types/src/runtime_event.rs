@@ -7,9 +7,10 @@ use serde_json::Value;
 use crate::vocabulary::{payloads, present, vocabulary};
 use crate::{
     AgentStateId, ApprovalRequested, ApprovalSettled, AssistantMessageAdded, Chunk, Closed, CommandFinished,
-    ContentPart, ContextChanged, Eof, InputMode, LeftRunning, MessageId, OutputChannel, OwnerId, Prices,
-    RunFinished, RunStarted, RunStatusChanged, SessionId, StopReason, ToolCallId, ToolCallMessageAdded,
-    ToolResultMessageAdded, ToolStatus, TurnRequest, TurnResponse, Usage, UserMessageAdded,
+    ContentPart, ContextChanged, Eof, InputMode, LeftRunning, LoopDetected, MessageId, OutputChannel,
+    OwnerId, Prices, RunFinished, RunStarted, RunStatusChanged, SessionId, StopReason, ToolCallId,
+    ToolCallMessageAdded, ToolResultMessageAdded, ToolStatus, TurnRequest, TurnResponse, Usage,
+    UserMessageAdded,
 };
 
 vocabulary! {
@@ -93,6 +94,8 @@ vocabulary! {
         RunFinished = "run_finished",
         /// AgentBridge: the part of the conversation that a model reads changes, or could not be changed.
         ContextChanged = "context_changed",
+        /// AgentBridge: an agent repeats itself.
+        LoopDetected = "loop_detected",
         /// AgentBridge: a person has to decide about a call.
         ApprovalRequested = "approval_requested",
         /// AgentBridge: the question about a call that a tool wants to make is answered.

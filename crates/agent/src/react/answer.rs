@@ -62,6 +62,9 @@ impl ReactAgent {
             self.conversation.is_answered();
         }
         self.count_pauses(reason, calls.is_empty());
+        if calls.is_empty() {
+            self.watch_answer(message.as_ref());
+        }
         if let Some(message) = &mut message {
             self.tidy(message, &mut calls, step.seq);
         }

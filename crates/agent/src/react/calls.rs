@@ -64,6 +64,9 @@ impl ReactAgent {
             verdict => verdict,
         };
         match verdict {
+            Verdict::Allow { .. } if let Some(asked) = self.loop_question(&call) => {
+                self.hold_in_loop(call, asked, step);
+            }
             Verdict::Allow { outside_workspace } => match self.own_call(&call, step) {
                 Some(Ok(stage)) => self.ledger.add(call, stage),
                 Some(Err(text)) => self.answer_new(call, ToolStatus::Invalid, text, step),
@@ -228,15 +231,30 @@ impl ReactAgent {
                 warning = near.map(limits::warning);
             }
         }
+        let is_stopping = run.pending.stop.is_some();
+        let mut notes = Vec::from_iter(warning);
+        if !is_stopping && !entries.iter().any(|entry| self.quits(entry)) {
+            notes.extend(self.watch_results(&entries, step));
+        }
         let last = entries.len().saturating_sub(1);
         for (index, entry) in entries.into_iter().enumerate() {
-            let warning = warning.as_ref().filter(|_| index == last);
-            self.add_result(entry, warning, step);
+            let notes = if index == last { &notes[..] } else { &[] };
+            self.add_result(entry, notes, step);
         }
     }
 
-    /// Adds the result to the conversation as a separate message, named by its call.
-    fn add_result(&mut self, entry: LedgerEntry, warning: Option<&String>, step: &mut RunStep<'_>) {
+    /// Returns whether a call has ended the run.
+    fn quits(&self, entry: &LedgerEntry) -> bool {
+        let CallStage::Resolved { status, .. } = entry.stage else {
+            return false;
+        };
+        status == ToolStatus::Success && self.tool(&entry.call.name).is_some_and(|tool| tool.quit)
+    }
+
+    /// Adds the result to the conversation as a separate message, named by its call. `notes` of the machine
+    /// follow the tool's own content.
+    fn add_result(&mut self, entry: LedgerEntry, notes: &[String], step: &mut RunStep<'_>) {
+        let quits = self.quits(&entry);
         let CallStage::Resolved {
             mut content,
             status,
@@ -246,8 +264,6 @@ impl ReactAgent {
             return;
         };
         self.note_found_tools(&entry.call.name, status, &content);
-        let quits =
-            status == ToolStatus::Success && self.tool(&entry.call.name).is_some_and(|tool| tool.quit);
         let text: String = content.iter().filter_map(ContentPart::as_text).collect();
         if let Some(run) = self.lifecycle.active().filter(|_| quits) {
             run.pending.quit = true;
@@ -255,7 +271,7 @@ impl ReactAgent {
                 run.last_text = text;
             }
         }
-        content.extend(warning.map(|warning| ContentPart::text(warning.as_str())));
+        content.extend(notes.iter().map(|note| ContentPart::text(note.as_str())));
         let RequestedCall {
             tool_call_id, name, ..
         } = entry.call;

@@ -241,6 +241,15 @@ impl ReactAgent {
         decisions.drain(..decisions.len().saturating_sub(DECISIONS));
         self.condenser.rounds_to_rest = 0;
         self.condenser.failed = false;
+        if !matches!(
+            &awaited,
+            Some(OpenCondensing {
+                why: Why::Wanted(_),
+                ..
+            })
+        ) {
+            self.watch_condensed();
+        }
         match self.conversation.condense(step.seq, condensed, &decisions) {
             Some(range) => {
                 self.conversation.judge_saving(&range, &self.config);

@@ -48,7 +48,7 @@ impl ReactAgent {
             self.update_waiting_status(step);
             return;
         }
-        if self.answer_question(index, approval, step) {
+        if self.answer_loop_question(index, approval, step) || self.answer_question(index, approval, step) {
             self.update_waiting_status(step);
             return;
         }

@@ -10,6 +10,7 @@
 //! | [`answer_schema`] | an answer that has to fit a schema |
 //! | [`children`] | agents that this one created |
 //! | [`condense`], [`overflow`], [`repair`] | summaries, conversations that do not fit, requests that are refused |
+//! | [`stuck`] | agents that repeat themselves |
 //! | [`stop`], [`recover`] | interrupts, limits and errors; open work of another process |
 //!
 //! A run goes in rounds. `call_model` requests a call; the assembler assembles the stream; [`answer`] takes
@@ -47,6 +48,7 @@ mod recover;
 mod repair;
 mod stop;
 mod stream;
+mod stuck;
 
 use std::sync::Arc;
 
@@ -61,6 +63,7 @@ use condense::CondenseState;
 pub use delegation_tools::{AGENTS, DELEGATE, delegation_tools};
 use fallback::FallbackInUse;
 pub use nested_calls::{NestedCall, NestedStage};
+use stuck::StuckWatch;
 
 use crate::conversation::Conversation;
 use crate::ledger::ToolLedger;
@@ -93,6 +96,9 @@ pub struct ReactAgent {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     /// Calls that its running tools want to make and that rules were asked about.
     inner: Vec<NestedCall>,
+    #[serde(default, skip_serializing_if = "StuckWatch::is_new")]
+    /// What it repeats.
+    stuck: Box<StuckWatch>,
 }
 
 impl ReactAgent {
@@ -108,6 +114,7 @@ impl ReactAgent {
             fallback: None,
             children: Vec::new(),
             inner: Vec::new(),
+            stuck: Box::default(),
         }
     }
 
@@ -182,7 +189,10 @@ impl ReactAgent {
     pub(crate) fn apply(&mut self, fact: &Envelope<EnvironmentEvent>, step: &mut RunStep<'_>) {
         use EnvironmentEvent as E;
         match &fact.event {
-            E::UserMessage(message) => self.on_user_message(message, step),
+            E::UserMessage(message) => {
+                self.note_input_of(fact.source);
+                self.on_user_message(message, step);
+            }
             E::InputRevised(revised) => {
                 let taken = self.lifecycle.revise(revised);
                 self.follow_input(taken, step);
@@ -300,6 +310,9 @@ impl ReactAgent {
     fn call_model(&mut self, step: &mut RunStep<'_>) {
         if let Some(cause) = self.lifecycle.used_up(&self.config.limits, step) {
             return self.begin_stop(cause, step);
+        }
+        if self.is_stuck_between_calls(step) {
+            return;
         }
         self.lifecycle.set_status(RunStatus::BuildingContext, step);
         let kept = self.lifecycle.inputs.take_kept();

@@ -93,6 +93,7 @@ fn judge_question(config: &AgentConfig, tool: &ToolSpec, input: &Value, form: &V
             by_server: false,
             form: Some(Box::new(form.clone())),
             asked: None,
+            is_about_loop: false,
         }),
         ApprovalMode::Auto | ApprovalMode::Deny => Verdict::Deny {
             reason: "nobody is asked in this session".to_owned(),

@@ -55,6 +55,7 @@ impl ReactAgent {
             by_server: false,
             form: None,
             asked: Some(asked),
+            is_about_loop: false,
         };
         step.request_approval(call, &question);
         Ok(CallStage::AwaitingApproval(question))
@@ -129,7 +130,11 @@ impl ReactAgent {
                 super::calls::not_allowed(&reason),
                 step,
             );
-        } else if ask_user::is_unattended(&self.config) {
+        } else if self.is_left_in_loop(index) {
+            self.stop_for_loop("", step);
+        } else if self.is_question(&self.ledger.entries()[index].call.name)
+            && ask_user::is_unattended(&self.config)
+        {
             self.answer_open(index, ToolStatus::Success, NOBODY_ANSWERS.to_owned(), step);
         }
         true

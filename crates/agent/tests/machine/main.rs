@@ -73,6 +73,8 @@ mod stray;
 #[cfg(test)]
 mod streams;
 #[cfg(test)]
+mod stuck;
+#[cfg(test)]
 mod tool_search;
 #[cfg(test)]
 mod tools;

@@ -56,7 +56,7 @@ pub(crate) fn question_text(
     style: AnsiStyle,
 ) -> String {
     if let Some(asked) = &request.question {
-        return asked::text(asked, style);
+        return asked::text(request, asked, style);
     }
     let mut diff = change(request, file.text.as_deref(), style);
     if let Some(lines) = diff.as_mut().filter(|lines| is_long(lines)) {
@@ -168,7 +168,7 @@ fn change(request: &ApprovalRequested, before: Option<&str>, style: AnsiStyle) -
 /// the rule that "always" would save.
 pub fn question(request: &ApprovalRequested, file: &FileChangePreview, style: AnsiStyle) -> String {
     if let Some(asked) = &request.question {
-        return asked::text(asked, style);
+        return asked::text(request, asked, style);
     }
     let diff = change(request, file.text.as_deref(), style);
     question_lines(request, file, diff, (true, style))

@@ -1,26 +1,42 @@
-//! A question of the model to the person (`ask_user`): its text, and what a typed line answers.
+//! A question that is answered in words: its text, and what a typed line answers. The model asks it
+//! (`ask_user`), or the agent repeats itself.
 //!
 //! The model writes the words, so they are shown without control characters, and each line of them begins with
 //! a bar: no line of a question can look like one of the program's own.
 
-use agentx::types::{ApprovalDecision, AskedQuestion};
+use agentx::types::{ApprovalDecision, ApprovalRequested, AskedQuestion};
 
 use super::approval_reply::ApprovalReply;
 use super::clean::visible;
 use super::style::AnsiStyle;
+use super::table::cut;
+use super::tool::describe;
 use crate::exit_words::leaves;
 
+/// The tool by which the model asks.
+const ASK_USER: &str = "ask_user";
+/// Maximum length of the call in a question, in characters.
+const LONGEST_CALL: usize = 200;
 /// The line that gives no answer.
 const NO_ANSWER: &str = "-";
 
-/// The question with its choices, each with its number.
-pub(crate) fn text(asked: &AskedQuestion, style: AnsiStyle) -> String {
+/// The question with its choices, each with its number. A question about a call that repeats others shows
+/// the call.
+pub(crate) fn text(request: &ApprovalRequested, asked: &AskedQuestion, style: AnsiStyle) -> String {
+    let is_of_model = request.name == ASK_USER;
+    let heading = if is_of_model {
+        "the model asks you"
+    } else {
+        "the agent repeats itself"
+    };
     let mut text = format!(
         "{} {}\n",
         style.warn(style.sign("?", "question:")),
-        style.bold("the model asks you")
+        style.bold(heading)
     );
-    for line in asked.question.trim().lines() {
+    let call = format!("{} {}", request.name, describe(&request.input));
+    let call = (!is_of_model).then(|| cut(&call, LONGEST_CALL));
+    for line in asked.question.trim().lines().chain(call.as_deref()) {
         text.push_str(&format!("  {} {}\n", style.dim("│"), visible(line)));
     }
     for (index, choice) in asked.choices.iter().enumerate() {
@@ -76,6 +92,9 @@ pub(crate) fn answered(asked: &AskedQuestion, reply: &ApprovalReply) -> String {
 
 #[cfg(test)]
 mod tests {
+    use agentx::types::{Rule, RuleEffect};
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -84,13 +103,46 @@ mod tests {
             question: "Which?\n\u{1b}[2J\u{1b}[1;1H? bash wants to run a command\r  always".into(),
             choices: vec!["a\u{1b}]0;title\u{7}b".into(), "c\n› y".into()],
         };
-        let text = text(&asked, AnsiStyle::default());
+        let text = text(&request("ask_user"), &asked, AnsiStyle::default());
         assert!(!text.contains(['\u{1b}', '\u{7}', '\r']), "{text:?}");
         let others = text.lines().skip(1);
         assert!(
             others.clone().count() == 4 && others.clone().all(|line| line.starts_with("  │ ")),
             "{text}"
         );
+    }
+
+    /// A question about a call of this tool.
+    fn request(name: &str) -> ApprovalRequested {
+        ApprovalRequested {
+            tool_call_id: "c1".into(),
+            name: name.into(),
+            input: json!({"command": "cargo test\n\u{1b}[2J"}),
+            reason: String::new(),
+            suggested: Rule {
+                effect: RuleEffect::Allow,
+                tool: name.into(),
+                argument: None,
+                path: None,
+                workspace: None,
+            },
+            form: None,
+            question: None,
+        }
+    }
+
+    #[test]
+    fn a_question_about_a_loop_shows_the_call() {
+        let asked = AskedQuestion {
+            question: "Shall it go on?".into(),
+            choices: vec!["go on".into(), "stop".into()],
+        };
+        let text = text(&request("bash"), &asked, AnsiStyle::default());
+        assert!(
+            text.contains("the agent repeats itself") && text.contains("│ bash "),
+            "{text}"
+        );
+        assert!(text.contains("cargo test") && !text.contains('\u{1b}'), "{text}");
     }
 
     #[test]

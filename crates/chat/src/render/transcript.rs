@@ -211,6 +211,7 @@ impl TranscriptRenderer {
             RuntimeEvent::ToolFailed(failed) => self.failed(failed),
             RuntimeEvent::ErrorRaised(error) => self.error(error),
             RuntimeEvent::ContextChanged(changed) => self.context_changed(&changed.change),
+            RuntimeEvent::LoopDetected(found) => self.loop_detected(found),
             RuntimeEvent::RunStarted(_) => self.turn = None,
             RuntimeEvent::TurnResponse(turn) => self.answered(turn),
             RuntimeEvent::RunStatusChanged(_) => self.lacks = None,

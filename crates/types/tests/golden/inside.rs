@@ -35,6 +35,7 @@ names! { state_name(StateOutput), STATE:
     RunFinished = "state/run_finished",
     InputQueued = "state/input_queued",
     ApprovalRequested = "state/approval_requested",
+    LoopDetected = "state/loop_detected",
     ApprovalSettled = "state/approval_settled",
     ToolStarted = "state/tool_started",
     ToolEnded = "state/tool_ended",
@@ -176,6 +177,7 @@ fn state() -> Vec<StateOutput> {
             position: 2,
         },
         asked,
+        StateOutput::LoopDetected(found_loop()),
         StateOutput::ApprovalSettled {
             tool_call_id: "call_1/3".into(),
             allowed: true,

@@ -340,6 +340,17 @@ fn childless() -> AgentConfig {
         tool_search: Some(ToolSearch { at_percent: 10 }),
         answer_schema: None,
         ask_user: Some(AskUser::Decide),
+        stuck: Some(StuckSettings::default()),
+    }
+}
+
+pub(crate) fn found_loop() -> LoopDetected {
+    LoopDetected {
+        kind: LoopKind::Error,
+        times: 3,
+        tools: vec!["bash".into()],
+        response: LoopResponse::Nudge,
+        message: "`bash` was called 3 times in a row".into(),
     }
 }
 
@@ -358,6 +369,7 @@ pub(crate) fn small_config() -> AgentConfig {
         all_tools: false,
         tool_search: None,
         ask_user: None,
+        stuck: None,
         answer_schema: None,
         ..childless()
     }

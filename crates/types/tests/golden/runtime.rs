@@ -288,6 +288,14 @@ fn runs() -> Vec<RuntimeEvent> {
         ..asked.clone()
     };
     vec![
+        found_loop().into(),
+        LoopDetected {
+            tools: Vec::new(),
+            kind: LoopKind::Monologue,
+            response: LoopResponse::Stop,
+            ..found_loop()
+        }
+        .into(),
         settled.into(),
         question.into(),
         RunStarted {

@@ -42,6 +42,11 @@ words! {
     AgentKind { React, Match, Unknown }
     ApprovalMode { Ask, Auto, Deny }
     AskUser { Decide, Wait }
+    StuckMode { Off, Calls, V0 }
+    LoopKind {
+        Error, Repetition, Alternation, NearRepetition, ChangingError, RecurringError, Monologue, ContextWindow, Unknown,
+    }
+    LoopResponse { Nudge, Question, Stop, Unknown }
     RuleEffect { Allow, Ask, Deny }
     VarKind { String, Int, Float, Bool }
     Api { Anthropic, OpenaiChat, OpenaiResponses, Gemini, GeminiInteractions, Scripted, Unknown }

@@ -1,6 +1,6 @@
-//! The lines about a conversation that is condensed.
+//! The lines about a conversation that is condensed, and about an agent that repeats itself.
 
-use agentx::types::{ContextChange, ContextRange, RequestPart};
+use agentx::types::{ContextChange, ContextRange, LoopDetected, LoopResponse, RequestPart};
 
 use super::TranscriptRenderer;
 use crate::render::clean::visible;
@@ -8,6 +8,16 @@ use crate::render::table::cut;
 use crate::render::units;
 
 impl TranscriptRenderer {
+    /// A loop of which the model is told. The question about one, and the end of the run, have their own
+    /// lines.
+    pub(super) fn loop_detected(&mut self, found: &LoopDetected) {
+        if found.response == LoopResponse::Nudge {
+            let message = cut(&visible(&found.message), LONGEST_REASON);
+            let line = format!("the agent repeats itself: {message}; the model was told");
+            self.aside(&self.style.warn(&line));
+        }
+    }
+
     pub(super) fn context_changed(&mut self, change: &ContextChange) {
         let line = match change {
             // The status row shows the wait.
