@@ -4,10 +4,8 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use crate::{SandboxError, SandboxMode, SandboxPolicy, SandboxProfile, SandboxStep, SandboxSupport};
-
-/// The word on the command line with which a program becomes the helper.
-pub const HELPER: &str = "__sandbox";
+use crate::helper::can_be_helper;
+use crate::{HELPER, SandboxError, SandboxMode, SandboxPolicy, SandboxProfile, SandboxStep, SandboxSupport};
 
 /// Starts commands in a sandbox. Clones share what was found out about the machine.
 #[derive(Clone, Debug)]
@@ -18,6 +16,7 @@ pub struct SandboxLauncher {
 #[derive(Debug)]
 struct LauncherInner {
     helper: PathBuf,
+    is_own: bool,
     mode: SandboxMode,
     profile: SandboxProfile,
     support: OnceLock<SandboxSupport>,
@@ -44,22 +43,28 @@ pub struct SandboxedCommand {
 }
 
 impl SandboxLauncher {
-    /// Creates a launcher for this setting. `helper` is a program whose `main` calls `helper_main` of this
-    /// crate if its first argument is [`HELPER`].
+    /// Creates a launcher for this setting. `helper` is a program whose `main` begins with
+    /// [`act_as_helper`](crate::act_as_helper), such as `agentx` or the program `agentx-held` of this crate.
     pub fn new(helper: impl Into<PathBuf>, mode: SandboxMode, profile: SandboxProfile) -> Self {
+        Self::of(helper.into(), false, (mode, profile))
+    }
+
+    /// Creates a launcher whose helper is this very program, even if its file is replaced meanwhile. Its `main`
+    /// has to begin with [`act_as_helper`](crate::act_as_helper); if it does not, no step but `none` works.
+    pub fn of_this_program(mode: SandboxMode, profile: SandboxProfile) -> Self {
+        Self::of("/proc/self/exe".into(), true, (mode, profile))
+    }
+
+    fn of(helper: PathBuf, is_own: bool, (mode, profile): (SandboxMode, SandboxProfile)) -> Self {
         Self {
             inner: Arc::new(LauncherInner {
-                helper: helper.into(),
+                helper,
+                is_own,
                 mode,
                 profile,
                 support: OnceLock::new(),
             }),
         }
-    }
-
-    /// Creates a launcher whose helper is this very program, even if its file is replaced meanwhile.
-    pub fn of_this_program(mode: SandboxMode, profile: SandboxProfile) -> Self {
-        Self::new("/proc/self/exe", mode, profile)
     }
 
     /// The profile of all commands.
@@ -69,7 +74,12 @@ impl SandboxLauncher {
 
     /// What this machine can do. The first call starts the helper once.
     pub fn support(&self) -> &SandboxSupport {
-        let of_machine = || SandboxSupport::of_machine(&self.inner.helper);
+        let of_machine = || {
+            if self.inner.is_own && !can_be_helper() {
+                return SandboxSupport::without_helper();
+            }
+            SandboxSupport::of_machine(&self.inner.helper)
+        };
         self.inner.support.get_or_init(of_machine)
     }
 

@@ -9,6 +9,7 @@
 //! and `exec` in a program with many threads. Nothing is ever held less than asked for: where a step does not
 //! work, the helper ends with [`HELPER_FAILED`] and says why, unless the policy is best effort.
 
+mod helper;
 mod launcher;
 #[cfg(target_os = "linux")]
 mod linux;
@@ -19,9 +20,8 @@ mod promises;
 mod repository;
 mod step;
 
-pub use launcher::{CommandPlace, HELPER, SandboxLauncher, SandboxedCommand};
-#[cfg(target_os = "linux")]
-pub use linux::helper_main;
+pub use helper::{HELPER, act_as_helper};
+pub use launcher::{CommandPlace, SandboxLauncher, SandboxedCommand};
 pub use policy::{SandboxLimits, SandboxPaths, SandboxPolicy, SymbolicLink};
 pub use probe::SandboxSupport;
 pub use profile::{SandboxProfile, hidden_variables};

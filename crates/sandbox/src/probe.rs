@@ -14,6 +14,8 @@ pub(crate) const NEEDED_ABI: u32 = 6;
 pub struct SandboxSupport {
     /// The version of Landlock's interface; 0 if there is none.
     pub landlock_abi: u32,
+    /// Why Landlock cannot be used although the kernel has it.
+    pub no_landlock: Option<String>,
     /// Whether namespaces can be made, else why not.
     pub namespaces: Result<(), String>,
 }
@@ -22,14 +24,26 @@ impl SandboxSupport {
     /// Looks at this machine. Starts the helper once, which takes some milliseconds.
     pub fn of_machine(helper: &Path) -> Self {
         if !cfg!(target_os = "linux") {
-            return Self {
-                landlock_abi: 0,
-                namespaces: Err("only Linux has them".into()),
-            };
+            return Self::none(0, "only Linux has it");
         }
         Self {
             landlock_abi: landlock_abi(),
+            no_landlock: None,
             namespaces: namespaces(helper),
+        }
+    }
+
+    /// A program that cannot be its own helper.
+    pub(crate) fn without_helper() -> Self {
+        let why = "this program cannot be the helper, because its `main` does not begin with `act_as_helper`";
+        Self::none(landlock_abi(), why)
+    }
+
+    fn none(landlock_abi: u32, why: &str) -> Self {
+        Self {
+            landlock_abi,
+            no_landlock: Some(why.to_owned()),
+            namespaces: Err(why.to_owned()),
         }
     }
 
@@ -37,6 +51,7 @@ impl SandboxSupport {
     pub fn why_not(&self, step: SandboxStep) -> Option<String> {
         match step {
             SandboxStep::None => None,
+            SandboxStep::Landlock if self.no_landlock.is_some() => self.no_landlock.clone(),
             SandboxStep::Landlock if self.landlock_abi >= NEEDED_ABI => None,
             SandboxStep::Landlock => Some(missing_landlock(self.landlock_abi)),
             SandboxStep::Namespace => self.namespaces.clone().err(),
@@ -116,6 +131,7 @@ mod tests {
         use SandboxStep::{Landlock, Namespace, None};
         let machine = |landlock_abi, namespaces: bool| SandboxSupport {
             landlock_abi,
+            no_landlock: Option::None,
             namespaces: if namespaces { Ok(()) } else { Err("made up".into()) },
         };
         for (abi, namespaces, mode, best_effort, chosen) in [

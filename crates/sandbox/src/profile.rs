@@ -219,7 +219,7 @@ impl SandboxProfile {
         write.push(workspace.clone());
         let may = |path: &PathBuf| !hidden.contains(path);
         let paths = SandboxPaths {
-            read: read.into_iter().filter(may).collect(),
+            read: outermost(read.into_iter().filter(may).collect()),
             write,
             protected: [repository.protected, vec![workspace.join(".agentx")]].concat(),
             hidden,
@@ -278,6 +278,13 @@ impl SandboxProfile {
         hidden.extend(self.hidden.iter().cloned());
         hidden
     }
+}
+
+/// Leaves out what lies below another path of the list.
+fn outermost(mut paths: Vec<PathBuf>) -> Vec<PathBuf> {
+    paths.sort();
+    paths.dedup_by(|path, before| path.starts_with(before));
+    paths
 }
 
 /// Paths that are there, without symbolic links, each once.

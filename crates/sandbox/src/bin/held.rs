@@ -6,15 +6,14 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use agentx_sandbox::{CommandPlace, HELPER, SandboxLauncher, SandboxMode, SandboxProfile};
+use agentx_sandbox::{CommandPlace, SandboxLauncher, SandboxMode, SandboxProfile};
 
 fn main() -> ExitCode {
-    let mut words = std::env::args_os().skip(1).peekable();
-    #[cfg(target_os = "linux")]
-    if words.next_if(|word| word == HELPER).is_some() {
-        return agentx_sandbox::helper_main(words);
+    if let Some(ended) = agentx_sandbox::act_as_helper() {
+        return ended;
     }
-    match held(&words.collect::<Vec<_>>()) {
+    let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+    match held(&words) {
         Ok(mut command) => complain(&command.exec().to_string()),
         Err(why) => complain(&why),
     }

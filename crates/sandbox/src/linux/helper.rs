@@ -34,9 +34,7 @@ pub(super) const DEVICES: [&str; 5] = [
 
 /// Runs as the helper. `arguments` are those behind [`HELPER`](crate::HELPER). If all is well it does not
 /// return, because the process has become the command, or has ended as the command did.
-///
-/// Call it before anything else of `main`: it has to be the only thread.
-pub fn helper_main(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
+pub(crate) fn helper_main(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let done = match arguments.next().as_deref().and_then(OsStr::to_str) {
         Some("run") => run(arguments).map(|never| match never {}),
         Some("probe") => return probe(),

@@ -8,5 +8,5 @@ mod namespace;
 mod restrictions;
 mod seccomp;
 
-pub use helper::helper_main;
+pub(crate) use helper::helper_main;
 pub(crate) use kernel::landlock_abi;
