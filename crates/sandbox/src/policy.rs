@@ -79,7 +79,8 @@ impl SandboxPolicy {
     ///
     /// # Errors
     /// Returns an error if the home directory, or the root, may be written as a whole, because what is there
-    /// runs by itself; and in the step `landlock` if a hidden path lies below a directory that may be written.
+    /// runs by itself; if a directory that may be written lies below a hidden one; and in the step `landlock` if
+    /// a hidden path lies below a directory that may be written.
     pub fn check(&self) -> Result<(), SandboxError> {
         let refuse = |inside: &Path, directory: &Path| {
             Err(SandboxError::Inseparable {
@@ -103,7 +104,8 @@ impl SandboxPolicy {
                 return refuse(Path::new("/"), directory);
             }
             let hidden = self.paths.hidden.iter().find(|hidden| {
-                hidden.starts_with(directory) && (self.step == SandboxStep::Landlock || *hidden == directory)
+                let is_inside = hidden.starts_with(directory) && self.step == SandboxStep::Landlock;
+                is_inside || directory.starts_with(hidden)
             });
             if let Some(hidden) = hidden {
                 return refuse(hidden, directory);
@@ -166,6 +168,7 @@ mod tests {
             (Landlock, "/srv/work", false),
             (Namespace, "/srv/work", true),
             (Namespace, "/home/ada/.ssh", false),
+            (Namespace, "/home/ada/.ssh/work", false),
         ] {
             assert_eq!(policy(step, write).check().is_ok(), holds, "{step} {write}");
         }

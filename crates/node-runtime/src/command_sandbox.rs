@@ -1,0 +1,34 @@
+//! From settings to the sandbox of commands.
+
+use std::path::PathBuf;
+
+use agentx_config::Settings;
+use agentx_sandbox::{SandboxLauncher, SandboxMode, SandboxProfile};
+
+/// Returns what starts commands in a sandbox, in the step that `mode` names instead of the settings. The helper
+/// is this program, whose `main` has to begin with `act_as_helper`.
+pub fn command_sandbox(settings: &Settings, mode: SandboxMode) -> SandboxLauncher {
+    let variable = |name: &str| {
+        std::env::var_os(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let sandbox = &settings.sandbox;
+    let profile = SandboxProfile {
+        home: std::env::home_dir(),
+        cargo_home: variable("CARGO_HOME"),
+        rustup_home: variable("RUSTUP_HOME"),
+        program_directories: std::env::split_paths(&path).collect(),
+        read: sandbox.read.clone(),
+        write: sandbox.write.clone(),
+        hidden: vec![
+            settings.data_dir.clone(),
+            settings.trust_dir.clone(),
+            settings.configuration().to_owned(),
+        ],
+        network: sandbox.network,
+        best_effort: sandbox.best_effort,
+    };
+    SandboxLauncher::of_this_program(mode, profile)
+}
