@@ -61,6 +61,11 @@ const PROMISES: &[Promise] = &[
         LANDLOCK,
         MOUNTS,
     ),
+    promise(
+        "see that a file is there, or change its mode, owner or times",
+        None,
+        MOUNTS,
+    ),
     promise("change `.git/hooks` or `.git/config`", None, MOUNTS),
     promise("poison a toolchain's cache, which other projects use", None, None),
     promise(

@@ -154,6 +154,14 @@ pub(crate) fn filter(rules: FilterRules) -> Vec<Instruction> {
         libc::SYS_socketpair,
         &families(FilterRules { unix: true, ..rules }),
     );
+    // Limits of another process; 0 is the process itself.
+    let limits = [
+        load(argument(0)),
+        jump(JUMP_EQUAL, 0, 1, 0),
+        result(REFUSE),
+        result(ALLOW),
+    ];
+    when(&mut program, libc::SYS_prlimit64, &limits);
     when(&mut program, libc::SYS_mknodat, &no_device(2));
     #[cfg(target_arch = "x86_64")]
     when(&mut program, libc::SYS_mknod, &no_device(1));
@@ -304,6 +312,8 @@ mod tests {
             (open, libc::SYS_clone, &[0x0100_0011], ALLOW),
             (open, libc::SYS_clone, &[0x1000_0011], REFUSE),
             (open, libc::SYS_clone3, &[], UNKNOWN),
+            (open, libc::SYS_prlimit64, &[0], ALLOW),
+            (open, libc::SYS_prlimit64, &[1], REFUSE),
             (open, libc::SYS_ioctl, &[0, 0x5401], ALLOW),
             (open, libc::SYS_ioctl, &[0, 0x5412], REFUSE),
             (closed, libc::SYS_socket, &[1], REFUSE),
