@@ -21,7 +21,7 @@ pub(crate) const ALLOWED: &[(&str, &[&str])] = &[
     ("sqlite-log", &["types", "runtime"]),
     ("sandbox", &[]),
     ("tools", &["types", "runtime", "history", "sandbox"]),
-    ("config", &["types", "agent", "llm"]),
+    ("config", &["types", "agent", "llm", "sandbox"]),
     ("agent-files", &["types", "config"]),
     // The search engine that the person chose, as a tool.
     ("web", &["types", "runtime", "tools"]),

@@ -125,3 +125,20 @@ const PROMISES: &[Promise] = &[
     promise("fill the disk below the workspace", None, None),
     promise("use a hole of the kernel that the filter leaves open", None, None),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_has_this_table() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/SANDBOX.md");
+        let page = std::fs::read_to_string(page).unwrap();
+        for promise in promises() {
+            let cell = |step| promise.stopped_by(step).unwrap_or("–");
+            let (landlock, namespace) = (cell(SandboxStep::Landlock), cell(SandboxStep::Namespace));
+            let row = format!("| {} | {landlock} | {namespace} |", promise.attempt);
+            assert!(page.contains(&row), "{row}");
+        }
+    }
+}

@@ -59,7 +59,7 @@ pub(super) fn fail(error: &SandboxError) -> ExitCode {
 fn probe() -> ExitCode {
     let said = match namespace::probe() {
         Ok(()) => "ok".to_owned(),
-        Err(error) => error.to_string(),
+        Err(why) => why,
     };
     let _ = writeln!(std::io::stdout(), "{said}");
     ExitCode::SUCCESS

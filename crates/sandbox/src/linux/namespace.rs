@@ -86,17 +86,13 @@ pub(super) fn enter(program: &Program, policy: &SandboxPolicy) -> SandboxError {
     }
 }
 
-/// Returns why namespaces do not work here.
-pub(super) fn probe() -> Result<(), SandboxError> {
-    let failed = |error: std::io::Error| SandboxError::set_up("another process", error);
-    match kernel::fork().map_err(failed)? {
+/// Tries namespaces. Returns why they do not work here.
+pub(super) fn probe() -> Result<(), String> {
+    match kernel::fork().map_err(|error| error.to_string())? {
         ForkResult::Parent { child } => match wait_for(child) {
             Ended::Code(0) => Ok(()),
-            Ended::Code(code) => {
-                let why = Errno::from_raw(code.into());
-                Err(SandboxError::set_up("namespaces", why))
-            }
-            Ended::Signal(signal) => Err(SandboxError::set_up("namespaces", format!("signal {signal}"))),
+            Ended::Code(code) => Err(why_no_namespaces(Errno::from_raw(code.into()))),
+            Ended::Signal(signal) => Err(format!("the attempt ended by signal {signal}")),
         },
         ForkResult::Child => {
             let code = match new_namespaces(false) {
@@ -162,7 +158,7 @@ fn why_no_namespaces(error: Errno) -> String {
         Errno::EPERM | Errno::EACCES => {
             " (user namespaces are forbidden: by a container, or by `kernel.apparmor_restrict_unprivileged_userns`)"
         }
-        Errno::ENOSPC => " (`user.max_user_namespaces` is used up, or 0)",
+        Errno::ENOSPC => " (`user.max_user_namespaces` is 0 or used up)",
         _ => "",
     };
     format!("{}{cause}", error.desc())
