@@ -1,4 +1,16 @@
 //! From settings to the sandbox of commands.
+//!
+//! Each setting and the part of the profile that it becomes:
+//!
+//! | setting | part |
+//! | --- | --- |
+//! | `sandbox.mode` | the step, or the choice of one |
+//! | `sandbox.network` | whether commands have a network |
+//! | `sandbox.read`, `sandbox.write` | what is let in besides the workspace, the system and the toolchains |
+//! | `sandbox.best_effort` | whether commands run although a step does not work |
+//! | `data_dir`, the folder of the person's configuration | never reached, wherever they lie |
+//!
+//! The home directory, `CARGO_HOME`, `RUSTUP_HOME` and `PATH` of this process say where toolchains are.
 
 use std::path::PathBuf;
 

@@ -39,12 +39,12 @@ pub(crate) fn can_be_helper() -> bool {
     ASKED.load(Ordering::Relaxed)
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 fn run(words: impl Iterator<Item = std::ffi::OsString>) -> Option<ExitCode> {
     Some(crate::linux::helper_main(words))
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
 fn run(_: impl Iterator<Item = std::ffi::OsString>) -> Option<ExitCode> {
     None
 }

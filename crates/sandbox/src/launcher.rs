@@ -46,16 +46,16 @@ impl SandboxLauncher {
     /// Creates a launcher for this setting. `helper` is a program whose `main` begins with
     /// [`act_as_helper`](crate::act_as_helper), such as `agentx` or the program `agentx-held` of this crate.
     pub fn new(helper: impl Into<PathBuf>, mode: SandboxMode, profile: SandboxProfile) -> Self {
-        Self::of(helper.into(), false, (mode, profile))
+        Self::of(helper.into(), false, mode, profile)
     }
 
     /// Creates a launcher whose helper is this very program, even if its file is replaced meanwhile. Its `main`
     /// has to begin with [`act_as_helper`](crate::act_as_helper); if it does not, no step but `none` works.
     pub fn of_this_program(mode: SandboxMode, profile: SandboxProfile) -> Self {
-        Self::of("/proc/self/exe".into(), true, (mode, profile))
+        Self::of("/proc/self/exe".into(), true, mode, profile)
     }
 
-    fn of(helper: PathBuf, is_own: bool, (mode, profile): (SandboxMode, SandboxProfile)) -> Self {
+    fn of(helper: PathBuf, is_own: bool, mode: SandboxMode, profile: SandboxProfile) -> Self {
         Self {
             inner: Arc::new(LauncherInner {
                 helper,

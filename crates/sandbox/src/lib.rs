@@ -11,7 +11,7 @@
 
 mod helper;
 mod launcher;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod linux;
 mod policy;
 mod probe;

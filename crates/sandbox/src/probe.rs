@@ -23,8 +23,11 @@ pub struct SandboxSupport {
 impl SandboxSupport {
     /// Looks at this machine. Starts the helper once, which takes some milliseconds.
     pub fn of_machine(helper: &Path) -> Self {
-        if !cfg!(target_os = "linux") {
-            return Self::none(0, "only Linux has it");
+        if !cfg!(all(
+            target_os = "linux",
+            any(target_arch = "x86_64", target_arch = "aarch64")
+        )) {
+            return Self::none(0, "there is a sandbox on Linux alone, on x86-64 and 64-bit ARM");
         }
         Self {
             landlock_abi: landlock_abi(),
@@ -95,12 +98,12 @@ pub(crate) fn missing_landlock(abi: u32) -> String {
     )
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 fn landlock_abi() -> u32 {
     crate::linux::landlock_abi().unwrap_or(0)
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
 fn landlock_abi() -> u32 {
     0
 }

@@ -109,7 +109,7 @@ pub enum SandboxError {
 
 impl SandboxError {
     /// The failure of an attempt.
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
     pub(crate) fn set_up(what: &'static str, why: impl std::fmt::Display) -> Self {
         Self::SetUp {
             what,

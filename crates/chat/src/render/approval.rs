@@ -408,6 +408,24 @@ mod tests {
     }
 
     #[test]
+    fn a_question_says_what_will_hold_the_command() {
+        let mut request = asked_for("make");
+        let mut file = FileChangePreview {
+            sandbox: Some("landlock".to_owned()),
+            ..FileChangePreview::default()
+        };
+        let told = |request: &_, file: &_| question(request, file, AnsiStyle::default());
+        assert!(told(&request, &file).contains("  in the sandbox: landlock\n"));
+        assert!(!told(&request, &FileChangePreview::default()).contains("sandbox"));
+        // A folder's own tool of that name runs what it likes.
+        request.suggested.tool = "bash@0123".to_owned();
+        assert!(!told(&request, &file).contains("sandbox"));
+        request.suggested.tool = "bash".to_owned();
+        file.sandbox = Some("unavailable".to_owned());
+        assert!(told(&request, &file).contains("the sandbox does not work here, so this call will fail"));
+    }
+
+    #[test]
     fn a_question_says_how_grave_a_call_is() {
         for (command, said) in [
             ("cargo test", "bash wants to run a command\n"),

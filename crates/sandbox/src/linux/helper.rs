@@ -17,7 +17,7 @@ use super::{namespace, restrictions};
 use crate::{HELPER_FAILED, SandboxError, SandboxPolicy, SandboxStep, hidden_variables};
 
 /// The program that the helper executes.
-pub(super) struct Program {
+pub(super) struct HeldProgram {
     pub(super) file: OsString,
     pub(super) arg0: OsString,
     pub(super) arguments: Vec<OsString>,
@@ -74,7 +74,7 @@ fn run(mut arguments: impl Iterator<Item = OsString>) -> Result<Infallible, Sand
     let (file, arg0) = (next()?, next()?);
     let policy = SandboxPolicy::from_argument(&policy.to_string_lossy())?;
     policy.check()?;
-    let program = Program {
+    let program = HeldProgram {
         file,
         arg0,
         arguments: arguments.collect(),
@@ -88,7 +88,7 @@ fn run(mut arguments: impl Iterator<Item = OsString>) -> Result<Infallible, Sand
 }
 
 /// The step `landlock`: this process becomes the command.
-fn by_landlock(program: &Program, policy: &SandboxPolicy) -> SandboxError {
+fn by_landlock(program: &HeldProgram, policy: &SandboxPolicy) -> SandboxError {
     let held = || {
         restrictions::limit(&policy.limits, policy.step)?;
         restrictions::give_up_privileges()?;
@@ -111,7 +111,7 @@ fn by_landlock(program: &Program, policy: &SandboxPolicy) -> SandboxError {
 }
 
 /// Executes the program. Returns why that failed.
-pub(super) fn execute(program: &Program, policy: &SandboxPolicy) -> SandboxError {
+pub(super) fn execute(program: &HeldProgram, policy: &SandboxPolicy) -> SandboxError {
     let in_environment = |command: &mut Command| {
         for name in hidden_variables() {
             command.env_remove(name);

@@ -26,7 +26,7 @@ use nix::unistd::{
     ForkResult, Gid, Pid, Uid, chdir, dup2_stderr, dup2_stdin, dup2_stdout, getcwd, pipe2, setsid,
 };
 
-use super::helper::{Program, execute, fail};
+use super::helper::{HeldProgram, execute, fail};
 use super::landlock::LandlockRules;
 use super::{kernel, mounts, restrictions};
 use crate::{HELPER_FAILED, SandboxError, SandboxPolicy};
@@ -67,7 +67,7 @@ impl Report {
 }
 
 /// Starts the command in namespaces of its own and ends as it did. Returns only if that failed.
-pub(super) fn enter(program: &Program, policy: &SandboxPolicy) -> SandboxError {
+pub(super) fn enter(program: &HeldProgram, policy: &SandboxPolicy) -> SandboxError {
     let failed = |error: std::io::Error| SandboxError::set_up("another process", error);
     // Signals for the group are for the command; this process ends when that does.
     if let Err(error) = SigSet::all().thread_block() {
@@ -122,7 +122,7 @@ fn try_a_root() -> i32 {
 }
 
 /// The keeper: makes the namespaces, starts `init`, and returns how the command ended.
-fn keep(program: &Program, policy: &SandboxPolicy) -> Result<Ended, SandboxError> {
+fn keep(program: &HeldProgram, policy: &SandboxPolicy) -> Result<Ended, SandboxError> {
     let directory = getcwd().map_err(|error| SandboxError::set_up("the working directory", error))?;
     new_namespaces(policy.network).map_err(|error| SandboxError::Unsupported {
         step: policy.step,
@@ -145,7 +145,7 @@ fn keep(program: &Program, policy: &SandboxPolicy) -> Result<Ended, SandboxError
         }
         ForkResult::Child => {
             drop(from_init);
-            let Err(error) = init(program, policy, (&directory, to_keeper));
+            let Err(error) = init(program, policy, &directory, to_keeper);
             fail(&error);
             end_as(Ended::Code(HELPER_FAILED))
         }
@@ -187,9 +187,10 @@ fn new_namespaces(network: bool) -> Result<(), Errno> {
 
 /// The first process inside: makes the root, takes the restrictions, starts the command, and reaps.
 fn init(
-    program: &Program,
+    program: &HeldProgram,
     policy: &SandboxPolicy,
-    (directory, to_keeper): (&Path, OwnedFd),
+    directory: &Path,
+    to_keeper: OwnedFd,
 ) -> Result<Infallible, SandboxError> {
     let failed = |error: Errno| SandboxError::set_up("another process", error);
     if !policy.network {
