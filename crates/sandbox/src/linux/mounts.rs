@@ -223,7 +223,7 @@ impl NewRoot {
         let path = Path::new("/proc");
         self.directory(path)?;
         let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
-        mount_plain(Some("proc"), &self.inside(path), None, flags).map_err(failed)?;
+        mount_plain(Some("proc"), self.inside(path), None, flags).map_err(failed)?;
         for part in PROC_READ_ONLY.map(|part| path.join(part)) {
             let Ok(from) = self.open(&part) else { continue };
             self.bind(&Binding {

@@ -254,7 +254,7 @@ mod tests {
 
     /// What the kernel's machine returns for a call: the part of BPF that the filter uses.
     fn run(program: &[Instruction], architecture: u32, number: c_long, arguments: [u32; 6]) -> u32 {
-        let mut data = vec![0; 64];
+        let mut data = [0; 64];
         data[0..4].copy_from_slice(&word(number).to_ne_bytes());
         data[4..8].copy_from_slice(&architecture.to_ne_bytes());
         for (at, value) in arguments.into_iter().enumerate() {
