@@ -10,6 +10,7 @@ mod identity;
 mod mcp;
 mod numbers;
 mod remote;
+mod sandbox;
 mod sessions;
 mod shortcuts;
 mod upkeep;
@@ -27,6 +28,7 @@ pub(crate) use files::{AgentKindArg, AgentsCommand, NewAgentArgs, ToolKindArg, T
 pub(crate) use identity::{IdentityCommand, TrustArg};
 pub(crate) use mcp::McpCommand;
 pub(crate) use remote::{LimitArgs, MirrorArgs, MirrorStart, ServeArgs, ShareArgs, WatchArgs};
+pub(crate) use sandbox::SandboxCommand;
 pub(crate) use sessions::{ExportArgs, ExportFormat, ImportArgs, SessionsCommand, ShowArgs, StatsArgs};
 pub(crate) use upkeep::{CacheCommand, CompleteArg, CompletionsArgs, DoctorArgs, ModelsCommand, UsageArgs};
 
@@ -215,6 +217,12 @@ pub(crate) enum Command {
     },
     /// Diagnose this machine, the configuration and the stored sessions
     Doctor(DoctorArgs),
+    /// Show what the sandbox holds, and run a command in it
+    Sandbox {
+        /// What to do; shows the sandbox by default
+        #[command(subcommand)]
+        command: Option<SandboxCommand>,
+    },
     /// Print a shell completion script
     Completions(CompletionsArgs),
     /// Print completion words for a shell

@@ -9,5 +9,9 @@ use std::process::ExitCode;
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
+    // Before anything else: the helper of the sandbox has to be one thread.
+    if let Some(ended) = agentx::sandbox::act_as_helper() {
+        return ended;
+    }
     agentx_cli::run()
 }

@@ -133,6 +133,8 @@ pub use agentx_node_runtime as node;
 #[cfg(feature = "remote")]
 pub use agentx_remote_runtime as remote;
 pub use agentx_runtime as runtime;
+#[cfg(feature = "tools")]
+pub use agentx_sandbox as sandbox;
 #[cfg(feature = "server")]
 pub use agentx_server as server;
 #[cfg(feature = "sqlite")]

@@ -30,6 +30,7 @@ pub mod chat;
 pub mod chat_opening;
 mod clipboard;
 mod clipboard_picture;
+pub mod command_sandbox;
 mod config_error;
 pub mod configuration;
 pub mod connection_watch;
@@ -81,3 +82,4 @@ pub mod terminal;
 #[cfg(test)]
 mod testing;
 pub mod told_notes;
+pub mod untrusted_files;

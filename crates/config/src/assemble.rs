@@ -13,6 +13,7 @@ use crate::layers::MergedSettings;
 use crate::mcp;
 use crate::models;
 use crate::quotas;
+use crate::sandbox;
 use crate::scripted_answers;
 use crate::settings::{
     ApiKeySource, CallSettings, DurabilitySetting, SearchSettings, Settings, ToolSettings,
@@ -64,6 +65,7 @@ pub(crate) fn settings(
         },
         rules: get.rules(trust_dir),
         tools: get.tools(),
+        sandbox: sandbox::settings(&get),
         mcp: mcp::servers(&get, lookup, mistakes),
         search: search(&get, lookup, mistakes),
         catalog,
@@ -218,6 +220,15 @@ impl<'a> SettingsGetter<'a> {
         let written = self.text_at(path)?;
         let origin = self.merged.origin(path)?;
         Some(resolved(origin, &written, self.places))
+    }
+
+    /// A list of paths, absolute.
+    pub(crate) fn paths_at(&self, path: &SettingPath) -> Vec<PathBuf> {
+        let origin = self.merged.origin(path);
+        let names = self.names(path).unwrap_or_default().into_iter();
+        names
+            .filter_map(|name| Some(resolved(origin?, &name, self.places)))
+            .collect()
     }
 
     /// The directory that the agent works in.

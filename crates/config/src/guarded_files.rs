@@ -58,7 +58,7 @@ impl Settings {
 impl Settings {
     /// Returns the folder of the user's own configuration, whose agents, tools and instructions need no
     /// trust; or only the file, if `AGENTX_CONFIG` names it or the workspace is that folder.
-    fn configuration(&self) -> &Path {
+    pub fn configuration(&self) -> &Path {
         let folder = self.user_file.parent().filter(|folder| {
             folder.file_name().is_some_and(|name| name == "agentx") && !self.workspace.starts_with(folder)
         });

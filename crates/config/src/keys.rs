@@ -62,6 +62,8 @@ const AUTHS: &[&str] = &["x-api-key", "x-goog-api-key", "api-key", "bearer", "no
 const APPROVALS: &[&str] = &["ask", "auto", "deny"];
 const ASK_USER: &[&str] = &["off", "decide", "wait"];
 const STUCK_MODES: &[&str] = &["off", "calls", "v0"];
+const SANDBOXES: &[&str] = agentx_sandbox::SandboxMode::WORDS;
+const ON_OR_OFF: &[&str] = &["on", "off"];
 const DURABILITIES: &[&str] = &["process", "machine"];
 const LEVELS: &[&str] = &["off", "error", "warn", "info", "debug", "trace"];
 
@@ -125,6 +127,11 @@ pub const KEYS: &[SettingSpec] = &[
     key("tools.find_tools_at", ValueKind::OrNone(&ValueKind::Count), SetIfTrusted, Some("10"), "how much of the model's context window the tools of MCP servers may take, in percent, before the model gets `find_tools` in their place; `0` always gives it `find_tools`, `none` always all tools"),
     key("tools.ask_user", ValueKind::Choice(ASK_USER), SetIfTrusted, Some("decide"), "whether the model may ask questions with `ask_user`; if nobody is there to answer, `decide` tells the model so, and `wait` keeps the question open"),
     key("tools.environment", ValueKind::Names("GITHUB_TOKEN"), SetIfTrusted, None, "environment variables to pass to commands although they look like secrets; provider keys are never passed"),
+    key("sandbox.mode", ValueKind::Choice(SANDBOXES), Tighten, Some("none"), "what holds the commands of `bash`: nothing, Landlock, namespaces, or with `auto` the strongest of them that works"),
+    key("sandbox.best_effort", ValueKind::Choice(YES_OR_NO), Tighten, Some("false"), "whether commands run although the sandbox, or a part of it, does not work on this machine"),
+    key("sandbox.network", ValueKind::Choice(ON_OR_OFF), Tighten, Some("off"), "whether commands in the sandbox have a network"),
+    key("sandbox.read", ValueKind::Names("~/notes"), Never, None, "files and directories that commands in the sandbox can read, besides the system and the toolchains"),
+    key("sandbox.write", ValueKind::Names("~/build"), Never, None, "files and directories that commands in the sandbox can write, besides the workspace"),
     key("mcp.*.command", ValueKind::Text, Never, None, "the program of an MCP server: a path, or a name in PATH"),
     key("mcp.*.args", ValueKind::Names("-y, some-server"), Never, None, "the arguments of the program"),
     key("mcp.*.env.*", ValueKind::Key, Never, None, "a variable that the program gets besides the usual ones, as a reference: `${NAME}`"),

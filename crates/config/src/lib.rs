@@ -52,6 +52,7 @@ mod remove;
 mod rule_path;
 mod rule_syntax;
 mod rules;
+mod sandbox;
 mod scalar;
 mod scripted_answers;
 mod seen_folders;
@@ -105,8 +106,8 @@ pub use scalar::scalar;
 pub use seen_folders::lying_since;
 pub use set::{SetResult, replace, set};
 pub use settings::{
-    ApiKeySource, CallSettings, DurabilitySetting, HeaderSetting, ProviderSettings, SearchSettings, Settings,
-    ToolSettings,
+    ApiKeySource, CallSettings, DurabilitySetting, HeaderSetting, ProviderSettings, SandboxSettings,
+    SearchSettings, Settings, ToolSettings,
 };
 pub use suggestions::nearest;
 pub use symlinks::{leads_out, refuse_links};

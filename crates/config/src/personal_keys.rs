@@ -5,6 +5,7 @@
 
 use crate::keys::{SettingPath, WorkspaceMay};
 
+const SANDBOX: &str = "only your own settings may let the sandbox reach more";
 const ELSEWHERE: &str = "only your own settings may set where sessions and logs are kept";
 const SERVERS: &str =
     "only your own settings may name MCP servers here; those of a folder are in its `.mcp.json`";
@@ -19,6 +20,7 @@ pub(crate) fn why_personal(path: &SettingPath) -> Option<&'static str> {
         .is_some_and(|spec| spec.workspace_may == WorkspaceMay::Never);
     let why = match path.0.first().map(String::as_str) {
         Some("mcp") => SERVERS,
+        Some("sandbox") => SANDBOX,
         Some("web_search") => SEARCH,
         Some("quotas" | "server" | "members_dir") => SERVING,
         Some("allow_plain_http") => PLAIN,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use agentx_llm::Catalog;
+use agentx_sandbox::SandboxMode;
 use agentx_types::{
     ApprovalMode, AskUser, Condensing, Limits, ModelParams, ModelSpec, Rule, StuckSettings, ToolSearch,
 };
@@ -44,6 +45,8 @@ pub struct Settings {
     pub rules: Vec<Rule>,
     /// The offered tools, and their limits.
     pub tools: ToolSettings,
+    /// What holds commands.
+    pub sandbox: SandboxSettings,
     /// The MCP servers: the person's own, then those of the folder that the person accepted.
     pub mcp: Vec<McpServerSettings>,
     /// The search engine of the tool `web_search`; without one, the tool is not offered.
@@ -134,6 +137,21 @@ pub struct ToolSettings {
     pub max_output_bytes: Option<u64>,
     /// Environment variables that commands get although they look like secrets.
     pub environment: Vec<String>,
+}
+
+/// What holds the commands of `bash` and `job`, and what they may reach.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SandboxSettings {
+    /// The step; none by default.
+    pub mode: SandboxMode,
+    /// Whether commands run although the step, or a part of it, does not work here. `false` by default.
+    pub best_effort: bool,
+    /// Whether commands have a network. `false` by default.
+    pub network: bool,
+    /// Files and directories, absolute, that can be read besides the system and the toolchains.
+    pub read: Vec<PathBuf>,
+    /// Files and directories, absolute, that can be written besides the workspace.
+    pub write: Vec<PathBuf>,
 }
 
 impl ToolSettings {

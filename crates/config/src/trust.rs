@@ -18,6 +18,7 @@ use crate::files::{FileLock, replace_file};
 use crate::keys::{SettingPath, WorkspaceMay};
 use crate::layers::MergedSettings;
 use crate::read::SettingsLayer;
+use crate::sandbox;
 use crate::value::Value;
 use crate::{ConfigError, SettingOrigin, Sourced};
 
@@ -163,12 +164,11 @@ fn tighten(
     {
         kept.entries.push((path, sourced));
     } else {
-        ignored.push(note(
-            &path,
-            &sourced,
-            "only a trusted workspace may relax it",
-            true,
-        ));
+        let (why, waits_for_trust) = match sandbox::why_never(&path) {
+            Some(why) => (why, false),
+            None => ("only a trusted workspace may relax it", true),
+        };
+        ignored.push(note(&path, &sourced, why, waits_for_trust));
     }
 }
 
@@ -180,6 +180,9 @@ pub(crate) fn is_stricter(path: &SettingPath, value: &Value, present: &Value) ->
         (Value::Money(new), Value::Money(old)) => new <= old,
         (Value::Names(new), Value::Names(old)) => new.iter().all(|name| old.contains(name)),
         (Value::Text(new), Value::Text(old)) if path.0 == ["approval"] => strictness(new) >= strictness(old),
+        (Value::Text(new), Value::Text(old)) if path.0.first().is_some_and(|first| first == "sandbox") => {
+            sandbox::is_stricter(path, new, old)
+        }
         (Value::Text(new), Value::Text(old)) if path.0 == ["durability"] => new == old || new == "machine",
         (Value::Text(new), Value::Text(old)) if path.0 == ["context", "environment"] => {
             new == old || new == "false"

@@ -19,6 +19,7 @@ use crate::load::ReadFile;
 use crate::models;
 use crate::personal_keys::why_personal;
 use crate::read::SettingsLayer;
+use crate::sandbox;
 use crate::trust::{self, IgnoredSetting};
 use crate::value::{KeyReference, Value};
 use crate::workspace_effects::effects;
@@ -184,7 +185,9 @@ fn without_what_is_the_persons(
                 (names.len() < all).then_some(MODEL)
             }
             (["models", name, key, ..], _) => of_models.why_not(name, key),
-            (_, value) => why_no_limit(&path, value, own.merged),
+            (_, value) => {
+                why_no_limit(&path, value, own.merged).or_else(|| sandbox::why_not(&path, value, own.merged))
+            }
         };
         if let Some(why) = why {
             ignored.push(trust::note(&path, &sourced, why, false));

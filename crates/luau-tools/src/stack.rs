@@ -1,4 +1,4 @@
-//! The stack of a VM, and functions that work only on it: the only place of the project with `unsafe`.
+//! The stack of a VM, and functions that work only on it: the only place of this crate with `unsafe`.
 //!
 //! In mlua a value is a handle, and each step with it is protected separately: that took longer than the work
 //! of most tools, and a safepoint took longer than the loop around it. Luau calls the functions here, so they

@@ -12,6 +12,7 @@
 //! | `tools.enabled`, `tools.disabled` | which built-in tools are in the box |
 //! | `search.*` | the tool `web_search`, if an engine is chosen |
 //! | `tools.timeout`, `tools.max_output_bytes` | the limits of `bash`, `job`, `glob` and `grep` |
+//! | `sandbox.*` | what holds the commands of `bash` and `job` |
 //! | `scripted_answers` | the answers of the offline demo that take precedence |
 //! | `rules`, `approval`, `limits.*` | nothing here: they are part of the configuration of an agent |
 //!
@@ -25,11 +26,13 @@ use std::time::Duration;
 use agentx_config::{ApiKeySource, CallSettings, ProviderSettings, Settings};
 use agentx_llm::Catalog;
 use agentx_runtime::{LogError, ModelInfo, SessionLog, SystemClock};
+use agentx_sandbox::SandboxMode;
 use agentx_sqlite_log::{Durability, LogOptions, SqliteLog};
 use agentx_tools::{CommandRecords, ProgramEnvironment, ToolOptions, Toolbox};
 use agentx_types::{ModelSpec, OwnerId, ToolSpec};
 use agentx_web::{SearchEngine, SearchKey, WebSearchOptions, WebSearchTool};
 
+use crate::command_sandbox::command_sandbox;
 use crate::folder_instructions::telling_instructions;
 use crate::model::{CallLimits, Endpoint, ModelEffector, ModelParts, PricesOf, RetryPolicy};
 use crate::scripted::{ScriptedEnvironment, scripted_model};
@@ -216,6 +219,9 @@ pub fn built_in_tools() -> Arc<[ToolSpec]> {
 fn tool_options(settings: &Settings) -> ToolOptions {
     let mut options = ToolOptions::default();
     options.bash.environment = program_environment(settings);
+    if settings.sandbox.mode != SandboxMode::None {
+        options.bash.sandbox = Some(command_sandbox(settings, settings.sandbox.mode));
+    }
     if let Some(timeout) = settings.tools.timeout_ms.map(Duration::from_millis) {
         options.bash.timeout = options.bash.timeout.min(timeout);
         options.bash.max_timeout = timeout;

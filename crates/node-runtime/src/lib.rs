@@ -51,6 +51,8 @@ mod agents;
 mod attached_reactors;
 mod blobs;
 #[cfg(feature = "settings")]
+mod command_sandbox;
+#[cfg(feature = "settings")]
 mod folder_instructions;
 #[cfg(feature = "settings")]
 mod from_settings;
@@ -72,6 +74,8 @@ mod try_tool;
 
 #[cfg(feature = "settings")]
 pub use agentx_sqlite_log::{Examined, FORMAT as DATABASE_FORMAT, examine as examine_database};
+#[cfg(feature = "settings")]
+pub use command_sandbox::command_sandbox;
 #[cfg(feature = "settings")]
 pub use from_settings::{built_in_tools, open_log, program_environment};
 pub use node::NodeRuntime;

@@ -65,6 +65,16 @@ impl NodeRuntime {
             )));
         };
         let spec = self.spec_of(&state.config, &asked.name);
+        // The toolbox's own commands are those that the sandbox holds.
+        if asked.name == "bash" {
+            let background = self.toolbox().background();
+            // The first look at the machine starts a process.
+            let held = tokio::task::spawn_blocking(move || background?.sandbox()).await;
+            return Ok(FileChangePreview {
+                sandbox: held.unwrap_or_default(),
+                ..FileChangePreview::default()
+            });
+        }
         let Some(path) = spec.and_then(|spec| changed_path(&spec, &asked)) else {
             return Ok(FileChangePreview::default());
         };
@@ -88,6 +98,7 @@ impl NodeRuntime {
                 path: Some(path),
                 text,
                 withheld,
+                sandbox: None,
             }
         };
         let done = tokio::task::spawn_blocking(read).await;

@@ -27,6 +27,12 @@ pub trait Background: Send + Sync {
     /// Ends one job on request of a person. Returns whether it ran.
     fn stop<'a>(&'a self, session: &'a SessionId, job: &'a str) -> BoxFuture<'a, bool>;
 
+    /// Returns the sandbox step that holds the next command, as a word of settings; `None` if there is no
+    /// sandbox, or "unavailable" if it does not work, so that the command will not run.
+    fn sandbox(&self) -> Option<String> {
+        None
+    }
+
     /// Ends the commands of a session. They are gone when the future ends.
     fn shutdown<'a>(&'a self, session: &'a SessionId) -> BoxFuture<'a, ()>;
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use agentx_runtime::{BoxFuture, Tool};
+use agentx_sandbox::SandboxStep;
 use agentx_types::{LeftRunning, SessionId, ToolCallId};
 
 use crate::bash::{BashTool, JobTable, JobTool, any_left_running, end_left_running, left_running};
@@ -64,6 +65,12 @@ impl Background for Commands {
 
     fn stop<'a>(&'a self, session: &'a SessionId, job: &'a str) -> BoxFuture<'a, bool> {
         Box::pin(self.0.stop(session, job))
+    }
+
+    fn sandbox(&self) -> Option<String> {
+        let launcher = self.0.options().sandbox.as_ref()?;
+        let step = launcher.step().map(SandboxStep::as_str);
+        Some(step.unwrap_or("unavailable").to_owned()).filter(|step| step != SandboxStep::None.as_str())
     }
 
     fn shutdown<'a>(&'a self, session: &'a SessionId) -> BoxFuture<'a, ()> {

@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use agentx_sandbox::SandboxLauncher;
+
 use crate::{CommandRecords, OutputBudget, ProgramEnvironment};
 
 /// Limits of all built-in tools.
@@ -56,6 +58,8 @@ pub struct BashOptions {
     /// The file that records running commands, so that they are found after this program was killed. By
     /// default `None`: then only commands that kept their environment are found.
     pub records: Option<CommandRecords>,
+    /// Starts commands in a sandbox. By default `None`: they can do what this process can.
+    pub sandbox: Option<SandboxLauncher>,
 }
 
 impl Default for BashOptions {
@@ -78,6 +82,7 @@ impl Default for BashOptions {
             max_wait: Duration::from_secs(600),
             environment: ProgramEnvironment::default(),
             records: None,
+            sandbox: None,
         }
     }
 }

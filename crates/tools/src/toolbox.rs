@@ -35,6 +35,11 @@ impl std::fmt::Display for DuplicateTool {
 impl std::error::Error for DuplicateTool {}
 
 impl Toolbox {
+    /// What manages the background processes of these tools; `None` if they leave none.
+    pub fn background(&self) -> Option<Arc<dyn Background>> {
+        self.background.clone()
+    }
+
     /// Returns a toolbox of these tools, whose background processes `background` manages.
     pub fn from_tools(
         tools: impl IntoIterator<Item = Arc<dyn Tool>>,

@@ -11,7 +11,6 @@ use agentx::runtime::{AgentOrigin, NamedAgent, RuntimeError};
 use agentx::types::{AgentConfig, AgentKind};
 
 use crate::args::{AgentArgs, AgentKindArg, AgentsCommand, Global, NewAgentArgs};
-use crate::cmd::untrusted_files::{agent_names, not_trusted, unless_untrusted};
 use crate::cmd::{only_here, with_runtime};
 use crate::compose::CommandTarget;
 use crate::console::Console;
@@ -23,6 +22,7 @@ use crate::render::table::table;
 use crate::render::units::counted;
 use crate::session_opening::{self, CommandLineOverrides};
 use crate::start;
+use crate::untrusted_files::{agent_names, not_trusted, unless_untrusted};
 
 /// Does what was asked for.
 pub(crate) fn run(command: AgentsCommand, global: &Global, console: &mut Console) -> Result<Exit, ChatError> {
@@ -47,7 +47,7 @@ pub(crate) fn run(command: AgentsCommand, global: &Global, console: &mut Console
                     ..CommandLineOverrides::default()
                 };
                 let agent = session_opening::new_agent(place, settings, &wanted).await;
-                let agent = agent.map_err(|error| unless_untrusted(error, place, settings))?;
+                let agent = agent.map_err(|error| unless_untrusted(error, place.library(), settings))?;
                 show(&agent.config, json, console)
             }
             AgentsCommand::New(_) => Ok(Exit::Ok),
@@ -75,7 +75,7 @@ async fn list(
         return Ok(Exit::Ok);
     }
     warn_of_mistakes(place.mistakes(), console);
-    let not_trusted = not_trusted(place, settings, agent_names);
+    let not_trusted = not_trusted(place.library(), settings, agent_names);
     console.say(&not_trusted);
     if agents.is_empty() && !not_trusted.is_empty() {
         return Ok(Exit::Ok);

@@ -47,7 +47,7 @@ const SCREEN: [(&str, &[&str]); 6] = [
         &["agents", "tools", "mcp", "models", "reactors", "approvals"],
     ),
     ("servers", &["serve", "mirror", "identity"]),
-    ("settings", &["config", "doctor", "completions", "man"]),
+    ("settings", &["config", "doctor", "sandbox", "completions", "man"]),
     ("more", &["debug", "help"]),
 ];
 

@@ -20,11 +20,11 @@ pub(crate) mod models;
 pub(crate) mod replay;
 pub(crate) mod rewind;
 pub(crate) mod run;
+pub(crate) mod sandbox;
 pub(crate) mod serve;
 pub(crate) mod sessions;
 mod tool_restrictions;
 pub(crate) mod tools;
-mod untrusted_files;
 pub(crate) mod usage;
 pub(crate) mod watch;
 
@@ -35,7 +35,7 @@ use agentx::config::Loaded;
 
 use crate::args::{
     AgentArgs, AgentsCommand, ApprovalsCommand, Cli, Command, ConfigCommand, Global, IdentityCommand,
-    McpCommand, SessionArgs, SessionsCommand, ToolsCommand,
+    McpCommand, SandboxCommand, SessionArgs, SessionsCommand, ToolsCommand,
 };
 use crate::compose::CommandTarget;
 use crate::console::Console;
@@ -137,6 +137,10 @@ fn without_agent(command: Command, global: &Global, console: &mut Console) -> Re
             only_here("doctor", global)?;
             doctor::run(&args, global, console)
         }
+        Command::Sandbox { command } => {
+            only_here("sandbox", global)?;
+            sandbox::run(command.unwrap_or(SandboxCommand::Show), global, console)
+        }
         Command::Completions(args) => completions::run(&args, console),
         Command::Complete { what } => complete::run(what, global, console),
         Command::Man { command } => manual::page(&command, console),
@@ -203,6 +207,7 @@ fn of_sessions(command: Command, global: &Global, console: &mut Console) -> Resu
         | Command::Identity { .. }
         | Command::Debug(_)
         | Command::Doctor(_)
+        | Command::Sandbox { .. }
         | Command::Completions(_)
         | Command::Complete { .. }
         | Command::Man { .. }

@@ -10,7 +10,6 @@ use agentx::types::{Access, AgentConfig, ApprovalMode, ContentPart, EnvironmentE
 use serde_json::{Value, json};
 
 use crate::args::{AgentArgs, Global, ToolKindArg, ToolsCommand};
-use crate::cmd::untrusted_files::{not_trusted, untrusted_error};
 use crate::cmd::{agents, only_here, with_runtime};
 use crate::compose::{CommandTarget, TriedTool};
 use crate::console::Console;
@@ -24,6 +23,7 @@ use crate::script_output::ScriptOutput;
 use crate::session_opening::{self, CommandLineOverrides};
 use crate::signals::Signals;
 use crate::start;
+use crate::untrusted_files::{not_trusted, untrusted_error};
 
 /// Does what was asked for.
 pub(crate) fn run(command: ToolsCommand, global: &Global, console: &mut Console) -> Result<Exit, ChatError> {
@@ -48,7 +48,7 @@ pub(crate) fn run(command: ToolsCommand, global: &Global, console: &mut Console)
         match command {
             ToolsCommand::List => {
                 agents::warn_of_mistakes(place.mistakes(), console);
-                console.say(&not_trusted(place, &loaded.settings, names));
+                console.say(&not_trusted(place.library(), &loaded.settings, names));
                 list(&tools, json, console)
             }
             ToolsCommand::Show { name } => {
@@ -140,7 +140,7 @@ fn find_here<'a>(
                 mistakes: told,
             };
         }
-        untrusted_error("tool", name, place, settings, names).unwrap_or(error)
+        untrusted_error("tool", name, place.library(), settings, names).unwrap_or(error)
     })
 }
 

@@ -53,6 +53,7 @@ mod replaced;
 mod responses;
 mod rewind;
 mod run;
+mod sandbox;
 #[cfg(unix)]
 mod session_changes;
 mod sessions;

@@ -104,6 +104,9 @@ pub async fn of_settings(loaded: &Loaded, offline: bool) -> Vec<DoctorCheck> {
     let mut checks = vec![model];
     checks.extend(setup::keys(settings));
     checks.push(setup::mcp_servers(settings));
+    if cfg!(target_os = "linux") {
+        checks.push(setup::sandbox(settings));
+    }
     // Without a model there is no server to check.
     if has_model || provider.is_some() {
         checks.push(reach::model(provider.as_ref(), offline).await);

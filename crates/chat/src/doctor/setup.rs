@@ -3,14 +3,43 @@
 use agentx::config::{ApiKeySource, Loaded, ProviderSettings, SettingOrigin, Settings, Sourced};
 
 use agentx::mcp::McpServerState;
+use agentx::node::command_sandbox;
+use agentx::sandbox::{SandboxMode, SandboxStep};
 
 use super::DoctorCheck;
+use crate::command_sandbox::summary;
 use crate::configuration::check_tools;
 use crate::default_model;
 use crate::demo::is_demo;
 use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::mcp_changes;
+
+/// Says what holds commands, and whether it works on this machine.
+pub(super) fn sandbox(settings: &Settings) -> DoctorCheck {
+    let name = "sandbox";
+    let mode = match settings.sandbox.mode {
+        SandboxMode::None => SandboxMode::Auto,
+        mode => mode,
+    };
+    let launcher = command_sandbox(settings, mode);
+    let found = summary(settings, &launcher);
+    match (settings.sandbox.mode, launcher.step()) {
+        (SandboxMode::None, _) => DoctorCheck::note(name, found),
+        (_, Ok(SandboxStep::None)) => DoctorCheck::warn(
+            name,
+            found,
+            "remove `sandbox.best_effort` if commands must not run without one",
+        ),
+        (_, Ok(_)) => DoctorCheck::ok(name, found),
+        (_, Err(_)) => DoctorCheck::bad(
+            name,
+            Exit::Config,
+            found,
+            "set `sandbox.mode` to a step that works here, or `sandbox.best_effort: true`",
+        ),
+    }
+}
 
 /// Checks whether the configuration can be read, and names what should be corrected.
 pub(super) fn configuration(loaded: Result<&Loaded, &ChatError>) -> DoctorCheck {

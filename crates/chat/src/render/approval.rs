@@ -174,6 +174,19 @@ pub fn question(request: &ApprovalRequested, file: &FileChangePreview, style: An
     question_lines(request, file, diff, (true, style))
 }
 
+/// Says what will hold the command, if a sandbox does.
+fn held(request: &ApprovalRequested, file: &FileChangePreview, style: AnsiStyle) -> String {
+    let own = built_in(request).filter(|name| *name == "bash");
+    match own.and(file.sandbox.as_deref()) {
+        None => String::new(),
+        Some("unavailable") => {
+            let words = "  the sandbox does not work here, so this call will fail: see `agentx doctor`";
+            format!("{}\n", style.warn(words))
+        }
+        Some(step) => format!("{}\n", style.dim(&format!("  in the sandbox: {}", visible(step)))),
+    }
+}
+
 fn question_lines(
     request: &ApprovalRequested,
     file: &FileChangePreview,
@@ -216,6 +229,7 @@ fn question_lines(
         let words = format!("  the current file is not shown: {}", visible(why));
         text.push_str(&format!("{}\n", style.dim(&words)));
     }
+    text.push_str(&held(request, file, style));
     text.push_str(&after);
     let mut say = |words: &str| text.push_str(&format!("{}\n", style.dim(words)));
     let place = match request.suggested.workspace {
@@ -391,6 +405,24 @@ mod tests {
             asked("cargo test -p a", "cargo test *")
                 .contains("always would save: allow bash \"cargo test *\"\n")
         );
+    }
+
+    #[test]
+    fn a_question_says_what_will_hold_the_command() {
+        let mut request = asked_for("make");
+        let mut file = FileChangePreview {
+            sandbox: Some("landlock".to_owned()),
+            ..FileChangePreview::default()
+        };
+        let told = |request: &_, file: &_| question(request, file, AnsiStyle::default());
+        assert!(told(&request, &file).contains("  in the sandbox: landlock\n"));
+        assert!(!told(&request, &FileChangePreview::default()).contains("sandbox"));
+        // A folder's own tool of that name runs what it likes.
+        request.suggested.tool = "bash@0123".to_owned();
+        assert!(!told(&request, &file).contains("sandbox"));
+        request.suggested.tool = "bash".to_owned();
+        file.sandbox = Some("unavailable".to_owned());
+        assert!(told(&request, &file).contains("the sandbox does not work here, so this call will fail"));
     }
 
     #[test]

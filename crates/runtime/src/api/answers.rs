@@ -21,6 +21,11 @@ pub struct FileChangePreview {
     /// The reason why it is not shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub withheld: Option<String>,
+    /// The sandbox step that will hold the command of the call: `landlock` or `namespace`, or `unavailable` if
+    /// the wanted step does not work, so that the command will not run. Absent if nothing holds it, or if the
+    /// call runs no command line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<String>,
 }
 
 /// A model that a runtime knows.

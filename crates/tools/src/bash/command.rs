@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
+use agentx_sandbox::{CommandPlace, SandboxError, SandboxStep};
 use nix::unistd::Pid;
 use tokio::process::{Child, Command};
 
@@ -68,9 +69,7 @@ impl Shell {
         if let Some(records) = &options.records {
             records.prepare();
         }
-        let mut child = self
-            .start(command, workspace, options, &mark.to_string())
-            .map_err(|error| spawn_failure(command, workspace, &error))?;
+        let (mut child, step) = self.start(command, workspace, options, &mark)?;
         let leader = child
             .id()
             .and_then(|id| i32::try_from(id).ok())
@@ -89,11 +88,65 @@ impl Shell {
             group,
             OutputPump::new(stdout, stderr, record, events),
             options,
-        ))
+        )
+        .held_by(step))
+    }
+
+    /// Starts the line as the options say. Returns what holds it.
+    fn start(
+        &self,
+        line: &str,
+        workspace: &Path,
+        options: &BashOptions,
+        mark: &ProcessMark,
+    ) -> Result<(Child, SandboxStep), ToolFailure> {
+        let held = self.held(line, workspace, options, mark);
+        if let Some((mut command, step)) = held.map_err(|error| ToolFailure::failed(error.to_string()))? {
+            let started = prepare(&mut command, workspace, options, &mark.to_string())
+                .env("PWD", workspace)
+                .spawn();
+            let child = started.map_err(|error| spawn_failure(line, workspace, &error))?;
+            return Ok((child, step));
+        }
+        let child = self.start_bare(line, workspace, options, &mark.to_string());
+        let child = child.map_err(|error| spawn_failure(line, workspace, &error))?;
+        Ok((child, SandboxStep::None))
+    }
+
+    /// Returns the command that starts the line in a sandbox, if there is one.
+    fn held(
+        &self,
+        line: &str,
+        workspace: &Path,
+        options: &BashOptions,
+        mark: &ProcessMark,
+    ) -> Result<Option<(Command, SandboxStep)>, SandboxError> {
+        let Some(launcher) = &options.sandbox else {
+            return Ok(None);
+        };
+        let place = CommandPlace {
+            workspace,
+            session: mark.session(),
+        };
+        let held = match self.direct(line, workspace) {
+            Some(direct) => {
+                let words: Vec<&OsStr> = direct.words.iter().map(|word| OsStr::new(*word)).collect();
+                launcher.command(&direct.program, &words, place)?
+            }
+            None => {
+                let words = [self.name(), "-c", line].map(OsStr::new);
+                launcher.command(&self.program, &words, place)?
+            }
+        };
+        Ok(held.map(|held| {
+            let mut command = Command::new(&held.program);
+            command.arg0("agentx").args(&held.arguments);
+            (command, held.step)
+        }))
     }
 
     /// Starts the program that the line names if no shell is needed, else the shell.
-    fn start(
+    fn start_bare(
         &self,
         line: &str,
         workspace: &Path,

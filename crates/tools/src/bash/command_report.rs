@@ -10,6 +10,7 @@ use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 use super::capture::{Capture, OutputView};
+use super::command_sandbox::{CommandSandbox, refusal};
 use super::running_command::CommandEnd;
 use crate::text;
 
@@ -21,6 +22,8 @@ pub(super) struct CommandReport {
     pub(super) limit: Option<Duration>,
     /// The processes that it left behind.
     pub(super) rest: LeftProcesses,
+    /// What held it, if anything did.
+    pub(super) sandbox: Option<CommandSandbox>,
 }
 
 /// The fate of processes that a shell left behind.
@@ -62,16 +65,29 @@ impl CommandReport {
         if !text.is_empty() && !text.ends_with('\n') {
             text.push('\n');
         }
+        let refused = self
+            .sandbox
+            .and_then(|_| refusal(&text).filter(|_| !self.is_success()));
         text.push_str(&format!("[{}]{}", self.sentence(total), self.rest.sentence()));
+        if let (Some(sandbox), Some(_)) = (self.sandbox, refused) {
+            text.push_str(&sandbox.sentence());
+        }
         let mut details = exit_details(self.end);
         details["duration_ms"] = json!(u64::try_from(self.duration.as_millis()).unwrap_or(u64::MAX));
         details["output_bytes"] = json!(total);
         details["blob"] = blob;
         details["job"] = json!(self.rest.job());
+        if let Some(sandbox) = self.sandbox {
+            details["sandbox"] = sandbox.details(refused);
+        }
         ToolOutcome {
             status: status(self.end),
             ..ToolOutcome::success(text).with_details(details)
         }
+    }
+
+    fn is_success(&self) -> bool {
+        matches!(self.end, CommandEnd::Exited(status) if status.success())
     }
 
     /// Describes how the command ended.

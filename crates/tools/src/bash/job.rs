@@ -126,6 +126,7 @@ fn state(job: &BackgroundJob) -> String {
             duration,
             limit: None,
             rest: LeftProcesses::None,
+            sandbox: None,
         }
         .sentence(0),
     }

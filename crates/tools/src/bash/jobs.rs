@@ -287,6 +287,7 @@ async fn attend(
         duration: job.age(),
         limit: timeout,
         rest: LeftProcesses::None,
+        sandbox: None,
     };
     let command = text::cut_line(job.command(), SHOWN_COMMAND).to_string();
     let how = match end {

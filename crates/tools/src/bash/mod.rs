@@ -11,6 +11,7 @@ mod capture;
 mod command;
 mod command_records;
 mod command_report;
+mod command_sandbox;
 mod direct_command;
 mod events;
 mod group;
@@ -154,6 +155,7 @@ impl BashTool {
     ) -> Result<ToolOutcome, ToolFailure> {
         self.jobs.check_room(&context.session_id)?;
         let running = self.spawn(input, context, OutputDestination::Nothing, OutputEvents::none())?;
+        let sandbox = running.sandbox();
         let job = self.jobs.adopt(
             &context.session_id,
             &input.command,
@@ -162,7 +164,11 @@ impl BashTool {
         )?;
         let id = job.id();
         let text = format!("Started {id}. Read its output or kill it with job {{\"id\": \"{id}\"}}.");
-        Ok(ToolOutcome::success(text).with_details(json!({ "job": id, "running": true })))
+        let mut details = json!({ "job": id, "running": true });
+        if let Some(sandbox) = sandbox {
+            details["sandbox"] = sandbox.details(None);
+        }
+        Ok(ToolOutcome::success(text).with_details(details))
     }
 
     async fn foreground(
@@ -177,6 +183,7 @@ impl BashTool {
         let mut running = self.spawn(input, context, record, events)?;
         let end = running.run(&context.cancel, Some(timeout)).await;
         let (capture, duration) = (running.take_capture(), started.elapsed());
+        let sandbox = running.sandbox();
         let rest = if end.is_exit() && running.is_left() {
             self.adopt_rest(input, context, running).await
         } else {
@@ -187,6 +194,7 @@ impl BashTool {
             duration,
             limit: Some(timeout),
             rest,
+            sandbox,
         };
         Ok(report.outcome(capture, &context.blobs).await)
     }

@@ -46,6 +46,11 @@ impl ProcessMark {
         }
     }
 
+    /// The session, in letters that a path may have.
+    pub(super) fn session(&self) -> &str {
+        &self.session
+    }
+
     /// Creates a mark for a command that a person runs in a chat with this session.
     pub(super) fn of_own_command(session: &SessionId) -> Self {
         Self::new(session, &ToolCallId::new(OWN_COMMAND))

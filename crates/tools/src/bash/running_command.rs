@@ -4,10 +4,12 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
+use agentx_sandbox::SandboxStep;
 use tokio::process::Child;
 use tokio_util::sync::CancellationToken;
 
 use super::capture::Capture;
+use super::command_sandbox::CommandSandbox;
 use super::group::ProcessGroup;
 use super::pump::{OutputDestination, OutputPump};
 use crate::BashOptions;
@@ -37,6 +39,7 @@ pub(super) struct RunningCommand {
     group: Arc<ProcessGroup>,
     pump: OutputPump,
     options: BashOptions,
+    step: SandboxStep,
 }
 
 /// The interval of checks whether the processes that a shell left behind have ended, when no pipe shows it.
@@ -57,7 +60,26 @@ impl RunningCommand {
             group,
             pump,
             options: options.clone(),
+            step: SandboxStep::None,
         }
+    }
+
+    /// Notes what holds the command.
+    pub(super) fn held_by(self, step: SandboxStep) -> Self {
+        Self { step, ..self }
+    }
+
+    /// The sandbox that holds the command, for people and programs; `None` if nothing does.
+    pub(super) fn sandbox(&self) -> Option<CommandSandbox> {
+        let launcher = self
+            .options
+            .sandbox
+            .as_ref()
+            .filter(|_| self.step != SandboxStep::None)?;
+        Some(CommandSandbox {
+            step: self.step,
+            network: launcher.profile().network,
+        })
     }
 
     pub(super) fn group(&self) -> Arc<ProcessGroup> {

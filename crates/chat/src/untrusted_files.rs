@@ -9,22 +9,22 @@ use agentx::config::Settings;
 use agentx::node::built_in_tools;
 use agentx::runtime::RuntimeError;
 
-use crate::compose::CommandTarget;
 use crate::error::ChatError;
 use crate::render::clean::visible;
 
-pub(super) fn agent_names(library: &Library) -> BTreeSet<String> {
+/// Returns the names of the agents of a library.
+pub fn agent_names(library: &Library) -> BTreeSet<String> {
     library.agents().keys().cloned().collect()
 }
 
 /// Returns the names that the folder's files describe and that are not used, because the person has not
 /// trusted these files. `names` takes the names out of a library.
 fn untrusted_names(
-    place: &CommandTarget,
+    library: Option<&Library>,
     settings: &Settings,
     names: impl Fn(&Library) -> BTreeSet<String>,
 ) -> BTreeSet<String> {
-    let Some(library) = place.library() else {
+    let Some(library) = library else {
         return BTreeSet::new();
     };
     let all = names(&whole_library(settings, &built_in_tools()));
@@ -33,14 +33,14 @@ fn untrusted_names(
 
 /// Returns the error for an agent or tool that exists only in files that the person has not trusted, or
 /// `None` if `name` is not one of them.
-pub(super) fn untrusted_error(
+pub fn untrusted_error(
     kind: &str,
     name: &str,
-    place: &CommandTarget,
+    library: Option<&Library>,
     settings: &Settings,
     names: impl Fn(&Library) -> BTreeSet<String>,
 ) -> Option<ChatError> {
-    let is_untrusted = untrusted_names(place, settings, names).contains(name);
+    let is_untrusted = untrusted_names(library, settings, names).contains(name);
     is_untrusted.then(|| {
         ChatError::usage(
             format!("the {kind} {name:?} is in a file of this folder that you have not trusted"),
@@ -50,10 +50,10 @@ pub(super) fn untrusted_error(
 }
 
 /// Replaces the error about an unknown agent if a file that is not trusted describes the agent.
-pub(super) fn unless_untrusted(error: ChatError, place: &CommandTarget, settings: &Settings) -> ChatError {
+pub fn unless_untrusted(error: ChatError, library: Option<&Library>, settings: &Settings) -> ChatError {
     let untrusted = match &error {
         ChatError::Runtime(RuntimeError::UnknownAgent { agent, .. }) => {
-            untrusted_error("agent", agent, place, settings, agent_names)
+            untrusted_error("agent", agent, library, settings, agent_names)
         }
         _ => None,
     };
@@ -62,12 +62,12 @@ pub(super) fn unless_untrusted(error: ChatError, place: &CommandTarget, settings
 
 /// Returns a note for the person that names what is not used because its files are not trusted. `names`
 /// takes the names out of a library.
-pub(super) fn not_trusted(
-    place: &CommandTarget,
+pub fn not_trusted(
+    library: Option<&Library>,
     settings: &Settings,
     names: impl Fn(&Library) -> BTreeSet<String>,
 ) -> String {
-    let left: Vec<String> = untrusted_names(place, settings, names)
+    let left: Vec<String> = untrusted_names(library, settings, names)
         .iter()
         .map(|name| visible(name))
         .collect();

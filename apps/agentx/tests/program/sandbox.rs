@@ -1,0 +1,126 @@
+//! The sandbox of commands through the program: the settings, the fact with each call, jobs, and a step that does
+//! not work. On a machine where no step works, the tests say so.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
+
+use serde_json::Value;
+
+use crate::common::Sandbox;
+
+/// Made up.
+const SECRET: &str = "planted-secret-4711";
+
+/// A person with a key, and with a sandbox if one works on this machine.
+fn held() -> Option<Sandbox> {
+    let sandbox = Sandbox::new();
+    sandbox.write("home/.ssh/id_ed25519", SECRET);
+    sandbox.config("sandbox: {mode: auto}\n");
+    let shown: Value = serde_json::from_str(&sandbox.run(&["sandbox", "show", "--json"]).stdout).unwrap();
+    if shown["policy"].is_null() {
+        eprintln!("not tried, because no sandbox works here: {}", shown["error"]);
+        return None;
+    }
+    Some(sandbox)
+}
+
+/// The `sandbox` of the details of each call in the latest session.
+fn facts(sandbox: &Sandbox) -> Vec<Value> {
+    let id = sandbox.latest_id([]);
+    let exported = sandbox
+        .run(&["sessions", "export", &id, "--format", "json"])
+        .stdout;
+    let mut found = Vec::new();
+    collect(&serde_json::from_str(&exported).unwrap(), &mut found);
+    found
+}
+
+fn collect(value: &Value, found: &mut Vec<Value>) {
+    match value {
+        Value::Object(map) => {
+            found.extend(map.get("sandbox").filter(|held| held.is_object()).cloned());
+            map.values().for_each(|value| collect(value, found));
+        }
+        Value::Array(items) => items.iter().for_each(|item| collect(item, found)),
+        _ => {}
+    }
+}
+
+fn demo(sandbox: &Sandbox, line: &str) -> String {
+    sandbox
+        .run(&["run", "--model", "scripted", "--yes", &format!("run {line}")])
+        .to_string()
+}
+
+#[test]
+fn commands_are_held_and_the_log_says_by_what() {
+    let Some(sandbox) = held() else { return };
+    let key = sandbox.path("home/.ssh/id_ed25519");
+    let ran = demo(
+        &sandbox,
+        &format!("cat {}; echo done > made; exit 1", key.display()),
+    );
+    assert!(!ran.contains(SECRET), "{ran}");
+    assert_eq!(
+        std::fs::read_to_string(sandbox.path("ws/made")).unwrap(),
+        "done\n"
+    );
+    let facts = facts(&sandbox);
+    assert!(
+        !facts.is_empty() && facts.iter().all(|held| held["network"] == false),
+        "{facts:?}"
+    );
+    assert!(
+        ["landlock", "namespace"].contains(&facts[0]["step"].as_str().unwrap()),
+        "{facts:?}"
+    );
+}
+
+#[test]
+fn a_folder_does_not_loosen_it() {
+    let Some(sandbox) = held() else { return };
+    let folder = "sandbox: {mode: none, network: on, read: [/], best_effort: true}\n";
+    sandbox.write("ws/.agentx/config.yaml", folder);
+    for trusted in [false, true] {
+        if trusted {
+            let trust = sandbox.run(&["config", "trust"]);
+            assert_eq!(trust.code, Some(0), "{trust}");
+        }
+        let key = sandbox.path("home/.ssh/id_ed25519");
+        let ran = demo(&sandbox, &format!("cat {}", key.display()));
+        assert!(!ran.contains(SECRET), "trusted: {trusted}: {ran}");
+        let shown = sandbox.run(&["config", "show"]).stdout;
+        let mode = shown
+            .lines()
+            .find(|line| line.starts_with("sandbox.mode"))
+            .unwrap();
+        assert!(mode.contains("auto"), "trusted: {trusted}: {shown}");
+    }
+}
+
+#[test]
+fn what_cannot_be_held_does_not_run() {
+    let Some(sandbox) = held() else { return };
+    let home = sandbox.path("ws").display().to_string();
+    let config = sandbox
+        .path("home/.config/agentx/config.yaml")
+        .display()
+        .to_string();
+    let ran = sandbox.run_where(
+        &[("HOME", home), ("AGENTX_CONFIG", config)],
+        &["run", "--model", "scripted", "--yes", "run touch made"],
+        "",
+    );
+    let said = ran.to_string();
+    assert!(said.contains("the sandbox cannot let"), "{said}");
+    assert!(!sandbox.path("ws/made").exists(), "{said}");
+}
+
+#[test]
+fn a_command_by_hand_ends_as_it_would_without() {
+    let Some(sandbox) = held() else { return };
+    let ran = sandbox.run(&["sandbox", "run", "--", "sh", "-c", "pwd; exit 7"]);
+    assert_eq!(ran.code, Some(7), "{ran}");
+    assert!(ran.stdout.trim_end().ends_with("/ws"), "{ran}");
+    let ran = sandbox.run(&["sandbox", "run", "--step", "made-up", "--", "true"]);
+    assert_eq!(ran.code, Some(2), "{ran}");
+}

@@ -1,0 +1,46 @@
+//! From settings to the sandbox of commands.
+//!
+//! Each setting and the part of the profile that it becomes:
+//!
+//! | setting | part |
+//! | --- | --- |
+//! | `sandbox.mode` | the step, or the choice of one |
+//! | `sandbox.network` | whether commands have a network |
+//! | `sandbox.read`, `sandbox.write` | what is let in besides the workspace, the system and the toolchains |
+//! | `sandbox.best_effort` | whether commands run although a step does not work |
+//! | `data_dir`, the folder of the person's configuration | never reached, wherever they lie |
+//!
+//! The home directory, `CARGO_HOME`, `RUSTUP_HOME` and `PATH` of this process say where toolchains are.
+
+use std::path::PathBuf;
+
+use agentx_config::Settings;
+use agentx_sandbox::{SandboxLauncher, SandboxMode, SandboxProfile};
+
+/// Returns what starts commands in a sandbox, in the step that `mode` names instead of the settings. The helper
+/// is this program, whose `main` has to begin with `act_as_helper`.
+pub fn command_sandbox(settings: &Settings, mode: SandboxMode) -> SandboxLauncher {
+    let variable = |name: &str| {
+        std::env::var_os(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let sandbox = &settings.sandbox;
+    let profile = SandboxProfile {
+        home: std::env::home_dir(),
+        cargo_home: variable("CARGO_HOME"),
+        rustup_home: variable("RUSTUP_HOME"),
+        program_directories: std::env::split_paths(&path).collect(),
+        read: sandbox.read.clone(),
+        write: sandbox.write.clone(),
+        hidden: vec![
+            settings.data_dir.clone(),
+            settings.trust_dir.clone(),
+            settings.configuration().to_owned(),
+        ],
+        network: sandbox.network,
+        best_effort: sandbox.best_effort,
+    };
+    SandboxLauncher::of_this_program(mode, profile)
+}

@@ -1,0 +1,159 @@
+//! Starts commands through the helper: which program and which arguments to start instead.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use crate::helper::can_be_helper;
+use crate::{HELPER, SandboxError, SandboxMode, SandboxPolicy, SandboxProfile, SandboxStep, SandboxSupport};
+
+/// Starts commands in a sandbox. Clones share what was found out about the machine.
+#[derive(Clone, Debug)]
+pub struct SandboxLauncher {
+    inner: Arc<LauncherInner>,
+}
+
+#[derive(Debug)]
+struct LauncherInner {
+    helper: PathBuf,
+    is_own: bool,
+    mode: SandboxMode,
+    profile: SandboxProfile,
+    support: OnceLock<SandboxSupport>,
+}
+
+/// Where a command runs, and for whom.
+#[derive(Clone, Copy, Debug)]
+pub struct CommandPlace<'a> {
+    /// The directory that it may write.
+    pub workspace: &'a Path,
+    /// The session, whose commands share a directory for temporary files. Letters, digits, `_` and `-` count.
+    pub session: &'a str,
+}
+
+/// What to start instead of a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SandboxedCommand {
+    /// What holds the command.
+    pub step: SandboxStep,
+    /// The program to start.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<OsString>,
+}
+
+impl SandboxLauncher {
+    /// Creates a launcher for this setting. `helper` is a program whose `main` begins with
+    /// [`act_as_helper`](crate::act_as_helper), such as `agentx` or the program `agentx-held` of this crate.
+    pub fn new(helper: impl Into<PathBuf>, mode: SandboxMode, profile: SandboxProfile) -> Self {
+        Self::of(helper.into(), false, mode, profile)
+    }
+
+    /// Creates a launcher whose helper is this very program, even if its file is replaced meanwhile. Its `main`
+    /// has to begin with [`act_as_helper`](crate::act_as_helper); if it does not, no step but `none` works.
+    pub fn of_this_program(mode: SandboxMode, profile: SandboxProfile) -> Self {
+        Self::of("/proc/self/exe".into(), true, mode, profile)
+    }
+
+    fn of(helper: PathBuf, is_own: bool, mode: SandboxMode, profile: SandboxProfile) -> Self {
+        Self {
+            inner: Arc::new(LauncherInner {
+                helper,
+                is_own,
+                mode,
+                profile,
+                support: OnceLock::new(),
+            }),
+        }
+    }
+
+    /// The profile of all commands.
+    pub fn profile(&self) -> &SandboxProfile {
+        &self.inner.profile
+    }
+
+    /// What this machine can do. The first call starts the helper once.
+    pub fn support(&self) -> &SandboxSupport {
+        let of_machine = || {
+            if self.inner.is_own && !can_be_helper() {
+                return SandboxSupport::without_helper();
+            }
+            SandboxSupport::of_machine(&self.inner.helper)
+        };
+        self.inner.support.get_or_init(of_machine)
+    }
+
+    /// The step that holds the next command.
+    ///
+    /// # Errors
+    /// Returns an error if the wanted step does not work here.
+    pub fn step(&self) -> Result<SandboxStep, SandboxError> {
+        if self.inner.mode == SandboxMode::None {
+            return Ok(SandboxStep::None);
+        }
+        self.support()
+            .choose(self.inner.mode, self.inner.profile.best_effort)
+    }
+
+    /// The policy of a command.
+    ///
+    /// # Errors
+    /// Returns an error if the wanted step does not work here, or cannot hold a command in this directory.
+    pub fn policy(&self, place: CommandPlace<'_>) -> Result<SandboxPolicy, SandboxError> {
+        let temporary = temporary(place.session)?;
+        self.inner
+            .profile
+            .policy(self.step()?, place.workspace, temporary)
+    }
+
+    /// Returns what to start instead of `program`; `None` if nothing holds commands.
+    ///
+    /// # Errors
+    /// Returns an error if the command cannot be held as it has to be.
+    pub fn command(
+        &self,
+        program: &Path,
+        words: &[&OsStr],
+        place: CommandPlace<'_>,
+    ) -> Result<Option<SandboxedCommand>, SandboxError> {
+        let step = self.step()?;
+        if step == SandboxStep::None {
+            return Ok(None);
+        }
+        let policy = self.policy(place)?;
+        let mut arguments: Vec<OsString> = vec![HELPER.into(), "run".into(), policy.to_argument()?.into()];
+        arguments.push(program.into());
+        arguments.extend(words.iter().map(|word| (*word).to_owned()));
+        Ok(Some(SandboxedCommand {
+            step,
+            program: self.inner.helper.clone(),
+            arguments,
+        }))
+    }
+}
+
+/// The directory for temporary files of a session: below one that belongs to this user alone.
+fn temporary(session: &str) -> Result<PathBuf, SandboxError> {
+    let above = std::env::temp_dir();
+    let above = std::fs::canonicalize(&above).map_err(|error| SandboxError::path(&above, error))?;
+    let plain = |c: char| {
+        if c.is_ascii_alphanumeric() || "_-".contains(c) {
+            c
+        } else {
+            '_'
+        }
+    };
+    let session: String = session.chars().map(plain).take(100).collect();
+    let session = if session.is_empty() { "none" } else { &session };
+    Ok(above.join(format!("agentx-{}", user())).join(session))
+}
+
+#[cfg(target_os = "linux")]
+fn user() -> String {
+    nix::unistd::Uid::effective().to_string()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn user() -> String {
+    "user".into()
+}

@@ -1,0 +1,32 @@
+//! What a command may reach, as data; and on Linux the helper that holds it to that.
+//!
+//! Rules decide whether a command may start. This crate decides what it can do then: a [`SandboxPolicy`]
+//! names the directories that it may read and write, whether it has a network, and a [`SandboxStep`] that
+//! holds it. The steps differ in what they can promise, and [`promises`] says it as a table.
+//!
+//! A program that starts commands starts its own executable as a helper instead (see [`SandboxLauncher`]).
+//! The helper applies the policy to itself and executes the command, so that nothing happens between `fork`
+//! and `exec` in a program with many threads. Nothing is ever held less than asked for: where a step does not
+//! work, the helper ends with [`HELPER_FAILED`] and says why, unless the policy is best effort.
+
+mod helper;
+mod launcher;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod linux;
+mod policy;
+mod probe;
+mod profile;
+mod promises;
+mod repository;
+mod step;
+
+pub use helper::{HELPER, act_as_helper};
+pub use launcher::{CommandPlace, SandboxLauncher, SandboxedCommand};
+pub use policy::{SandboxLimits, SandboxPaths, SandboxPolicy, SymbolicLink};
+pub use probe::SandboxSupport;
+pub use profile::{SandboxProfile, hidden_variables};
+pub use promises::{Promise, promises};
+pub use step::{SandboxError, SandboxMode, SandboxStep};
+
+/// The exit code of the helper if it could not hold the command, and so did not start it.
+pub const HELPER_FAILED: u8 = 125;

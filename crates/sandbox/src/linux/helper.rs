@@ -1,0 +1,162 @@
+//! The mode of a program in which it is the helper: `PROGRAM __sandbox run POLICY FILE ARG0 [ARGUMENT…]`.
+//!
+//! `PROGRAM __sandbox probe` tries namespaces and says `ok`, or why they do not work.
+
+use std::convert::Infallible;
+use std::ffi::{OsStr, OsString};
+use std::io::Write as _;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+use nix::unistd::Uid;
+
+use super::landlock::LandlockRules;
+use super::{namespace, restrictions};
+use crate::{HELPER_FAILED, SandboxError, SandboxPolicy, SandboxStep, hidden_variables};
+
+/// The program that the helper executes.
+pub(super) struct HeldProgram {
+    pub(super) file: OsString,
+    pub(super) arg0: OsString,
+    pub(super) arguments: Vec<OsString>,
+}
+
+/// Devices that do nothing but read and write.
+pub(super) const DEVICES: [&str; 5] = [
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+];
+
+/// Runs as the helper. `arguments` are those behind [`HELPER`](crate::HELPER). If all is well it does not
+/// return, because the process has become the command, or has ended as the command did.
+pub(crate) fn helper_main(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    let done = match arguments.next().as_deref().and_then(OsStr::to_str) {
+        Some("run") => run(arguments).map(|never| match never {}),
+        Some("probe") => return probe(),
+        _ => Err(SandboxError::set_up(
+            "reading the command line",
+            "this is for AgentX itself",
+        )),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => fail(&error),
+    }
+}
+
+/// Says why the command was not started.
+pub(super) fn fail(error: &SandboxError) -> ExitCode {
+    // Without standard error there is only the exit code.
+    let _ = writeln!(std::io::stderr(), "agentx: {error}");
+    ExitCode::from(HELPER_FAILED)
+}
+
+fn probe() -> ExitCode {
+    let said = match namespace::probe() {
+        Ok(()) => "ok".to_owned(),
+        Err(why) => why,
+    };
+    let _ = writeln!(std::io::stdout(), "{said}");
+    ExitCode::SUCCESS
+}
+
+fn run(mut arguments: impl Iterator<Item = OsString>) -> Result<Infallible, SandboxError> {
+    let mut next = || {
+        let missing = || SandboxError::set_up("reading the command line", "an argument is missing");
+        arguments.next().ok_or_else(missing)
+    };
+    let policy = next()?;
+    let (file, arg0) = (next()?, next()?);
+    let policy = SandboxPolicy::from_argument(&policy.to_string_lossy())?;
+    policy.check()?;
+    let program = HeldProgram {
+        file,
+        arg0,
+        arguments: arguments.collect(),
+    };
+    make_temporary(&policy.paths.temporary)?;
+    match policy.step {
+        SandboxStep::None => Err(execute(&program, &policy)),
+        SandboxStep::Landlock => Err(by_landlock(&program, &policy)),
+        SandboxStep::Namespace => Err(namespace::enter(&program, &policy)),
+    }
+}
+
+/// The step `landlock`: this process becomes the command.
+fn by_landlock(program: &HeldProgram, policy: &SandboxPolicy) -> SandboxError {
+    let held = || {
+        restrictions::limit(&policy.limits, policy.step)?;
+        restrictions::give_up_privileges()?;
+        let paths = &policy.paths;
+        let devices = DEVICES.iter().map(Path::new);
+        let write = paths.write.iter().map(AsRef::as_ref);
+        let rules = LandlockRules {
+            read: paths.read.iter().map(AsRef::as_ref).collect(),
+            write: write.chain(devices).chain([paths.temporary.as_path()]).collect(),
+            hidden: &paths.hidden,
+            network: policy.network,
+        };
+        restrictions::hold_by_landlock(&rules, policy.step, !policy.best_effort)?;
+        restrictions::hold_by_filter(policy.step, policy.network)
+    };
+    match held() {
+        Ok(()) => execute(program, policy),
+        Err(error) => error,
+    }
+}
+
+/// Executes the program. Returns why that failed.
+pub(super) fn execute(program: &HeldProgram, policy: &SandboxPolicy) -> SandboxError {
+    let in_environment = |command: &mut Command| {
+        for name in hidden_variables() {
+            command.env_remove(name);
+        }
+        let temporary = match policy.step {
+            SandboxStep::Namespace => Path::new("/tmp"),
+            SandboxStep::None | SandboxStep::Landlock => &policy.paths.temporary,
+        };
+        for name in ["TMPDIR", "TEMP", "TMP"] {
+            command.env(name, temporary);
+        }
+    };
+    let mut command = Command::new(&program.file);
+    command.arg0(&program.arg0).args(&program.arguments);
+    in_environment(&mut command);
+    let error = command.exec();
+    if error.raw_os_error() == Some(nix::libc::ENOEXEC) {
+        // A script without its first line, which a shell would run by itself.
+        let mut shell = Command::new("/bin/sh");
+        shell.arg(&program.file).args(&program.arguments);
+        in_environment(&mut shell);
+        return SandboxError::path(Path::new("/bin/sh"), shell.exec());
+    }
+    SandboxError::path(Path::new(&program.file), error)
+}
+
+/// Makes the directory for temporary files, for this person alone. A directory that somebody else made there
+/// is refused.
+fn make_temporary(directory: &Path) -> Result<(), SandboxError> {
+    let failed = |error| SandboxError::path(directory, error);
+    // The directory of this person, and in it that of the session.
+    for level in directory.parent().into_iter().chain([directory]) {
+        match std::fs::DirBuilder::new().mode(0o700).create(level) {
+            Ok(()) => {}
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(failed(error)),
+        }
+        let about = std::fs::symlink_metadata(level).map_err(failed)?;
+        let is_own = about.is_dir() && about.uid() == Uid::effective().as_raw() && about.mode() & 0o022 == 0;
+        if !is_own {
+            return Err(SandboxError::path(
+                level,
+                "it is not a directory of this user alone",
+            ));
+        }
+    }
+    Ok(())
+}

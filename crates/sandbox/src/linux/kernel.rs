@@ -1,0 +1,245 @@
+//! The system calls for which neither the standard library nor `nix` has a safe function: the only place of
+//! this crate with `unsafe` (`issues/053`).
+//!
+//! Each function takes borrowed values whose lengths the compiler knows, makes one system call (or the few
+//! that belong together), and returns its error. Nothing here decides anything: what is allowed is data that
+//! safe code makes. Called by the helper alone, which has one thread of its own and ends with `exec` or
+//! `exit`.
+#![allow(
+    unsafe_code,
+    reason = "these system calls have no safe function; each use says why it is sound"
+)]
+
+use std::io::{Error, Result};
+use std::mem::size_of;
+use std::os::fd::{AsFd, AsRawFd as _, FromRawFd as _, OwnedFd};
+
+use nix::libc::{self, c_int, c_long, c_ulong};
+use nix::unistd::ForkResult;
+
+/// `struct landlock_ruleset_attr` of `linux/landlock.h`, as of ABI 6.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RulesetAttr {
+    pub(crate) handled_access_fs: u64,
+    pub(crate) handled_access_net: u64,
+    pub(crate) scoped: u64,
+}
+
+/// `struct landlock_path_beneath_attr`, which the kernel declares as packed.
+#[repr(C, packed)]
+struct PathBeneathAttr {
+    allowed_access: u64,
+    parent_fd: c_int,
+}
+
+/// `struct sock_filter` of `linux/filter.h`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Instruction {
+    pub(crate) code: u16,
+    pub(crate) jump_true: u8,
+    pub(crate) jump_false: u8,
+    pub(crate) value: u32,
+}
+
+/// `struct mount_attr` of `linux/mount.h`.
+#[repr(C)]
+struct MountAttr {
+    set: u64,
+    clear: u64,
+    propagation: u64,
+    user_namespace: u64,
+}
+
+/// `struct __user_cap_data_struct` of `linux/capability.h`; version 3 takes two.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct CapabilityData {
+    effective: u32,
+    permitted: u32,
+    inheritable: u32,
+}
+
+const LANDLOCK_CREATE_RULESET_VERSION: u32 = 1;
+const LANDLOCK_RULE_PATH_BENEATH: c_int = 1;
+const CAPABILITY_VERSION_3: u32 = 0x2008_0522;
+/// The highest capability that a kernel may know.
+const LAST_CAPABILITY: u32 = 63;
+
+fn checked(result: c_long) -> Result<c_long> {
+    if result < 0 {
+        Err(Error::last_os_error())
+    } else {
+        Ok(result)
+    }
+}
+
+/// Returns the version of Landlock's interface.
+pub(crate) fn landlock_abi() -> Result<u32> {
+    let (none, size): (*const RulesetAttr, usize) = (std::ptr::null(), 0);
+    // SAFETY: with this flag the kernel reads no structure; the pointer has to be null and the size 0.
+    let version = unsafe {
+        libc::syscall(
+            libc::SYS_landlock_create_ruleset,
+            none,
+            size,
+            LANDLOCK_CREATE_RULESET_VERSION,
+        )
+    };
+    checked(version).map(|version| u32::try_from(version).unwrap_or(u32::MAX))
+}
+
+/// Creates a rule set. `size` is the part of the structure that this kernel knows.
+pub(crate) fn landlock_ruleset(attr: &RulesetAttr, size: usize) -> Result<OwnedFd> {
+    let size = size.min(size_of::<RulesetAttr>());
+    let from: *const RulesetAttr = attr;
+    // SAFETY: the kernel reads at most `size` bytes of a structure that lives during the call.
+    let fd = unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, from, size, 0_u32) };
+    let fd = c_int::try_from(checked(fd)?).map_err(Error::other)?;
+    // SAFETY: the kernel made this descriptor just now, and nothing else owns it.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Adds a rule: these rights for everything below `beneath`.
+pub(crate) fn landlock_rule(ruleset: &OwnedFd, rights: u64, beneath: impl AsFd) -> Result<()> {
+    let attr = PathBeneathAttr {
+        allowed_access: rights,
+        parent_fd: beneath.as_fd().as_raw_fd(),
+    };
+    let from: *const PathBeneathAttr = &raw const attr;
+    // SAFETY: the kernel reads one structure, which lives during the call; both descriptors are open.
+    let done = unsafe {
+        libc::syscall(
+            libc::SYS_landlock_add_rule,
+            ruleset.as_raw_fd(),
+            LANDLOCK_RULE_PATH_BENEATH,
+            from,
+            0_u32,
+        )
+    };
+    checked(done).map(|_| ())
+}
+
+/// Holds this process, and what it starts, to the rule set. For ever.
+pub(crate) fn landlock_restrict(ruleset: &OwnedFd) -> Result<()> {
+    // SAFETY: the call takes numbers; the descriptor is open.
+    let done = unsafe { libc::syscall(libc::SYS_landlock_restrict_self, ruleset.as_raw_fd(), 0_u32) };
+    checked(done).map(|_| ())
+}
+
+/// Installs a filter of system calls for this process and what it starts. For ever.
+pub(crate) fn install_filter(program: &[Instruction]) -> Result<()> {
+    let filter = libc::sock_fprog {
+        len: u16::try_from(program.len()).map_err(Error::other)?,
+        filter: program.as_ptr().cast_mut().cast::<libc::sock_filter>(),
+    };
+    let from: *const libc::sock_fprog = &raw const filter;
+    // SAFETY: `Instruction` has the layout of `sock_filter`; the kernel reads `len` of them, and writes none.
+    let done = unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, 0_u32, from) };
+    checked(done).map(|_| ())
+}
+
+/// Gives up all capabilities but those whose bits `keep` has, for this process and what it starts.
+pub(crate) fn keep_capabilities(keep: u64) -> Result<()> {
+    for capability in 0..=LAST_CAPABILITY {
+        if keep & (1 << capability) == 0 {
+            // SAFETY: the call takes numbers.
+            let done = unsafe { libc::prctl(libc::PR_CAPBSET_DROP, c_ulong::from(capability), 0, 0, 0) };
+            // EINVAL: this kernel has no such capability. EPERM: a process without privileges, which cannot
+            // gain any either, because of `no_new_privs`.
+            if done < 0 && !is_harmless(&Error::last_os_error()) {
+                return Err(Error::last_os_error());
+            }
+        }
+    }
+    // SAFETY: the call takes numbers.
+    let done = unsafe { libc::prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) };
+    checked(done.into())?;
+    set_capabilities(keep)
+}
+
+fn is_harmless(error: &Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EINVAL | libc::EPERM))
+}
+
+/// Keeps those of the present capabilities that `keep` has.
+fn set_capabilities(keep: u64) -> Result<()> {
+    let header = [CAPABILITY_VERSION_3, 0];
+    let none = CapabilityData {
+        effective: 0,
+        permitted: 0,
+        inheritable: 0,
+    };
+    let mut data = [none; 2];
+    // SAFETY: a header is two numbers of 32 bits; version 3 of the interface writes two structures.
+    let read = unsafe { libc::syscall(libc::SYS_capget, header.as_ptr(), data.as_mut_ptr()) };
+    checked(read)?;
+    for (half, data) in [keep & 0xffff_ffff, keep >> 32].into_iter().zip(&mut data) {
+        let half = u32::try_from(half).unwrap_or(0);
+        data.permitted &= half;
+        data.effective = data.permitted;
+        data.inheritable = 0;
+    }
+    // SAFETY: as above; the kernel reads two structures.
+    let done = unsafe { libc::syscall(libc::SYS_capset, header.as_ptr(), data.as_ptr()) };
+    checked(done).map(|_| ())
+}
+
+/// Sets attributes (`MOUNT_ATTR_*`) of the mount whose root is open as `root`, and of the mounts below it.
+pub(crate) fn set_mount(root: impl AsFd, attributes: u64, recursive: bool) -> Result<()> {
+    let attr = MountAttr {
+        set: attributes,
+        clear: 0,
+        propagation: 0,
+        user_namespace: 0,
+    };
+    let from: *const MountAttr = &raw const attr;
+    let flags = libc::AT_EMPTY_PATH | if recursive { libc::AT_RECURSIVE } else { 0 };
+    // SAFETY: the path is empty and ends with a NUL; the kernel reads one structure, whose size is told.
+    let done = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            root.as_fd().as_raw_fd(),
+            c"".as_ptr(),
+            flags,
+            from,
+            size_of::<MountAttr>(),
+        )
+    };
+    checked(done).map(|_| ())
+}
+
+/// Copies this process. The helper has one thread of its own; that of the allocator is brought to rest by its
+/// own handlers, which `fork` of the C library calls.
+pub(crate) fn fork() -> Result<ForkResult> {
+    // SAFETY: no thread of this program holds a lock, because the helper starts none.
+    Ok(unsafe { nix::unistd::fork() }?)
+}
+
+/// Lets no descriptor but the three standard ones reach the program that is executed.
+pub(crate) fn close_on_exec() -> Result<()> {
+    const FIRST: u32 = 3;
+    let flags = libc::CLOSE_RANGE_CLOEXEC;
+    // SAFETY: the call takes numbers, and sets a flag of descriptors without closing one.
+    let done = unsafe { libc::syscall(libc::SYS_close_range, FIRST, u32::MAX, flags) };
+    checked(done).map(|_| ())
+}
+
+/// Brings the loopback device of a new network namespace up.
+pub(crate) fn loopback_up() -> Result<()> {
+    // SAFETY: the call takes numbers.
+    let socket = unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
+    let socket = c_int::try_from(checked(socket.into())?).map_err(Error::other)?;
+    // SAFETY: the kernel made this descriptor just now, and nothing else owns it.
+    let socket = unsafe { OwnedFd::from_raw_fd(socket) };
+    // SAFETY: a structure of numbers, for which zero is a value.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (to, byte) in request.ifr_name.iter_mut().zip(b"lo") {
+        *to = libc::c_char::try_from(*byte).unwrap_or(0);
+    }
+    request.ifr_ifru.ifru_flags = libc::c_short::try_from(libc::IFF_UP | libc::IFF_RUNNING).unwrap_or(0);
+    // SAFETY: the request takes this structure, which lives during the call.
+    let done = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const request) };
+    checked(done.into()).map(|_| ())
+}

@@ -1,0 +1,12 @@
+//! The helper on Linux: it applies a policy to itself and executes the command.
+
+mod helper;
+mod kernel;
+mod landlock;
+mod mounts;
+mod namespace;
+mod restrictions;
+mod seccomp;
+
+pub(crate) use helper::helper_main;
+pub(crate) use kernel::landlock_abi;

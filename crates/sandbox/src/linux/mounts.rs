@@ -1,0 +1,303 @@
+//! The root directory of a command in a namespace: an empty file system with what the policy names, bound at
+//! its own places.
+//!
+//! Every path is opened before anything is mounted, and again below the new root, without following symbolic
+//! links: another command that works in the same directory at this moment could put one in the way.
+
+use std::fs::{self, File};
+use std::os::fd::{AsFd, AsRawFd as _};
+use std::os::unix::fs::{DirBuilderExt as _, symlink};
+use std::path::{Path, PathBuf};
+
+use nix::fcntl::{OFlag, OpenHow, ResolveFlag, openat2};
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use nix::unistd::{chdir, pivot_root};
+
+use super::helper::DEVICES;
+use super::kernel::set_mount;
+use super::landlock::open;
+use crate::{SandboxError, SandboxPaths};
+
+/// `MOUNT_ATTR_*` of `linux/mount.h`.
+const READ_ONLY: u64 = 1;
+const NO_SETUID: u64 = 1 << 1;
+const NO_DEVICES: u64 = 1 << 2;
+
+/// Parts of `/proc` through which root changes the machine.
+const PROC_READ_ONLY: [&str; 5] = ["bus", "fs", "irq", "sys", "sysrq-trigger"];
+
+/// Something to be bound.
+struct Binding {
+    from: File,
+    is_directory: bool,
+    at: PathBuf,
+    attributes: u64,
+}
+
+/// The new root while it is built. `at` is where it is mounted.
+struct NewRoot {
+    at: PathBuf,
+    root: File,
+}
+
+/// Makes the new root and moves into it. The process has its own mount and pid namespaces.
+pub(super) fn enter_new_root(paths: &SandboxPaths) -> Result<(), SandboxError> {
+    let failed = |error| SandboxError::set_up("a root of its own", error);
+    mount_plain(None, "/", None, MsFlags::MS_REC | MsFlags::MS_PRIVATE).map_err(failed)?;
+    let bindings = bindings(paths)?;
+    let top_links = top_links();
+    let temporary = File::from(opened(&paths.temporary)?);
+    // Something that nothing else is bound from, and that is there: what lies below is open already.
+    let at = paths.temporary.parent().unwrap_or(&paths.temporary).to_owned();
+    mount_plain(
+        Some("tmpfs"),
+        &at,
+        Some("mode=0755"),
+        MsFlags::MS_NOSUID | MsFlags::MS_NODEV,
+    )
+    .map_err(failed)?;
+    let root = NewRoot {
+        root: File::from(opened(&at)?),
+        at,
+    };
+    for (name, to) in top_links {
+        symlink(to, root.at.join(name)).map_err(failed)?;
+    }
+    root.bind(&Binding {
+        from: temporary,
+        is_directory: true,
+        at: "/tmp".into(),
+        attributes: NO_SETUID | NO_DEVICES,
+    })?;
+    for binding in &bindings {
+        root.bind(binding)?;
+    }
+    root.devices()?;
+    root.processes()?;
+    for hidden in &paths.hidden {
+        root.hide(hidden)?;
+    }
+    root.links(paths)?;
+    if let Some(home) = &paths.home {
+        root.directory(home)?;
+    }
+    root.close()
+}
+
+/// What is to be bound, in the order in which it has to be: what lies above first.
+fn bindings(paths: &SandboxPaths) -> Result<Vec<Binding>, SandboxError> {
+    let read_only = READ_ONLY | NO_SETUID | NO_DEVICES;
+    let kinds = [
+        (&paths.read, read_only),
+        (&paths.write, NO_SETUID | NO_DEVICES),
+        (&paths.protected, read_only),
+    ];
+    let mut bindings = Vec::new();
+    for (paths, attributes) in kinds {
+        for path in paths {
+            // The process has its own.
+            if path.starts_with("/proc") || path.starts_with("/dev") {
+                continue;
+            }
+            if path.file_name().is_some_and(|name| name == "hooks") {
+                // Hooks that do not exist could be made otherwise. If it cannot be made, nothing can be in it.
+                let _ = fs::create_dir(path);
+            }
+            if let Some((from, about)) = open(path)? {
+                bindings.push(Binding {
+                    from,
+                    is_directory: about.is_dir(),
+                    at: path.clone(),
+                    attributes,
+                });
+            }
+        }
+    }
+    // The sort keeps the order of equal paths: what may be written wins over what may be read, and what is
+    // protected over both.
+    bindings.sort_by_key(|binding| binding.at.components().count());
+    Ok(bindings)
+}
+
+/// Symbolic links of the root directory, such as `/bin`.
+fn top_links() -> Vec<(std::ffi::OsString, PathBuf)> {
+    let entries = fs::read_dir("/").into_iter().flatten().flatten();
+    let link = |entry: fs::DirEntry| Some((entry.file_name(), fs::read_link(entry.path()).ok()?));
+    entries.filter_map(link).collect()
+}
+
+impl NewRoot {
+    /// Binds something at its place.
+    fn bind(&self, binding: &Binding) -> Result<(), SandboxError> {
+        let failed = |error: std::io::Error| SandboxError::path(&binding.at, error);
+        let place = self.place(&binding.at, binding.is_directory)?;
+        mount_plain(
+            Some(&descriptor(&binding.from)),
+            descriptor(&place),
+            None,
+            MsFlags::MS_BIND | MsFlags::MS_REC,
+        )
+        .map_err(failed)?;
+        // Opened again: now the root of the mount is there.
+        set_mount(self.open(&binding.at)?, binding.attributes, true).map_err(failed)
+    }
+
+    /// Makes the place of a mount, if it is not there, and opens it.
+    fn place(&self, path: &Path, is_directory: bool) -> Result<File, SandboxError> {
+        if let Ok(there) = self.open(path) {
+            return Ok(there);
+        }
+        if is_directory {
+            self.directory(path)?;
+        } else {
+            self.directory(path.parent().unwrap_or(Path::new("/")))?;
+            File::create_new(self.inside(path)).map_err(|error| SandboxError::path(path, error))?;
+        }
+        self.open(path)
+    }
+
+    fn open(&self, path: &Path) -> Result<File, SandboxError> {
+        let how = OpenHow::new()
+            .flags(OFlag::O_PATH | OFlag::O_CLOEXEC)
+            .resolve(ResolveFlag::RESOLVE_NO_SYMLINKS | ResolveFlag::RESOLVE_BENEATH);
+        let relative = path.strip_prefix("/").unwrap_or(path);
+        let relative = if relative.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            relative
+        };
+        let opened = openat2(&self.root, relative, how);
+        opened
+            .map(File::from)
+            .map_err(|error| SandboxError::path(path, error))
+    }
+
+    fn inside(&self, path: &Path) -> PathBuf {
+        self.at.join(path.strip_prefix("/").unwrap_or(path))
+    }
+
+    fn directory(&self, path: &Path) -> Result<(), SandboxError> {
+        let made = fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o755)
+            .create(self.inside(path));
+        made.map_err(|error| SandboxError::path(path, error))
+    }
+
+    /// `/dev` with the devices that do nothing but read and write, and terminals and shared memory of its
+    /// own.
+    fn devices(&self) -> Result<(), SandboxError> {
+        let failed = |error: std::io::Error| SandboxError::set_up("/dev", error);
+        for device in DEVICES {
+            let device = Path::new(device);
+            self.bind(&Binding {
+                from: File::from(opened(device)?),
+                is_directory: false,
+                at: device.to_owned(),
+                attributes: NO_SETUID,
+            })?;
+        }
+        for (path, kind, options) in [
+            ("/dev/pts", "devpts", "newinstance,ptmxmode=0666,mode=620"),
+            ("/dev/shm", "tmpfs", "mode=1777"),
+        ] {
+            self.directory(Path::new(path))?;
+            let flags = MsFlags::MS_NOSUID | MsFlags::MS_NOEXEC;
+            mount_plain(Some(kind), self.inside(Path::new(path)), Some(options), flags).map_err(failed)?;
+        }
+        for (name, to) in [
+            ("ptmx", "pts/ptmx"),
+            ("fd", "/proc/self/fd"),
+            ("stdin", "/proc/self/fd/0"),
+            ("stdout", "/proc/self/fd/1"),
+            ("stderr", "/proc/self/fd/2"),
+        ] {
+            symlink(to, self.inside(Path::new("/dev")).join(name)).map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    /// `/proc` of the new pid namespace.
+    fn processes(&self) -> Result<(), SandboxError> {
+        let failed = |error: std::io::Error| SandboxError::set_up("/proc of its own", error);
+        let path = Path::new("/proc");
+        self.directory(path)?;
+        let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
+        mount_plain(Some("proc"), self.inside(path), None, flags).map_err(failed)?;
+        for part in PROC_READ_ONLY.map(|part| path.join(part)) {
+            let Ok(from) = self.open(&part) else { continue };
+            self.bind(&Binding {
+                from,
+                is_directory: true,
+                at: part,
+                attributes: READ_ONLY | NO_SETUID | NO_DEVICES,
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Puts something empty over what is hidden, if it is there.
+    fn hide(&self, path: &Path) -> Result<(), SandboxError> {
+        let failed = |error: std::io::Error| SandboxError::path(path, error);
+        let Ok(place) = self.open(path) else {
+            return Ok(());
+        };
+        let is_directory = place.metadata().map_err(failed)?.is_dir();
+        let place = descriptor(&place);
+        if is_directory {
+            let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC | MsFlags::MS_RDONLY;
+            mount_plain(Some("tmpfs"), &place, Some("mode=0755"), flags).map_err(failed)
+        } else {
+            mount_plain(Some("/dev/null"), &place, None, MsFlags::MS_BIND).map_err(failed)
+        }
+    }
+
+    /// Links on the way to what is bound. One whose place is taken already is not needed.
+    fn links(&self, paths: &SandboxPaths) -> Result<(), SandboxError> {
+        for link in &paths.links {
+            let at = self.inside(&link.at);
+            if let Some(above) = link.at.parent()
+                && self.directory(above).is_ok()
+                && fs::symlink_metadata(&at).is_err()
+            {
+                // Below something that is read-only the link is there already, or not needed.
+                let _ = symlink(&link.to, &at);
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes it the root, and lets go of the old one.
+    fn close(self) -> Result<(), SandboxError> {
+        let failed = |error| SandboxError::set_up("a root of its own", error);
+        set_mount(&self.root, READ_ONLY | NO_SETUID | NO_DEVICES, false)
+            .map_err(|error| SandboxError::set_up("a root of its own", error))?;
+        chdir(&self.at).map_err(failed)?;
+        pivot_root(".", ".").map_err(failed)?;
+        umount2(".", MntFlags::MNT_DETACH).map_err(failed)?;
+        chdir("/").map_err(failed)
+    }
+}
+
+fn opened(path: &Path) -> Result<std::os::fd::OwnedFd, SandboxError> {
+    let found = open(path)?;
+    let (file, _) = found.ok_or_else(|| SandboxError::path(path, "it is not there"))?;
+    Ok(file.into())
+}
+
+/// The path of an open file, which leads there whatever has been mounted or renamed since.
+fn descriptor(file: impl AsFd) -> String {
+    format!("/proc/self/fd/{}", file.as_fd().as_raw_fd())
+}
+
+fn mount_plain(
+    source: Option<&str>,
+    at: impl AsRef<Path>,
+    options: Option<&str>,
+    flags: MsFlags,
+) -> std::io::Result<()> {
+    // The kind of a new file system is its source as well.
+    let kind = source.filter(|_| !flags.contains(MsFlags::MS_BIND));
+    mount(source, at.as_ref(), kind, flags, options)?;
+    Ok(())
+}

@@ -1,0 +1,332 @@
+//! The step `namespace`: the processes that stand between a program and a command with namespaces of its own.
+//!
+//! | process | is | ends |
+//! | --- | --- | --- |
+//! | helper | the one that the program started and waits for, with its group | as the command did |
+//! | keeper | made the namespaces, which only a process with one thread can | with the helper |
+//! | init | the first process of the pid namespace: made the root, reaps | with the last process inside |
+//! | command | what was asked for | by itself |
+//!
+//! What a command leaves running goes on, as without a sandbox, because `init` stays. `init` leaves the group
+//! and the output, so that only those processes count as left.
+
+use std::convert::Infallible;
+use std::fs::{self, File};
+use std::io::{Read as _, Write as _};
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use nix::errno::Errno;
+use nix::fcntl::OFlag;
+use nix::sched::{CloneFlags, unshare};
+use nix::sys::resource::{Resource, setrlimit};
+use nix::sys::signal::{SigSet, Signal, raise};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::{
+    ForkResult, Gid, Pid, Uid, chdir, dup2_stderr, dup2_stdin, dup2_stdout, getcwd, pipe2, setsid,
+};
+
+use super::helper::{HeldProgram, execute, fail};
+use super::landlock::LandlockRules;
+use super::{kernel, mounts, restrictions};
+use crate::{HELPER_FAILED, SandboxError, SandboxPolicy};
+
+/// How the command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ended {
+    Code(u8),
+    Signal(u8),
+}
+
+/// What `init` says to the keeper: how the command ended, and whether something still runs inside.
+struct Report {
+    ended: Ended,
+    is_left: bool,
+}
+
+impl Report {
+    fn to_bytes(&self) -> [u8; 3] {
+        let (kind, value) = match self.ended {
+            Ended::Code(code) => (0, code),
+            Ended::Signal(signal) => (1, signal),
+        };
+        [kind, value, u8::from(self.is_left)]
+    }
+
+    fn of_bytes([kind, value, left]: [u8; 3]) -> Self {
+        let ended = if kind == 0 {
+            Ended::Code(value)
+        } else {
+            Ended::Signal(value)
+        };
+        Self {
+            ended,
+            is_left: left != 0,
+        }
+    }
+}
+
+/// Starts the command in namespaces of its own and ends as it did. Returns only if that failed.
+pub(super) fn enter(program: &HeldProgram, policy: &SandboxPolicy) -> SandboxError {
+    let failed = |error: std::io::Error| SandboxError::set_up("another process", error);
+    // Signals for the group are for the command; this process ends when that does.
+    if let Err(error) = SigSet::all().thread_block() {
+        return failed(error.into());
+    }
+    match kernel::fork() {
+        Ok(ForkResult::Parent { child }) => end_as(wait_for(child)),
+        Ok(ForkResult::Child) => match keep(program, policy) {
+            Ok(ended) => end_as(ended),
+            Err(error) => {
+                fail(&error);
+                end_as(Ended::Code(HELPER_FAILED))
+            }
+        },
+        Err(error) => failed(error),
+    }
+}
+
+/// Tries namespaces. Returns why they do not work here.
+pub(super) fn probe() -> Result<(), String> {
+    match kernel::fork().map_err(|error| error.to_string())? {
+        ForkResult::Parent { child } => match wait_for(child) {
+            Ended::Code(0) => Ok(()),
+            Ended::Code(code) => Err(why_no_namespaces(Errno::from_raw(code.into()))),
+            Ended::Signal(signal) => Err(format!("the attempt ended by signal {signal}")),
+        },
+        ForkResult::Child => {
+            let code = match new_namespaces(false) {
+                Ok(()) => try_a_root(),
+                Err(error) => error as i32,
+            };
+            end_as(Ended::Code(u8::try_from(code).unwrap_or(1)))
+        }
+    }
+}
+
+/// Tries what a container may forbid although it allows namespaces: a process file system of one's own.
+/// Returns an error number or 0.
+fn try_a_root() -> i32 {
+    let Ok(ForkResult::Parent { child }) = kernel::fork() else {
+        use nix::mount::{MsFlags, mount};
+        let none: Option<&str> = None;
+        let private = mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none);
+        let tried = private.and_then(|()| mount(Some("proc"), "/proc", Some("proc"), MsFlags::empty(), none));
+        let code = tried.err().map_or(0, |error| error as i32);
+        end_as(Ended::Code(u8::try_from(code).unwrap_or(1)));
+    };
+    match wait_for(child) {
+        Ended::Code(code) => code.into(),
+        Ended::Signal(_) => Errno::EPERM as i32,
+    }
+}
+
+/// The keeper: makes the namespaces, starts `init`, and returns how the command ended.
+fn keep(program: &HeldProgram, policy: &SandboxPolicy) -> Result<Ended, SandboxError> {
+    let directory = getcwd().map_err(|error| SandboxError::set_up("the working directory", error))?;
+    new_namespaces(policy.network).map_err(|error| SandboxError::Unsupported {
+        step: policy.step,
+        why: why_no_namespaces(error),
+    })?;
+    let failed = |error: std::io::Error| SandboxError::set_up("another process", error);
+    let (from_init, to_keeper) = pipe2(OFlag::O_CLOEXEC).map_err(|error| failed(error.into()))?;
+    match kernel::fork().map_err(failed)? {
+        ForkResult::Parent { child } => {
+            drop(to_keeper);
+            let mut report = [0; 3];
+            if File::from(from_init).read_exact(&mut report).is_err() {
+                return Ok(wait_for(child));
+            }
+            let report = Report::of_bytes(report);
+            if !report.is_left {
+                wait_for(child);
+            }
+            Ok(report.ended)
+        }
+        ForkResult::Child => {
+            drop(from_init);
+            let Err(error) = init(program, policy, &directory, to_keeper);
+            fail(&error);
+            end_as(Ended::Code(HELPER_FAILED))
+        }
+    }
+}
+
+/// Explains the usual causes.
+fn why_no_namespaces(error: Errno) -> String {
+    let cause = match error {
+        Errno::EPERM | Errno::EACCES => {
+            " (user namespaces are forbidden: by a container, or by `kernel.apparmor_restrict_unprivileged_userns`)"
+        }
+        Errno::ENOSPC => " (`user.max_user_namespaces` is 0 or used up)",
+        _ => "",
+    };
+    format!("{}{cause}", error.desc())
+}
+
+/// Makes the namespaces. The person is the same one inside, and no other is there.
+fn new_namespaces(network: bool) -> Result<(), Errno> {
+    let (user, group) = (Uid::effective(), Gid::effective());
+    let mut flags = CloneFlags::CLONE_NEWUSER
+        | CloneFlags::CLONE_NEWNS
+        | CloneFlags::CLONE_NEWPID
+        | CloneFlags::CLONE_NEWIPC
+        | CloneFlags::CLONE_NEWUTS;
+    if !network {
+        flags |= CloneFlags::CLONE_NEWNET;
+    }
+    unshare(flags)?;
+    let write = |file: &str, text: String| {
+        let failed = |error: std::io::Error| error.raw_os_error().map_or(Errno::EIO, Errno::from_raw);
+        fs::write(Path::new("/proc/self").join(file), text).map_err(failed)
+    };
+    write("setgroups", "deny".into())?;
+    write("uid_map", format!("{user} {user} 1"))?;
+    write("gid_map", format!("{group} {group} 1"))
+}
+
+/// The first process inside: makes the root, takes the restrictions, starts the command, and reaps.
+fn init(
+    program: &HeldProgram,
+    policy: &SandboxPolicy,
+    directory: &Path,
+    to_keeper: OwnedFd,
+) -> Result<Infallible, SandboxError> {
+    let failed = |error: Errno| SandboxError::set_up("another process", error);
+    if !policy.network {
+        kernel::loopback_up().map_err(|error| SandboxError::set_up("the loopback device", error))?;
+    }
+    mounts::enter_new_root(&policy.paths)?;
+    chdir(directory).map_err(|error| SandboxError::path(directory, error))?;
+    hold(policy)?;
+    match kernel::fork().map_err(|error| SandboxError::set_up("another process", error))? {
+        ForkResult::Parent { child } => {
+            setsid().map_err(failed)?;
+            let nothing = File::options().read(true).write(true).open("/dev/null");
+            let nothing = nothing.map_err(|error| SandboxError::path(Path::new("/dev/null"), error))?;
+            dup2_stdin(&nothing)
+                .and(dup2_stdout(&nothing))
+                .and(dup2_stderr(&nothing))
+                .map_err(failed)?;
+            reap(child, &mut File::from(to_keeper));
+            end_as(Ended::Code(0))
+        }
+        ForkResult::Child => {
+            drop(to_keeper);
+            SigSet::all().thread_unblock().map_err(failed)?;
+            let error = execute(program, policy);
+            fail(&error);
+            end_as(Ended::Code(HELPER_FAILED))
+        }
+    }
+}
+
+/// Takes the restrictions that the step has in common with `landlock`.
+fn hold(policy: &SandboxPolicy) -> Result<(), SandboxError> {
+    restrictions::limit(&policy.limits, policy.step)?;
+    restrictions::give_up_privileges()?;
+    let paths = &policy.paths;
+    let own = ["/tmp", "/dev"].map(Path::new);
+    let system = ["/proc", "/sys"].map(Path::new);
+    let rules = LandlockRules {
+        read: paths.read.iter().map(AsRef::as_ref).chain(system).collect(),
+        write: paths.write.iter().map(AsRef::as_ref).chain(own).collect(),
+        // Mounts have hidden it.
+        hidden: &[],
+        // A network namespace of its own has no other machine in it.
+        network: true,
+    };
+    // On the network of the machine there are abstract sockets, which only Landlock holds.
+    let is_needed = policy.network && !policy.best_effort;
+    restrictions::hold_by_landlock(&rules, policy.step, is_needed)?;
+    restrictions::hold_by_filter(policy.step, policy.network)
+}
+
+/// Reaps until nothing is left inside. Says once how the command ended.
+fn reap(command: Pid, to_keeper: &mut File) {
+    let mut ended = None;
+    let is_left = loop {
+        let flags = ended.map(|_| WaitPidFlag::WNOHANG);
+        match waitpid(None, flags) {
+            Ok(WaitStatus::StillAlive) => break true,
+            Ok(status) if status.pid() == Some(command) => ended = how(status).or(ended),
+            Err(Errno::ECHILD) => break false,
+            Ok(_) | Err(_) => {}
+        }
+    };
+    let report = Report {
+        ended: ended.unwrap_or(Ended::Code(HELPER_FAILED)),
+        is_left,
+    };
+    // A keeper that is gone was killed with its group.
+    let _ = to_keeper.write_all(&report.to_bytes());
+    while waitpid(None, None) != Err(Errno::ECHILD) {}
+}
+
+/// Waits for a process of one's own.
+fn wait_for(child: Pid) -> Ended {
+    loop {
+        match waitpid(child, None) {
+            Ok(status) => {
+                if let Some(ended) = how(status) {
+                    return ended;
+                }
+            }
+            Err(Errno::EINTR) => {}
+            Err(_) => return Ended::Code(HELPER_FAILED),
+        }
+    }
+}
+
+fn how(status: WaitStatus) -> Option<Ended> {
+    match status {
+        WaitStatus::Exited(_, code) => Some(Ended::Code(u8::try_from(code & 0xff).unwrap_or(HELPER_FAILED))),
+        WaitStatus::Signaled(_, signal, _) => Some(Ended::Signal(
+            u8::try_from(signal as i32).unwrap_or(HELPER_FAILED),
+        )),
+        _ => None,
+    }
+}
+
+/// Ends this process as the command ended.
+fn end_as(ended: Ended) -> ! {
+    let code = match ended {
+        Ended::Code(code) => code.into(),
+        Ended::Signal(signal) => {
+            if let Ok(signal) = Signal::try_from(i32::from(signal)) {
+                // The dump of this process would be of no use.
+                let _ = setrlimit(Resource::RLIMIT_CORE, 0, 0);
+                // If the signal does not end this process, the exit code of a shell says it.
+                let _ = raise(signal).and_then(|()| SigSet::all().thread_unblock());
+            }
+            128 + i32::from(signal)
+        }
+    };
+    std::process::exit(code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_is_three_bytes() {
+        for report in [
+            Report {
+                ended: Ended::Code(0),
+                is_left: false,
+            },
+            Report {
+                ended: Ended::Code(255),
+                is_left: true,
+            },
+            Report {
+                ended: Ended::Signal(9),
+                is_left: false,
+            },
+        ] {
+            let read = Report::of_bytes(report.to_bytes());
+            assert_eq!((read.ended, read.is_left), (report.ended, report.is_left));
+        }
+    }
+}

@@ -1,0 +1,379 @@
+//! Which files everyday work needs: the system, toolchains and their caches; and those that no command may
+//! reach, wherever they lie.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::repository::repository;
+use crate::{SandboxError, SandboxLimits, SandboxPaths, SandboxPolicy, SandboxStep, SymbolicLink};
+
+/// Read and executed.
+const SYSTEM: &[&str] = &[
+    "/bin",
+    "/etc",
+    "/home/linuxbrew/.linuxbrew",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/nix",
+    "/opt",
+    "/proc",
+    "/run/systemd/resolve",
+    "/sbin",
+    "/snap",
+    "/sys/devices",
+    "/sys/fs/cgroup",
+    "/sys/kernel/mm/transparent_hugepage",
+    "/usr",
+    "/var/lib/apt/lists",
+    "/var/lib/dpkg",
+    "/var/lib/pacman",
+    "/var/lib/rpm",
+];
+
+/// Never reached.
+const SYSTEM_SECRETS: &[&str] = &[
+    "/etc/NetworkManager/system-connections",
+    "/etc/gshadow",
+    "/etc/gshadow-",
+    "/etc/krb5.keytab",
+    "/etc/letsencrypt",
+    "/etc/openvpn",
+    "/etc/shadow",
+    "/etc/shadow-",
+    "/etc/ssh/ssh_host_dsa_key",
+    "/etc/ssh/ssh_host_ecdsa_key",
+    "/etc/ssh/ssh_host_ed25519_key",
+    "/etc/ssh/ssh_host_rsa_key",
+    "/etc/ssl/private",
+    "/etc/sudoers",
+    "/etc/sudoers.d",
+    "/etc/wireguard",
+];
+
+/// Below the home directory: read and executed.
+const TOOLCHAINS: &[&str] = &[
+    ".asdf",
+    ".bun",
+    ".cabal",
+    ".cargo",
+    ".conda",
+    ".config/git",
+    ".deno",
+    ".gem",
+    ".ghcup",
+    ".gitconfig",
+    ".gitignore",
+    ".gradle",
+    ".julia",
+    ".local/bin",
+    ".local/lib",
+    ".local/share/mise",
+    ".local/share/pipx",
+    ".local/share/pnpm",
+    ".local/share/uv",
+    ".m2",
+    ".npm-global",
+    ".nvm",
+    ".opam",
+    ".pyenv",
+    ".rbenv",
+    ".rustup",
+    ".sdkman",
+    ".volta",
+    "anaconda3",
+    "go",
+    "miniconda3",
+];
+
+/// Below the home directory: caches that toolchains write.
+const CACHES: &[&str] = &[
+    ".bun/install/cache",
+    ".cache/bazel",
+    ".cache/ccache",
+    ".cache/deno",
+    ".cache/go-build",
+    ".cache/node-gyp",
+    ".cache/pip",
+    ".cache/pnpm",
+    ".cache/pre-commit",
+    ".cache/sccache",
+    ".cache/typescript",
+    ".cache/uv",
+    ".cache/yarn",
+    ".cargo/.global-cache",
+    ".cargo/.package-cache",
+    ".cargo/.package-cache-mutate",
+    ".cargo/git",
+    ".cargo/registry",
+    ".gradle/caches",
+    ".local/share/pnpm/store",
+    ".m2/repository",
+    ".npm",
+    ".pnpm-store",
+    ".yarn/berry",
+    "go/pkg",
+];
+
+/// Below the home directory: never reached.
+const SECRETS: &[&str] = &[
+    ".aws",
+    ".azure",
+    ".bash_history",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".config/BraveSoftware",
+    ".config/chromium",
+    ".config/gcloud",
+    ".config/gh",
+    ".config/git/credentials",
+    ".config/google-chrome",
+    ".config/op",
+    ".docker",
+    ".gem/credentials",
+    ".git-credentials",
+    ".gnupg",
+    ".gradle/gradle.properties",
+    ".kube",
+    ".local/share/keyrings",
+    ".m2/settings-security.xml",
+    ".m2/settings.xml",
+    ".mozilla",
+    ".netrc",
+    ".node_repl_history",
+    ".npmrc",
+    ".password-store",
+    ".pypirc",
+    ".python_history",
+    ".ssh",
+    ".terraform.d",
+    ".vault-token",
+    ".zsh_history",
+];
+
+/// Variables through which a command would reach a daemon that acts for the person.
+const DAEMONS: &[&str] = &[
+    "DBUS_SESSION_BUS_ADDRESS",
+    "DISPLAY",
+    "DOCKER_HOST",
+    "GNOME_KEYRING_CONTROL",
+    "GPG_AGENT_INFO",
+    "SSH_AGENT_PID",
+    "SSH_AUTH_SOCK",
+    "WAYLAND_DISPLAY",
+    "XAUTHORITY",
+    "XDG_RUNTIME_DIR",
+];
+
+/// Returns the variables that a command in a sandbox does not get.
+pub fn hidden_variables() -> &'static [&'static str] {
+    DAEMONS
+}
+
+/// What the settings of a person let in, for all commands.
+#[derive(Clone, Debug, Default)]
+pub struct SandboxProfile {
+    /// The home directory of the person; without one, no toolchain below it is let in.
+    pub home: Option<PathBuf>,
+    /// The home directory of Cargo, if it is not `.cargo` of `home`.
+    pub cargo_home: Option<PathBuf>,
+    /// The home directory of rustup, if it is not `.rustup` of `home`.
+    pub rustup_home: Option<PathBuf>,
+    /// The directories in which programs are looked up: they can be read, and `../lib` beside each.
+    pub program_directories: Vec<PathBuf>,
+    /// More files and directories that can be read.
+    pub read: Vec<PathBuf>,
+    /// More files and directories that can be written.
+    pub write: Vec<PathBuf>,
+    /// More that is never reached: the program's own data and configuration.
+    pub hidden: Vec<PathBuf>,
+    /// Whether commands have a network.
+    pub network: bool,
+    /// Whether commands run although parts of a step do not work.
+    pub best_effort: bool,
+}
+
+impl SandboxProfile {
+    /// Returns the policy of a command in this directory. Looks at which of the files are there, in less than
+    /// a millisecond.
+    ///
+    /// # Errors
+    /// Returns an error if the directory is not there, or holds what the step cannot keep from a command that
+    /// may write it (see [`SandboxPolicy::check`]).
+    pub fn policy(
+        &self,
+        step: SandboxStep,
+        workspace: &Path,
+        temporary: PathBuf,
+    ) -> Result<SandboxPolicy, SandboxError> {
+        let workspace = fs::canonicalize(workspace).map_err(|error| SandboxError::path(workspace, error))?;
+        let home = self.home.as_ref().and_then(|home| fs::canonicalize(home).ok());
+        let repository = repository(&workspace, home.as_deref());
+        let mut found = FoundPaths::default();
+        let hidden = found.all(self.hidden(home.as_deref()));
+        let read = found.all(self.read(home.as_deref()));
+        let mut write = found.all(self.write(home.as_deref()));
+        write.extend(repository.write);
+        write.push(workspace.clone());
+        let may = |path: &PathBuf| !hidden.contains(path);
+        let paths = SandboxPaths {
+            read: outermost(read.into_iter().filter(may).collect()),
+            write,
+            protected: [repository.protected, vec![workspace.join(".agentx")]].concat(),
+            hidden,
+            links: found.links,
+            temporary,
+            home,
+        };
+        let policy = SandboxPolicy {
+            step,
+            best_effort: self.best_effort,
+            network: self.network,
+            paths,
+            limits: SandboxLimits::default(),
+        };
+        policy.check().map(|()| policy)
+    }
+
+    fn read(&self, home: Option<&Path>) -> Vec<PathBuf> {
+        let mut read: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
+        if let Some(home) = home {
+            read.extend(TOOLCHAINS.iter().map(|name| home.join(name)));
+        }
+        read.extend(self.cargo_home.iter().chain(&self.rustup_home).cloned());
+        for directory in &self.program_directories {
+            let holds_home = |path: &Path| home.is_some_and(|home| home.starts_with(path));
+            let beside = directory.parent().map(|parent| parent.join("lib"));
+            let both = [Some(directory.clone()), beside];
+            let fit = both.into_iter().flatten();
+            read.extend(fit.filter(|path| path.is_absolute() && path != Path::new("/") && !holds_home(path)));
+        }
+        read.extend(self.read.iter().cloned());
+        read
+    }
+
+    fn write(&self, home: Option<&Path>) -> Vec<PathBuf> {
+        let mut write: Vec<PathBuf> = home
+            .into_iter()
+            .flat_map(|home| CACHES.iter().map(|name| home.join(name)))
+            .collect();
+        let of_cargo = CACHES.iter().filter_map(|name| name.strip_prefix(".cargo/"));
+        if let Some(cargo) = &self.cargo_home {
+            write.extend(of_cargo.clone().map(|name| cargo.join(name)));
+        }
+        write.extend(self.write.iter().cloned());
+        write
+    }
+
+    fn hidden(&self, home: Option<&Path>) -> Vec<PathBuf> {
+        let mut hidden: Vec<PathBuf> = SYSTEM_SECRETS.iter().map(PathBuf::from).collect();
+        if let Some(home) = home {
+            hidden.extend(SECRETS.iter().map(|name| home.join(name)));
+        }
+        if let Some(cargo) = &self.cargo_home {
+            hidden.extend(["credentials", "credentials.toml"].map(|name| cargo.join(name)));
+        }
+        hidden.extend(self.hidden.iter().cloned());
+        hidden
+    }
+}
+
+/// Leaves out what lies below another path of the list.
+fn outermost(mut paths: Vec<PathBuf>) -> Vec<PathBuf> {
+    paths.sort();
+    paths.dedup_by(|path, before| path.starts_with(before));
+    paths
+}
+
+/// Paths that are there, without symbolic links, each once.
+#[derive(Default)]
+struct FoundPaths {
+    links: Vec<SymbolicLink>,
+}
+
+impl FoundPaths {
+    fn all(&mut self, paths: Vec<PathBuf>) -> Vec<PathBuf> {
+        let mut seen = BTreeSet::new();
+        let mut found = Vec::new();
+        for path in paths {
+            let Ok(real) = fs::canonicalize(&path) else {
+                continue;
+            };
+            if real != path {
+                self.links.push(SymbolicLink {
+                    at: path,
+                    to: real.clone(),
+                });
+            }
+            if seen.insert(real.clone()) {
+                found.push(real);
+            }
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn made(home: &Path) -> SandboxProfile {
+        for name in [".cargo/registry", ".ssh", ".npm", "work/.git/hooks", "own-data"] {
+            fs::create_dir_all(home.join(name)).unwrap();
+        }
+        SandboxProfile {
+            home: Some(home.to_owned()),
+            hidden: vec![home.join("own-data")],
+            program_directories: vec![home.to_owned(), home.join(".npm"), "bin".into()],
+            ..SandboxProfile::default()
+        }
+    }
+
+    #[test]
+    fn work_is_let_in_and_secrets_are_not() {
+        let home = tempfile::tempdir().unwrap();
+        let home = fs::canonicalize(home.path()).unwrap();
+        let profile = made(&home);
+        let policy = profile
+            .policy(SandboxStep::Namespace, &home.join("work"), "/tmp/a/b".into())
+            .unwrap();
+        let SandboxPaths {
+            read,
+            write,
+            hidden,
+            protected,
+            ..
+        } = &policy.paths;
+        for name in ["work", ".npm", ".cargo/registry", "work/.git"] {
+            assert!(write.contains(&home.join(name)), "{name}");
+        }
+        assert!(read.contains(&home.join(".cargo")) && read.contains(&"/usr".into()));
+        assert!(
+            !read.contains(&home),
+            "a directory of programs that is the home directory"
+        );
+        for name in [".ssh", "own-data"] {
+            assert!(hidden.contains(&home.join(name)), "{name}");
+        }
+        assert!(protected.contains(&home.join("work/.git/hooks")));
+        assert!(
+            profile
+                .policy(SandboxStep::Landlock, &home, "/tmp/a/b".into())
+                .is_err()
+        );
+        assert!(
+            profile
+                .policy(SandboxStep::Landlock, &home.join("gone"), "/tmp/a/b".into())
+                .is_err()
+        );
+    }
+
+    #[test]
+    fn lists_are_sorted_so_that_each_entry_is_found() {
+        for list in [SYSTEM, SYSTEM_SECRETS, TOOLCHAINS, CACHES, SECRETS, DAEMONS] {
+            assert!(list.is_sorted());
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! What each step promises, and what it does not, as data: for `agentx sandbox show` and docs/SANDBOX.md.
+
+use crate::SandboxStep;
+
+/// Something that a command may try.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Promise {
+    /// The attempt.
+    pub attempt: &'static str,
+    /// What stops it in the step `landlock`; `None` if nothing does.
+    pub landlock: Option<&'static str>,
+    /// What stops it in the step `namespace`; `None` if nothing does.
+    pub namespace: Option<&'static str>,
+}
+
+impl Promise {
+    /// What stops the attempt in this step.
+    pub fn stopped_by(&self, step: SandboxStep) -> Option<&'static str> {
+        match step {
+            SandboxStep::None => None,
+            SandboxStep::Landlock => self.landlock,
+            SandboxStep::Namespace => self.namespace,
+        }
+    }
+}
+
+const fn promise(
+    attempt: &'static str,
+    landlock: Option<&'static str>,
+    namespace: Option<&'static str>,
+) -> Promise {
+    Promise {
+        attempt,
+        landlock,
+        namespace,
+    }
+}
+
+const LANDLOCK: Option<&str> = Some("Landlock");
+const FILTER: Option<&str> = Some("system call filter");
+const MOUNTS: Option<&str> = Some("own root directory");
+
+/// The table: each attempt, and what stops it.
+pub fn promises() -> &'static [Promise] {
+    PROMISES
+}
+
+const PROMISES: &[Promise] = &[
+    promise(
+        "write outside of the workspace, caches and its own temporary directory",
+        LANDLOCK,
+        MOUNTS,
+    ),
+    promise(
+        "read files that are neither of the system, a toolchain nor the workspace",
+        LANDLOCK,
+        MOUNTS,
+    ),
+    promise(
+        "read SSH keys, cloud credentials, browser profiles, AgentX's data",
+        LANDLOCK,
+        MOUNTS,
+    ),
+    promise(
+        "see that a file is there, or change its mode, owner or times",
+        None,
+        MOUNTS,
+    ),
+    promise("change `.git/hooks` or `.git/config`", None, MOUNTS),
+    promise("poison a toolchain's cache, which other projects use", None, None),
+    promise(
+        "see the command lines of other processes",
+        None,
+        Some("pid namespace"),
+    ),
+    promise(
+        "read the memory or the environment of other processes",
+        LANDLOCK,
+        Some("pid namespace"),
+    ),
+    promise("send signals to other processes", LANDLOCK, Some("pid namespace")),
+    promise(
+        "reach another machine, without a network",
+        FILTER,
+        Some("net namespace"),
+    ),
+    promise(
+        "reach servers of this machine, without a network",
+        FILTER,
+        Some("net namespace"),
+    ),
+    promise(
+        "send what it may read to another machine, with a network",
+        None,
+        None,
+    ),
+    promise("talk to daemons over sockets in the file system", FILTER, MOUNTS),
+    promise(
+        "talk to daemons over abstract sockets",
+        FILTER,
+        Some("net namespace, Landlock"),
+    ),
+    promise(
+        "use memory that others share",
+        Some("Landlock, system call filter"),
+        Some("ipc namespace, own root directory"),
+    ),
+    promise(
+        "trace a process, load code into the kernel, mount, use keys",
+        FILTER,
+        FILTER,
+    ),
+    promise(
+        "gain privileges by a setuid program",
+        Some("no new privileges"),
+        Some("no new privileges"),
+    ),
+    promise("type into the terminal", FILTER, FILTER),
+    promise(
+        "start more than 4,096 processes (root: any number)",
+        None,
+        Some("resource limit"),
+    ),
+    promise("use up memory or the processors", None, None),
+    promise("fill the disk below the workspace", None, None),
+    promise("use a hole of the kernel that the filter leaves open", None, None),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_has_this_table() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/SANDBOX.md");
+        let page = std::fs::read_to_string(page).unwrap();
+        for promise in promises() {
+            let cell = |step| promise.stopped_by(step).unwrap_or("–");
+            let (landlock, namespace) = (cell(SandboxStep::Landlock), cell(SandboxStep::Namespace));
+            let row = format!("| {} | {landlock} | {namespace} |", promise.attempt);
+            assert!(page.contains(&row), "{row}");
+        }
+    }
+}

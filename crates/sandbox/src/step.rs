@@ -1,0 +1,127 @@
+//! The steps of the ladder, the setting that chooses one, and why one does not work.
+
+use serde::{Deserialize, Serialize};
+
+/// What holds a command. Later steps promise more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SandboxStep {
+    /// Nothing: it can do what the person can.
+    #[default]
+    None,
+    /// Landlock, a filter of system calls, no new privileges, resource limits.
+    Landlock,
+    /// Namespaces of its own (user, mount, pid, ipc, uts, and net without a network), and what `Landlock`
+    /// has.
+    Namespace,
+}
+
+impl SandboxStep {
+    /// All steps, weakest first.
+    pub const ALL: [Self; 3] = [Self::None, Self::Landlock, Self::Namespace];
+
+    /// The word in settings, events and texts.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Landlock => "landlock",
+            Self::Namespace => "namespace",
+        }
+    }
+}
+
+impl std::fmt::Display for SandboxStep {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The setting `sandbox.mode`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SandboxMode {
+    /// No sandbox.
+    #[default]
+    None,
+    /// This step.
+    Step(SandboxStep),
+    /// The strongest step that works on this machine; if none does, commands do not run.
+    Auto,
+}
+
+impl SandboxMode {
+    /// The words of the setting, loosest first.
+    pub const WORDS: &'static [&'static str] = &["none", "landlock", "auto", "namespace"];
+
+    /// Reads a word of the setting.
+    pub fn parse(word: &str) -> Option<Self> {
+        match word {
+            "none" => Some(Self::None),
+            "auto" => Some(Self::Auto),
+            word => {
+                let step = SandboxStep::ALL.into_iter().find(|step| step.as_str() == word)?;
+                Some(Self::Step(step))
+            }
+        }
+    }
+}
+
+/// Why a command cannot be held. The text says what to do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SandboxError {
+    /// The step does not work on this machine.
+    #[error(
+        "the sandbox step `{step}` does not work here: {why}. Set `sandbox.mode` to a step that works (`agentx sandbox show`), or `sandbox.best_effort: true` to run with what works"
+    )]
+    Unsupported {
+        /// The wanted step.
+        step: SandboxStep,
+        /// What is missing.
+        why: String,
+    },
+    /// The directory that may be written holds something that may not be reached, and the step cannot part
+    /// them.
+    #[error(
+        "the sandbox cannot let {inside} out of {directory}, which commands may write; work in a directory that does not hold it"
+    )]
+    Inseparable {
+        /// What may not be reached.
+        inside: String,
+        /// The directory.
+        directory: String,
+    },
+    /// A path cannot be written down, opened or made.
+    #[error("the sandbox cannot use {path}: {why}")]
+    Path {
+        /// The path.
+        path: String,
+        /// The cause.
+        why: String,
+    },
+    /// A step of setting it up failed.
+    #[error("the sandbox could not be set up: {what}: {why}")]
+    SetUp {
+        /// What was attempted.
+        what: &'static str,
+        /// The cause.
+        why: String,
+    },
+}
+
+impl SandboxError {
+    /// The failure of an attempt.
+    #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+    pub(crate) fn set_up(what: &'static str, why: impl std::fmt::Display) -> Self {
+        Self::SetUp {
+            what,
+            why: why.to_string(),
+        }
+    }
+
+    /// The failure of a path.
+    pub(crate) fn path(path: &std::path::Path, why: impl std::fmt::Display) -> Self {
+        Self::Path {
+            path: path.display().to_string(),
+            why: why.to_string(),
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Everyday work inside each step. A toolchain that is not on this machine is named and passed over.
+
+use std::fs;
+use std::path::PathBuf;
+
+use agentx_sandbox::SandboxStep;
+
+use crate::held::{World, said, steps};
+
+/// A piece of work: the programs that it needs, files of the workspace, and a line with what it says last.
+struct Work {
+    needs: &'static [&'static str],
+    files: &'static [(&'static str, &'static str)],
+    line: &'static str,
+    says: &'static str,
+}
+
+const WORK: &[Work] = &[
+    Work {
+        needs: &["cargo", "cc"],
+        files: &[
+            (
+                "Cargo.toml",
+                "[package]\nname = \"tiny\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n",
+            ),
+            ("src/main.rs", "fn main() { println!(\"built\"); }\n"),
+            (
+                "build.rs",
+                "fn main() { println!(\"cargo:rerun-if-changed=build.rs\"); }\n",
+            ),
+        ],
+        line: "cargo run --offline --quiet",
+        says: "built",
+    },
+    Work {
+        needs: &["git"],
+        files: &[("a", "1\n")],
+        line: "git init -q again && cd again && echo 1 > a && git add a && \
+               git -c user.name=ada -c user.email=ada@example.com commit -qm one && git log --format=%s",
+        says: "one",
+    },
+    Work {
+        needs: &["/usr/bin/python3"],
+        files: &[(
+            "x.py",
+            "import json, subprocess, tempfile\nwith tempfile.NamedTemporaryFile() as f: f.write(b'1')\nprint(subprocess.check_output(['echo', 'ran']).decode().strip())\n",
+        )],
+        line: "/usr/bin/python3 x.py",
+        says: "ran",
+    },
+    Work {
+        needs: &["node"],
+        files: &[],
+        line: "node -e 'require(\"fs\").writeFileSync(\"n\", \"1\"); console.log(require(\"child_process\").execSync(\"echo ran\").toString().trim())'",
+        says: "ran",
+    },
+    Work {
+        needs: &["cc", "make"],
+        files: &[
+            (
+                "Makefile",
+                "all: hello\n\t./hello\nhello: hello.c\n\t@cc -o hello hello.c\n",
+            ),
+            (
+                "hello.c",
+                "#include <stdio.h>\nint main(void) { puts(\"made\"); return 0; }\n",
+            ),
+        ],
+        line: "make -s -j2",
+        says: "made",
+    },
+    Work {
+        needs: &["tar", "gzip"],
+        files: &[("d/a", "1\n")],
+        line: "tar czf d.tgz d && mkdir o && tar xzf d.tgz -C o && cat o/d/a",
+        says: "1",
+    },
+    Work {
+        needs: &["bash"],
+        files: &[],
+        line: "bash -c 'cat <(echo sub) | tee >(cat >/dev/null); read -r a <<<here; mkfifo p; (echo pipe > p) & cat p'",
+        says: "pipe",
+    },
+];
+
+fn find(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
+        .map(|directory| directory.join(program))
+        .find(|file| file.is_file())
+}
+
+#[test]
+fn everyday_work_is_not_disturbed() {
+    let mut wrong = Vec::new();
+    for step in steps() {
+        for work in WORK {
+            if let Some(missing) = work.needs.iter().find(|program| find(program).is_none()) {
+                eprintln!("{missing} is not on this machine: {}", work.line);
+                continue;
+            }
+            if let Err(why) = done(step, work) {
+                wrong.push(format!("{step}: {}: {why}", work.line));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Does the work with the home directory of the person, in which the toolchains are.
+fn done(step: SandboxStep, work: &Work) -> Result<(), String> {
+    let world = World::new();
+    for (name, text) in work.files {
+        let path = world.path("work").join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    let mut command = world.command(step, &["sh", "-c", work.line]);
+    for name in ["HOME", "CARGO_HOME", "RUSTUP_HOME"] {
+        match std::env::var_os(name) {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    let output = command.env_remove("CARGO_TARGET_DIR").output().unwrap();
+    let text = said(&output);
+    let is_done = output.status.success() && text.lines().any(|line| line == work.says);
+    if is_done { Ok(()) } else { Err(text) }
+}

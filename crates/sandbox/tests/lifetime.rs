@@ -1,0 +1,116 @@
+//! How a command ends in a sandbox: as it would without one.
+
+use std::io::Read as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::process::{Command, Stdio};
+
+use agentx_sandbox::{HELPER, HELPER_FAILED, SandboxStep};
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+
+use crate::held::{HELD, World, said, steps};
+
+#[test]
+fn codes_and_signals_are_those_of_the_command() {
+    let world = World::new();
+    for step in steps() {
+        assert_eq!(world.run(step, "exit 7").status.code(), Some(7), "{step}");
+        let killed = world.run(step, "kill -9 $$").status;
+        assert_eq!(killed.signal(), Some(9), "{step}");
+        let output = world.run(step, "echo out; echo err >&2; pwd");
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "err\n", "{step}");
+        let expected = format!("out\n{}\n", world.path("work").display());
+        assert_eq!(String::from_utf8_lossy(&output.stdout), expected, "{step}");
+    }
+}
+
+#[test]
+fn a_program_that_is_not_there_is_named() {
+    let world = World::new();
+    for step in steps() {
+        let output = world.command(step, &["/made/up"]).output().unwrap();
+        assert_eq!(output.status.code(), Some(HELPER_FAILED.into()), "{step}");
+        assert!(said(&output).contains("/made/up"), "{step}: {}", said(&output));
+    }
+}
+
+#[test]
+fn a_script_without_a_first_line_runs_as_a_shell_would_run_it() {
+    let world = World::new();
+    world.run(
+        SandboxStep::None,
+        "echo 'echo by shell' > script; chmod +x script",
+    );
+    for step in steps() {
+        let output = world.command(step, &["./script"]).output().unwrap();
+        assert_eq!(said(&output), "by shell\n", "{step}");
+    }
+}
+
+/// What a command leaves running goes on, and is ended with the group.
+#[test]
+fn what_is_left_running_goes_on_and_dies_with_its_group() {
+    let world = World::new();
+    for step in steps() {
+        let mut command = world.command(step, &["sh", "-c", "sleep 1000 & echo left"]);
+        let mut child = command.process_group(0).stdout(Stdio::piped()).spawn().unwrap();
+        let mut output = child.stdout.take().unwrap();
+        assert!(child.wait().unwrap().success(), "{step}");
+        let mut first = [0; 5];
+        output.read_exact(&mut first).unwrap();
+        let group = Pid::from_raw(i32::try_from(child.id()).unwrap());
+        assert_eq!(killpg(group, None), Ok(()), "{step}: it still runs");
+        killpg(group, Signal::SIGKILL).unwrap();
+        let mut rest = String::new();
+        // Ends when every process that has the pipe is gone.
+        output.read_to_string(&mut rest).unwrap();
+        assert_eq!(rest, "", "{step}");
+    }
+}
+
+#[test]
+fn a_signal_for_the_group_reaches_the_command() {
+    let world = World::new();
+    for step in steps() {
+        let line = "trap 'echo ended; exit 3' TERM; echo up; while :; do sleep 1 & wait; done";
+        let mut command = world.command(step, &["sh", "-c", line]);
+        let mut child = command.process_group(0).stdout(Stdio::piped()).spawn().unwrap();
+        let mut output = child.stdout.take().unwrap();
+        let mut first = [0; 3];
+        output.read_exact(&mut first).unwrap();
+        killpg(Pid::from_raw(i32::try_from(child.id()).unwrap()), Signal::SIGTERM).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(3), "{step}");
+    }
+}
+
+#[test]
+fn a_step_that_does_not_work_is_not_replaced_in_silence() {
+    for words in [&["run"][..], &["made up"], &["run", "{}", "sh", "sh"], &[]] {
+        let output = Command::new(HELD).arg(HELPER).args(words).output().unwrap();
+        assert_eq!(output.status.code(), Some(HELPER_FAILED.into()), "{words:?}");
+        assert!(
+            said(&output).contains("the sandbox could not be set up"),
+            "{}",
+            said(&output)
+        );
+    }
+}
+
+#[test]
+fn the_home_directory_is_no_workspace() {
+    let world = World::new();
+    for step in steps() {
+        let mut command = Command::new(HELD);
+        command
+            .arg(step.as_str())
+            .arg(world.path("home"))
+            .args(["sh", "-c", "echo ran"]);
+        let output = command.env("HOME", world.path("home")).output().unwrap();
+        assert_eq!(output.status.code(), Some(HELPER_FAILED.into()), "{step}");
+        assert!(
+            said(&output).contains("work in a directory that does not hold it"),
+            "{}",
+            said(&output)
+        );
+    }
+}
