@@ -18,6 +18,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod clouds;
 mod config;
 mod error;
 mod key_variables;
@@ -256,7 +257,7 @@ impl Catalog {
         };
         let named = here().find_map(|entry| entry.named(name));
         let known = named.or_else(|| here().find_map(|entry| entry.called(name)));
-        Ok(known.unwrap_or_else(|| provider.unknown_model(name)))
+        Ok(known.unwrap_or_else(|| self.as_at_home(provider.unknown_model(name))))
     }
 
     /// Returns the options of the model's wire protocol. A provider without options of its own (Azure, a
@@ -269,11 +270,11 @@ impl Catalog {
         };
         let of_provider = || Some(self.provider(&model.provider)?.wire.clone());
         let home = match model.api {
-            Api::Anthropic => "anthropic",
+            Api::Anthropic | Api::Bedrock | Api::VertexAnthropic => "anthropic",
             Api::Gemini | Api::GeminiInteractions => "google",
             Api::OpenaiChat | Api::OpenaiResponses | Api::Scripted | Api::Unknown => "openai",
         };
-        let id_at_home = model.id.rsplit('/').next().unwrap_or(&model.id);
+        let id_at_home = &*clouds::id_at_home(model);
         let is_openais = matches!(model.api, Api::OpenaiChat | Api::OpenaiResponses);
         let by_name = || unknown_models::wire(id_at_home).filter(|_| is_openais);
         let own = self.entry_of(model).and_then(|entry| entry.wire.clone());

@@ -26,9 +26,9 @@ pub mod accumulate;
 mod answer_schema;
 pub mod anthropic;
 pub mod base64;
-#[cfg(feature = "bedrock")]
 pub mod bedrock;
 pub mod catalog;
+mod cloud;
 mod emitter;
 pub mod error;
 mod event_stream;
@@ -50,6 +50,7 @@ mod stream;
 
 pub use accumulate::{Accumulated, AnswerRecorder};
 pub use catalog::{AuthStyle, Catalog, CatalogError, ProviderEntry, origin, tools_need_responses};
+pub use cloud::CloudCredentials;
 pub use error::{ErrorCode, ModelError, decode_error};
 pub use request::{BlobSource, NoBlobs, WireOptions, build, header};
 pub use secret::Secret;

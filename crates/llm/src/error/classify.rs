@@ -126,6 +126,7 @@ const AFTER_STATUS: &[CodeRule] = &[
             "api_key_invalid",
             "unauthorized",
             "unauthenticated",
+            "incompletesignature",
         ],
         phrases: &[
             "incorrect api key",
@@ -210,6 +211,13 @@ const AFTER_STATUS: &[CodeRule] = &[
             "prompt was flagged",
             "limited access to this content for safety reasons",
         ],
+    },
+    CodeRule {
+        code: ErrorCode::ServerError,
+        // Bedrock's, with a 424: "An error occurred while streaming the response. Retry your request."
+        // (<https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ResponseStream.html>).
+        words: &["modelstreamerrorexception", "modelerrorexception"],
+        phrases: &[],
     },
     CodeRule {
         code: ErrorCode::BadGeneration,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentx_llm::{ModelError, StreamContext, StreamDecoder, StreamError, decode_body, decode_error};
-use agentx_types::{EnvironmentEvent, MessageId, StopReason, UsedIds};
+use agentx_types::{Api, EnvironmentEvent, MessageId, StopReason, UsedIds};
 use reqwest::Request;
 use tokio::time::Instant;
 
@@ -127,9 +127,11 @@ impl<'a> Attempt<'a> {
 
     async fn exchange(&mut self, request: &Request) -> Step<()> {
         let first_byte = self.began + self.call.parts.limits.first_byte;
-        let request = request
+        let mut request = request
             .try_clone()
             .ok_or_else(|| failed(AttemptFailure::setup("the request cannot be repeated".into())))?;
+        let now = self.call.parts.clock.now();
+        self.endpoint.authorize(&mut request, now).map_err(failed)?;
         let url = request.url().clone();
         let client = self
             .within(first_byte, self.call.clients.get(&url))
@@ -158,9 +160,17 @@ impl<'a> Attempt<'a> {
             self.accepted = true;
             return self.whole(incoming).await;
         }
-        let hopeless = !kind.is_empty() && kind != "text/event-stream";
+        let hopeless = !kind.is_empty() && kind != self.stream_type();
         self.accepted = !hopeless;
         self.stream(incoming, None, first_byte, hopeless).await
+    }
+
+    /// The content type of a streamed answer.
+    fn stream_type(&self) -> &'static str {
+        match self.call.request.model.api {
+            Api::Bedrock => "application/vnd.amazon.eventstream",
+            _ => "text/event-stream",
+        }
     }
 
     /// Decodes a stream. `hopeless` if its content type is another one.

@@ -10,11 +10,15 @@
 
 use std::net::IpAddr;
 
-use agentx_llm::{AuthStyle, Catalog, ProviderEntry, Secret, origin, tools_need_responses};
-use agentx_types::{Api, ModelRequest, ModelSpec};
-use reqwest::Url;
+use agentx_llm::{
+    AuthStyle, Catalog, CloudCredentials, ProviderEntry, Secret, bedrock, origin, tools_need_responses,
+};
+use agentx_types::{Api, ModelRequest, ModelSpec, Timestamp};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Request, Url};
 
+use super::cloud_access::CloudAccess;
+use super::failure::AttemptFailure;
 use super::policy::ServerKind;
 
 /// Returns the ways to set a value: the variable, if there is one, and the configuration key.
@@ -57,6 +61,8 @@ pub struct Endpoint {
     headers: Vec<(String, Secret)>,
     /// The place to set a missing key, if not the configuration.
     key_hint: Option<String>,
+    /// The credentials of a cloud, by which each attempt is authorized in place of a key.
+    cloud: Option<CloudAccess>,
 }
 
 impl Endpoint {
@@ -79,7 +85,16 @@ impl Endpoint {
             key,
             headers: Vec::new(),
             key_hint: None,
+            cloud: None,
         }
+    }
+
+    /// Authorizes each attempt by the credentials of a cloud. A key takes precedence. `region` is that of a signature
+    /// if the address names none.
+    #[must_use]
+    pub fn with_cloud(mut self, credentials: CloudCredentials, region: Option<&str>) -> Self {
+        self.cloud = Some(CloudAccess::new(credentials, region));
+        self
     }
 
     /// Sets the hint for a missing key, which says how to supply one. Without it, the message names the
@@ -150,7 +165,7 @@ impl Endpoint {
         let vendors = catalog.providers().iter();
         let mut hosts =
             vendors.filter_map(|vendor| Some(Url::parse(&vendor.base_url).ok()?.host_str()?.to_owned()));
-        if hosts.any(|vendors| vendors == host) {
+        if hosts.any(|vendors| vendors == host) || bedrock::region_of(host).is_some() {
             ServerKind::Vendors
         } else {
             ServerKind::Other
@@ -208,7 +223,8 @@ impl Endpoint {
 
     /// Returns the message about a missing key, if one is needed.
     pub(super) fn missing_key(&self) -> Option<String> {
-        if self.key.is_some() || !self.provider.needs_key || self.provider.auth == AuthStyle::None {
+        let is_known = self.key.is_some() || self.cloud.is_some();
+        if is_known || !self.provider.needs_key || self.provider.auth == AuthStyle::None {
             return None;
         }
         let name = &self.provider.name;
@@ -254,11 +270,21 @@ impl Endpoint {
             value.set_sensitive(!matches!(name.as_str(), "content-type" | "anthropic-version"));
             headers.insert(key, value);
         }
-        headers.insert(
-            "accept",
-            HeaderValue::from_static("text/event-stream, application/json"),
-        );
+        let accepted = match self.provider.api {
+            Api::Bedrock => "application/vnd.amazon.eventstream, application/json",
+            _ => "text/event-stream, application/json",
+        };
+        headers.insert("accept", HeaderValue::from_static(accepted));
         Ok(headers)
+    }
+
+    /// Authorizes an attempt that begins now, if a cloud wants that for each one: signatures and tokens are valid for
+    /// minutes.
+    pub(super) fn authorize(&self, request: &mut Request, now: Timestamp) -> Result<(), AttemptFailure> {
+        match &self.cloud {
+            Some(cloud) if self.key.is_none() => cloud.authorize(request, now),
+            _ => Ok(()),
+        }
     }
 
     /// All texts that [`Endpoint::scrub`] removes, the longest first.
@@ -269,6 +295,7 @@ impl Endpoint {
             .map(|(_, value)| value.expose().to_owned())
             .collect();
         secrets.extend(self.key.as_ref().map(|key| key.expose().to_owned()));
+        secrets.extend(self.cloud.iter().flat_map(CloudAccess::secrets));
         if let Ok(url) = &self.url {
             secrets.extend(url.password().map(str::to_owned));
             secrets.extend(url.query().map(str::to_owned));

@@ -48,6 +48,7 @@ mod attempt;
 mod call;
 mod call_events;
 mod client;
+mod cloud_access;
 mod content_coding;
 mod endpoint;
 mod environments;

@@ -1,6 +1,6 @@
 //! Model servers as strict as the vendors: they refuse the same requests as a vendor, in the vendor's words.
 //!
-//! [`Anthropic`], [`ChatServer`], [`ResponsesServer`], [`GeminiServer`] and [`InteractionsServer`] check a
+//! [`Anthropic`], [`ChatServer`], [`ResponsesServer`], [`GeminiServer`], [`InteractionsServer`] and [`BedrockServer`] check a
 //! request and either accept it or return the [`VendorRule`] that it breaks. They do no I/O, so that a test
 //! can check requests without a server; [`crate::StrictServer`] puts them behind a socket.
 //!
@@ -8,6 +8,7 @@
 
 mod answer_schema;
 mod anthropic;
+mod bedrock;
 mod bytes;
 mod chat;
 mod count;
@@ -17,6 +18,7 @@ mod picture;
 mod responses;
 
 pub use anthropic::{AcceptedMessages as AnthropicAccepted, Anthropic, RULES as ANTHROPIC_RULES};
+pub use bedrock::{AcceptedInvocation as BedrockAccepted, BedrockServer, RULES as BEDROCK_RULES};
 pub use bytes::{base64, fingerprint};
 pub use chat::{AcceptedCompletion as ChatAccepted, ChatServer, Dialect, RULES as CHAT_RULES};
 pub use gemini::{AcceptedContent as GeminiAccepted, GeminiServer, RULES as GEMINI_RULES};
@@ -158,6 +160,7 @@ pub fn table() -> String {
     let rules = [
         ANTHROPIC_RULES,
         PICTURE_RULES,
+        BEDROCK_RULES,
         CHAT_RULES,
         RESPONSES_RULES,
         GEMINI_RULES,
