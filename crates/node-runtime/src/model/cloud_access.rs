@@ -58,7 +58,7 @@ impl CloudAccess {
                     .body()
                     .and_then(|body| body.as_bytes())
                     .unwrap_or_default(),
-                unix_seconds: u64::try_from(now.0 / 1_000).unwrap_or_default(),
+                unix_seconds: u64::try_from(now.0 / 1_000_000).unwrap_or_default(),
             },
             credentials,
         );
