@@ -1,12 +1,13 @@
-//! What clouds have in place of a key and a fixed address: access keys and regions of AWS, from the variables and files
-//! that AWS's own programs read.
+//! What clouds have in place of a key and a fixed address: access keys, accounts, projects and regions, from the
+//! variables and files that the programs of AWS and Google read.
 //!
-//! Of the files, only what a person wrote down as keys is read. Roles, single sign-on and the metadata of machines need
+//! Of AWS's files, only what a person wrote down as keys is read. Roles, single sign-on and the metadata of machines need
 //! requests of their own; `aws configure export-credentials --format env` prints variables for them.
 
 use std::path::{Path, PathBuf};
 
 use agentx_llm::bedrock::{self, AwsCredentials};
+use agentx_llm::google_auth::GoogleCredentials;
 use agentx_llm::{Catalog, CloudCredentials, ProviderEntry};
 use agentx_types::Api;
 
@@ -46,6 +47,19 @@ impl CloudSettings {
     }
 }
 
+/// Returns what a person may have in place of the key in this variable, for advice; `None` for nothing.
+pub fn in_place_of_key(variable: &str) -> Option<&'static str> {
+    match variable {
+        "AWS_BEARER_TOKEN_BEDROCK" => {
+            Some("AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE with a profile that has them")
+        }
+        "VERTEX_API_KEY" | "VERTEX_ACCESS_TOKEN" => {
+            Some("GOOGLE_APPLICATION_CREDENTIALS, or log in with `gcloud auth application-default login`")
+        }
+        _ => None,
+    }
+}
+
 /// The clouds as settings, variables and files describe them.
 pub(crate) struct Clouds<'a> {
     get: &'a SettingsGetter<'a>,
@@ -72,56 +86,156 @@ impl<'a> Clouds<'a> {
         }
         let word = self.get.text_at(&path("api"));
         let api = word.map(|word| api_called(&word));
-        let api = api.or_else(|| Some(catalog.provider(name)?.api))?;
-        if api != Api::Bedrock {
-            return None;
+        let entry = catalog.provider(name);
+        let api = api.or_else(|| Some(entry?.api))?;
+        let region = self.region(api, name);
+        let is_wrong =
+            |region: &String| !is_name(region) || (api == Api::Bedrock && !bedrock::is_region(region));
+        if let Some(wrong) = region.as_ref().filter(|region| is_wrong(region)) {
+            if let Some(origin) = self.get.merged.origin(&path("region")) {
+                let what = format!("{wrong:?} is not a region, such as `us-east-1`");
+                mistakes.push(mistake(origin, "region", what, None));
+            }
+            // A call says so. A wrong variable must not stop a program that asks another provider.
+            return (api == Api::Bedrock || self.project(name).is_some())
+                .then(|| format!("{wrong:?} is not a region"));
         }
-        let region = self.region(name)?;
-        if bedrock::is_region(&region) {
-            return Some(bedrock::base_url(&region));
+        match api {
+            Api::Bedrock => Some(bedrock::base_url(&region?)),
+            _ if is_vertex(api, entry) && set(self.lookup, "VERTEX_API_KEY").is_none() => {
+                let project = self.project(name).filter(|project| is_name(project))?;
+                Some(vertex_url(api, &project, region.as_deref().unwrap_or("global")))
+            }
+            _ => None,
         }
-        if let Some(origin) = self.get.merged.origin(&path("region")) {
-            let what = format!("{region:?} is not a region, such as `us-east-1`");
-            mistakes.push(mistake(origin, "region", what, None));
-        }
-        // A call says so. A wrong variable must not stop a program that asks another provider.
-        Some(format!("{region:?} is not a region of AWS"))
     }
 
     /// Returns the credentials for a provider; `None` if it takes none, or there are none.
     pub(crate) fn of(&self, entry: &ProviderEntry) -> Option<CloudSettings> {
-        if entry.api != Api::Bedrock {
+        let (credentials, source) = if entry.api == Api::Bedrock {
+            let (credentials, source) = aws_credentials(self.lookup)?;
+            (credentials.map(CloudCredentials::Aws), source)
+        } else if is_vertex(entry.api, Some(entry)) {
+            let (credentials, source) = google_credentials(self.lookup)?;
+            (credentials.map(CloudCredentials::Google), source)
+        } else {
             return None;
-        }
-        let (credentials, source) = aws_credentials(self.lookup)?;
+        };
         Some(CloudSettings {
-            credentials: credentials.map(CloudCredentials::Aws),
+            credentials,
             region: self
-                .region(&entry.name)
-                .filter(|region| bedrock::is_region(region)),
+                .region(entry.api, &entry.name)
+                .filter(|region| is_name(region)),
             source,
         })
     }
 
-    /// The region of AWS: the provider's setting, the variables of AWS's programs, the profile.
-    fn region(&self, name: &str) -> Option<String> {
+    /// The region: the provider's setting, the variables of the cloud's programs, AWS's profile.
+    fn region(&self, api: Api, name: &str) -> Option<String> {
         let path = SettingPath::dotted("providers").child(name).child("region");
+        let variables = match api {
+            Api::Bedrock => ["AWS_REGION", "AWS_DEFAULT_REGION"],
+            // The first is that of Google's own client for models, the second that of Anthropic's client for Vertex AI.
+            _ => ["GOOGLE_CLOUD_LOCATION", "CLOUD_ML_REGION"],
+        };
+        let of_profile = || {
+            (api == Api::Bedrock)
+                .then(|| read_profile(self.lookup).1?.region)
+                .flatten()
+        };
         self.get
             .text_at(&path)
-            .or_else(|| set(self.lookup, "AWS_REGION"))
-            .or_else(|| set(self.lookup, "AWS_DEFAULT_REGION"))
-            .or_else(|| read_profile(self.lookup).1?.region)
+            .or_else(|| variables.iter().find_map(|variable| set(self.lookup, variable)))
+            .or_else(of_profile)
     }
+
+    /// The project of Google Cloud: the provider's setting, the variables, the file of a service account.
+    fn project(&self, name: &str) -> Option<String> {
+        let path = SettingPath::dotted("providers").child(name).child("project");
+        let of_file = || google_credentials(self.lookup)?.0.ok()?.project;
+        self.get
+            .text_at(&path)
+            .or_else(|| set(self.lookup, "GOOGLE_CLOUD_PROJECT"))
+            .or_else(|| set(self.lookup, "ANTHROPIC_VERTEX_PROJECT_ID"))
+            .or_else(of_file)
+    }
+}
+
+/// Returns whether a provider is Vertex AI, which has the API of Gemini at Google, too.
+fn is_vertex(api: Api, entry: Option<&ProviderEntry>) -> bool {
+    let own = entry
+        .and_then(|entry| entry.own_url.as_deref())
+        .unwrap_or_default();
+    api == Api::VertexAnthropic || (api == Api::Gemini && own.starts_with(VERTEX))
+}
+
+/// The global address of Vertex AI.
+const VERTEX: &str = "https://aiplatform.googleapis.com/";
+
+/// Returns the address of a publisher's models in a project, as Anthropic's client makes it
+/// (<https://github.com/anthropics/anthropic-sdk-python>, `src/anthropic/lib/vertex/_client.py`).
+fn vertex_url(api: Api, project: &str, region: &str) -> String {
+    let host = match region {
+        "global" => "aiplatform.googleapis.com".to_owned(),
+        "us" | "eu" => format!("aiplatform.{region}.rep.googleapis.com"),
+        _ => format!("{region}-aiplatform.googleapis.com"),
+    };
+    let publisher = if api == Api::Gemini { "google" } else { "anthropic" };
+    format!("https://{host}/v1/projects/{project}/locations/{region}/publishers/{publisher}")
+}
+
+/// Returns whether a text can be a part of an address without changing its meaning. Projects of organizations contain a
+/// colon and a dot (`example.com:my-project`).
+fn is_name(text: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte);
+    !text.is_empty() && text.bytes().all(is_part) && !text.starts_with('.')
 }
 
 /// The secrets in files of clouds, which commands and folders get no more than keys in variables.
 pub(crate) fn secrets_of_files(lookup: Lookup<'_>) -> Vec<ApiKeySource> {
     let of_aws = aws_of_file(lookup).and_then(|(credentials, _)| credentials.ok());
-    let of_aws = of_aws.map(CloudCredentials::Aws);
-    let secrets = of_aws.iter().flat_map(CloudCredentials::secrets);
+    let of_google = google_credentials(lookup).and_then(|(credentials, _)| credentials.ok());
+    let all = [
+        of_aws.map(CloudCredentials::Aws),
+        of_google.map(CloudCredentials::Google),
+    ];
+    let all: Vec<CloudCredentials> = all.into_iter().flatten().collect();
+    let secrets = all.iter().flat_map(CloudCredentials::secrets);
     secrets
         .map(|secret| ApiKeySource::Literal(secret.clone()))
         .collect()
+}
+
+/// Google's file: the one that a variable names, or that of `gcloud auth application-default login`
+/// (<https://cloud.google.com/docs/authentication/application-default-credentials>). A file that is named and cannot be
+/// used is a mistake; the usual one need not exist.
+fn google_credentials(lookup: Lookup<'_>) -> Option<(Result<GoogleCredentials, String>, String)> {
+    const VARIABLE: &str = "GOOGLE_APPLICATION_CREDENTIALS";
+    let named = set(lookup, VARIABLE).map(PathBuf::from);
+    let is_named = named.is_some();
+    let file = named.or_else(|| usual_google_file(lookup))?;
+    let read = read_text(&file).and_then(|text| GoogleCredentials::parse(&text));
+    if read.is_err() && !is_named {
+        return None;
+    }
+    let place = file.display().to_string();
+    let source = if is_named {
+        format!("{VARIABLE}: {place}")
+    } else {
+        place
+    };
+    Some((read.map_err(|why| format!("{source}: {why}")), source))
+}
+
+fn usual_google_file(lookup: Lookup<'_>) -> Option<PathBuf> {
+    let below_home = || match set(lookup, "APPDATA") {
+        Some(data) => Some(Path::new(&data).join("gcloud")),
+        None => Some(Path::new(&set(lookup, "HOME")?).join(".config").join("gcloud")),
+    };
+    let folder = set(lookup, "CLOUDSDK_CONFIG")
+        .map(PathBuf::from)
+        .or_else(below_home)?;
+    Some(folder.join("application_default_credentials.json"))
 }
 
 /// Credentials, or why they cannot be used, and where they come from.

@@ -230,6 +230,12 @@ impl ProviderSettings {
         }
     }
 
+    /// Why the credentials of a cloud that were found cannot be used; `None` if they can, or there are none.
+    pub fn cloud_problem(&self) -> Option<&str> {
+        let cloud = self.cloud.as_ref()?;
+        cloud.credentials.as_ref().err().map(String::as_str)
+    }
+
     /// Returns whether the provider is connected: it has a key, or it is a server that a person named.
     pub fn is_connected(&self) -> bool {
         let has_cloud = self.cloud.as_ref().is_some_and(CloudSettings::is_usable);

@@ -133,7 +133,7 @@ impl Catalog {
         let listed = model.name.as_ref().and_then(|_| self.models.iter().find(is_same));
         match listed {
             Some(listed) => model.renamed(listed.clone()),
-            None => model.complete(provider),
+            None => model.complete(self.as_at_home(provider.unknown_model(&model.id))),
         }
     }
 
@@ -148,7 +148,7 @@ impl Catalog {
             if let Some(entry) = self.models.iter_mut().find(|entry| model.is(&entry.spec)) {
                 model.apply(entry);
             } else if let Some(provider) = self.provider(&model.provider) {
-                let entry = model.complete(provider);
+                let entry = model.complete(provider.unknown_model(&model.id));
                 self.models.push(entry);
             }
         }

@@ -174,7 +174,7 @@ fn with_cloud(endpoint: Endpoint, provider: &ProviderSettings) -> Endpoint {
     match &provider.cloud {
         Some(cloud) => match &cloud.credentials {
             Ok(credentials) => endpoint.with_cloud(credentials.clone(), cloud.region.as_deref()),
-            Err(why) => endpoint.with_key_hint(why),
+            Err(why) => endpoint.with_unusable_cloud(why),
         },
         None => endpoint,
     }

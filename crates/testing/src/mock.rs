@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::strict_server::unix_seconds;
 use crate::vendors::{
     AnswerPart, Anthropic, BedrockServer, ChatServer, Dialect, GeminiServer, InteractionsServer, ModelAnswer,
-    ResponsesServer, VendorRefusal,
+    ResponsesServer, VendorRefusal, VertexServer,
 };
 use crate::{HttpRequest, ServerReply};
 
@@ -204,6 +204,7 @@ pub struct Mock {
     gemini: Mutex<GeminiServer>,
     interactions: Mutex<InteractionsServer>,
     bedrock: Mutex<BedrockServer>,
+    vertex: Mutex<VertexServer>,
     delay: Duration,
     /// Statuses of the requests that come next.
     fails: Mutex<std::vec::IntoIter<u16>>,
@@ -219,6 +220,7 @@ impl Mock {
             responses: Mutex::new(ResponsesServer::new()),
             gemini: Mutex::new(GeminiServer::new()),
             interactions: Mutex::new(InteractionsServer::new()),
+            vertex: Mutex::new(VertexServer::new(Anthropic::new().knowing_all_as(ORDINARY))),
             bedrock: Mutex::new(
                 BedrockServer::new("", Anthropic::new().knowing_all_as(ORDINARY)).accepting_anybody(),
             ),
@@ -256,6 +258,7 @@ impl Mock {
                 ":streamGenerateContent",
                 "/interactions",
                 BEDROCK,
+                ":streamRawPredict",
             ]
             .iter()
             .any(|end| path.ends_with(end)) =>
@@ -305,6 +308,10 @@ impl Mock {
         if path.ends_with("/messages") {
             let beta = request.header("anthropic-beta").unwrap_or_default();
             let accepted = locked(&self.anthropic).check(&request.body, beta);
+            return Ok(accepted.map_err(refused)?.stream(&answer()?));
+        }
+        if path.ends_with(":streamRawPredict") {
+            let accepted = locked(&self.vertex).check(request);
             return Ok(accepted.map_err(refused)?.stream(&answer()?));
         }
         if path.ends_with("/responses") {

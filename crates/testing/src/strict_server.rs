@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde_json::Value;
 
 use crate::vendors::{
-    Anthropic, BedrockServer, ChatServer, GeminiServer, InteractionsServer, ModelAnswer, ResponsesServer,
-    VendorRefusal,
+    Anthropic, BedrockServer, ChatServer, GeminiServer, GoogleTokenServer, InteractionsServer, ModelAnswer,
+    ResponsesServer, VendorRefusal, VertexServer,
 };
 use crate::{HttpRequest, ServerReply, TestServer};
 
@@ -120,6 +120,30 @@ impl StrictServer {
                 .header("x-amzn-errortype", BedrockServer::exception(refusal))
         })
         .await
+    }
+
+    /// Starts a server for Anthropic's models at Vertex AI, which is Google's server of tokens, too (`/token`).
+    /// `answers` returns the model's answer to an accepted request.
+    ///
+    /// # Panics
+    /// Panics if no port is free.
+    pub async fn vertex(
+        vendor: VertexServer,
+        tokens: GoogleTokenServer,
+        answers: impl Fn(&Value) -> ModelAnswer + Send + Sync + 'static,
+    ) -> Self {
+        let (vendor, tokens) = (Mutex::new(vendor), Mutex::new(tokens));
+        let answer = move |request: &HttpRequest| {
+            if request.path == "/token" {
+                let host = request.header("host").unwrap_or_default();
+                let address = format!("http://{host}/token");
+                let token = locked(&tokens).token(&address, request, unix_seconds())?;
+                return Ok(ServerReply::json(200, &token));
+            }
+            let accepted = locked(&vendor).check(request)?;
+            Ok(ServerReply::stream().then(accepted.stream(&answers(&request.json()))))
+        };
+        Self::replying(answer, |refusal| ServerReply::json(refusal.status, &refusal.body)).await
     }
 
     async fn start(

@@ -1,6 +1,6 @@
 //! Where a request to Bedrock goes: the address of a region, the region of an address, and the path of a model.
 
-use std::fmt::Write as _;
+use crate::percent::encode;
 
 /// The name of the service in addresses.
 const HOST: &str = "bedrock-runtime";
@@ -49,20 +49,6 @@ pub fn region_of(host: &str) -> Option<&str> {
 /// ```
 pub fn invoke_path(model: &str) -> String {
     format!("/model/{}/invoke-with-response-stream", encode(model, false))
-}
-
-/// Percent-encodes all but RFC 3986's unreserved characters, and slashes if they stay.
-pub(super) fn encode(text: &str, keep_slashes: bool) -> String {
-    let mut coded = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        let plain = byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) || (keep_slashes && byte == b'/');
-        if plain {
-            coded.push(char::from(byte));
-        } else {
-            let _ = write!(coded, "%{byte:02X}");
-        }
-    }
-    coded
 }
 
 #[cfg(test)]

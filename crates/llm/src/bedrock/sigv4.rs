@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 use sha2::{Digest as _, Sha256};
 
 use super::credentials::AwsCredentials;
-use super::place::encode;
 use crate::Secret;
+use crate::percent::encode;
 
 /// Length of a block of SHA-256, in bytes.
 const BLOCK: usize = 64;

@@ -240,8 +240,8 @@ impl ModelConfig {
         entry
     }
 
-    pub(super) fn complete(&self, provider: &ProviderEntry) -> ModelEntry {
-        let mut spec = provider.unknown_model(&self.id);
+    /// This model, where it does not differ from `spec`.
+    pub(super) fn complete(&self, mut spec: ModelSpec) -> ModelEntry {
         spec.name.clone_from(&self.name);
         let mut entry = ModelEntry {
             spec,

@@ -131,7 +131,8 @@ impl<'a> Attempt<'a> {
             .try_clone()
             .ok_or_else(|| failed(AttemptFailure::setup("the request cannot be repeated".into())))?;
         let now = self.call.parts.clock.now();
-        self.endpoint.authorize(&mut request, now).map_err(failed)?;
+        let authorized = self.endpoint.authorize(&mut request, now);
+        self.within(first_byte, authorized).await?.map_err(failed)?;
         let url = request.url().clone();
         let client = self
             .within(first_byte, self.call.clients.get(&url))

@@ -1,51 +1,83 @@
-//! Authorizes requests to a cloud: each attempt is signed anew, because a signature holds for minutes.
+//! Authorizes requests to a cloud, each attempt anew: a signature holds for minutes, a token for an hour.
+
+use std::sync::Arc;
 
 use agentx_llm::CloudCredentials;
 use agentx_llm::bedrock::{self, AwsCredentials, SigningRequest};
 use agentx_types::Timestamp;
 use reqwest::header::{AUTHORIZATION, HOST, HeaderValue};
-use reqwest::{Request, Url};
+use reqwest::{Body, Request, Url};
 
 use super::failure::AttemptFailure;
+use super::google_tokens::GoogleTokens;
 
 /// The region in which requests are signed if nobody names one: that of Anthropic's own client
 /// (<https://github.com/anthropics/anthropic-sdk-python>, `src/anthropic/lib/bedrock/_client.py`).
 const USUAL_REGION: &str = "us-east-1";
 
-/// The credentials of a cloud, and what signing needs besides.
+/// How requests to a cloud are authorized. Clones share tokens.
 #[derive(Clone, Debug)]
-pub(super) struct CloudAccess {
-    credentials: CloudCredentials,
-    region: Option<String>,
+pub(super) enum CloudAccess {
+    /// Each request is signed.
+    Aws(AwsSigner),
+    /// Each request has a token, which is renewed in time.
+    Google(Arc<GoogleTokens>),
 }
 
 impl CloudAccess {
     pub(super) fn new(credentials: CloudCredentials, region: Option<&str>) -> Self {
-        Self {
-            credentials,
-            region: region.map(str::to_owned),
+        match credentials {
+            CloudCredentials::Aws(credentials) => Self::Aws(AwsSigner {
+                credentials,
+                region: region.map(str::to_owned),
+            }),
+            CloudCredentials::Google(credentials) => Self::Google(Arc::new(GoogleTokens::new(credentials))),
         }
     }
 
     /// The texts that must not be seen.
     pub(super) fn secrets(&self) -> Vec<String> {
-        let secrets = self.credentials.secrets().into_iter();
-        secrets.map(|secret| secret.expose().to_owned()).collect()
-    }
-
-    /// Adds the headers that authorize a request which is sent now.
-    pub(super) fn authorize(&self, request: &mut Request, now: Timestamp) -> Result<(), AttemptFailure> {
-        match &self.credentials {
-            CloudCredentials::Aws(credentials) => self.sign(credentials, request, now),
+        match self {
+            Self::Aws(signer) => {
+                let credentials = &signer.credentials;
+                let all = std::iter::once(&credentials.secret_access_key).chain(&credentials.session_token);
+                all.map(|secret| secret.expose().to_owned()).collect()
+            }
+            Self::Google(tokens) => tokens.secrets(),
         }
     }
 
-    fn sign(
+    /// Adds the headers that authorize a request which is sent now.
+    pub(super) async fn authorize(
         &self,
-        credentials: &AwsCredentials,
         request: &mut Request,
         now: Timestamp,
     ) -> Result<(), AttemptFailure> {
+        match self {
+            Self::Aws(signer) => signer.sign(request, now),
+            Self::Google(tokens) => {
+                let token = tokens.token(now).await?;
+                let bearer = format!("Bearer {}", token.expose());
+                let headers = request.headers_mut();
+                headers.insert(AUTHORIZATION, header(&bearer, true)?);
+                if let Some(project) = tokens.quota_project() {
+                    headers.insert("x-goog-user-project", header(project, false)?);
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// An access key of AWS, and what signing needs besides.
+#[derive(Clone, Debug)]
+pub(super) struct AwsSigner {
+    credentials: AwsCredentials,
+    region: Option<String>,
+}
+
+impl AwsSigner {
+    fn sign(&self, request: &mut Request, now: Timestamp) -> Result<(), AttemptFailure> {
         let host = host_of(request.url());
         let named = request.url().host_str().and_then(bedrock::region_of);
         let region = named.or(self.region.as_deref()).unwrap_or(USUAL_REGION);
@@ -54,13 +86,10 @@ impl CloudAccess {
                 host: &host,
                 path: request.url().path(),
                 region,
-                body: request
-                    .body()
-                    .and_then(|body| body.as_bytes())
-                    .unwrap_or_default(),
-                unix_seconds: u64::try_from(now.0 / 1_000_000).unwrap_or_default(),
+                body: request.body().and_then(Body::as_bytes).unwrap_or_default(),
+                unix_seconds: unix_seconds(now),
             },
-            credentials,
+            &self.credentials,
         );
         let headers = request.headers_mut();
         headers.insert(HOST, header(&host, false)?);
@@ -71,6 +100,11 @@ impl CloudAccess {
         }
         Ok(())
     }
+}
+
+/// Whole seconds since 1970.
+pub(super) fn unix_seconds(now: Timestamp) -> u64 {
+    u64::try_from(now.0 / 1_000_000).unwrap_or_default()
 }
 
 /// The value of the header `host`: with a port that is not the scheme's own.

@@ -38,6 +38,12 @@ fn http_url(address: &str) -> Result<Url, String> {
     }
 }
 
+/// Returns whether a host is one of the many of a cloud.
+fn is_clouds(host: &str) -> bool {
+    let of_aws = host.ends_with(".amazonaws.com") && bedrock::region_of(host).is_some();
+    of_aws || host.ends_with("aiplatform.googleapis.com")
+}
+
 /// The replacement for secrets.
 const HIDDEN: &str = "<hidden>";
 /// The minimum length of a value to hide: hiding shorter ones would garble ordinary words.
@@ -63,6 +69,8 @@ pub struct Endpoint {
     key_hint: Option<String>,
     /// The credentials of a cloud, by which each attempt is authorized in place of a key.
     cloud: Option<CloudAccess>,
+    /// Why there are no such credentials, although a person has named some.
+    cloud_problem: Option<String>,
 }
 
 impl Endpoint {
@@ -86,7 +94,15 @@ impl Endpoint {
             headers: Vec::new(),
             key_hint: None,
             cloud: None,
+            cloud_problem: None,
         }
+    }
+
+    /// Says at a call why the credentials of a cloud that a person has named cannot be used. A key takes precedence.
+    #[must_use]
+    pub fn with_unusable_cloud(mut self, why: &str) -> Self {
+        self.cloud_problem = Some(why.to_owned());
+        self
     }
 
     /// Authorizes each attempt by the credentials of a cloud. A key takes precedence. `region` is that of a signature
@@ -165,7 +181,7 @@ impl Endpoint {
         let vendors = catalog.providers().iter();
         let mut hosts =
             vendors.filter_map(|vendor| Some(Url::parse(&vendor.base_url).ok()?.host_str()?.to_owned()));
-        if hosts.any(|vendors| vendors == host) || bedrock::region_of(host).is_some() {
+        if hosts.any(|vendors| vendors == host) || is_clouds(host) {
             ServerKind::Vendors
         } else {
             ServerKind::Other
@@ -213,6 +229,14 @@ impl Endpoint {
     fn checked(&self, url: Result<Url, String>) -> Result<Url, String> {
         url.map_err(|error| {
             let name = &self.provider.name;
+            // What the configuration puts in the place of an address if the region is none.
+            let region = self
+                .base_url
+                .as_deref()
+                .filter(|text| text.ends_with(" is not a region"));
+            if let Some(why) = region {
+                return format!("{name} has no address: {why}; see providers.{name}.region");
+            }
             let place = set_in(
                 self.provider.base_url_env.as_deref(),
                 &format!("providers.{name}.base_url"),
@@ -223,6 +247,9 @@ impl Endpoint {
 
     /// Returns the message about a missing key, if one is needed.
     pub(super) fn missing_key(&self) -> Option<String> {
+        if let Some(why) = self.cloud_problem.as_ref().filter(|_| self.key.is_none()) {
+            return Some(format!("no credentials for {}: {why}", self.provider.name));
+        }
         let is_known = self.key.is_some() || self.cloud.is_some();
         if is_known || !self.provider.needs_key || self.provider.auth == AuthStyle::None {
             return None;
@@ -280,9 +307,13 @@ impl Endpoint {
 
     /// Authorizes an attempt that begins now, if a cloud wants that for each one: signatures and tokens are valid for
     /// minutes.
-    pub(super) fn authorize(&self, request: &mut Request, now: Timestamp) -> Result<(), AttemptFailure> {
+    pub(super) async fn authorize(
+        &self,
+        request: &mut Request,
+        now: Timestamp,
+    ) -> Result<(), AttemptFailure> {
         match &self.cloud {
-            Some(cloud) if self.key.is_none() => cloud.authorize(request, now),
+            Some(cloud) if self.key.is_none() => cloud.authorize(request, now).await,
             _ => Ok(()),
         }
     }

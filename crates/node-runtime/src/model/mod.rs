@@ -54,6 +54,7 @@ mod endpoint;
 mod environments;
 mod estimate;
 mod failure;
+mod google_tokens;
 #[cfg(feature = "settings")]
 mod listing;
 mod policy;

@@ -13,20 +13,25 @@ mod bytes;
 mod chat;
 mod count;
 mod gemini;
+mod google_tokens;
 mod interactions;
 mod picture;
 mod responses;
+mod vertex;
 
 pub use anthropic::{AcceptedMessages as AnthropicAccepted, Anthropic, RULES as ANTHROPIC_RULES};
 pub use bedrock::{AcceptedInvocation as BedrockAccepted, BedrockServer, RULES as BEDROCK_RULES};
 pub use bytes::{base64, fingerprint};
 pub use chat::{AcceptedCompletion as ChatAccepted, ChatServer, Dialect, RULES as CHAT_RULES};
 pub use gemini::{AcceptedContent as GeminiAccepted, GeminiServer, RULES as GEMINI_RULES};
+pub use google_tokens::{GoogleTokenServer, RULES as GOOGLE_TOKEN_RULES};
 pub use interactions::{
     AcceptedInteraction as InteractionsAccepted, InteractionsServer, RULES as INTERACTIONS_RULES,
 };
 pub use picture::{PICTURE_RULES, VendorPicture, png};
 pub use responses::{AcceptedResponse as ResponsesAccepted, RULES as RESPONSES_RULES, ResponsesServer};
+
+pub use vertex::{RULES as VERTEX_RULES, VertexServer};
 
 use gemini::{is_name as is_gemini_name, version as gemini_version};
 use serde_json::{Value, json};
@@ -165,6 +170,8 @@ pub fn table() -> String {
         RESPONSES_RULES,
         GEMINI_RULES,
         INTERACTIONS_RULES,
+        VERTEX_RULES,
+        GOOGLE_TOKEN_RULES,
     ]
     .into_iter()
     .flatten();
