@@ -130,8 +130,8 @@ impl<'a> Attempt<'a> {
         let mut request = request
             .try_clone()
             .ok_or_else(|| failed(AttemptFailure::setup("the request cannot be repeated".into())))?;
-        let now = self.call.parts.clock.now();
-        let authorized = self.endpoint.authorize(&mut request, now);
+        let clock = self.call.parts.clock.as_ref();
+        let authorized = self.endpoint.authorize(&mut request, clock);
         self.within(first_byte, authorized).await?.map_err(failed)?;
         let url = request.url().clone();
         let client = self

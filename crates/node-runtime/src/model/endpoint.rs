@@ -13,7 +13,8 @@ use std::net::IpAddr;
 use agentx_llm::{
     AuthStyle, Catalog, CloudCredentials, ProviderEntry, Secret, bedrock, origin, tools_need_responses,
 };
-use agentx_types::{Api, ModelRequest, ModelSpec, Timestamp};
+use agentx_runtime::Clock;
+use agentx_types::{Api, ModelRequest, ModelSpec};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Request, Url};
 
@@ -310,10 +311,10 @@ impl Endpoint {
     pub(super) async fn authorize(
         &self,
         request: &mut Request,
-        now: Timestamp,
+        clock: &dyn Clock,
     ) -> Result<(), AttemptFailure> {
         match &self.cloud {
-            Some(cloud) if self.key.is_none() => cloud.authorize(request, now).await,
+            Some(cloud) if self.key.is_none() => cloud.authorize(request, clock.now()).await,
             _ => Ok(()),
         }
     }
