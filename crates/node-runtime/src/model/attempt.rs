@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentx_llm::{ModelError, StreamContext, StreamDecoder, StreamError, decode_body, decode_error};
-use agentx_types::{Api, EnvironmentEvent, MessageId, StopReason, UsedIds};
+use agentx_types::{EnvironmentEvent, MessageId, StopReason, UsedIds};
 use reqwest::Request;
 use tokio::time::Instant;
 
@@ -14,7 +14,7 @@ use super::content_coding::{IncomingBody, is_no_object};
 use super::endpoint::Endpoint;
 use super::estimate::TokenEstimate;
 use super::failure::{AttemptFailure, CallEnd};
-use super::streaming_body::StreamingBody;
+use super::streaming_body::{StreamingBody, stream_type};
 
 /// Maximum number of bytes read of a refusal's body.
 const MAX_ERROR_BODY: usize = 64 * 1024;
@@ -142,15 +142,10 @@ impl<'a> Attempt<'a> {
         let response = sent.map_err(|error| self.lost(&error))?;
         let status = response.status();
         if status.is_redirection() {
-            let to = response
-                .headers()
-                .get("location")
-                .and_then(|value| value.to_str().ok());
-            return Err(failed(AttemptFailure::redirected(
-                status.as_u16(),
-                &self.endpoint.place(),
-                to,
-            )));
+            let to = response.headers().get("location");
+            let to = to.and_then(|value| value.to_str().ok());
+            let place = self.endpoint.place();
+            return Err(failed(AttemptFailure::redirected(status.as_u16(), &place, to)));
         }
         if !status.is_success() {
             return Err(self.refusal(response).await);
@@ -161,17 +156,9 @@ impl<'a> Attempt<'a> {
             self.accepted = true;
             return self.whole(incoming).await;
         }
-        let hopeless = !kind.is_empty() && kind != self.stream_type();
+        let hopeless = !kind.is_empty() && kind != stream_type(self.call.request.model.api);
         self.accepted = !hopeless;
         self.stream(incoming, None, first_byte, hopeless).await
-    }
-
-    /// The content type of a streamed answer.
-    fn stream_type(&self) -> &'static str {
-        match self.call.request.model.api {
-            Api::Bedrock => "application/vnd.amazon.eventstream",
-            _ => "text/event-stream",
-        }
     }
 
     /// Decodes a stream. `hopeless` if its content type is another one.

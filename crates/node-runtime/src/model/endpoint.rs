@@ -21,6 +21,7 @@ use reqwest::{Request, Url};
 use super::cloud_access::CloudAccess;
 use super::failure::AttemptFailure;
 use super::policy::ServerKind;
+use super::streaming_body::stream_type;
 
 /// Returns the ways to set a value: the variable, if there is one, and the configuration key.
 fn set_in(variable: Option<&str>, key: &str) -> String {
@@ -298,11 +299,9 @@ impl Endpoint {
             value.set_sensitive(!matches!(name.as_str(), "content-type" | "anthropic-version"));
             headers.insert(key, value);
         }
-        let accepted = match self.provider.api {
-            Api::Bedrock => "application/vnd.amazon.eventstream, application/json",
-            _ => "text/event-stream, application/json",
-        };
-        headers.insert("accept", HeaderValue::from_static(accepted));
+        let accepted = format!("{}, application/json", stream_type(self.provider.api));
+        let accepted = HeaderValue::from_str(&accepted).map_err(|error| error.to_string())?;
+        headers.insert("accept", accepted);
         Ok(headers)
     }
 
