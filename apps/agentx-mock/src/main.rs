@@ -13,8 +13,9 @@ use clap::{Parser, ValueEnum};
 /// A model server for tests: answers from a file, refuses what the vendors refuse, and can be slow or fail on
 /// request
 ///
-/// It speaks the protocols of Anthropic (/v1/messages), OpenAI (/v1/chat/completions, /v1/responses) and Gemini
-/// (/v1beta/models/NAME:streamGenerateContent, /v1beta/interactions), streamed. Its address is the one line of its standard output; each request is a line of its standard error. It ends on
+/// It speaks the protocols of Anthropic (/v1/messages), OpenAI (/v1/chat/completions, /v1/responses), Gemini
+/// (/v1beta/models/NAME:streamGenerateContent, /v1beta/interactions) and Amazon Bedrock
+/// (/model/ID/invoke-with-response-stream), streamed. Its address is the one line of its standard output; each request is a line of its standard error. It ends on
 /// Ctrl-C or SIGTERM.
 #[derive(Parser)]
 #[command(name = "agentx-mock", version, after_help = ANSWERS)]

@@ -217,6 +217,7 @@ pub fn check_configured(loaded: &Loaded) -> Result<(), ChatError> {
             model: usual.unwrap_or_else(|| format!("{}/…", provider.name)),
             provider: provider.name.clone(),
             variable: variable.to_owned(),
+            why: provider.cloud_problem().map(str::to_owned),
             user_file: settings.user_file.clone(),
         }),
         None => {

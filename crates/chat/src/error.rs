@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use crate::config_error::{config_hint, is_typed};
+use agentx::config::in_place_of_key;
 use agentx::config::{ConfigError, SettingOrigin};
 use agentx::identity::KeyringError;
 use agentx::runtime::{LogError, RuntimeError};
@@ -44,6 +45,8 @@ pub enum ChatError {
         model: String,
         provider: String,
         variable: String,
+        /// Why the credentials of a cloud that were found cannot be used in place of the key.
+        why: Option<String>,
         user_file: PathBuf,
     },
     /// No model is connected, and a command needs one.
@@ -198,7 +201,8 @@ impl ChatError {
                 user_file,
                 ..
             } => Some(format!(
-                "export {variable} and restart; or write `providers.{provider}.api_key: ${{MY_KEY}}` in {}",
+                "export {variable} and restart{}; or write `providers.{provider}.api_key: ${{MY_KEY}}` in {}",
+                in_place_of_key(variable).map_or(String::new(), |ways| format!("; or {ways}")),
                 user_file.display()
             )),
             Self::NoModel => Some(
@@ -285,8 +289,11 @@ impl fmt::Display for ChatError {
                 SettingOrigin::Default => write!(f, "unknown model `{name}`"),
                 origin => write!(f, "unknown model `{name}` ({origin})"),
             },
-            Self::MissingKey { model, variable, .. } => {
-                write!(f, "model {model} needs an API key, and {variable} is not set")
+            Self::MissingKey {
+                model, variable, why, ..
+            } => {
+                write!(f, "model {model} needs an API key, and {variable} is not set")?;
+                why.as_ref().map_or(Ok(()), |why| write!(f, "; {why}"))
             }
             Self::NoModel => f.write_str("no model is connected: no API key and no server is configured"),
             Self::NobodyDrives => f.write_str("no session is being driven now"),

@@ -7,6 +7,7 @@ use agentx_llm::Catalog;
 use agentx_types::{ApprovalMode, AskUser, Limits, ModelParams, ScriptedAnswer, ToolSearch};
 
 use crate::bounds;
+use crate::cloud::Clouds;
 use crate::condense;
 use crate::keys::SettingPath;
 use crate::layers::MergedSettings;
@@ -34,8 +35,9 @@ pub(crate) fn settings(
 ) -> Settings {
     let get = SettingsGetter::new(merged, places);
     bounds::check_keys(&get, mistakes);
-    let catalog = models::catalog(builtin, &get, mistakes);
-    let providers = models::providers(&catalog, &get, lookup);
+    let clouds = Clouds::new(&get, lookup);
+    let catalog = models::catalog(builtin, &get, &clouds, mistakes);
+    let providers = models::providers(&catalog, &get, &clouds, lookup);
     Settings {
         model: merged
             .sourced("model")
@@ -346,7 +348,7 @@ fn scripted_answers(get: &SettingsGetter<'_>, mistakes: &mut Vec<ConfigMistake>)
     })
 }
 
-fn read_text(path: &Path) -> Result<String, String> {
+pub(crate) fn read_text(path: &Path) -> Result<String, String> {
     let found = std::fs::metadata(path).map_err(|error| error.to_string())?;
     if !found.is_file() {
         return Err("it is not a regular file".into());

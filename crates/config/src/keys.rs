@@ -55,6 +55,8 @@ pub const APIS: &[&str] = &[
     "openai-responses",
     "gemini",
     "gemini-interactions",
+    "bedrock",
+    "vertex-anthropic",
 ];
 /// The engines of `web_search`.
 const SEARCH_ENGINES: &[&str] = &["brave", "tavily", "exa", "searxng"];
@@ -155,6 +157,8 @@ pub const KEYS: &[SettingSpec] = &[
     key("providers.*.api_key", ValueKind::Key, SetIfTrusted, None, "the API key, as a reference: `${NAME}`"),
     key("providers.*.api_key_env", ValueKind::KeyVariable, SetIfTrusted, None, "the environment variable with the API key; same as `api_key: ${NAME}`"),
     key("providers.*.auth", ValueKind::Choice(AUTHS), SetIfTrusted, None, "how the key is sent"),
+    key("providers.*.region", ValueKind::Text, Never, None, "the region of a cloud, which the address follows from: of AWS for `bedrock`, of Google Cloud for Vertex AI"),
+    key("providers.*.project", ValueKind::Text, Never, None, "the project of Google Cloud, which the address of Vertex AI follows from"),
     key("providers.*.default_model", ValueKind::Text, SetIfTrusted, None, "the default model of this provider"),
     key("providers.*.headers.*", ValueKind::Key, SetIfTrusted, None, "an additional request header, as a reference: `${NAME}`"),
     key("model_calls.connect_timeout", ValueKind::Duration, SetIfTrusted, Some("10s"), "maximum time to connect to the model's server"),

@@ -17,8 +17,10 @@
 
 mod agent;
 mod assemble;
+mod aws_files;
 mod bounds;
 mod chat;
+mod cloud;
 mod command_files;
 mod condense;
 mod directory_listing;
@@ -75,6 +77,7 @@ pub use agentx_llm::Secret;
 pub use agentx_types::{SCRIPTED_MODEL, ScriptedAnswer};
 pub use bounds::{check_condensing, check_params};
 pub use chat::{ChatSettings, EditKeys, Links, Notice, ThemeChoice, ThinkingDisplay};
+pub use cloud::{CloudSettings, in_place_of_key};
 pub use edit::add_rule;
 pub use environment::{PROXIES, check_environment};
 pub use environment_context::environment_has_moved;

@@ -8,6 +8,7 @@ use agentx_llm::{AuthStyle, Catalog, WireOptions};
 use agentx_types::{Api, InputMedium, ModelSpec, Prices};
 
 use crate::assemble::{SettingsGetter, mistake};
+use crate::cloud::{self, Clouds};
 use crate::keys::SettingPath;
 use crate::read::SettingsLayer;
 use crate::settings::{ApiKeySource, HeaderSetting, ProviderSettings};
@@ -19,14 +20,16 @@ use crate::{ConfigMistake, Secret, SettingOrigin, Sourced, nearest};
 pub(crate) fn catalog(
     builtin: Catalog,
     get: &SettingsGetter<'_>,
+    clouds: &Clouds<'_>,
     mistakes: &mut Vec<ConfigMistake>,
 ) -> Catalog {
     let mut catalog = builtin;
     for name in get.merged.names_below("providers") {
-        if get.merged.any_below("providers", &name) == SettingOrigin::Default {
+        let of_cloud = clouds.base_url(&catalog, &name, mistakes);
+        if of_cloud.is_none() && get.merged.any_below("providers", &name) == SettingOrigin::Default {
             continue;
         }
-        catalog = with_provider(catalog, &name, get, mistakes);
+        catalog = with_provider(catalog, (&name, of_cloud), get, mistakes);
     }
     for name in get.merged.names_below("models") {
         catalog = with_model(catalog, &name, get, mistakes);
@@ -36,7 +39,7 @@ pub(crate) fn catalog(
 
 fn with_provider(
     catalog: Catalog,
-    name: &str,
+    (name, of_cloud): (&str, Option<String>),
     get: &SettingsGetter<'_>,
     mistakes: &mut Vec<ConfigMistake>,
 ) -> Catalog {
@@ -44,7 +47,7 @@ fn with_provider(
         mistakes.push(mistake(&get.merged.any_below("providers", name), "", what, near));
     };
     let base_url = SettingPath::dotted("providers").child(name).child("base_url");
-    let Some(base_url) = get.text_at(&base_url) else {
+    let Some(base_url) = of_cloud.or_else(|| get.text_at(&base_url)) else {
         let known = catalog.providers().iter().map(|provider| provider.name.as_str());
         let near = nearest(name, known, 1)
             .first()
@@ -85,12 +88,14 @@ fn given_api(name: &str, get: &SettingsGetter<'_>) -> CatalogConfig {
     }
 }
 
-fn api_called(word: &str) -> Api {
+pub(crate) fn api_called(word: &str) -> Api {
     match word {
         "anthropic" => Api::Anthropic,
         "openai-responses" => Api::OpenaiResponses,
         "gemini" => Api::Gemini,
         "gemini-interactions" => Api::GeminiInteractions,
+        "bedrock" => Api::Bedrock,
+        "vertex-anthropic" => Api::VertexAnthropic,
         _ => Api::OpenaiChat,
     }
 }
@@ -270,13 +275,15 @@ pub(crate) fn personal_keys(
         let reference = Value::Key(KeyReference::Env(variable.to_owned()));
         looked_up(Some(&reference), lookup)
     });
-    of_layers.chain(of_catalog).collect()
+    let of_files = cloud::secrets_of_files(lookup);
+    of_layers.chain(of_catalog).chain(of_files).collect()
 }
 
 /// Every provider with its key.
 pub(crate) fn providers(
     catalog: &Catalog,
     get: &SettingsGetter<'_>,
+    clouds: &Clouds<'_>,
     lookup: &dyn Fn(&str) -> Option<String>,
 ) -> Vec<ProviderSettings> {
     let settings = catalog.providers().iter().map(|entry| {
@@ -290,7 +297,10 @@ pub(crate) fn providers(
         let origin = get.merged.origin(&path("base_url"));
         let base_url_given = origin.is_some_and(|origin| *origin != SettingOrigin::Default);
         let of_folder = matches!(origin, Some(SettingOrigin::Workspace(_)));
+        // A key takes precedence, and a folder's server gets no signature of the person's.
+        let cloud = clouds.of(entry).filter(|_| key.value().is_none() && !of_folder);
         ProviderSettings {
+            cloud,
             name: entry.name.clone(),
             base_url: entry.base_url.clone(),
             needs_key: entry.needs_key && entry.auth != AuthStyle::None,

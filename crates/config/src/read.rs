@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use agentx_llm::Catalog;
 
+use crate::cloud;
 use crate::keys::{KEYS, SettingPath, VARIABLES};
 use crate::ollama;
 use crate::origin::FileLayer;
@@ -97,16 +98,15 @@ pub(crate) fn environment(
             mistakes,
         );
     }
-    if let Some(url) = ollama::own_address(catalog, lookup) {
-        let (name, path) = (
-            ollama::HOST.to_owned(),
-            SettingPath::dotted("providers.ollama.base_url"),
-        );
+    let of_ollama = ollama::own_address(catalog, lookup).map(|url| (ollama::HOST, "ollama", url));
+    let of_aws = cloud::own_address(lookup).map(|url| (cloud::AWS_ENDPOINT, "bedrock", url));
+    for (name, provider, url) in of_ollama.into_iter().chain(of_aws) {
+        let path = SettingPath::dotted("providers").child(provider).child("base_url");
         layer.take(
             path,
             &url,
-            SettingOrigin::Env(name.clone()),
-            MistakeLocation::Env(name),
+            SettingOrigin::Env(name.to_owned()),
+            MistakeLocation::Env(name.to_owned()),
             mistakes,
         );
     }

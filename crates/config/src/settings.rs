@@ -11,7 +11,8 @@ use agentx_types::{
 };
 
 use crate::{
-    ChatSettings, Folder, GitPrograms, McpServerSettings, NamedFile, Quotas, ScriptedAnswer, Secret, Sourced,
+    ChatSettings, CloudSettings, Folder, GitPrograms, McpServerSettings, NamedFile, Quotas, ScriptedAnswer,
+    Secret, Sourced,
 };
 
 /// All settings of a program of AgentX.
@@ -182,6 +183,8 @@ pub struct ProviderSettings {
     pub of_folder: bool,
     /// The API key.
     pub key: ApiKeySource,
+    /// The credentials of a cloud that are used because there is no key.
+    pub cloud: Option<CloudSettings>,
     /// Headers that are sent along.
     pub headers: Vec<HeaderSetting>,
 }
@@ -243,14 +246,22 @@ impl ProviderSettings {
     /// needs a key too, if its provider does.
     pub fn missing_variable(&self) -> Option<&str> {
         match &self.key {
+            _ if self.cloud.as_ref().is_some_and(CloudSettings::is_usable) => None,
             ApiKeySource::Env { name, value: None } if self.needs_key => Some(name),
             _ => None,
         }
     }
 
+    /// Why the credentials of a cloud that were found cannot be used; `None` if they can, or there are none.
+    pub fn cloud_problem(&self) -> Option<&str> {
+        let cloud = self.cloud.as_ref()?;
+        cloud.credentials.as_ref().err().map(String::as_str)
+    }
+
     /// Returns whether the provider is connected: it has a key, or it is a server that a person named.
     pub fn is_connected(&self) -> bool {
-        self.key().is_some() || (self.base_url_given && self.missing_variable().is_none())
+        let has_cloud = self.cloud.as_ref().is_some_and(CloudSettings::is_usable);
+        self.key().is_some() || has_cloud || (self.base_url_given && self.missing_variable().is_none())
     }
 }
 

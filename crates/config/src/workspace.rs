@@ -13,6 +13,7 @@ use agentx_llm::Catalog;
 use agentx_types::Guard;
 
 use crate::assemble::{MAX_TEXT_BYTES, SettingsGetter, resolved};
+use crate::cloud::Clouds;
 use crate::command_files::{CommandWords, PathTarget, pieces};
 use crate::layers::{MergedSettings, price_in_dollars};
 use crate::load::ReadFile;
@@ -153,7 +154,8 @@ fn without_what_is_the_persons(
     own: &PersonalSettings<'_>,
 ) -> (SettingsLayer, Vec<IgnoredSetting>) {
     let get = SettingsGetter::new(own.merged, own.places);
-    let catalog = models::catalog(own.catalog.clone(), &get, &mut Vec::new());
+    let clouds = Clouds::new(&get, own.lookup);
+    let catalog = models::catalog(own.catalog.clone(), &get, &clouds, &mut Vec::new());
     let whole = layer.clone();
     let of_models = FolderModels {
         catalog: &catalog,

@@ -7,6 +7,7 @@ use agentx_agent::approval::describe;
 use agentx_types::{Rule, RuleEffect};
 
 use crate::assemble::SettingsGetter;
+use crate::cloud::Clouds;
 use crate::keys::SettingPath;
 use crate::models;
 use crate::read::SettingsLayer;
@@ -100,11 +101,9 @@ fn of_providers(layer: &SettingsLayer) -> Vec<String> {
 fn model_with_address(layer: &SettingsLayer, own: &PersonalSettings<'_>, name: &str) -> String {
     let mut merged = own.merged.clone();
     merged.lay(layer.clone());
-    let catalog = models::catalog(
-        own.catalog.clone(),
-        &SettingsGetter::new(&merged, own.places),
-        &mut Vec::new(),
-    );
+    let get = SettingsGetter::new(&merged, own.places);
+    let clouds = Clouds::new(&get, own.lookup);
+    let catalog = models::catalog(own.catalog.clone(), &get, &clouds, &mut Vec::new());
     let Ok(model) = catalog.resolve(name) else {
         return name.to_owned();
     };

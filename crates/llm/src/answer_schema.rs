@@ -89,7 +89,9 @@ fn instruction(answer: &AnswerSchema) -> String {
 fn takes(request: &ModelRequest, schema: &Value) -> bool {
     match request.model.api {
         Api::OpenaiResponses | Api::OpenaiChat => is_object(schema),
-        Api::Anthropic => is_object(schema) && schema_rules::fits_anthropic(schema),
+        Api::Anthropic | Api::Bedrock | Api::VertexAnthropic => {
+            is_object(schema) && schema_rules::fits_anthropic(schema)
+        }
         Api::Gemini => request.tools.is_empty() || !is_up_to_2_5(&request.model.id),
         Api::GeminiInteractions | Api::Scripted | Api::Unknown => false,
     }

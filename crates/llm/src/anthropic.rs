@@ -43,6 +43,7 @@
 mod block;
 mod body;
 mod cache;
+mod cloud;
 mod finish;
 mod options;
 mod request;

@@ -18,6 +18,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod clouds;
 mod config;
 mod error;
 mod key_variables;
@@ -132,7 +133,7 @@ impl Catalog {
         let listed = model.name.as_ref().and_then(|_| self.models.iter().find(is_same));
         match listed {
             Some(listed) => model.renamed(listed.clone()),
-            None => model.complete(provider),
+            None => model.complete(self.as_at_home(provider.unknown_model(&model.id))),
         }
     }
 
@@ -147,7 +148,7 @@ impl Catalog {
             if let Some(entry) = self.models.iter_mut().find(|entry| model.is(&entry.spec)) {
                 model.apply(entry);
             } else if let Some(provider) = self.provider(&model.provider) {
-                let entry = model.complete(provider);
+                let entry = model.complete(provider.unknown_model(&model.id));
                 self.models.push(entry);
             }
         }
@@ -256,7 +257,7 @@ impl Catalog {
         };
         let named = here().find_map(|entry| entry.named(name));
         let known = named.or_else(|| here().find_map(|entry| entry.called(name)));
-        Ok(known.unwrap_or_else(|| provider.unknown_model(name)))
+        Ok(known.unwrap_or_else(|| self.as_at_home(provider.unknown_model(name))))
     }
 
     /// Returns the options of the model's wire protocol. A provider without options of its own (Azure, a
@@ -269,15 +270,15 @@ impl Catalog {
         };
         let of_provider = || Some(self.provider(&model.provider)?.wire.clone());
         let home = match model.api {
-            Api::Anthropic => "anthropic",
+            Api::Anthropic | Api::Bedrock | Api::VertexAnthropic => "anthropic",
             Api::Gemini | Api::GeminiInteractions => "google",
             Api::OpenaiChat | Api::OpenaiResponses | Api::Scripted | Api::Unknown => "openai",
         };
-        let id_at_home = model.id.rsplit('/').next().unwrap_or(&model.id);
+        let id_at_home = &*clouds::id_at_home(model);
         let by_name = || match model.api {
             Api::OpenaiChat | Api::OpenaiResponses => unknown_models::wire(id_at_home),
-            Api::Anthropic => unknown_models::claude(id_at_home),
-            Api::Gemini | Api::GeminiInteractions | Api::Scripted | Api::Unknown => None,
+            api if api.speaks_messages() => unknown_models::claude(id_at_home),
+            _ => None,
         };
         let own = self.entry_of(model).and_then(|entry| entry.wire.clone());
         let is_own = own.is_some();

@@ -185,8 +185,8 @@ impl ModelError {
 /// Decodes a refusal. The status may be any except a success, and the body may be the JSON of the provider,
 /// the HTML of a gateway, or empty.
 ///
-/// Three `headers` count, in any case of letters: `retry-after-ms`, `retry-after` (seconds, or a date that is
-/// compared with `now`) and `x-should-retry`. If no header has the time to wait, the message may: "Please try
+/// Four `headers` count, in any case of letters: `retry-after-ms`, `retry-after` (seconds, or a date that is
+/// compared with `now`), `x-should-retry` and `x-amzn-errortype`, the name of an exception of AWS. If no header has the time to wait, the message may: "Please try
 /// again in 1.5s".
 ///
 /// ```
@@ -201,6 +201,11 @@ impl ModelError {
 pub fn decode_error(status: u16, headers: &[(&str, &str)], body: &[u8], now: Timestamp) -> ModelError {
     let mut extracted = extract::from_body(body);
     overflow::note_headers(|name| header(headers, name), &mut extracted);
+    if let Some(name) = header(headers, "x-amzn-errortype") {
+        // `ThrottlingException:http://internal.amazon.com/coral/…`
+        let name = name.split(':').next().unwrap_or(name);
+        extracted.words.push(name.to_ascii_lowercase());
+    }
     let resets_at = extracted
         .resets_at_ms
         .or_else(|| header(headers, "x-ratelimit-reset").and_then(retry_after::time_or_delay_ms));

@@ -94,7 +94,7 @@ impl<'a> Pictures<'a> {
     /// Checks all pictures of a request.
     pub(crate) fn of(request: &'a ModelRequest, blobs: &dyn BlobSource) -> Self {
         let limits = match request.model.api {
-            Api::Anthropic => anthropic(request.model.context_window),
+            api if api.speaks_messages() => anthropic(request.model.context_window),
             Api::OpenaiChat if is_claude(&request.model.id) => anthropic(request.model.context_window),
             _ => CHAT,
         };

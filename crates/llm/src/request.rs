@@ -144,7 +144,9 @@ pub fn build(request: &ModelRequest, options: &WireOptions, blobs: &dyn BlobSour
         pictures: Pictures::of(request, blobs),
     };
     match request.model.api {
-        Api::Anthropic => anthropic::build(request, &options.anthropic, &blobs),
+        Api::Anthropic | Api::Bedrock | Api::VertexAnthropic => {
+            anthropic::build(request, &options.anthropic, &blobs)
+        }
         Api::OpenaiResponses => openai_responses::build(request, &options.chat, &blobs),
         Api::Gemini => gemini::build(request, options, &blobs),
         Api::GeminiInteractions => gemini_interactions::build(request, options, &blobs),
@@ -156,8 +158,10 @@ pub fn build(request: &ModelRequest, options: &WireOptions, blobs: &dyn BlobSour
 /// needs none.
 pub fn header(request: &ModelRequest, options: &WireOptions) -> Option<(&'static str, &'static str)> {
     let beta = match request.model.api {
-        Api::Anthropic => anthropic::beta(request, &options.anthropic),
-        Api::OpenaiChat
+        Api::Anthropic | Api::VertexAnthropic => anthropic::beta(request, &options.anthropic),
+        // Its body names them.
+        Api::Bedrock
+        | Api::OpenaiChat
         | Api::OpenaiResponses
         | Api::Gemini
         | Api::GeminiInteractions

@@ -7,7 +7,7 @@ use agentx_types::{Api, ContentPart, EnvironmentEvent, MessageId, ModelRequest, 
 
 use crate::error::{ErrorCode, ModelError};
 use crate::sse::{self, SseError};
-use crate::{anthropic, gemini, gemini_interactions, openai_chat, openai_responses};
+use crate::{anthropic, bedrock, gemini, gemini_interactions, openai_chat, openai_responses};
 
 /// The data about a stream that its decoder needs: ids that are already taken, and the number of the attempt.
 #[derive(Clone, Debug)]
@@ -156,6 +156,8 @@ pub enum StreamDecoder {
     Gemini(Box<gemini::GeminiDecoder>),
     /// Gemini's Interactions API.
     GeminiInteractions(Box<gemini_interactions::InteractionsDecoder>),
+    /// Anthropic Messages in the frames of Amazon Bedrock.
+    Bedrock(Box<bedrock::BedrockDecoder>),
 }
 
 impl StreamDecoder {
@@ -163,7 +165,10 @@ impl StreamDecoder {
     /// reads Chat Completions.
     pub fn new(api: Api, context: StreamContext) -> Self {
         match api {
-            Api::Anthropic => Self::Anthropic(Box::new(anthropic::AnthropicDecoder::new(context))),
+            Api::Anthropic | Api::VertexAnthropic => {
+                Self::Anthropic(Box::new(anthropic::AnthropicDecoder::new(context)))
+            }
+            Api::Bedrock => Self::Bedrock(Box::new(bedrock::BedrockDecoder::new(context))),
             Api::OpenaiResponses => {
                 Self::OpenaiResponses(Box::new(openai_responses::ResponsesDecoder::new(context)))
             }
@@ -189,6 +194,7 @@ impl StreamDecoder {
             Self::OpenaiResponses(decoder) => decoder.push(bytes, out),
             Self::Gemini(decoder) => decoder.push(bytes, out),
             Self::GeminiInteractions(decoder) => decoder.push(bytes, out),
+            Self::Bedrock(decoder) => decoder.push(bytes, out),
         }
     }
 
@@ -204,6 +210,7 @@ impl StreamDecoder {
             Self::OpenaiResponses(decoder) => decoder.finish(out),
             Self::Gemini(decoder) => decoder.finish(out),
             Self::GeminiInteractions(decoder) => decoder.finish(out),
+            Self::Bedrock(decoder) => decoder.finish(out),
         }
     }
 
@@ -215,6 +222,7 @@ impl StreamDecoder {
             Self::OpenaiResponses(decoder) => decoder.is_done(),
             Self::Gemini(decoder) => decoder.is_done(),
             Self::GeminiInteractions(decoder) => decoder.is_done(),
+            Self::Bedrock(decoder) => decoder.is_done(),
         }
     }
 
@@ -227,6 +235,7 @@ impl StreamDecoder {
             Self::OpenaiResponses(decoder) => decoder.has_stop_reason(),
             Self::Gemini(decoder) => decoder.has_stop_reason(),
             Self::GeminiInteractions(decoder) => decoder.has_stop_reason(),
+            Self::Bedrock(decoder) => decoder.has_stop_reason(),
         }
     }
 }
@@ -244,13 +253,13 @@ pub fn decode_body(
     out: &mut Vec<EnvironmentEvent>,
 ) -> Result<(), StreamError> {
     let body = body.strip_prefix(sse::BOM).unwrap_or(body);
-    if is_event_stream(body) {
+    if api != Api::Bedrock && is_event_stream(body) {
         let mut decoder = StreamDecoder::new(api, context);
         decoder.push(body, out)?;
         return decoder.finish(out);
     }
     match api {
-        Api::Anthropic => anthropic::decode_body(context, body, out),
+        Api::Anthropic | Api::Bedrock | Api::VertexAnthropic => anthropic::decode_body(context, body, out),
         Api::OpenaiResponses => openai_responses::decode_body(context, body, out),
         Api::Gemini => gemini::decode_body(context, body, out),
         Api::GeminiInteractions => gemini_interactions::decode_body(context, body, out),

@@ -3,11 +3,15 @@
 
 use agentx_llm::bedrock::{
     AwsCredentials, BedrockDecoder, EventStreamFrame, FrameDecoder, FrameError, FrameKind, SigningRequest,
-    body, invoke_path, sign,
+    invoke_path, sign,
 };
-use agentx_llm::{ErrorCode, Secret, StreamContext, StreamError};
-use agentx_types::EnvironmentEvent;
+use agentx_llm::{
+    Catalog, ErrorCode, NoBlobs, Secret, StreamContext, StreamError, WireOptions, build, decode_error, header,
+};
+use agentx_types::{Api, ContentPart, EnvironmentEvent, Message, ModelParams, ModelRequest, Role, Timestamp};
 use serde_json::Value;
+
+use crate::common;
 
 fn vectors() -> Value {
     serde_json::from_str(include_str!("fixtures/bedrock_made_up.json")).unwrap()
@@ -134,11 +138,200 @@ fn a_cut_answer_is_truncated() {
     decoder.push(&stream()[..40], &mut events).unwrap();
     assert_eq!(decoder.finish(&mut events), Err(StreamError::Truncated));
 }
+/// A frame with one event of the Messages API.
+fn chunk(event: &str) -> Vec<u8> {
+    let payload = format!(
+        r#"{{"bytes":"{}","p":"abc"}}"#,
+        agentx_llm::base64::encode(event.as_bytes())
+    );
+    let mut headers = Vec::new();
+    for (name, value) in [(":event-type", "chunk"), (":message-type", "event")] {
+        headers.push(name.len() as u8);
+        headers.extend_from_slice(name.as_bytes());
+        headers.extend_from_slice(&[7, 0, value.len() as u8]);
+        headers.extend_from_slice(value.as_bytes());
+    }
+    let total = (headers.len() + payload.len() + 16) as u32;
+    let mut frame = total.to_be_bytes().to_vec();
+    frame.extend_from_slice(&(headers.len() as u32).to_be_bytes());
+    frame.extend_from_slice(&crc32(&frame).to_be_bytes());
+    frame.extend_from_slice(&headers);
+    frame.extend_from_slice(payload.as_bytes());
+    let checksum = crc32(&frame);
+    frame.extend_from_slice(&checksum.to_be_bytes());
+    frame
+}
+
+fn crc32(bytes: &[u8]) -> u32 {
+    let step = |crc: u32| {
+        if crc & 1 == 1 {
+            (crc >> 1) ^ 0xedb8_8320
+        } else {
+            crc >> 1
+        }
+    };
+    !bytes.iter().fold(u32::MAX, |crc, byte| {
+        (0..8).fold(crc ^ u32::from(*byte), |crc, _| step(crc))
+    })
+}
+
+/// Nobody has published a recording of Anthropic's models at Bedrock, so those of Anthropic itself are put into frames.
+#[test]
+fn recorded_streams_of_anthropic_in_frames_are_what_their_golden_files_say() {
+    let Some(recordings) = common::recordings("streams of Anthropic in frames") else {
+        return;
+    };
+    let mut checked = 0;
+    for recording in common::all(&recordings) {
+        let (Some(bytes), Some(golden)) = (recording.bytes("response.sse"), recording.json("golden.json"))
+        else {
+            continue;
+        };
+        if recording.api != Api::Anthropic {
+            continue;
+        }
+        let name = recording.name();
+        let text = String::from_utf8(bytes).unwrap();
+        let events = text.lines().filter_map(|line| line.strip_prefix("data:"));
+        let frames: Vec<u8> = events.flat_map(|event| chunk(event.trim())).collect();
+        let (whole, result) = common::decode(Api::Bedrock, [frames.as_slice()]);
+        result.unwrap_or_else(|error| panic!("{name}: {error}"));
+        common::golden::check(Api::Anthropic, &name, &common::accumulate(&whole), &golden);
+        let pieces = common::random_pieces(&frames, checked);
+        assert_eq!(common::decode(Api::Bedrock, pieces).0, whole, "{name}");
+        checked += 1;
+    }
+    assert!(checked >= 16, "{checked}");
+}
+
+/// Requests as Anthropic's own clients for clouds make them; see `src/anthropic/cloud.rs`.
+#[test]
+fn a_body_names_what_its_place_wants() {
+    let catalog = Catalog::builtin();
+    let request = |name: &str| {
+        let model = catalog.resolve(name).unwrap();
+        let options = catalog.wire_options(&model);
+        let hello = Message {
+            message_id: "msg_1".into(),
+            role: Role::User,
+            content: vec![ContentPart::text("hello")],
+            by: None,
+        };
+        let request = ModelRequest {
+            model,
+            params: ModelParams::default(),
+            system: vec!["Be brief.".into()],
+            messages: vec![hello.into()],
+            tools: [].into(),
+            plain: false,
+            turns: false,
+            without: Vec::new(),
+            answer_schema: None,
+        };
+        let body: Value = serde_json::from_slice(&build(&request, &options, &NoBlobs)).unwrap();
+        (body, header(&request, &options))
+    };
+    let (home, home_beta) = request("anthropic/claude-opus-5-5");
+    let (_, beta) = home_beta.unwrap();
+    for model in [
+        "bedrock/anthropic.claude-opus-5-5",
+        "bedrock/us.anthropic.claude-opus-5-5",
+        "bedrock/arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.anthropic.claude-opus-5-5",
+    ] {
+        let (mut body, header) = request(model);
+        assert_eq!(header, None, "{model}");
+        assert_eq!(body["anthropic_version"], "bedrock-2023-05-31");
+        assert_eq!(body["anthropic_beta"], serde_json::json!([beta]), "{model}");
+        let fields = body.as_object_mut().unwrap();
+        fields.retain(|name, _| !name.starts_with("anthropic_"));
+        let mut expected = home.clone();
+        expected
+            .as_object_mut()
+            .unwrap()
+            .retain(|name, _| !["model", "stream"].contains(&name.as_str()));
+        assert_eq!(body, expected, "{model}: the rest is as at home");
+    }
+    let (vertex, header) = request("vertex-anthropic/claude-opus-5-5");
+    assert_eq!(header, home_beta);
+    assert_eq!(
+        (&vertex["anthropic_version"], &vertex["stream"]),
+        (&"vertex-2023-10-16".into(), &true.into())
+    );
+    assert!(vertex.get("model").is_none() && vertex["thinking"] == home["thinking"]);
+}
 
 #[test]
-fn the_body_names_the_version_and_neither_model_nor_stream() {
-    let made = body(br#"{"model":"m","max_tokens":1,"stream":true,"messages":[]}"#).unwrap();
-    let expected = br#"{"max_tokens":1,"messages":[],"anthropic_version":"bedrock-2023-05-31"}"#;
-    assert_eq!(made, expected);
-    assert_eq!(body(b"[]"), None);
+fn models_of_clouds_have_the_window_of_their_vendors_and_no_price() {
+    let catalog = Catalog::builtin();
+    let home = catalog.resolve("anthropic/claude-sonnet-4-5").unwrap();
+    for name in [
+        "bedrock/us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+        "vertex-anthropic/claude-sonnet-4-5@20250929",
+    ] {
+        let model = catalog.resolve(name).unwrap();
+        assert_eq!(model.max_output_tokens, home.max_output_tokens, "{name}");
+        assert_eq!(model.context_window, home.context_window, "{name}");
+        assert!(!model.assumes_output && model.prices.is_unknown(), "{name}");
+        // Whether a cloud knows the mode for schemas of answers is not known.
+        let expected = WireOptions {
+            answer_schema: false,
+            ..catalog.wire_options(&home)
+        };
+        assert_eq!(catalog.wire_options(&model), expected, "{name}");
+    }
+    let own = catalog
+        .resolve("bedrock/application-inference-profile/abc")
+        .unwrap();
+    assert_eq!((own.context_window, own.assumes_output), (200_000, true));
+}
+
+#[test]
+fn errors_of_aws_are_told_apart() {
+    let error = |status, kind: &str, body: &str| {
+        let kind = format!("{kind}:http://internal.amazon.com/coral/com.amazon.bedrock/");
+        let error = decode_error(
+            status,
+            &[("x-amzn-errortype", &kind)],
+            body.as_bytes(),
+            Timestamp(0),
+        );
+        (error.code, error.retryable, error.message)
+    };
+    let slow = r#"{"message":"Too many requests, please wait before trying again."}"#;
+    for (status, kind, body, code, retryable) in [
+        (429, "ThrottlingException", slow, ErrorCode::RateLimited, true),
+        (400, "ThrottlingException", slow, ErrorCode::RateLimited, true),
+        (
+            424,
+            "ModelErrorException",
+            r#"{"message":"made up"}"#,
+            ErrorCode::ServerError,
+            true,
+        ),
+        (
+            403,
+            "AccessDeniedException",
+            r#"{"Message":"made up"}"#,
+            ErrorCode::Forbidden,
+            false,
+        ),
+        (
+            400,
+            "ValidationException",
+            r#"{"message":"made up"}"#,
+            ErrorCode::BadRequest,
+            false,
+        ),
+        (
+            503,
+            "ServiceUnavailableException",
+            r#"{"message":"made up"}"#,
+            ErrorCode::Overloaded,
+            true,
+        ),
+    ] {
+        let (found, again, message) = error(status, kind, body);
+        assert_eq!((found, again), (code, retryable), "{kind}");
+        assert!(body.contains(&message), "{kind}: {message}");
+    }
 }

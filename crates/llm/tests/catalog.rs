@@ -75,9 +75,14 @@ fn environment_variables_are_the_known_ones() {
         // Google's model has its own name in the variables of Google's programs.
         let prefix = match &*provider.name {
             "google" => "GEMINI".to_owned(),
-            name => name.to_uppercase(),
+            name => name.to_uppercase().replace('-', "_"),
         };
-        let key = provider.needs_key.then(|| format!("{prefix}_API_KEY"));
+        let key = match &*provider.name {
+            // Amazon's and Google's own programs have their names.
+            "bedrock" => Some("AWS_BEARER_TOKEN_BEDROCK".to_owned()),
+            "vertex-anthropic" => Some("VERTEX_ACCESS_TOKEN".to_owned()),
+            _ => provider.needs_key.then(|| format!("{prefix}_API_KEY")),
+        };
         assert_eq!(provider.key_env, key);
         assert_eq!(provider.base_url_env, Some(format!("{prefix}_BASE_URL")));
     }

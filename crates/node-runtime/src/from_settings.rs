@@ -159,6 +159,7 @@ pub(crate) fn endpoints(settings: &Settings) -> BTreeMap<String, Endpoint> {
     let endpoint = |provider: &ProviderSettings| {
         let entry = settings.catalog.provider(&provider.name)?;
         let endpoint = Endpoint::new(entry, Some(&provider.base_url), provider.key().cloned());
+        let endpoint = with_cloud(endpoint, provider);
         let headers = provider
             .headers
             .iter()
@@ -169,6 +170,17 @@ pub(crate) fn endpoints(settings: &Settings) -> BTreeMap<String, Endpoint> {
         Some((provider.name.clone(), endpoint))
     };
     settings.providers.iter().filter_map(endpoint).collect()
+}
+
+/// The endpoint with the credentials of a cloud that a person has in place of a key, or the reason why there are none.
+fn with_cloud(endpoint: Endpoint, provider: &ProviderSettings) -> Endpoint {
+    match &provider.cloud {
+        Some(cloud) => match &cloud.credentials {
+            Ok(credentials) => endpoint.with_cloud(credentials.clone(), cloud.region.as_deref()),
+            Err(why) => endpoint.with_unusable_cloud(why),
+        },
+        None => endpoint,
+    }
 }
 
 /// The limits and retries of model calls. Unset values keep their defaults ([`CallLimits::default`],

@@ -6,11 +6,15 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::strict_server::unix_seconds;
 use crate::vendors::{
-    AnswerPart, Anthropic, ChatServer, Dialect, GeminiServer, InteractionsServer, ModelAnswer,
-    ResponsesServer, VendorRefusal,
+    AnswerPart, Anthropic, BedrockServer, ChatServer, Dialect, GeminiServer, InteractionsServer, ModelAnswer,
+    ResponsesServer, VendorRefusal, VertexServer,
 };
 use crate::{HttpRequest, ServerReply};
+
+/// The end of the path of a request to Amazon Bedrock.
+const BEDROCK: &str = "/invoke-with-response-stream";
 
 /// The model of Anthropic that unknown names behave like.
 const ORDINARY: &str = "claude-opus-4-6";
@@ -189,8 +193,8 @@ fn words_of(content: &Value, words: &mut String) {
 }
 
 /// A model server: it has the protocols of Anthropic (`/v1/messages`), OpenAI (`/v1/chat/completions`,
-/// `/v1/responses`) and Gemini (`/v1beta/models/NAME:streamGenerateContent`, `/v1beta/interactions`), refuses
-/// the same requests as the vendors, and answers from a file.
+/// `/v1/responses`), Gemini (`/v1beta/models/NAME:streamGenerateContent`, `/v1beta/interactions`) and Amazon Bedrock
+/// (`/model/ID/invoke-with-response-stream`, with any key and any signature), refuses the same requests as the vendors, and answers from a file.
 #[derive(Debug)]
 pub struct Mock {
     answers: MockAnswers,
@@ -199,6 +203,8 @@ pub struct Mock {
     responses: Mutex<ResponsesServer>,
     gemini: Mutex<GeminiServer>,
     interactions: Mutex<InteractionsServer>,
+    bedrock: Mutex<BedrockServer>,
+    vertex: Mutex<VertexServer>,
     delay: Duration,
     /// Statuses of the requests that come next.
     fails: Mutex<std::vec::IntoIter<u16>>,
@@ -214,6 +220,10 @@ impl Mock {
             responses: Mutex::new(ResponsesServer::new()),
             gemini: Mutex::new(GeminiServer::new()),
             interactions: Mutex::new(InteractionsServer::new()),
+            vertex: Mutex::new(VertexServer::new(Anthropic::new().knowing_all_as(ORDINARY))),
+            bedrock: Mutex::new(
+                BedrockServer::new("", Anthropic::new().knowing_all_as(ORDINARY)).accepting_anybody(),
+            ),
             delay: Duration::ZERO,
             fails: Mutex::new(Vec::new().into_iter()),
         }
@@ -247,6 +257,8 @@ impl Mock {
                 "/responses",
                 ":streamGenerateContent",
                 "/interactions",
+                BEDROCK,
+                ":streamRawPredict",
             ]
             .iter()
             .any(|end| path.ends_with(end)) =>
@@ -256,31 +268,50 @@ impl Mock {
                         status,
                         &format!("the mock fails with {status}, as it was told"),
                     )),
+                    None if path.ends_with(BEDROCK) => self.frames(request),
                     None => self.stream(path, request),
                 }
             }
             _ => Err(failure(
                 404,
                 "the mock has /v1/messages, /v1/chat/completions, /v1/responses, \
-                 /v1beta/models/NAME:streamGenerateContent, /v1beta/interactions and /v1/models",
+                 /v1beta/models/NAME:streamGenerateContent, /v1beta/interactions, \
+                 /model/ID/invoke-with-response-stream and /v1/models",
             )),
         };
         match answered {
-            Ok(stream) => (
-                ServerReply::stream().waiting(self.delay).then(stream),
-                "an answer".to_owned(),
-            ),
+            Ok(reply) => (reply.waiting(self.delay), "an answer".to_owned()),
             Err((status, body, why)) => (ServerReply::json(status, &body), format!("{status}: {why}")),
         }
     }
 
+    /// Returns the answer of a model at Amazon Bedrock.
+    fn frames(&self, request: &HttpRequest) -> Result<ServerReply, (u16, Value, String)> {
+        let refused = |refusal: VendorRefusal| (refusal.status, refusal.body, refusal.message);
+        let accepted = locked(&self.bedrock).check(request, unix_seconds());
+        let accepted = accepted.map_err(refused)?;
+        let answer = self
+            .answers
+            .to(&request.json())
+            .map_err(|why| failure(400, &why))?;
+        Ok(ServerReply::frames().then(accepted.stream(&answer)))
+    }
+
+    fn stream(&self, path: &str, request: &HttpRequest) -> Result<ServerReply, (u16, Value, String)> {
+        Ok(ServerReply::stream().then(self.events(path, request)?))
+    }
+
     /// Returns the answer as the vendor streams it.
-    fn stream(&self, path: &str, request: &HttpRequest) -> Result<String, (u16, Value, String)> {
+    fn events(&self, path: &str, request: &HttpRequest) -> Result<String, (u16, Value, String)> {
         let refused = |refusal: VendorRefusal| (refusal.status, refusal.body, refusal.message);
         let answer = || self.answers.to(&request.json()).map_err(|why| failure(400, &why));
         if path.ends_with("/messages") {
             let beta = request.header("anthropic-beta").unwrap_or_default();
             let accepted = locked(&self.anthropic).check(&request.body, beta);
+            return Ok(accepted.map_err(refused)?.stream(&answer()?));
+        }
+        if path.ends_with(":streamRawPredict") {
+            let accepted = locked(&self.vertex).check(request);
             return Ok(accepted.map_err(refused)?.stream(&answer()?));
         }
         if path.ends_with("/responses") {

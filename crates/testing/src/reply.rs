@@ -67,6 +67,14 @@ impl ServerReply {
         }
     }
 
+    /// Creates the beginning of an event stream of AWS; [`Self::then`] adds its frames.
+    pub fn frames() -> Self {
+        Self {
+            framing: Framing::Chunked,
+            ..Self::status(200).header("content-type", "application/vnd.amazon.eventstream")
+        }
+    }
+
     /// Adds a header.
     #[must_use]
     pub fn header(mut self, name: &str, value: &str) -> Self {

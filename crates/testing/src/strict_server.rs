@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde_json::Value;
 
 use crate::vendors::{
-    Anthropic, ChatServer, GeminiServer, InteractionsServer, ModelAnswer, ResponsesServer, VendorRefusal,
+    Anthropic, BedrockServer, ChatServer, GeminiServer, GoogleTokenServer, InteractionsServer, ModelAnswer,
+    ResponsesServer, VendorRefusal, VertexServer,
 };
 use crate::{HttpRequest, ServerReply, TestServer};
 
@@ -100,15 +101,68 @@ impl StrictServer {
         .await
     }
 
+    /// Starts a server for Anthropic's models at Amazon Bedrock. `answers` returns the model's answer to an accepted
+    /// request, whose signature has to be of the last five minutes.
+    ///
+    /// # Panics
+    /// Panics if no port is free.
+    pub async fn bedrock(
+        vendor: BedrockServer,
+        answers: impl Fn(&Value) -> ModelAnswer + Send + Sync + 'static,
+    ) -> Self {
+        let vendor = Mutex::new(vendor);
+        let answer = move |request: &HttpRequest| {
+            let accepted = locked(&vendor).check(request, unix_seconds())?;
+            Ok(ServerReply::frames().then(accepted.stream(&answers(&request.json()))))
+        };
+        Self::replying(answer, |refusal| {
+            ServerReply::json(refusal.status, &refusal.body)
+                .header("x-amzn-errortype", BedrockServer::exception(refusal))
+        })
+        .await
+    }
+
+    /// Starts a server for Anthropic's models at Vertex AI, which is Google's server of tokens, too (`/token`).
+    /// `answers` returns the model's answer to an accepted request.
+    ///
+    /// # Panics
+    /// Panics if no port is free.
+    pub async fn vertex(
+        vendor: VertexServer,
+        tokens: GoogleTokenServer,
+        answers: impl Fn(&Value) -> ModelAnswer + Send + Sync + 'static,
+    ) -> Self {
+        let (vendor, tokens) = (Mutex::new(vendor), Mutex::new(tokens));
+        let answer = move |request: &HttpRequest| {
+            if request.path == "/token" {
+                let host = request.header("host").unwrap_or_default();
+                let address = format!("http://{host}/token");
+                let token = locked(&tokens).token(&address, request, unix_seconds())?;
+                return Ok(ServerReply::json(200, &token));
+            }
+            let accepted = locked(&vendor).check(request)?;
+            Ok(ServerReply::stream().then(accepted.stream(&answers(&request.json()))))
+        };
+        Self::replying(answer, |refusal| ServerReply::json(refusal.status, &refusal.body)).await
+    }
+
     async fn start(
         answer: impl Fn(&HttpRequest) -> Result<String, VendorRefusal> + Send + Sync + 'static,
+    ) -> Self {
+        let answer = move |request: &HttpRequest| Ok(ServerReply::stream().then(answer(request)?));
+        Self::replying(answer, |refusal| ServerReply::json(refusal.status, &refusal.body)).await
+    }
+
+    async fn replying(
+        answer: impl Fn(&HttpRequest) -> Result<ServerReply, VendorRefusal> + Send + Sync + 'static,
+        refusing: fn(&VendorRefusal) -> ServerReply,
     ) -> Self {
         let refused = Arc::new(Mutex::new(Vec::new()));
         let list = refused.clone();
         let server = TestServer::answering(move |request| match answer(request) {
-            Ok(stream) => ServerReply::stream().then(stream),
+            Ok(reply) => reply,
             Err(refusal) => {
-                let reply = ServerReply::json(refusal.status, &refusal.body);
+                let reply = refusing(&refusal);
                 locked(&list).push(refusal);
                 reply
             }
@@ -145,6 +199,12 @@ impl StrictServer {
             .collect();
         assert!(wrong.is_empty(), "{wrong:#?}");
     }
+}
+
+/// The present, in seconds since 1970.
+pub(crate) fn unix_seconds() -> u64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    now.map_or(0, |since| since.as_secs())
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

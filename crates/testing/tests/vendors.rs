@@ -6,6 +6,8 @@
 mod anthropic;
 #[path = "vendors/chat.rs"]
 mod chat;
+#[path = "vendors/clouds.rs"]
+mod clouds;
 #[path = "vendors/gemini.rs"]
 mod gemini;
 #[path = "vendors/interactions.rs"]

@@ -23,6 +23,10 @@ pub enum Api {
     Gemini,
     /// Gemini's Interactions API, with nothing stored at Google.
     GeminiInteractions,
+    /// Anthropic Messages in the frames of Amazon Bedrock (`InvokeModelWithResponseStream`).
+    Bedrock,
+    /// Anthropic Messages at Vertex AI (`streamRawPredict`).
+    VertexAnthropic,
     /// The built-in scripted environment: no network, no model.
     Scripted,
     /// An API of a newer version, which this version cannot call.
@@ -38,9 +42,16 @@ impl Api {
             Self::OpenaiResponses => "openai-responses",
             Self::Gemini => "gemini",
             Self::GeminiInteractions => "gemini-interactions",
+            Self::Bedrock => "bedrock",
+            Self::VertexAnthropic => "vertex-anthropic",
             Self::Scripted => "scripted",
             Self::Unknown => "unknown",
         }
+    }
+
+    /// Returns whether requests and answers have the form of Anthropic Messages, whoever serves them.
+    pub fn speaks_messages(self) -> bool {
+        matches!(self, Self::Anthropic | Self::Bedrock | Self::VertexAnthropic)
     }
 }
 

@@ -32,8 +32,9 @@ pub fn check(data: &[u8]) {
         Api::OpenaiResponses,
         Api::Gemini,
         Api::GeminiInteractions,
+        Api::Bedrock,
     ];
-    let api = apis[usize::from(api % 5)];
+    let api = apis[usize::from(api % 6)];
     let whole = answer([bytes], api);
     assert_eq!(answer(cuts.iter().copied(), api), whole, "cut");
     assert_eq!(answer(each(), api), whole, "a byte at a time");

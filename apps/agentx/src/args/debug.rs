@@ -30,4 +30,6 @@ pub(crate) enum ApiArg {
     Gemini,
     /// Gemini's Interactions
     GeminiInteractions,
+    /// Anthropic Messages in the frames of Amazon Bedrock
+    Bedrock,
 }

@@ -23,6 +23,7 @@ pub(crate) fn run(command: &DebugCommand, console: &mut Console) -> Result<Exit,
         ApiArg::OpenaiResponses => Api::OpenaiResponses,
         ApiArg::Gemini => Api::Gemini,
         ApiArg::GeminiInteractions => Api::GeminiInteractions,
+        ApiArg::Bedrock => Api::Bedrock,
     };
     decode(api, &read(file)?, console)
 }

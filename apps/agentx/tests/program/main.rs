@@ -8,6 +8,7 @@ mod background;
 mod broken_answers;
 mod broken_files;
 mod chat;
+mod clouds;
 mod config;
 mod damaged;
 mod debug;

@@ -1,6 +1,6 @@
 //! The number of tokens that an answer may have, if a provider has refused the requested number.
 
-use agentx_types::{AgentConfig, Api, ModelParams, since};
+use agentx_types::{AgentConfig, ModelParams, since};
 
 use super::Conversation;
 
@@ -30,7 +30,7 @@ impl Conversation {
             .is_none_or(|before| before.answer == self.repairs.answer);
         let helps = match most {
             Some(most) => most > 0 && most < model.longest_answer(asked),
-            None => asked.is_some() && model.api != Api::Anthropic,
+            None => asked.is_some() && !model.api.speaks_messages(),
         };
         is_first && helps && config.rules_version >= since::LONGEST_ANSWER_IS_REPAIRED
     }

@@ -284,7 +284,7 @@ impl Conversation {
             }
             RequestPart::Extras => {
                 let asks_for_reasoning = config.model.api == Api::OpenaiResponses || is_gemini(config);
-                let knows_extras = config.model.api == Api::Anthropic
+                let knows_extras = config.model.api.speaks_messages()
                     || (refused == RequestPart::Extras && asks_for_reasoning)
                     || (refused == RequestPart::Extras
                         && config.rules_version >= since::NAMED_EXTRAS
@@ -296,8 +296,9 @@ impl Conversation {
             RequestPart::Roles => {
                 let is_named =
                     refused == RequestPart::Roles || config.rules_version >= since::ROLES_ARE_REPAIRED;
-                let has_roles =
-                    !matches!(config.model.api, Api::Anthropic | Api::OpenaiResponses) && !is_gemini(config);
+                let has_no_roles =
+                    config.model.api.speaks_messages() || config.model.api == Api::OpenaiResponses;
+                let has_roles = !has_no_roles && !is_gemini(config);
                 is_named && !self.repairs.roles && has_roles
             }
             RequestPart::Blocks => {

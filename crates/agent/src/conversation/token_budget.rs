@@ -8,7 +8,7 @@
 //! `in_use` is the size of a request, and `size` is only its estimate. All are tokens; sizes that are
 //! compared with the window are corrected to the provider's counts.
 
-use agentx_types::{AgentConfig, Api, ModelParams, since};
+use agentx_types::{AgentConfig, ModelParams, since};
 
 use super::Conversation;
 use super::estimate::room as beside_the_longest_answer;
@@ -103,7 +103,7 @@ impl Conversation {
     /// decide.
     pub(crate) fn requested_length(&mut self, config: &AgentConfig) -> Option<u64> {
         let wished = self.fitting(config).max_output_tokens;
-        let is_requested = wished.is_some() || config.model.api == Api::Anthropic;
+        let is_requested = wished.is_some() || config.model.api.speaks_messages();
         is_requested.then(|| config.model.longest_answer(wished))
     }
 
@@ -125,7 +125,7 @@ impl Conversation {
             return None;
         }
         let wished = self.limited(&config.params).max_output_tokens;
-        let always = (model.api == Api::Anthropic).then_some(model.max_output_tokens);
+        let always = model.api.speaks_messages().then_some(model.max_output_tokens);
         wished.or(always)?;
         Some(model.longest_answer(wished))
     }

@@ -70,6 +70,7 @@ fn settings() -> Vec<ChatError> {
             model: "opus".into(),
             provider: "anthropic".into(),
             variable: "ANTHROPIC_API_KEY".into(),
+            why: None,
             user_file: "config.yaml".into(),
         },
         ChatError::NoModel,

@@ -206,6 +206,14 @@ fn named_model(settings: &Settings) -> (DoctorCheck, Option<ProviderSettings>) {
 pub(super) fn keys(settings: &Settings) -> Vec<DoctorCheck> {
     let name = "keys";
     let mut there = Vec::new();
+    let clouds = settings
+        .providers
+        .iter()
+        .filter_map(|provider| provider.cloud.as_ref());
+    there.extend(clouds.map(|cloud| match &cloud.credentials {
+        Ok(_) => format!("credentials of a cloud: {}", cloud.source),
+        Err(why) => format!("unusable: {why}"),
+    }));
     for provider in &settings.providers {
         match &provider.key {
             ApiKeySource::Env { name, value: Some(_) } => there.push(format!("{name} is set")),

@@ -23,14 +23,14 @@ pub(super) fn check_available(
     if spec.api == Api::Scripted {
         return Ok(());
     }
-    let variable = settings
-        .provider(&spec.provider)
-        .and_then(|provider| provider.missing_variable());
+    let provider = settings.provider(&spec.provider);
+    let variable = provider.and_then(|provider| provider.missing_variable());
     if let Some(variable) = variable {
         return Err(ChatError::MissingKey {
             model: spec.id.clone(),
             provider: spec.provider.clone(),
             variable: variable.to_owned(),
+            why: provider.and_then(|provider| provider.cloud_problem().map(str::to_owned)),
             user_file: settings.user_file.clone(),
         });
     }

@@ -10,13 +10,13 @@ use agentx_types::{
 };
 
 use super::options::{AnthropicOptions, ThinkingMode};
-use super::{API, cache, thinking};
+use super::{API, cache, cloud, thinking};
 use crate::answer_schema;
 use crate::json::{BorrowedJson, object};
 use crate::request::{BlobSource, Media, MediaKind, longest_answer, media_kind, placeholder, tool_name};
 use crate::root_schema;
 
-/// Returns the body of the request as JSON, with `stream: true`.
+/// Returns the body of the request as JSON: of a stream, in the form of the place that serves the model.
 ///
 /// - Neighbouring messages of one side become one; results of tools come first in it, as the API demands.
 /// - After an answer that paused with plain text, a model that accepts no prefill is asked to continue.
@@ -43,7 +43,7 @@ pub fn build(request: &ModelRequest, options: &AnthropicOptions, blobs: &dyn Blo
     }
 
     let max_tokens = longest_answer(request);
-    let mut body = object! {"model": &request.model.id, "max_tokens": max_tokens, "stream": true};
+    let mut body = cloud::head(request, options, max_tokens);
     if !system.is_empty() {
         body.set("system", system);
     }

@@ -65,6 +65,11 @@ impl BedrockDecoder {
         self.answer.is_done()
     }
 
+    /// Returns whether the answer has its stop reason: at most its usage follows.
+    pub fn has_stop_reason(&self) -> bool {
+        self.answer.has_stop_reason()
+    }
+
     fn frame(
         &mut self,
         frame: &EventStreamFrame,
@@ -95,7 +100,8 @@ fn malformed(error: FrameError) -> StreamError {
     }
 }
 
-/// Returns the error of an exception, as if its status had come instead of an answer.
+/// Returns the error of an exception, as if its status had come instead of an answer
+/// (<https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ResponseStream.html>).
 fn refusal(frame: &EventStreamFrame) -> crate::ModelError {
     let status = match frame.name.as_str() {
         "throttlingException" => 429,
@@ -103,6 +109,7 @@ fn refusal(frame: &EventStreamFrame) -> crate::ModelError {
         "accessDeniedException" => 403,
         "resourceNotFoundException" => 404,
         "modelTimeoutException" => 408,
+        "modelStreamErrorException" => 424,
         "serviceUnavailableException" => 503,
         _ => 500,
     };
@@ -112,5 +119,6 @@ fn refusal(frame: &EventStreamFrame) -> crate::ModelError {
         frame.message.as_bytes()
     };
     // No header came that names a time, so the present does not matter.
-    decode_error(status, &[], words, Timestamp(0))
+    let headers = [("x-amzn-errortype", frame.name.as_str())];
+    decode_error(status, &headers, words, Timestamp(0))
 }

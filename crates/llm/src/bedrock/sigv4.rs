@@ -5,7 +5,9 @@ use std::fmt::Write as _;
 
 use sha2::{Digest as _, Sha256};
 
+use super::credentials::AwsCredentials;
 use crate::Secret;
+use crate::percent::encode;
 
 /// Length of a block of SHA-256, in bytes.
 const BLOCK: usize = 64;
@@ -16,23 +18,12 @@ const DAY: u64 = 86_400;
 /// The service in the scope of a signature.
 const SERVICE: &str = "bedrock";
 
-/// Credentials of AWS.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AwsCredentials {
-    /// The id of the access key, which is not secret.
-    pub access_key_id: String,
-    /// The secret of the access key.
-    pub secret_access_key: Secret,
-    /// The token of a temporary key; `None` for a permanent one.
-    pub session_token: Option<Secret>,
-}
-
 /// A POST request to sign. Its `content-type` is `application/json`.
 #[derive(Clone, Copy, Debug)]
 pub struct SigningRequest<'a> {
     /// The host, with a port that is not the scheme's own.
     pub host: &'a str,
-    /// The path of the request, from [`invoke_path`].
+    /// The path of the request, from [`invoke_path`](super::invoke_path).
     pub path: &'a str,
     /// The region, such as `us-east-1`.
     pub region: &'a str,
@@ -51,17 +42,6 @@ pub struct SignedHeaders {
     pub authorization: Secret,
     /// `x-amz-security-token`, if the credentials are temporary.
     pub security_token: Option<Secret>,
-}
-
-/// Returns the path that calls a model with a streamed answer. An id may be a model's, an inference profile's or an
-/// ARN.
-///
-/// ```
-/// let path = agentx_llm::bedrock::invoke_path("us.anthropic.claude-v1:0");
-/// assert_eq!(path, "/model/us.anthropic.claude-v1%3A0/invoke-with-response-stream");
-/// ```
-pub fn invoke_path(model: &str) -> String {
-    format!("/model/{}/invoke-with-response-stream", encode(model, false))
 }
 
 /// Signs a request.
@@ -133,20 +113,6 @@ fn hex(bytes: &[u8]) -> String {
         let _ = write!(text, "{byte:02x}");
         text
     })
-}
-
-/// Percent-encodes all but RFC 3986's unreserved characters, and slashes if they stay.
-fn encode(text: &str, keep_slashes: bool) -> String {
-    let mut coded = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        let plain = byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) || (keep_slashes && byte == b'/');
-        if plain {
-            coded.push(char::from(byte));
-        } else {
-            let _ = write!(coded, "%{byte:02X}");
-        }
-    }
-    coded
 }
 
 /// Returns a time as `20260304T050607Z`.

@@ -41,6 +41,12 @@ pub struct ProviderConfig {
     pub other_key_env: Option<String>,
     /// The environment variable that holds a bearer token.
     pub token_env: Option<String>,
+    /// The environment variable with the id of an access key of AWS.
+    pub access_key_env: Option<String>,
+    /// The environment variable with the secret of that access key.
+    pub secret_key_env: Option<String>,
+    /// The environment variable with the token of a temporary access key.
+    pub session_token_env: Option<String>,
     /// The way to send the key. The default is `x-api-key` for Anthropic's API, else `bearer`.
     pub auth: Option<AuthStyle>,
     /// Whether the provider refuses requests without a key. The default is `true` if `key_env` is set.
@@ -165,7 +171,12 @@ impl ProviderConfig {
         let auth = match api {
             Api::Anthropic => AuthStyle::XApiKey,
             Api::Gemini | Api::GeminiInteractions => AuthStyle::XGoogApiKey,
-            Api::OpenaiChat | Api::OpenaiResponses | Api::Scripted | Api::Unknown => AuthStyle::Bearer,
+            Api::OpenaiChat
+            | Api::OpenaiResponses
+            | Api::Bedrock
+            | Api::VertexAnthropic
+            | Api::Scripted
+            | Api::Unknown => AuthStyle::Bearer,
         };
         let mut entry = ProviderEntry {
             name: name.to_owned(),
@@ -177,6 +188,9 @@ impl ProviderConfig {
             key_env: None,
             other_key_env: None,
             token_env: None,
+            access_key_env: None,
+            secret_key_env: None,
+            session_token_env: None,
             auth,
             needs_key: self.key_env.is_some(),
             default_model: None,
@@ -196,6 +210,9 @@ impl ProviderConfig {
         set_some(&mut entry.key_env, &self.key_env);
         set_some(&mut entry.other_key_env, &self.other_key_env);
         set_some(&mut entry.token_env, &self.token_env);
+        set_some(&mut entry.access_key_env, &self.access_key_env);
+        set_some(&mut entry.secret_key_env, &self.secret_key_env);
+        set_some(&mut entry.session_token_env, &self.session_token_env);
         set(&mut entry.auth, &self.auth);
         set(&mut entry.needs_key, &self.needs_key);
         set_some(&mut entry.default_model, &self.default_model);
@@ -223,8 +240,8 @@ impl ModelConfig {
         entry
     }
 
-    pub(super) fn complete(&self, provider: &ProviderEntry) -> ModelEntry {
-        let mut spec = provider.unknown_model(&self.id);
+    /// This model, where it does not differ from `spec`.
+    pub(super) fn complete(&self, mut spec: ModelSpec) -> ModelEntry {
         spec.name.clone_from(&self.name);
         let mut entry = ModelEntry {
             spec,

@@ -23,8 +23,14 @@ impl Catalog {
 impl ProviderEntry {
     /// Returns the variables from which this provider reads a key or a token.
     pub fn key_variables(&self) -> impl Iterator<Item = &str> {
+        let of_aws = [
+            &self.access_key_env,
+            &self.secret_key_env,
+            &self.session_token_env,
+        ];
         [&self.key_env, &self.other_key_env, &self.token_env]
             .into_iter()
+            .chain(of_aws)
             .flatten()
             .map(String::as_str)
     }

@@ -3,6 +3,7 @@
 use agentx_types::Api;
 
 use super::{Catalog, ProviderEntry};
+use crate::bedrock;
 
 impl ProviderEntry {
     /// Returns the address to which requests are posted: the path of the API below `base_url`, or below the
@@ -36,6 +37,10 @@ impl ProviderEntry {
         match api {
             Api::Gemini => return format!("{}/models{query}", gemini_version(base)),
             Api::GeminiInteractions => return format!("{}/interactions{query}", gemini_version(base)),
+            Api::Bedrock => return format!("{base}/model{query}"),
+            Api::VertexAnthropic => {
+                return format!("{}/models{query}", base.strip_suffix("/models").unwrap_or(base));
+            }
             _ => {}
         }
         let of_openai = ["/chat/completions", "/responses"];
@@ -63,6 +68,12 @@ impl ProviderEntry {
     ///     google.request_url(Api::Gemini, "gemini-3.8-flash", Some("http://h?x=1")),
     ///     "http://h/v1beta/models/gemini-3.8-flash:streamGenerateContent?alt=sse&x=1"
     /// );
+    /// // At Bedrock and Vertex AI the model is in the path, too.
+    /// let bedrock = catalog.provider("bedrock").unwrap();
+    /// assert_eq!(
+    ///     bedrock.request_url(Api::Bedrock, "eu.anthropic.m-v1:0", None),
+    ///     "https://bedrock-runtime.us-east-1.amazonaws.com/model/eu.anthropic.m-v1%3A0/invoke-with-response-stream"
+    /// );
     /// // Azure's dated API has the deployment, which is the id of the model, in the path.
     /// let openai = catalog.provider("openai").unwrap();
     /// let azure = Some("https://r.openai.azure.com/openai/deployments?api-version=2024-10-21");
@@ -74,11 +85,19 @@ impl ProviderEntry {
     pub fn request_url(&self, api: Api, model: &str, base_url: Option<&str>) -> String {
         let url = self.url(api, base_url);
         let (models, query) = url.split_once('?').unwrap_or((&url, ""));
+        if api == Api::Bedrock {
+            // A signature covers the path and no query.
+            let base = models.strip_suffix("/model").unwrap_or(models);
+            return format!("{base}{}", bedrock::invoke_path(model));
+        }
         let model = path_segment(model.strip_prefix("models/").unwrap_or(model));
         let and = if query.is_empty() { "" } else { "&" };
         match api {
             Api::Gemini => format!("{models}/{model}:streamGenerateContent?alt=sse{and}{query}"),
             Api::GeminiInteractions => format!("{models}?alt=sse{and}{query}"),
+            Api::VertexAnthropic => format!("{models}/{model}:streamRawPredict?{query}")
+                .trim_end_matches('?')
+                .to_owned(),
             Api::OpenaiChat => in_deployments(models, &model)
                 .map(|path| format!("{path}?{query}").trim_end_matches('?').to_owned())
                 .unwrap_or(url),

@@ -131,6 +131,7 @@ const AFTER_STATUS: &[CodeRule] = &[
             "unauthenticated",
             "base_resp_1004",
             "base_resp_2049",
+            "incompletesignature",
         ],
         phrases: &[
             "incorrect api key",
@@ -221,6 +222,13 @@ const AFTER_STATUS: &[CodeRule] = &[
             "prompt was flagged",
             "limited access to this content for safety reasons",
         ],
+    },
+    CodeRule {
+        code: ErrorCode::ServerError,
+        // Bedrock's, with a 424: "An error occurred while streaming the response. Retry your request."
+        // (<https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ResponseStream.html>).
+        words: &["modelstreamerrorexception", "modelerrorexception"],
+        phrases: &[],
     },
     CodeRule {
         code: ErrorCode::BadGeneration,

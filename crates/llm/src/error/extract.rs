@@ -145,6 +145,8 @@ fn visit_object(object: &Map<String, Value>, into: &mut Extracted, depth: usize)
         "msg",
         "errors",
         "message",
+        // AWS's, of a part before the service (<https://github.com/boto/botocore>, `botocore/parsers.py`).
+        "Message",
     ] {
         if let Some(inner @ (Value::String(_) | Value::Array(_) | Value::Object(_))) = object.get(key)
             && (key != "details" || into.message.is_empty())

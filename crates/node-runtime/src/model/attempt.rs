@@ -14,7 +14,7 @@ use super::content_coding::{IncomingBody, is_no_object};
 use super::endpoint::Endpoint;
 use super::estimate::TokenEstimate;
 use super::failure::{AttemptFailure, CallEnd};
-use super::streaming_body::StreamingBody;
+use super::streaming_body::{StreamingBody, stream_type};
 
 /// Maximum number of bytes read of a refusal's body.
 const MAX_ERROR_BODY: usize = 64 * 1024;
@@ -127,9 +127,12 @@ impl<'a> Attempt<'a> {
 
     async fn exchange(&mut self, request: &Request) -> Step<()> {
         let first_byte = self.began + self.call.parts.limits.first_byte;
-        let request = request
+        let mut request = request
             .try_clone()
             .ok_or_else(|| failed(AttemptFailure::setup("the request cannot be repeated".into())))?;
+        let clock = self.call.parts.clock.as_ref();
+        let authorized = self.endpoint.authorize(&mut request, clock);
+        self.within(first_byte, authorized).await?.map_err(failed)?;
         let url = request.url().clone();
         let client = self
             .within(first_byte, self.call.clients.get(&url))
@@ -139,15 +142,10 @@ impl<'a> Attempt<'a> {
         let response = sent.map_err(|error| self.lost(&error))?;
         let status = response.status();
         if status.is_redirection() {
-            let to = response
-                .headers()
-                .get("location")
-                .and_then(|value| value.to_str().ok());
-            return Err(failed(AttemptFailure::redirected(
-                status.as_u16(),
-                &self.endpoint.place(),
-                to,
-            )));
+            let to = response.headers().get("location");
+            let to = to.and_then(|value| value.to_str().ok());
+            let place = self.endpoint.place();
+            return Err(failed(AttemptFailure::redirected(status.as_u16(), &place, to)));
         }
         if !status.is_success() {
             return Err(self.refusal(response).await);
@@ -158,7 +156,7 @@ impl<'a> Attempt<'a> {
             self.accepted = true;
             return self.whole(incoming).await;
         }
-        let hopeless = !kind.is_empty() && kind != "text/event-stream";
+        let hopeless = !kind.is_empty() && kind != stream_type(self.call.request.model.api);
         self.accepted = !hopeless;
         self.stream(incoming, None, first_byte, hopeless).await
     }

@@ -10,12 +10,18 @@
 
 use std::net::IpAddr;
 
-use agentx_llm::{AuthStyle, Catalog, ProviderEntry, Secret, origin, tools_need_responses};
+use agentx_llm::{
+    AuthStyle, Catalog, CloudCredentials, ProviderEntry, Secret, bedrock, origin, tools_need_responses,
+};
+use agentx_runtime::Clock;
 use agentx_types::{Api, ModelRequest, ModelSpec};
-use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Request, Url};
 
+use super::cloud_access::CloudAccess;
+use super::failure::AttemptFailure;
 use super::policy::ServerKind;
+use super::streaming_body::stream_type;
 
 /// Returns the ways to set a value: the variable, if there is one, and the configuration key.
 fn set_in(variable: Option<&str>, key: &str) -> String {
@@ -32,6 +38,12 @@ fn http_url(address: &str) -> Result<Url, String> {
         "http" | "https" => Ok(url),
         other => Err(format!("`{other}` is not http or https")),
     }
+}
+
+/// Returns whether a host is one of the many of a cloud.
+fn is_clouds(host: &str) -> bool {
+    let of_aws = host.ends_with(".amazonaws.com") && bedrock::region_of(host).is_some();
+    of_aws || host.ends_with("aiplatform.googleapis.com")
 }
 
 /// The replacement for secrets.
@@ -57,6 +69,10 @@ pub struct Endpoint {
     headers: Vec<(String, Secret)>,
     /// The place to set a missing key, if not the configuration.
     key_hint: Option<String>,
+    /// The credentials of a cloud, by which each attempt is authorized in place of a key.
+    cloud: Option<CloudAccess>,
+    /// Why there are no such credentials, although a person has named some.
+    cloud_problem: Option<String>,
 }
 
 impl Endpoint {
@@ -79,7 +95,24 @@ impl Endpoint {
             key,
             headers: Vec::new(),
             key_hint: None,
+            cloud: None,
+            cloud_problem: None,
         }
+    }
+
+    /// Says at a call why the credentials of a cloud that a person has named cannot be used. A key takes precedence.
+    #[must_use]
+    pub fn with_unusable_cloud(mut self, why: &str) -> Self {
+        self.cloud_problem = Some(why.to_owned());
+        self
+    }
+
+    /// Authorizes each attempt by the credentials of a cloud. A key takes precedence. `region` is that of a signature
+    /// if the address names none.
+    #[must_use]
+    pub fn with_cloud(mut self, credentials: CloudCredentials, region: Option<&str>) -> Self {
+        self.cloud = Some(CloudAccess::new(credentials, region));
+        self
     }
 
     /// Sets the hint for a missing key, which says how to supply one. Without it, the message names the
@@ -150,7 +183,7 @@ impl Endpoint {
         let vendors = catalog.providers().iter();
         let mut hosts =
             vendors.filter_map(|vendor| Some(Url::parse(&vendor.base_url).ok()?.host_str()?.to_owned()));
-        if hosts.any(|vendors| vendors == host) {
+        if hosts.any(|vendors| vendors == host) || is_clouds(host) {
             ServerKind::Vendors
         } else {
             ServerKind::Other
@@ -198,6 +231,14 @@ impl Endpoint {
     fn checked(&self, url: Result<Url, String>) -> Result<Url, String> {
         url.map_err(|error| {
             let name = &self.provider.name;
+            // What the configuration puts in the place of an address if the region is none.
+            let region = self
+                .base_url
+                .as_deref()
+                .filter(|text| text.ends_with(" is not a region"));
+            if let Some(why) = region {
+                return format!("{name} has no address: {why}; see providers.{name}.region");
+            }
             let place = set_in(
                 self.provider.base_url_env.as_deref(),
                 &format!("providers.{name}.base_url"),
@@ -208,7 +249,11 @@ impl Endpoint {
 
     /// Returns the message about a missing key, if one is needed.
     pub(super) fn missing_key(&self) -> Option<String> {
-        if self.key.is_some() || !self.provider.needs_key || self.provider.auth == AuthStyle::None {
+        if let Some(why) = self.cloud_problem.as_ref().filter(|_| self.key.is_none()) {
+            return Some(format!("no credentials for {}: {why}", self.provider.name));
+        }
+        let is_known = self.key.is_some() || self.cloud.is_some();
+        if is_known || !self.provider.needs_key || self.provider.auth == AuthStyle::None {
             return None;
         }
         let name = &self.provider.name;
@@ -254,11 +299,23 @@ impl Endpoint {
             value.set_sensitive(!matches!(name.as_str(), "content-type" | "anthropic-version"));
             headers.insert(key, value);
         }
-        headers.insert(
-            "accept",
-            HeaderValue::from_static("text/event-stream, application/json"),
-        );
+        let accepted = format!("{}, application/json", stream_type(self.provider.api));
+        let accepted = HeaderValue::from_str(&accepted).map_err(|error| error.to_string())?;
+        headers.insert("accept", accepted);
         Ok(headers)
+    }
+
+    /// Authorizes an attempt that begins now, if a cloud wants that for each one: signatures and tokens are valid for
+    /// minutes.
+    pub(super) async fn authorize(
+        &self,
+        request: &mut Request,
+        clock: &dyn Clock,
+    ) -> Result<(), AttemptFailure> {
+        match &self.cloud {
+            Some(cloud) if self.key.is_none() => cloud.authorize(request, clock.now()).await,
+            _ => Ok(()),
+        }
     }
 
     /// All texts that [`Endpoint::scrub`] removes, the longest first.
@@ -269,6 +326,7 @@ impl Endpoint {
             .map(|(_, value)| value.expose().to_owned())
             .collect();
         secrets.extend(self.key.as_ref().map(|key| key.expose().to_owned()));
+        secrets.extend(self.cloud.iter().flat_map(CloudAccess::secrets));
         if let Ok(url) = &self.url {
             secrets.extend(url.password().map(str::to_owned));
             secrets.extend(url.query().map(str::to_owned));

@@ -48,11 +48,13 @@ mod attempt;
 mod call;
 mod call_events;
 mod client;
+mod cloud_access;
 mod content_coding;
 mod endpoint;
 mod environments;
 mod estimate;
 mod failure;
+mod google_tokens;
 #[cfg(feature = "settings")]
 mod listing;
 mod policy;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use agentx_llm::{StreamDecoder, StreamError};
-use agentx_types::EnvironmentEvent;
+use agentx_types::{Api, EnvironmentEvent};
 use tokio::time::Instant;
 
 use super::content_coding::IncomingBody;
@@ -12,6 +12,14 @@ use super::stream_pace::StreamPace;
 /// The time to wait for the usage and the end of an answer after its stop reason. Some servers keep the
 /// connection open.
 const END_TIME: Duration = Duration::from_secs(5);
+
+/// Returns the content type of an answer that streams.
+pub(super) fn stream_type(api: Api) -> &'static str {
+    match api {
+        Api::Bedrock => "application/vnd.amazon.eventstream",
+        _ => "text/event-stream",
+    }
+}
 
 /// The body of an answer that streams.
 pub(super) struct StreamingBody {

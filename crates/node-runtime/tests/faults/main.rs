@@ -11,6 +11,7 @@
 
 mod answers;
 mod cancel;
+mod clouds;
 mod cut_off;
 mod flow;
 mod hours;

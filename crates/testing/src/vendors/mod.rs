@@ -1,6 +1,6 @@
 //! Model servers as strict as the vendors: they refuse the same requests as a vendor, in the vendor's words.
 //!
-//! [`Anthropic`], [`ChatServer`], [`ResponsesServer`], [`GeminiServer`] and [`InteractionsServer`] check a
+//! [`Anthropic`], [`ChatServer`], [`ResponsesServer`], [`GeminiServer`], [`InteractionsServer`] and [`BedrockServer`] check a
 //! request and either accept it or return the [`VendorRule`] that it breaks. They do no I/O, so that a test
 //! can check requests without a server; [`crate::StrictServer`] puts them behind a socket.
 //!
@@ -8,23 +8,30 @@
 
 mod answer_schema;
 mod anthropic;
+mod bedrock;
 mod bytes;
 mod chat;
 mod count;
 mod gemini;
+mod google_tokens;
 mod interactions;
 mod picture;
 mod responses;
+mod vertex;
 
 pub use anthropic::{AcceptedMessages as AnthropicAccepted, Anthropic, RULES as ANTHROPIC_RULES};
+pub use bedrock::{AcceptedInvocation as BedrockAccepted, BedrockServer, RULES as BEDROCK_RULES};
 pub use bytes::{base64, fingerprint};
 pub use chat::{AcceptedCompletion as ChatAccepted, ChatServer, Dialect, RULES as CHAT_RULES};
 pub use gemini::{AcceptedContent as GeminiAccepted, GeminiServer, RULES as GEMINI_RULES};
+pub use google_tokens::{GoogleTokenServer, RULES as GOOGLE_TOKEN_RULES};
 pub use interactions::{
     AcceptedInteraction as InteractionsAccepted, InteractionsServer, RULES as INTERACTIONS_RULES,
 };
 pub use picture::{PICTURE_RULES, VendorPicture, png};
 pub use responses::{AcceptedResponse as ResponsesAccepted, RULES as RESPONSES_RULES, ResponsesServer};
+
+pub use vertex::{RULES as VERTEX_RULES, VertexServer};
 
 use gemini::{is_name as is_gemini_name, version as gemini_version};
 use serde_json::{Value, json};
@@ -158,10 +165,13 @@ pub fn table() -> String {
     let rules = [
         ANTHROPIC_RULES,
         PICTURE_RULES,
+        BEDROCK_RULES,
         CHAT_RULES,
         RESPONSES_RULES,
         GEMINI_RULES,
         INTERACTIONS_RULES,
+        VERTEX_RULES,
+        GOOGLE_TOKEN_RULES,
     ]
     .into_iter()
     .flatten();

@@ -1,0 +1,129 @@
+//! Authorizes requests to a cloud, each attempt anew: a signature holds for minutes, a token for an hour.
+
+use std::sync::Arc;
+
+use agentx_llm::CloudCredentials;
+use agentx_llm::bedrock::{self, AwsCredentials, SigningRequest};
+use agentx_types::Timestamp;
+use reqwest::header::{AUTHORIZATION, HOST, HeaderValue};
+use reqwest::{Body, Request, Url};
+
+use super::failure::AttemptFailure;
+use super::google_tokens::GoogleTokens;
+
+/// The region in which requests are signed if nobody names one: that of Anthropic's own client
+/// (<https://github.com/anthropics/anthropic-sdk-python>, `src/anthropic/lib/bedrock/_client.py`).
+const USUAL_REGION: &str = "us-east-1";
+
+/// How requests to a cloud are authorized. Clones share tokens.
+#[derive(Clone, Debug)]
+pub(super) enum CloudAccess {
+    /// Each request is signed.
+    Aws(AwsSigner),
+    /// Each request has a token, which is renewed in time.
+    Google(Arc<GoogleTokens>),
+}
+
+impl CloudAccess {
+    pub(super) fn new(credentials: CloudCredentials, region: Option<&str>) -> Self {
+        match credentials {
+            CloudCredentials::Aws(credentials) => Self::Aws(AwsSigner {
+                credentials,
+                region: region.map(str::to_owned),
+            }),
+            CloudCredentials::Google(credentials) => Self::Google(Arc::new(GoogleTokens::new(credentials))),
+        }
+    }
+
+    /// The texts that must not be seen.
+    pub(super) fn secrets(&self) -> Vec<String> {
+        match self {
+            Self::Aws(signer) => {
+                let credentials = &signer.credentials;
+                let all = std::iter::once(&credentials.secret_access_key).chain(&credentials.session_token);
+                all.map(|secret| secret.expose().to_owned()).collect()
+            }
+            Self::Google(tokens) => tokens.secrets(),
+        }
+    }
+
+    /// Adds the headers that authorize a request which is sent now.
+    pub(super) async fn authorize(
+        &self,
+        request: &mut Request,
+        now: Timestamp,
+    ) -> Result<(), AttemptFailure> {
+        match self {
+            Self::Aws(signer) => signer.sign(request, now),
+            Self::Google(tokens) => {
+                let token = tokens.token(now).await?;
+                let bearer = format!("Bearer {}", token.expose());
+                let headers = request.headers_mut();
+                headers.insert(AUTHORIZATION, header(&bearer, true)?);
+                if let Some(project) = tokens.quota_project() {
+                    headers.insert("x-goog-user-project", header(project, false)?);
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// An access key of AWS, and what signing needs besides.
+#[derive(Clone, Debug)]
+pub(super) struct AwsSigner {
+    credentials: AwsCredentials,
+    region: Option<String>,
+}
+
+impl AwsSigner {
+    fn sign(&self, request: &mut Request, now: Timestamp) -> Result<(), AttemptFailure> {
+        let host = host_of(request.url());
+        let named = request.url().host_str().and_then(bedrock::region_of);
+        let region = named.or(self.region.as_deref()).unwrap_or(USUAL_REGION);
+        let signed = bedrock::sign(
+            &SigningRequest {
+                host: &host,
+                path: request.url().path(),
+                region,
+                body: request.body().and_then(Body::as_bytes).unwrap_or_default(),
+                unix_seconds: unix_seconds(now),
+            },
+            &self.credentials,
+        );
+        let headers = request.headers_mut();
+        headers.insert(HOST, header(&host, false)?);
+        headers.insert("x-amz-date", header(&signed.date, false)?);
+        headers.insert(AUTHORIZATION, header(signed.authorization.expose(), true)?);
+        if let Some(token) = &signed.security_token {
+            headers.insert("x-amz-security-token", header(token.expose(), true)?);
+        }
+        Ok(())
+    }
+}
+
+/// Whole seconds since 1970.
+pub(super) fn unix_seconds(now: Timestamp) -> u64 {
+    u64::try_from(now.0 / 1_000_000).unwrap_or_default()
+}
+
+/// The value of the header `host`: with a port that is not the scheme's own.
+fn host_of(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    match url.port() {
+        Some(port) => format!("{host}:{port}"),
+        None => host.to_owned(),
+    }
+}
+
+fn header(value: &str, is_secret: bool) -> Result<HeaderValue, AttemptFailure> {
+    let mut value = HeaderValue::from_str(value).map_err(|_| AttemptFailure {
+        code: "bad_key",
+        ..AttemptFailure::setup(
+            "the credentials of the cloud have characters that cannot be sent, such as a line break"
+                .to_owned(),
+        )
+    })?;
+    value.set_sensitive(is_secret);
+    Ok(value)
+}
