@@ -7,7 +7,7 @@ use agentx_llm::Catalog;
 use agentx_types::{ApprovalMode, AskUser, Limits, ModelParams, ScriptedAnswer, ToolSearch};
 
 use crate::bounds;
-use crate::cloud::Clouds;
+use crate::cloud::{self, Clouds};
 use crate::condense;
 use crate::keys::SettingPath;
 use crate::layers::MergedSettings;
@@ -55,11 +55,7 @@ pub(crate) fn settings(
         condensing: condense::condensing(&get, &catalog, mistakes),
         stuck: stuck::settings(&get),
         tool_search: tool_search(&get),
-        ask_user: match get.text("tools.ask_user").as_deref() {
-            Some("off") => None,
-            Some("wait") => Some(AskUser::Wait),
-            _ => Some(AskUser::Decide),
-        },
+        ask_user: get.ask_user(),
         approval: match get.text("approval").as_deref() {
             Some("auto") => ApprovalMode::Auto,
             Some("deny") => ApprovalMode::Deny,
@@ -72,6 +68,7 @@ pub(crate) fn settings(
         search: search(&get, lookup, mistakes),
         catalog,
         providers,
+        cloud_files: cloud::named_files(lookup, &places.cwd),
         keys: Vec::new(),
         calls: get.calls(),
         chat: get.chat(),
@@ -265,6 +262,14 @@ impl<'a> SettingsGetter<'a> {
             max_tokens: self.count("limits.max_tokens"),
             max_cost: self.money(&SettingPath::dotted("limits.max_cost")),
             max_wall_ms: self.millis("limits.timeout"),
+        }
+    }
+
+    fn ask_user(&self) -> Option<AskUser> {
+        match self.text("tools.ask_user").as_deref() {
+            Some("off") => None,
+            Some("wait") => Some(AskUser::Wait),
+            _ => Some(AskUser::Decide),
         }
     }
 

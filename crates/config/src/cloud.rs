@@ -26,6 +26,11 @@ pub(crate) fn own_address(lookup: Lookup<'_>) -> Option<String> {
     set(lookup, AWS_ENDPOINT).filter(|_| set(lookup, "BEDROCK_BASE_URL").is_none())
 }
 
+/// The variables with files of credentials.
+const GOOGLE_FILE: &str = "GOOGLE_APPLICATION_CREDENTIALS";
+const AWS_CREDENTIALS_FILE: &str = "AWS_SHARED_CREDENTIALS_FILE";
+const AWS_CONFIG_FILE: &str = "AWS_CONFIG_FILE";
+
 /// Reads the environment.
 type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 
@@ -45,6 +50,13 @@ impl CloudSettings {
     pub fn is_usable(&self) -> bool {
         self.credentials.is_ok()
     }
+}
+
+/// Returns the files with credentials that the environment names, absolute.
+pub(crate) fn named_files(lookup: Lookup<'_>, cwd: &Path) -> Vec<PathBuf> {
+    let variables = [GOOGLE_FILE, AWS_CREDENTIALS_FILE, AWS_CONFIG_FILE];
+    let named = variables.iter().filter_map(|name| set(lookup, name));
+    named.map(|path| cwd.join(path)).collect()
 }
 
 /// Returns what a person may have in place of the key in this variable, for advice; `None` for nothing.
@@ -210,8 +222,7 @@ pub(crate) fn secrets_of_files(lookup: Lookup<'_>) -> Vec<ApiKeySource> {
 /// (<https://cloud.google.com/docs/authentication/application-default-credentials>). A file that is named and cannot be
 /// used is a mistake; the usual one need not exist.
 fn google_credentials(lookup: Lookup<'_>) -> Option<(Result<GoogleCredentials, String>, String)> {
-    const VARIABLE: &str = "GOOGLE_APPLICATION_CREDENTIALS";
-    let named = set(lookup, VARIABLE).map(PathBuf::from);
+    let named = set(lookup, GOOGLE_FILE).map(PathBuf::from);
     let is_named = named.is_some();
     let file = named.or_else(|| usual_google_file(lookup))?;
     let read = read_text(&file).and_then(|text| GoogleCredentials::parse(&text));
@@ -220,7 +231,7 @@ fn google_credentials(lookup: Lookup<'_>) -> Option<(Result<GoogleCredentials, S
     }
     let place = file.display().to_string();
     let source = if is_named {
-        format!("{VARIABLE}: {place}")
+        format!("{GOOGLE_FILE}: {place}")
     } else {
         place
     };
@@ -259,7 +270,7 @@ fn aws_credentials(lookup: Lookup<'_>) -> Option<Found> {
 /// The credentials of the profile. A profile that is named and has none is a mistake; the usual one need not exist.
 fn aws_of_file(lookup: Lookup<'_>) -> Option<Found> {
     let (name, of_config) = read_profile(lookup);
-    let file = aws_file(lookup, "AWS_SHARED_CREDENTIALS_FILE", "credentials")?;
+    let file = aws_file(lookup, AWS_CREDENTIALS_FILE, "credentials")?;
     let of_file = read_text(&file).ok().and_then(|text| profile_of(&text, &name));
     let source = format!("the profile {name} in {}", file.display());
     // Keys may be in either file.
@@ -280,7 +291,7 @@ fn aws_of_file(lookup: Lookup<'_>) -> Option<Found> {
 /// The name of the profile, and what the configuration file says about it.
 fn read_profile(lookup: Lookup<'_>) -> (String, Option<Profile>) {
     let name = set(lookup, "AWS_PROFILE").unwrap_or_else(|| "default".to_owned());
-    let file = aws_file(lookup, "AWS_CONFIG_FILE", "config");
+    let file = aws_file(lookup, AWS_CONFIG_FILE, "config");
     let text = file.and_then(|file| read_text(&file).ok());
     let profile = text.and_then(|text| profile_of(&text, &name));
     (name, profile)

@@ -47,6 +47,10 @@ impl Settings {
             read_only: self.folder.trust == FolderTrust::ReadOnly,
             ..secrets()
         };
+        let of_clouds = self.cloud_files.iter();
+        guard
+            .secrets
+            .extend(of_clouds.flat_map(|file| ways_to_write(file, home.as_deref())));
         let with_passwords = self.git.with_passwords().iter();
         guard
             .secrets

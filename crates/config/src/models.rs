@@ -29,7 +29,7 @@ pub(crate) fn catalog(
         if of_cloud.is_none() && get.merged.any_below("providers", &name) == SettingOrigin::Default {
             continue;
         }
-        catalog = with_provider(catalog, (&name, of_cloud), get, mistakes);
+        catalog = with_provider(catalog, &name, of_cloud, get, mistakes);
     }
     for name in get.merged.names_below("models") {
         catalog = with_model(catalog, &name, get, mistakes);
@@ -39,7 +39,8 @@ pub(crate) fn catalog(
 
 fn with_provider(
     catalog: Catalog,
-    (name, of_cloud): (&str, Option<String>),
+    name: &str,
+    of_cloud: Option<String>,
     get: &SettingsGetter<'_>,
     mistakes: &mut Vec<ConfigMistake>,
 ) -> Catalog {

@@ -191,6 +191,9 @@ fn an_account_of_google_is_used_for_vertex_and_names_its_project() {
     home.variables
         .insert("GOOGLE_APPLICATION_CREDENTIALS".to_owned(), file);
     let loaded = home.load();
+    // The file may be anywhere, also in the folder that the agent works in.
+    let place = home.folder.path().canonicalize().unwrap().join("key.json");
+    assert!(loaded.settings.is_guarded(&place));
     let urls = ["vertex", "vertex-anthropic"].map(|name| {
         let found = provider(&loaded, name);
         assert!(

@@ -1,4 +1,16 @@
 //! Authorizes requests to a cloud, each attempt anew: a signature holds for minutes, a token for an hour.
+//!
+//! | cloud | credentials | headers of an attempt |
+//! | --- | --- | --- |
+//! | Amazon Bedrock | an access key | `authorization` with a signature, `x-amz-date`, `x-amz-security-token` |
+//! | Vertex AI | a service account, a person | `authorization` with a token, `x-goog-user-project` |
+//!
+//! An API key of Bedrock and a token that a person gives are keys like any other: the endpoint sends them itself, and
+//! nothing here is asked.
+//!
+//! The signature is over the bytes that are sent: the host with its port, the path as it is encoded, and the body. A
+//! request that waited for its next attempt is signed with the time of that attempt, because AWS refuses one that is
+//! older than five minutes.
 
 use std::sync::Arc;
 
@@ -36,6 +48,8 @@ impl CloudAccess {
     }
 
     /// The texts that must not be seen.
+    ///
+    /// A refusal of AWS quotes what it signed itself, and the token of a temporary key is among that.
     pub(super) fn secrets(&self) -> Vec<String> {
         match self {
             Self::Aws(signer) => {
@@ -48,6 +62,10 @@ impl CloudAccess {
     }
 
     /// Adds the headers that authorize a request which is sent now.
+    ///
+    /// # Errors
+    /// Returns `bad_key` if the credentials cannot be sent, or Google gives no token for them, and the failure of the
+    /// transport if its server of tokens cannot be reached.
     pub(super) async fn authorize(
         &self,
         request: &mut Request,
@@ -77,6 +95,10 @@ pub(super) struct AwsSigner {
 }
 
 impl AwsSigner {
+    /// Signs a request.
+    ///
+    /// The region is the one that the host names: a signature for another one is refused. Behind an address of a
+    /// person's own, such as a proxy, it is the configured one.
     fn sign(&self, request: &mut Request, now: Timestamp) -> Result<(), AttemptFailure> {
         let host = host_of(request.url());
         let named = request.url().host_str().and_then(bedrock::region_of);
@@ -116,6 +138,7 @@ fn host_of(url: &Url) -> String {
     }
 }
 
+/// The value of a header. A secret one is not shown by `Debug`.
 fn header(value: &str, is_secret: bool) -> Result<HeaderValue, AttemptFailure> {
     let mut value = HeaderValue::from_str(value).map_err(|_| AttemptFailure {
         code: "bad_key",

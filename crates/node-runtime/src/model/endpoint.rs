@@ -306,7 +306,10 @@ impl Endpoint {
     }
 
     /// Authorizes an attempt that begins now, if a cloud wants that for each one: signatures and tokens are valid for
-    /// minutes.
+    /// minutes. The clock is read for clouds alone.
+    ///
+    /// # Errors
+    /// Returns why the attempt cannot be made.
     pub(super) async fn authorize(
         &self,
         request: &mut Request,

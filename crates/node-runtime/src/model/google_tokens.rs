@@ -1,7 +1,22 @@
 //! Tokens of Google Cloud: requested when the first call needs one, kept until shortly before they end, and requested
 //! once for all calls that wait.
 //!
-//! The address of the server of tokens is a claim of a file. It is https at a public address, or this machine.
+//! # The order of things
+//!
+//! 1. A token that holds for some minutes more is used again. Nothing is sent.
+//! 2. Otherwise one call requests another one, and the others wait for it. A call that is cancelled while it requests
+//!    leaves that to the next one.
+//! 3. A service account signs an assertion (RS256, RFC 7523) with the time of the request; a person's refresh token is
+//!    sent as it is. The answer has the token and its time.
+//!
+//! A server of tokens that is busy or failing is waited for like a model's server. Any other refusal ends the call as
+//! `bad_key`, with the server's words and without anything of the file.
+//!
+//! # Where credentials go
+//!
+//! The address of the server of tokens is a claim of a file. It is https at a public address, or this machine: a name
+//! that resolves to a local network is refused, and redirects are not followed. Through a proxy, the proxy resolves the
+//! name.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -69,6 +84,9 @@ impl GoogleTokens {
     }
 
     /// Returns a token that holds now.
+    ///
+    /// # Errors
+    /// Returns `bad_key` if there is none, and the failure of the transport if the server cannot be reached.
     pub(super) async fn token(&self, now: Timestamp) -> Result<Secret, AttemptFailure> {
         let present = unix_seconds(now);
         if let Some(token) = self.valid(present) {
@@ -84,6 +102,7 @@ impl GoogleTokens {
         Ok(token)
     }
 
+    /// The latest token, if it need not be renewed at this second.
     fn valid(&self, present: u64) -> Option<Secret> {
         let current = self.current();
         let (token, renewed_at) = current.as_ref()?;
@@ -94,6 +113,7 @@ impl GoogleTokens {
         self.current.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Requests a token, with the time of the assertion in seconds since 1970.
     async fn request(&self, present: u64) -> Result<GoogleToken, AttemptFailure> {
         let url = address(&self.credentials.token_uri).map_err(|why| refused(&why))?;
         let form = self.form(present)?;
@@ -136,7 +156,9 @@ impl GoogleTokens {
     }
 }
 
-/// Signs a text with RS256.
+/// Signs a text with RS256. `None` if the key is no RSA key in PKCS#8, or too short.
+///
+/// The lines of the armour are skipped, so a key is read with or without them.
 fn sign(private_key: &Secret, text: &str) -> Option<Vec<u8>> {
     let pem = private_key.expose();
     let lines = pem
@@ -156,6 +178,9 @@ fn sign(private_key: &Secret, text: &str) -> Option<Vec<u8>> {
 }
 
 /// Checks the address that a file claims.
+///
+/// # Errors
+/// Returns why it is refused; the address itself is not repeated, because it may hold a password.
 fn address(text: &str) -> Result<Url, String> {
     let url = Url::parse(text)
         .map_err(|error| format!("the `token_uri` of the file is not an address: {error}"))?;
@@ -200,6 +225,8 @@ async fn make_client() -> Result<Client, AttemptFailure> {
 #[derive(Debug)]
 struct PublicNames;
 
+/// Addresses that a name has beside a public one are left out, so that a second answer of a name server cannot lead
+/// elsewhere.
 impl Resolve for PublicNames {
     fn resolve(&self, name: Name) -> Resolving {
         let name = name.as_str().to_owned();

@@ -131,10 +131,7 @@ impl BedrockServer {
             _ if self.accepts_anybody => Ok(()),
             Some(key) if self.bearer.as_deref() == Some(key) => Ok(()),
             Some(_) => Err(refuse(rules::BEARER, 403, "The API key is not valid.")),
-            None => {
-                let known = (self.keys.as_slice(), self.region.as_str());
-                signature::check(request, authorization, known, unix_seconds)
-            }
+            None => signature::check(request, authorization, &self.keys, &self.region, unix_seconds),
         }
     }
 

@@ -24,7 +24,8 @@ struct Claim<'a> {
 pub(super) fn check(
     request: &HttpRequest,
     authorization: &str,
-    (keys, region): (&[AccessKey], &str),
+    keys: &[AccessKey],
+    region: &str,
     unix_seconds: u64,
 ) -> Result<(), VendorRefusal> {
     let incomplete = || {
