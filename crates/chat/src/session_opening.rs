@@ -2,6 +2,7 @@
 
 mod available;
 mod continuing;
+mod empty;
 mod limits;
 mod notes;
 
@@ -21,6 +22,7 @@ pub use crate::place::Place;
 use crate::sessions_here::SessionsHere;
 use available::{check_available, is_there, offer};
 pub use continuing::{ContinuedSession, continue_session, leave_if_failed, passed_over};
+pub use empty::{is_empty, remove_empty};
 pub use limits::limits_again;
 use limits::{limit, limits};
 pub use notes::{note_of_cost, note_of_decisions, note_of_mode, note_of_tools};

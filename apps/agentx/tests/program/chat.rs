@@ -343,6 +343,13 @@ fn a_picture_for_a_model_that_takes_none_is_not_sent() {
          blind: { provider: near, images: false }\n  eye: { provider: near, images: true }\n",
     );
     sandbox.write("ws/pic.png", b"GIF89a\x02\0\x03\0\0\0\0,;");
+    let run = sandbox.run(&["run", "--model", "blind", "look at @pic.png"]);
+    assert_eq!(run.code, Some(1), "{run}");
+    let listed = sandbox.run(&["sessions", "list"]);
+    assert!(
+        listed.stdout.starts_with("no sessions yet"),
+        "it leaves no empty session: {listed}"
+    );
     let ran = sandbox.run_with_input(&["chat", "--model", "blind"], "look at @pic.png\n");
     assert_eq!(ran.code, Some(0), "{ran}");
     let told = "nothing was sent: blind does not accept images; eye would; choose another model with /model";

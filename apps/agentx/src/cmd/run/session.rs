@@ -73,7 +73,11 @@ pub(crate) async fn run(
     let ends = (ConnectionWatch::new(&place), &mut away, signals);
     let result =
         headless::with_session(&session, prompt, args.manner(), approver, ends, (there, console)).await;
-    let result = result.or_else(|error| RunResult::failed_in(session.id(), error));
+    let is_empty = target == Target::New && result.is_err() && session_opening::is_empty(&session).await;
+    let result = match result {
+        Err(error) if !is_empty => RunResult::failed_in(session.id(), error),
+        result => result,
+    };
     headless::leave(&place, session.as_ref(), &result, console).await;
     if away.is_away() {
         return result;
@@ -88,6 +92,9 @@ pub(crate) async fn run(
         let _ = session.change(ConfigChange::Approval(ApprovalMode::Ask)).await;
     }
     session_opening::leave(&place, session.as_ref()).await;
+    if is_empty {
+        session_opening::remove_empty(&place, session.id()).await;
+    }
     place.end_servers().await;
     result
 }
