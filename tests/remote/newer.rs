@@ -17,7 +17,7 @@ use agentx::runtime::{
     Batch, Fact, NewLog, OpenRequest, Runtime, RuntimeError, SessionLog as _, SessionQuery, View,
 };
 use agentx::sqlite_log::SqliteLog;
-use agentx::types::{OwnerId, SessionId};
+use agentx::types::{OwnerId, SessionId, Timestamp};
 use agentx_testing::{LogBuilder, fixture};
 use agentx_tests::remote::mirror;
 use serde_json::{Value, json};
