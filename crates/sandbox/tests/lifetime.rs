@@ -72,9 +72,14 @@ fn what_is_left_running_goes_on_and_dies_with_its_group() {
 fn a_signal_for_the_group_reaches_the_command() {
     let world = World::new();
     for step in steps() {
-        let line = "trap 'echo ended; exit 3' TERM; echo up; while :; do sleep 1 & wait; done";
+        let line = "trap 'echo ended; exit 3' TERM; echo up; while :; do read -r word; done";
         let mut command = world.command(step, &["sh", "-c", line]);
-        let mut child = command.process_group(0).stdout(Stdio::piped()).spawn().unwrap();
+        let mut child = command
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
         let mut output = child.stdout.take().unwrap();
         let mut first = [0; 3];
         output.read_exact(&mut first).unwrap();
