@@ -37,7 +37,7 @@ pub(crate) async fn cut_off_output(
     let most = MOST_OF_A_CALL.min(MOST / calls.len());
     let tails: Vec<OutputTail> = calls
         .into_iter()
-        .map(|call| OutputTail::new(call, most))
+        .map(|(action, call)| OutputTail::new(action, call, most))
         .collect();
     let shared = Arc::new(Mutex::new(tails));
     let reading = shared.clone();
@@ -70,9 +70,9 @@ struct OutputTail {
 }
 
 impl OutputTail {
-    fn new(call: (ActionId, ToolCallId), most: usize) -> Self {
+    fn new(action_id: ActionId, tool_call_id: ToolCallId, most: usize) -> Self {
         Self {
-            call,
+            call: (action_id, tool_call_id),
             most,
             line: TerminalLine::default(),
             text: String::new(),
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     fn tail(most: usize) -> OutputTail {
-        OutputTail::new((ActionId::following(3, 0), "call_1".into()), most)
+        OutputTail::new(ActionId::following(3, 0), "call_1".into(), most)
     }
 
     fn chunk(call: &str, channel: OutputChannel) -> ToolOutputChunk {

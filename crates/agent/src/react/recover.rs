@@ -239,6 +239,9 @@ fn named(left: &LeftRunning) -> String {
 }
 
 /// The text, followed by the recorded output of the call that this action started, if there is any.
+///
+/// The output is in `writer_attached`, because the agent keeps no output of calls. The model could not see it
+/// otherwise: it reads results only. The new writer has shortened it, and names the bytes before it.
 fn with_output(text: String, attached: &WriterAttached, action_id: &ActionId) -> String {
     let of_call = attached
         .cut_off

@@ -1,7 +1,9 @@
 //! Turns a command line into a run: the settings, the place, the session, and its changes while the run
 //! lasts.
 
-use agentx::runtime::UserInput;
+use std::sync::Arc;
+
+use agentx::runtime::{Session, UserInput};
 use agentx::types::{ApprovalMode, ConfigChange, SessionId};
 
 use super::opening::{asks_again, open, say_notes};
@@ -74,10 +76,7 @@ pub(crate) async fn run(
     let result =
         headless::with_session(&session, prompt, args.manner(), approver, ends, (there, console)).await;
     let is_empty = target == Target::New && result.is_err() && session_opening::is_empty(&session).await;
-    let result = match result {
-        Err(error) if !is_empty => RunResult::failed_in(session.id(), error),
-        result => result,
-    };
+    let result = result.or_else(|error| failed_in(&session, is_empty, error));
     headless::leave(&place, session.as_ref(), &result, console).await;
     if away.is_away() {
         return result;
@@ -97,6 +96,15 @@ pub(crate) async fn run(
     }
     place.end_servers().await;
     result
+}
+
+/// Returns the failure of a run in its session, or without one if that is empty and so removed.
+fn failed_in(session: &Arc<dyn Session>, is_empty: bool, error: ChatError) -> Result<RunResult, ChatError> {
+    if is_empty {
+        Err(error)
+    } else {
+        RunResult::failed_in(session.id(), error)
+    }
 }
 
 /// Returns who decides about calls: this process, or whoever answers at a server of somebody else.
