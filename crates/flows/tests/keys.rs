@@ -160,12 +160,12 @@ async fn what_is_kept_for_a_person_is_counted_and_bounded() {
     assert_eq!(before, key_and_value as u64, "of folders, too");
     let database = rusqlite::Connection::open(data.path().join("flows.db")).unwrap();
     // As a hexadecimal text, it is twice as long.
-    let most = "INSERT INTO kv VALUES ('own_test', 'notes', 'much', hex(zeroblob(67108000)))";
+    let most = "INSERT INTO kv VALUES ('own_test', 'notes', 'much', hex(zeroblob(67108800)))";
     database.execute(most, []).unwrap();
     let session = place.open().await;
     place.ask(&session, "go").await;
     let refused = place.result("call_1").1;
     assert!(refused.contains("128 MiB"), "{refused}");
-    assert!(kept_bytes(data.path(), &owner).unwrap() > 2 * 67_108_000);
+    assert!(kept_bytes(data.path(), &owner).unwrap() > 2 * 67_108_800);
     assert_eq!(kept_bytes(data.path(), &OwnerId::new("own_other")), Ok(0));
 }
