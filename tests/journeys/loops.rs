@@ -3,7 +3,7 @@
 
 use agentx_tests::model_server::Reply;
 use agentx_tests::{Model, World};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::facts;
 
@@ -73,23 +73,14 @@ fn a_question_about_a_loop_outlives_the_program() {
     let session = left.session();
     assert_eq!(responses(&world, &session), ["nudge", "question"]);
     world.check(&session);
-    world.config("");
-    let args = [
-        "run",
-        "--session",
-        &session,
-        "--yes",
-        "--output-format",
-        "stream-json",
-        "--view",
-        "environment",
-    ];
-    let ran = world.start(&args).end().exits(6);
-    assert_eq!(ran.result()["error"]["kind"], "stuck", "{ran}");
-    let decided = facts(&world, &left)
-        .into_iter()
-        .find(|fact| fact["event"] == "approval");
-    assert_eq!(decided.unwrap()["payload"]["decision"], json!("deny"));
+    // The next program asks again: the session keeps what becomes of its questions.
+    let args = ["run", "--session", &session, "--yes", "--output-format", "json"];
+    let again = world.run(&args).exits(7);
+    assert_eq!(again.result()["error"]["kind"], "answer_needed", "{again}");
+    assert_eq!(model.requests().len(), 9, "nothing was done twice");
+    let all = facts(&world, &left);
+    assert!(all.iter().all(|fact| fact["event"] != "approval"), "{all:#?}");
+    assert_eq!(responses(&world, &session), ["nudge", "question"]);
     world.check(&session);
 }
 
