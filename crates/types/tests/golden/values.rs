@@ -44,7 +44,7 @@ words! {
     AskUser { Decide, Wait }
     RuleEffect { Allow, Ask, Deny }
     VarKind { String, Int, Float, Bool }
-    Api { Anthropic, OpenaiChat, OpenaiResponses, Gemini, GeminiInteractions, Scripted, Unknown }
+    Api { Anthropic, OpenaiChat, OpenaiResponses, Gemini, GeminiInteractions, Bedrock, VertexAnthropic, Scripted, Unknown }
     InputMedium { Image, Audio, File }
     Access { Internal, Read, Change, Run, Network }
     RunStatus {
