@@ -233,9 +233,9 @@ impl Resolve for PublicNames {
         Box::pin(async move {
             let is_here = name == "localhost";
             let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
-            let may = |address: &SocketAddr| match is_here {
-                true => address.ip().is_loopback(),
-                false => is_public_address(address.ip()),
+            let may = |address: &SocketAddr| {
+                let address = address.ip();
+                (is_here && address.is_loopback()) || (!is_here && is_public_address(address))
             };
             let addresses: Vec<SocketAddr> = found.filter(may).collect();
             if addresses.is_empty() {

@@ -49,7 +49,7 @@ words! {
     LoopResponse { Nudge, Question, Stop, Unknown }
     RuleEffect { Allow, Ask, Deny }
     VarKind { String, Int, Float, Bool }
-    Api { Anthropic, OpenaiChat, OpenaiResponses, Gemini, GeminiInteractions, Scripted, Unknown }
+    Api { Anthropic, OpenaiChat, OpenaiResponses, Gemini, GeminiInteractions, Bedrock, VertexAnthropic, Scripted, Unknown }
     InputMedium { Image, Audio, File }
     Access { Internal, Read, Change, Run, Network }
     RunStatus {
