@@ -1,7 +1,7 @@
 //! Looking at a session: checked, derived again, searched, and what its models were asked.
 
 use agentx::runtime::Runtime as _;
-use agentx::types::{ApprovalMode, Condensing};
+use agentx::types::{ApprovalMode, Condensing, StuckSettings};
 
 use crate::place::Place;
 
@@ -59,6 +59,7 @@ pub(crate) async fn models_and_tools_are_those_of_the_runtime(place: Place) {
             keeps_beginning: true,
             ..Condensing::default()
         }));
+        config.stuck = Some(StuckSettings::default());
     }
     let state = talk.session.state().await.unwrap();
     // A server's rules are no part of the agent that is asked for.

@@ -47,6 +47,7 @@ pub mod follow;
 pub mod headless;
 mod keys;
 pub mod mcp_changes;
+mod mcp_command_line;
 pub mod mcp_login;
 pub mod mcp_servers;
 pub mod mcp_serving;

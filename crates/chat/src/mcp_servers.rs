@@ -1,8 +1,6 @@
 //! MCP servers for a person: their state, their tools and the changes of these, and a new server that a
 //! command line describes.
 
-use std::path::Path;
-
 use agentx::config::{McpServerSettings, McpTarget, McpValue, nearest};
 use agentx::mcp::{KnownServer, McpEnvironment, McpLogin, McpServerState, McpServers};
 use agentx::types::ToolSpec;
@@ -11,6 +9,7 @@ use serde_json::{Value, json};
 use crate::console::Console;
 use crate::error::ChatError;
 use crate::exit::Exit;
+use crate::mcp_command_line;
 use crate::render::clean::visible;
 use crate::render::table::table;
 use crate::render::units;
@@ -334,15 +333,7 @@ pub fn server_of(args: &DescribedServer<'_>) -> Result<McpServerSettings, ChatEr
         if !args.header.is_empty() {
             return Err(ChatError::usage("a program gets no headers", "use --env NAME"));
         }
-        let here = std::env::current_dir().unwrap_or_default();
-        let rest = rest.iter().map(|word| file_from_here(word, &here));
-        // A program without a slash is found in PATH, whatever lies here under its name.
-        let program = if first.contains('/') {
-            file_from_here(first, &here)
-        } else {
-            first.clone()
-        };
-        McpServerSettings::program(args.name, program, rest, ".")
+        mcp_command_line::program_of(args.name, first, rest)
     };
     server.trust_annotations = args.trust_annotations;
     match &mut server.target {
@@ -362,38 +353,4 @@ pub fn server_of(args: &DescribedServer<'_>) -> Result<McpServerSettings, ChatEr
         }
     }
     Ok(server)
-}
-
-/// Returns the absolute path of a file that a word of a command line names from the directory `here`; other words
-/// stay as they are. A server is started in any directory, where a relative path would name another file.
-fn file_from_here(word: &str, here: &Path) -> String {
-    let path = Path::new(word);
-    let is_file = path.is_relative() && here.join(path).is_file();
-    let is_path = word.contains('/') || path.extension().is_some();
-    if !(is_file && is_path) {
-        return word.to_owned();
-    }
-    // A link stays one: an interpreter in a virtual environment knows it by that.
-    let absolute = std::path::absolute(here.join(path));
-    absolute.map_or_else(|_| word.to_owned(), |path| path.to_string_lossy().into_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::file_from_here;
-
-    #[test]
-    fn files_of_a_command_line_are_found_from_every_directory() {
-        let here = tempfile::tempdir().unwrap();
-        for file in ["server.py", "plain"] {
-            std::fs::write(here.path().join(file), "").unwrap();
-        }
-        let absolute = |file: &str| here.path().join(file).to_string_lossy().into_owned();
-        let read = |word: &str| file_from_here(word, here.path());
-        assert_eq!(read("server.py"), absolute("server.py"));
-        assert_eq!(read("./plain"), absolute("plain"));
-        for word in ["plain", "other.py", ".", "--port=1.5", "/bin/sh"] {
-            assert_eq!(read(word), word);
-        }
-    }
 }

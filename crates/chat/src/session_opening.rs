@@ -21,7 +21,7 @@ use crate::new_agent::NewAgent;
 pub use crate::place::Place;
 use crate::sessions_here::SessionsHere;
 use available::{check_available, is_there, offer};
-pub use continuing::{ContinuedSession, continue_session, leave_if_failed, passed_over};
+pub use continuing::{ContinuedSession, continue_session, find_exactly, leave_if_failed};
 pub use empty::{is_empty, remove_empty};
 pub use limits::limits_again;
 use limits::{limit, limits};

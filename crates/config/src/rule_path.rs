@@ -43,7 +43,7 @@ fn normal(pattern: &str) -> Result<Option<String>, String> {
         match level {
             "" | "." => {}
             ".." => match levels.pop() {
-                Some(last) if last.contains('*') => {
+                Some(last) if last.replace("\\*", "").contains('*') => {
                     return Err(format!("`..` cannot follow `{last}` in `{pattern}`"));
                 }
                 Some(_) => {}

@@ -247,14 +247,14 @@ fn a_chat_continues_the_latest_session_that_is_free_and_does_not_list_its_own() 
     );
     chat.keys("\u{1b}");
     chat.wait_for_last("›");
+    // A script that means the latest one writes in no other.
+    let script = sandbox.run(&["run", "--last", "more"]);
+    assert_eq!(script.code, Some(8), "{script}");
     let ran = sandbox.run_with_input(&["-c"], "/status\n");
     assert_eq!(ran.code, Some(0), "{ran}");
     assert!(ran.stdout.contains("› the free one"), "{ran}");
     let told = format!("{}{}", ran.stdout, ran.stderr);
     assert!(told.contains("is open in another program"), "{ran}");
-    // A script that means the latest one writes in no other.
-    let script = sandbox.run(&["run", "--last", "more"]);
-    assert_eq!(script.code, Some(8), "{script}");
     chat.keys("\u{4}");
     assert_eq!(chat.end(), Some(0));
 }

@@ -283,11 +283,11 @@ impl ReactAgent {
     /// An empty input after a failed run only calls the model again, and adds no message (from version 6 of
     /// the rules on).
     fn start_run(&mut self, input: RunInput, step: &mut RunStep<'_>) {
+        self.note_run_of(&input);
         let message = self.lifecycle.open(input, self.config.limits.max_wall_ms, step);
         for kept in self.lifecycle.inputs.take_kept() {
             self.say(kept, step);
         }
-        // An empty input after a failed run means to call the model again.
         let is_again = message.content.is_empty() && self.conversation.awaits_answer();
         if !(is_again && self.config.rules_version >= since::EMPTY_INPUT_ASKS_AGAIN) {
             self.say(message, step);

@@ -30,7 +30,7 @@ use crate::approval::Question;
 use crate::ask_user::ASK_USER;
 use crate::ledger::{CallStage, LedgerEntry};
 use crate::other_authors;
-use crate::run_lifecycle::{RunStep, StopCause};
+use crate::run_lifecycle::{RunInput, RunStep, StopCause};
 use crate::stuck::{FoundLoop, LoopLevel, LoopPlace, StuckDetector};
 
 /// The code of a run that ends because its agent is stuck.
@@ -105,6 +105,14 @@ impl ReactAgent {
     /// about a loop stays.
     pub(super) fn note_input_of(&mut self, source: Source) {
         if source != Source::Agent && self.held_in_loop().is_empty() {
+            self.forget_loops();
+        }
+    }
+
+    /// A run begins. What a person asks for twice is answered twice: only a run that continues the one before
+    /// goes on counting.
+    pub(super) fn note_run_of(&mut self, input: &RunInput) {
+        if !input.goes_on {
             self.forget_loops();
         }
     }

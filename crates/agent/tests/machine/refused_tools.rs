@@ -113,7 +113,7 @@ fn tools_beyond_the_most_that_a_provider_takes_are_left_out() {
 fn declarations_beyond_the_most_that_gemini_takes_are_left_out() {
     let names: Vec<String> = (0..530).map(|at| format!("t{at}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let mut session = Session::started(|config| tools(config, &names));
+    let mut session = Session::started_with_rules(OLDEST_AND_NEWEST[1], |config| tools(config, &names));
     session.tool_refused(
         "The GenerateContentRequest proto is invalid:\n  * tools[0].function_declarations: [FIELD_INVALID] At \
          most 512 function declarations can be specified.",

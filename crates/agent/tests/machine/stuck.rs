@@ -311,6 +311,19 @@ fn the_same_answer_again_and_again_is_told_and_ends_the_run() {
 }
 
 #[test]
+fn the_same_answer_to_messages_of_a_person_that_waited_is_no_loop() {
+    let mut session = watched(|_| {});
+    for number in 0..12 {
+        session.say(&format!("go on {number}"));
+    }
+    for _ in 0..=12 {
+        session.answer("done");
+    }
+    assert_eq!(loops(&session), []);
+    session.check_replay();
+}
+
+#[test]
 fn v0_stops_at_once_and_an_agent_without_the_setting_does_as_before() {
     let with = |mode| {
         watched(|config| {

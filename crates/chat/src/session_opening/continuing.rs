@@ -8,7 +8,8 @@ use agentx::runtime::{Session, SessionState};
 use agentx::types::SessionId;
 
 use super::{
-    CommandLineOverrides, changed_by_opening, leave, note_of_cost, note_of_decisions, note_of_tools, resume,
+    CommandLineOverrides, Target, changed_by_opening, find, leave, note_of_cost, note_of_decisions,
+    note_of_tools, resume,
 };
 use crate::error::ChatError;
 use crate::place::Place;
@@ -64,9 +65,27 @@ pub async fn continue_session(
     })
 }
 
+/// The id of the session that is meant, for a run that nobody watches: the latest one even if another program has it
+/// open. Opening it then fails, instead of the prompt going to another session. `None` for a new one.
+///
+/// # Errors
+/// Returns an error if there is no such session.
+pub async fn find_exactly(
+    place: &Place,
+    settings: &Settings,
+    target: &Target,
+) -> Result<Option<SessionId>, ChatError> {
+    let found = find(place, settings, target).await?;
+    let latest = match &found {
+        Some(taken) if *target == Target::Last => passed_over(place, settings, taken).await,
+        _ => None,
+    };
+    Ok(latest.or(found))
+}
+
 /// Returns the latest session of this folder if another program has it open, so that an earlier one was taken; `None` if
 /// that is the latest, or on a server, where a session may be open in several programs.
-pub async fn passed_over(place: &Place, settings: &Settings, taken: &SessionId) -> Option<SessionId> {
+async fn passed_over(place: &Place, settings: &Settings, taken: &SessionId) -> Option<SessionId> {
     if place.remote().is_some() {
         return None;
     }

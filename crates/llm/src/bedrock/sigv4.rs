@@ -3,14 +3,11 @@
 
 use std::fmt::Write as _;
 
-use sha2::{Digest as _, Sha256};
+use ring::{digest, hmac};
 
 use super::credentials::AwsCredentials;
 use crate::Secret;
 use crate::percent::encode;
-
-/// Length of a block of SHA-256, in bytes.
-const BLOCK: usize = 64;
 
 /// Seconds of a day.
 const DAY: u64 = 86_400;
@@ -62,22 +59,22 @@ pub fn sign(request: &SigningRequest<'_>, credentials: &AwsCredentials) -> Signe
     let canonical = format!(
         "POST\n{}\n\n{headers}\n{names}\n{}",
         encode(request.path, true),
-        hex(&Sha256::digest(request.body))
+        sha256(request.body)
     );
     let text = format!(
         "AWS4-HMAC-SHA256\n{date}\n{scope}\n{}",
-        hex(&Sha256::digest(canonical.as_bytes()))
+        sha256(canonical.as_bytes())
     );
     let first = format!("AWS4{}", credentials.secret_access_key.expose());
     let key = [day, request.region, SERVICE, "aws4_request"]
         .iter()
         .fold(first.into_bytes(), |key, part| {
-            hmac(&key, part.as_bytes()).to_vec()
+            hmac_sha256(&key, part.as_bytes()).as_ref().to_vec()
         });
     let authorization = format!(
         "AWS4-HMAC-SHA256 Credential={}/{scope}, SignedHeaders={names}, Signature={}",
         credentials.access_key_id,
-        hex(&hmac(&key, text.as_bytes()))
+        hex(hmac_sha256(&key, text.as_bytes()).as_ref())
     );
     SignedHeaders {
         date,
@@ -86,26 +83,14 @@ pub fn sign(request: &SigningRequest<'_>, credentials: &AwsCredentials) -> Signe
     }
 }
 
+/// Returns SHA-256 in hexadecimal digits.
+fn sha256(bytes: &[u8]) -> String {
+    hex(digest::digest(&digest::SHA256, bytes).as_ref())
+}
+
 /// Returns HMAC-SHA256 (RFC 2104).
-fn hmac(key: &[u8], text: &[u8]) -> [u8; 32] {
-    let mut block = [0_u8; BLOCK];
-    let digest: [u8; 32];
-    let key = if key.len() > BLOCK {
-        digest = Sha256::digest(key).into();
-        &digest[..]
-    } else {
-        key
-    };
-    block[..key.len()].copy_from_slice(key);
-    let inner = Sha256::new()
-        .chain_update(block.map(|byte| byte ^ 0x36))
-        .chain_update(text)
-        .finalize();
-    Sha256::new()
-        .chain_update(block.map(|byte| byte ^ 0x5c))
-        .chain_update(inner)
-        .finalize()
-        .into()
+fn hmac_sha256(key: &[u8], text: &[u8]) -> hmac::Tag {
+    hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, key), text)
 }
 
 fn hex(bytes: &[u8]) -> String {

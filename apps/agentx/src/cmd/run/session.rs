@@ -47,13 +47,7 @@ pub(crate) async fn run(
     let decides_elsewhere = place.is_of_another();
     let has_person = decides_elsewhere || console.terminal.input && console.terminal.error;
     place.say_ended_trials(console).await;
-    let mut found = session_opening::find(&place, &loaded.settings, &target).await?;
-    // A script that means the latest session must not write in another one: it is refused as open elsewhere.
-    if let (Target::Last, Some(taken)) = (&target, &found)
-        && let Some(latest) = session_opening::passed_over(&place, &loaded.settings, taken).await
-    {
-        found = Some(latest);
-    }
+    let found = session_opening::find_exactly(&place, &loaded.settings, &target).await?;
     let opened = open(&place, &mut loaded.settings, args, found.clone(), has_person).await;
     let (session, would_ask, there) = match (opened, found.filter(|_| !args.session.fork)) {
         (Err(error), Some(id)) => return RunResult::failed_in(&id, error),

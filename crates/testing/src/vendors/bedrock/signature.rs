@@ -1,5 +1,5 @@
-//! Checks a Signature Version 4 from the request as it came, with another implementation of SHA-256 than the one that
-//! signs (<https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html>).
+//! Checks a Signature Version 4 from the request as it came, by code of its own
+//! (<https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html>).
 
 use std::fmt::Write as _;
 
