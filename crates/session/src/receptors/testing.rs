@@ -272,19 +272,7 @@ fn events_of_a_long_session() -> Vec<EnvironmentEvent> {
         .into(),
     ];
     facts.extend(a_run_with_tools());
-    let ended = JobEnded {
-        job: "job_1".into(),
-        command: "make".into(),
-        how: "exit 0, 3.20 s".into(),
-    };
-    facts.push(ended.into());
-    let ran = CommandRan {
-        command: "ls".into(),
-        output: "a.txt".into(),
-        how: "exit 0".into(),
-        by: None,
-    };
-    facts.push(ran.into());
+    facts.extend(commands_beside_runs());
     facts.extend(runs_that_are_stopped());
     facts.extend([
         SessionForked {
@@ -304,6 +292,21 @@ fn events_of_a_long_session() -> Vec<EnvironmentEvent> {
         .into(),
     ]);
     facts
+}
+
+fn commands_beside_runs() -> [EnvironmentEvent; 2] {
+    let ended = JobEnded {
+        job: "job_1".into(),
+        command: "make".into(),
+        how: "exit 0, 3.20 s".into(),
+    };
+    let ran = CommandRan {
+        command: "ls".into(),
+        output: "a.txt".into(),
+        how: "exit 0".into(),
+        by: None,
+    };
+    [ended.into(), ran.into()]
 }
 
 fn a_run_with_tools() -> Vec<EnvironmentEvent> {
