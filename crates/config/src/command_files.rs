@@ -104,6 +104,19 @@ impl<'a> CommandWords<'a> {
         Ok(found)
     }
 
+    /// The first file of the folder that a text names, below the root. Directories do not count.
+    pub(crate) fn named_file(&self, text: &str) -> Option<PathBuf> {
+        let words = pieces(text);
+        let mut ways = words.iter().flat_map(|word| self.ways(word));
+        ways.find_map(|way| match self.look(&way) {
+            PathTarget::File(below, _) | PathTarget::LinkOut(below, _) => Some(below),
+            PathTarget::TooLarge | PathTarget::Odd | PathTarget::Guarded => {
+                way.file_name().map(PathBuf::from)
+            }
+            PathTarget::Elsewhere | PathTarget::Directory(_) => None,
+        })
+    }
+
     /// The paths that a word may mean: itself, and a module of that name.
     fn ways(&self, word: &str) -> Vec<PathBuf> {
         let path = |word: &str| ConfigPaths::resolve(self.directory, word);

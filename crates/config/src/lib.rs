@@ -45,6 +45,7 @@ mod models;
 mod named_file;
 mod ollama;
 mod origin;
+mod own_servers;
 mod paths;
 mod personal_keys;
 mod quotas;

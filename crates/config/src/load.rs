@@ -22,7 +22,7 @@ use crate::workspace::{self, PersonalSettings};
 use crate::yaml::MAX_BYTES;
 use crate::{
     ConfigError, ConfigMistake, ConfigPaths, Folder, FolderTrust, McpServerSettings, MistakeLocation,
-    SettingOrigin, Settings, SourceLocation, WrittenRule, guarded_files,
+    SettingOrigin, Settings, SourceLocation, WrittenRule, guarded_files, own_servers,
 };
 
 /// The input of [`load`].
@@ -197,7 +197,8 @@ fn load_with(
         lookup,
     };
     let project = context.servers();
-    found.warnings.extend(project.warnings(&folder));
+    let taken = own_servers::take_out_of_strangers(&mut settings.mcp, &merged, &places, &folder);
+    (found.warnings).extend(project.warnings(&folder).into_iter().chain(taken));
     (settings.folder, settings.trust_dir) = (folder, trust_dir.clone());
     (settings.keys, settings.named_files) = (keys, admitted.files);
     Ok(Loaded {
@@ -216,8 +217,7 @@ fn load_with(
     })
 }
 
-/// Adds the servers of the project to those of the person, whose names take precedence. Returns the effects
-/// of the project's servers.
+/// Adds the servers of the project whose names are new, and returns their effects.
 fn add_project_servers(settings: &mut Settings, project: ProjectServers) -> Vec<String> {
     let is_new = |server: &McpServerSettings| settings.mcp.iter().all(|own| own.name != server.name);
     let of_project: Vec<McpServerSettings> = project.servers.into_iter().filter(is_new).collect();

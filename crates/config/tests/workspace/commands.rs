@@ -196,3 +196,30 @@ fn a_server_is_shown_whether_its_variables_are_set_or_not() {
     );
     assert!(shown.contains("the variable LATER is not set"), "{shown}");
 }
+
+#[test]
+fn a_persons_own_server_runs_no_file_of_a_folder_that_nobody_trusts() {
+    let desk = with_server("{}");
+    let own = |args: &str| {
+        let server = format!("mcp:\n  mine: {{command: python3, args: [{args}]}}\n");
+        desk.write("home/config.yaml", &server);
+        let loaded = desk.load();
+        let told: Vec<_> = loaded
+            .warnings
+            .iter()
+            .map(|warning| warning.what.clone())
+            .collect();
+        (loaded.settings.mcp.len(), told.join("\n"))
+    };
+    for args in ["srv.py", "./srv.py", "-m, srv.helper", "lib/../srv.py"] {
+        let (servers, told) = own(args);
+        assert_eq!(servers, 0, "{args}");
+        assert!(
+            told.contains("the server mine is left out") && told.contains("of this folder"),
+            "{told}"
+        );
+    }
+    for args in ["/usr/share/mine.py", "other.py", "., --verbose"] {
+        assert_eq!(own(args), (1, String::new()), "{args}");
+    }
+}
