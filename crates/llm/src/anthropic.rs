@@ -54,7 +54,7 @@ mod wire;
 pub use body::decode_body;
 pub use options::{AnthropicOptions, ThinkingMode};
 pub use request::build;
-pub use stream::AnthropicDecoder;
+pub(crate) use stream::MessageState;
 pub use thinking::beta;
 pub(crate) use thinking::effort;
 

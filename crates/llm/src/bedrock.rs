@@ -1,4 +1,4 @@
-//! Amazon Bedrock, sans-IO: the place of a request ([`invoke_path`], [`region_of`]), its signature ([`sign`]), and
+//! Amazon Bedrock, sans-IO: the place of a request ([`invoke_path`], [`region_of`]), its signature (`sign`, with the feature `bedrock`), and
 //! its answer ([`BedrockDecoder`]). Anthropic's models speak their own protocol inside the frames of AWS;
 //! `anthropic::build` makes the body.
 

@@ -48,7 +48,6 @@ mod partial_args;
 mod request;
 mod schema;
 mod state;
-mod stream;
 mod usage;
 mod wire;
 
@@ -58,7 +57,7 @@ pub use family::GeminiThinking;
 pub use request::{GeminiOptions, build};
 pub(crate) use request::{level_of, thinking_of};
 pub(crate) use schema::parameters;
-pub use stream::GeminiDecoder;
+pub(crate) use state::GeminiState;
 pub(crate) use usage::tokens;
 
 /// The name under which data of this API is kept in [`ProviderData`](agentx_types::ProviderData).

@@ -53,7 +53,7 @@ mod wire;
 
 pub use body::decode_body;
 pub use request::build;
-pub use stream::InteractionsDecoder;
+pub(crate) use stream::InteractionState;
 
 /// The name under which data of this API is kept in [`ProviderData`](agentx_types::ProviderData).
 pub const API: &str = "gemini-interactions";

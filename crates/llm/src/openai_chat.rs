@@ -72,7 +72,7 @@ pub(crate) use cache::key as cache_key;
 pub use options::{ChatOptions, Effort, EffortWithTools, MaxTokensField, ReasoningEcho, ThinkingParam};
 pub use request::build;
 pub(crate) use request::is_claude;
-pub use stream::ChatDecoder;
+pub(crate) use stream::CompletionState;
 pub(crate) use usage::usage;
 pub(crate) use wire::UsageWire;
 

@@ -70,7 +70,7 @@ mod wire;
 
 pub use body::decode_body;
 pub use request::build;
-pub use stream::ResponsesDecoder;
+pub(crate) use stream::ResponseState;
 
 /// The name under which data of this API is kept in [`ProviderData`](agentx_types::ProviderData).
 pub const API: &str = "openai-responses";

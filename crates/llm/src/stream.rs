@@ -6,6 +6,7 @@ use std::sync::Arc;
 use agentx_types::{Api, ContentPart, EnvironmentEvent, MessageId, ModelRequest, ToolCallId, UsedIds};
 
 use crate::error::{ErrorCode, ModelError};
+use crate::event_stream::{EventAnswer, EventStream};
 use crate::sse::{self, SseError};
 use crate::{anthropic, bedrock, gemini, gemini_interactions, openai_chat, openai_responses};
 
@@ -144,100 +145,118 @@ impl StreamError {
 /// end. After an error the decoder emits no more events. `stream_start` comes first and at most once,
 /// `stream_end` comes last and only if the answer is complete; a `tool_call` comes only if the provider ended
 /// the call.
+///
+/// ```
+/// use agentx_llm::{StreamContext, StreamDecoder};
+/// use agentx_types::{Api, EnvironmentEvent};
+///
+/// let mut decoder = StreamDecoder::new(Api::OpenaiChat, StreamContext::new("msg_1", 1));
+/// let mut events = Vec::new();
+/// let chunk = br#"data: {"id":"c1","model":"m","choices":[{"delta":{"content":"Hi"},"finish_reason":"stop"}]}"#;
+/// decoder.push(chunk, &mut events)?;
+/// decoder.push(b"\n\ndata: [DONE]\n\n", &mut events)?;
+/// assert!(decoder.is_done());
+/// assert!(matches!(events.last(), Some(EnvironmentEvent::StreamEnd(_))));
+/// # Ok::<(), agentx_llm::StreamError>(())
+/// ```
 #[derive(Clone, Debug)]
-pub enum StreamDecoder {
-    /// The decoder of Anthropic Messages.
-    Anthropic(Box<anthropic::AnthropicDecoder>),
-    /// The decoder of OpenAI Chat Completions.
-    OpenaiChat(Box<openai_chat::ChatDecoder>),
-    /// The decoder of OpenAI Responses.
-    OpenaiResponses(Box<openai_responses::ResponsesDecoder>),
-    /// Gemini's `streamGenerateContent`.
-    Gemini(Box<gemini::GeminiDecoder>),
-    /// Gemini's Interactions API.
-    GeminiInteractions(Box<gemini_interactions::InteractionsDecoder>),
-    /// Anthropic Messages in the frames of Amazon Bedrock.
+pub struct StreamDecoder(ApiDecoder);
+
+/// The decoder of each API.
+#[derive(Clone, Debug)]
+enum ApiDecoder {
+    Anthropic(Box<EventStream<anthropic::MessageState>>),
+    OpenaiChat(Box<EventStream<openai_chat::CompletionState>>),
+    OpenaiResponses(Box<EventStream<openai_responses::ResponseState>>),
+    Gemini(Box<EventStream<gemini::GeminiState>>),
+    GeminiInteractions(Box<EventStream<gemini_interactions::InteractionState>>),
     Bedrock(Box<bedrock::BedrockDecoder>),
+}
+
+/// Evaluates an expression with the decoder of the API, which has the same methods for all of them.
+macro_rules! with_decoder {
+    ($self:ident, $decoder:ident => $does:expr) => {
+        match &$self.0 {
+            ApiDecoder::Anthropic($decoder) => $does,
+            ApiDecoder::OpenaiChat($decoder) => $does,
+            ApiDecoder::OpenaiResponses($decoder) => $does,
+            ApiDecoder::Gemini($decoder) => $does,
+            ApiDecoder::GeminiInteractions($decoder) => $does,
+            ApiDecoder::Bedrock($decoder) => $does,
+        }
+    };
+    (mut $self:ident, $decoder:ident => $does:expr) => {
+        match &mut $self.0 {
+            ApiDecoder::Anthropic($decoder) => $does,
+            ApiDecoder::OpenaiChat($decoder) => $does,
+            ApiDecoder::OpenaiResponses($decoder) => $does,
+            ApiDecoder::Gemini($decoder) => $does,
+            ApiDecoder::GeminiInteractions($decoder) => $does,
+            ApiDecoder::Bedrock($decoder) => $does,
+        }
+    };
 }
 
 impl StreamDecoder {
     /// Returns a decoder for one stream of this API. The scripted environment has no wire format: its decoder
     /// reads Chat Completions.
     pub fn new(api: Api, context: StreamContext) -> Self {
-        match api {
+        Self(match api {
             Api::Anthropic | Api::VertexAnthropic => {
-                Self::Anthropic(Box::new(anthropic::AnthropicDecoder::new(context)))
+                ApiDecoder::Anthropic(boxed(anthropic::MessageState::new(context)))
             }
-            Api::Bedrock => Self::Bedrock(Box::new(bedrock::BedrockDecoder::new(context))),
+            Api::Bedrock => ApiDecoder::Bedrock(Box::new(bedrock::BedrockDecoder::new(context))),
             Api::OpenaiResponses => {
-                Self::OpenaiResponses(Box::new(openai_responses::ResponsesDecoder::new(context)))
+                ApiDecoder::OpenaiResponses(boxed(openai_responses::ResponseState::new(context)))
             }
-            Api::Gemini => Self::Gemini(Box::new(gemini::GeminiDecoder::new(context))),
+            Api::Gemini => ApiDecoder::Gemini(boxed(gemini::GeminiState::new(context))),
             Api::GeminiInteractions => {
-                Self::GeminiInteractions(Box::new(gemini_interactions::InteractionsDecoder::new(context)))
+                ApiDecoder::GeminiInteractions(boxed(gemini_interactions::InteractionState::new(context)))
             }
             Api::OpenaiChat | Api::Scripted | Api::Unknown => {
-                Self::OpenaiChat(Box::new(openai_chat::ChatDecoder::new(context)))
+                ApiDecoder::OpenaiChat(boxed(openai_chat::CompletionState::new(context)))
             }
-        }
+        })
     }
 
-    /// Decodes the next bytes and adds the events to `out`. If it returns an error, `out` has the events
-    /// before the error.
+    /// Decodes the next bytes of the body and adds the events to `out`. If it returns an error, `out` has the
+    /// events before the error.
+    ///
+    /// The bytes may be cut anywhere, also inside a character. Bytes after the end of the answer, and after an
+    /// error, are ignored.
     ///
     /// # Errors
-    /// Returns an error if the provider reports one, an event is malformed, or a limit is exceeded.
+    /// Returns [`StreamError::Provider`] if the provider reports an error or blocked the prompt,
+    /// [`StreamError::Malformed`] if an event does not have the form that the API promises, and
+    /// [`StreamError::Sse`] or [`StreamError::ArgumentsTooLong`] if a limit is exceeded.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
-        match self {
-            Self::Anthropic(decoder) => decoder.push(bytes, out),
-            Self::OpenaiChat(decoder) => decoder.push(bytes, out),
-            Self::OpenaiResponses(decoder) => decoder.push(bytes, out),
-            Self::Gemini(decoder) => decoder.push(bytes, out),
-            Self::GeminiInteractions(decoder) => decoder.push(bytes, out),
-            Self::Bedrock(decoder) => decoder.push(bytes, out),
-        }
+        with_decoder!(mut self, decoder => decoder.push(bytes, out))
     }
 
-    /// Ends the stream: the server has closed the connection.
+    /// Ends the stream: the server has closed the connection. An answer that has its stop reason is complete,
+    /// even without the event that should end it. An event that the end of the bytes cut in two is ignored.
     ///
     /// # Errors
-    /// Returns [`StreamError::Truncated`] if the answer is not complete, and [`StreamError::NotAStream`] if
-    /// its bytes are no event stream.
+    /// Returns [`StreamError::Truncated`] if the answer is not complete, [`StreamError::NotAStream`] if its
+    /// bytes are no event stream, and [`StreamError::Provider`] if its last lines are an error.
     pub fn finish(&mut self, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
-        match self {
-            Self::Anthropic(decoder) => decoder.finish(out),
-            Self::OpenaiChat(decoder) => decoder.finish(out),
-            Self::OpenaiResponses(decoder) => decoder.finish(out),
-            Self::Gemini(decoder) => decoder.finish(out),
-            Self::GeminiInteractions(decoder) => decoder.finish(out),
-            Self::Bedrock(decoder) => decoder.finish(out),
-        }
+        with_decoder!(mut self, decoder => decoder.finish(out))
     }
 
     /// Returns whether `stream_end` is among the events. Bytes after it do not matter.
     pub fn is_done(&self) -> bool {
-        match self {
-            Self::Anthropic(decoder) => decoder.is_done(),
-            Self::OpenaiChat(decoder) => decoder.is_done(),
-            Self::OpenaiResponses(decoder) => decoder.is_done(),
-            Self::Gemini(decoder) => decoder.is_done(),
-            Self::GeminiInteractions(decoder) => decoder.is_done(),
-            Self::Bedrock(decoder) => decoder.is_done(),
-        }
+        with_decoder!(self, decoder => decoder.is_done())
     }
 
     /// Returns whether the answer has its stop reason. At most its usage follows, and
     /// [`finish`](Self::finish) completes it: some servers leave the connection open after it.
     pub fn has_stop_reason(&self) -> bool {
-        match self {
-            Self::Anthropic(decoder) => decoder.has_stop_reason(),
-            Self::OpenaiChat(decoder) => decoder.has_stop_reason(),
-            Self::OpenaiResponses(decoder) => decoder.has_stop_reason(),
-            Self::Gemini(decoder) => decoder.has_stop_reason(),
-            Self::GeminiInteractions(decoder) => decoder.has_stop_reason(),
-            Self::Bedrock(decoder) => decoder.has_stop_reason(),
-        }
+        with_decoder!(self, decoder => decoder.has_stop_reason())
     }
+}
+
+fn boxed<A: EventAnswer>(answer: A) -> Box<EventStream<A>> {
+    Box::new(EventStream::new(answer))
 }
 
 /// Decodes an answer that came as one JSON body, and adds the same events to `out` as a stream would give. A

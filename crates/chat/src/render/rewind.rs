@@ -56,7 +56,11 @@ fn line(history: &SessionHistory, input: &PastInput, style: AnsiStyle, width: us
         much.push(format!("{} cannot be undone", counted(undone.beyond, "call")));
     }
     let much = much.join(", ");
-    let (number, text) = (input.number, visible(&own_text(&input.texts)));
+    let (number, mut text) = (input.number, visible(&own_text(&input.texts)));
+    if text.trim().is_empty() {
+        // A retry, or a picture alone.
+        text = "(no text)".to_owned();
+    }
     match width.saturating_sub(much.len() + 9) {
         room @ NARROW.. => format!("{number:>3}  {}  {}\n", cut(&text, room), style.dim(&much)),
         _ => format!(

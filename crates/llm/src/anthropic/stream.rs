@@ -10,11 +10,11 @@ use super::finish;
 use super::wire::{BlockDelta, Event, MessageStart, UsageWire};
 use crate::emitter::Emitter;
 use crate::error;
-use crate::event_stream::{EventAnswer, EventStream};
+use crate::event_stream::EventAnswer;
 use crate::lenient_json;
 use crate::stream::{StreamContext, StreamError};
 
-/// Decodes one Messages stream; see [`StreamDecoder`](crate::StreamDecoder) for the order of calls.
+/// Reads one Messages stream event by event.
 ///
 /// Events are distinguished by the `type` in their data, not by their name, because gateways drop names.
 /// Blocks are distinguished by their `index`, as the vendor's SDKs do, and emitted one after another.
@@ -23,11 +23,10 @@ use crate::stream::{StreamContext, StreamError};
 /// delta with an unknown index belongs to the open block.
 ///
 /// ```
-/// use agentx_llm::StreamContext;
-/// use agentx_llm::anthropic::AnthropicDecoder;
-/// use agentx_types::EnvironmentEvent;
+/// use agentx_llm::{StreamContext, StreamDecoder};
+/// use agentx_types::{Api, EnvironmentEvent};
 ///
-/// let mut decoder = AnthropicDecoder::new(StreamContext::new("msg_1", 1));
+/// let mut decoder = StreamDecoder::new(Api::Anthropic, StreamContext::new("msg_1", 1));
 /// let mut events = Vec::new();
 /// for data in [
 ///     r#"{"type":"message_start","message":{"id":"msg_1","model":"m"}}"#,
@@ -42,56 +41,7 @@ use crate::stream::{StreamContext, StreamError};
 /// # Ok::<(), agentx_llm::StreamError>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct AnthropicDecoder(EventStream<MessageState>);
-
-impl AnthropicDecoder {
-    /// Returns a decoder for one stream.
-    ///
-    /// The context provides a message id for servers that send none, and the number of the attempt.
-    pub fn new(context: StreamContext) -> Self {
-        Self(EventStream::new(MessageState::new(context)))
-    }
-
-    /// Decodes the next bytes of the body and appends the events to `out`.
-    ///
-    /// The bytes may be cut anywhere, also inside a character. Bytes after the end of the answer are ignored.
-    ///
-    /// # Errors
-    /// Returns [`StreamError::Provider`] if the server reports an error, [`StreamError::Malformed`] if an
-    /// event does not have the shape of its type, and [`StreamError::Sse`] or
-    /// [`StreamError::ArgumentsTooLong`] if a limit is exceeded. After an error, `out` has everything that
-    /// was decoded before it, and the decoder ignores further bytes.
-    pub fn push(&mut self, bytes: &[u8], out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
-        self.0.push(bytes, out)
-    }
-
-    /// Ends the stream: the server has closed the connection. An answer with a stop reason is complete: some
-    /// gateways send no `message_stop` (<https://github.com/esengine/DeepSeek-Reasonix/pull/8756>), and
-    /// Anthropic's own SDK requires only a `stop_reason`
-    /// (<https://github.com/anthropics/anthropic-sdk-typescript/pull/920>).
-    ///
-    /// # Errors
-    /// Returns [`StreamError::Truncated`] if neither `message_stop` nor a reason to stop came, and
-    /// [`StreamError::NotAStream`] if the bytes are no event stream.
-    pub fn finish(&mut self, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
-        self.0.finish(out)
-    }
-
-    /// Returns whether the answer is complete: `stream_end` is among the events.
-    pub fn is_done(&self) -> bool {
-        self.0.is_done()
-    }
-
-    /// Returns whether the answer has its stop reason: at most its usage follows, and
-    /// [`finish`](Self::finish) completes it.
-    pub fn has_stop_reason(&self) -> bool {
-        self.0.has_stop_reason()
-    }
-}
-
-/// The state of the answer that is being read.
-#[derive(Clone, Debug)]
-pub(super) struct MessageState {
+pub(crate) struct MessageState {
     pub(super) emitter: Emitter,
     /// The id of the message, as it was given.
     id: Option<String>,
@@ -134,7 +84,7 @@ impl EventAnswer for MessageState {
 }
 
 impl MessageState {
-    pub(super) fn new(context: StreamContext) -> Self {
+    pub(crate) fn new(context: StreamContext) -> Self {
         Self {
             emitter: Emitter::new(context),
             id: None,

@@ -5,9 +5,10 @@ use agentx_types::{EnvironmentEvent, Timestamp};
 use serde::Deserialize;
 
 use super::frames::{EventStreamFrame, FrameDecoder, FrameError, FrameKind};
-use crate::anthropic::AnthropicDecoder;
+use crate::anthropic::MessageState;
 use crate::base64;
 use crate::error::decode_error;
+use crate::event_stream::EventStream;
 use crate::stream::{StreamContext, StreamError};
 
 /// The payload of a `chunk`.
@@ -20,7 +21,7 @@ struct Chunk {
 #[derive(Clone, Debug)]
 pub struct BedrockDecoder {
     frames: FrameDecoder,
-    answer: AnthropicDecoder,
+    answer: EventStream<MessageState>,
 }
 
 impl BedrockDecoder {
@@ -28,7 +29,7 @@ impl BedrockDecoder {
     pub fn new(context: StreamContext) -> Self {
         Self {
             frames: FrameDecoder::default(),
-            answer: AnthropicDecoder::new(context),
+            answer: EventStream::new(MessageState::new(context)),
         }
     }
 

@@ -30,9 +30,30 @@ use crate::stream::{StreamContext, StreamError};
 /// The number of attempts at an answer with a word in it.
 const ATTEMPTS_AT_WORDS: u32 = 3;
 
-/// The state of the answer.
+/// Reads one stream of Gemini event by event.
+///
+/// The answer ends with the bytes, and is complete if a `finishReason` came before: no event is marked as the
+/// last.
+///
+/// ```
+/// use agentx_llm::{StreamContext, StreamDecoder};
+/// use agentx_types::{Api, EnvironmentEvent};
+///
+/// let mut decoder = StreamDecoder::new(Api::Gemini, StreamContext::new("msg_1", 1));
+/// let mut events = Vec::new();
+/// let hi = br#"data: {"candidates":[{"content":{"parts":[{"text":"Hi"}]}}],"modelVersion":"m"}"#;
+/// let end = br#"data: {"candidates":[{"finishReason":"STOP"}]}"#;
+/// for event in [&hi[..], &end[..]] {
+///     decoder.push(event, &mut events)?;
+///     decoder.push(b"\r\n\r\n", &mut events)?;
+/// }
+/// assert!(!decoder.is_done(), "more may come");
+/// decoder.finish(&mut events)?;
+/// assert!(matches!(events.last(), Some(EnvironmentEvent::StreamEnd(_))));
+/// # Ok::<(), agentx_llm::StreamError>(())
+/// ```
 #[derive(Clone, Debug)]
-pub(super) struct GeminiState {
+pub(crate) struct GeminiState {
     emitter: Emitter,
     usage: Option<UsageMetadata>,
     /// The usage that was emitted last.
@@ -92,7 +113,7 @@ impl EventAnswer for GeminiState {
 }
 
 impl GeminiState {
-    pub(super) fn new(context: StreamContext) -> Self {
+    pub(crate) fn new(context: StreamContext) -> Self {
         Self {
             emitter: Emitter::new(context),
             usage: None,

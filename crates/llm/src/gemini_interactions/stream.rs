@@ -5,21 +5,19 @@ use agentx_types::{EnvironmentEvent, StopReason, Usage};
 use super::steps::Steps;
 use super::wire::{InteractionEvent, InteractionUsage, InteractionWire, parse};
 use crate::emitter::Emitter;
-use crate::event_stream::{EventAnswer, EventStream};
+use crate::event_stream::EventAnswer;
 use crate::stream::{StreamContext, StreamError};
 use crate::{error, gemini};
 
-/// Decodes one stream of the Interactions API; see [`StreamDecoder`](crate::StreamDecoder) for the order of
-/// calls.
+/// Reads one stream of the Interactions API event by event.
 ///
 /// The answer has ended when `interaction.completed` came. A stream that ends without it broke off.
 ///
 /// ```
-/// use agentx_llm::StreamContext;
-/// use agentx_llm::gemini_interactions::InteractionsDecoder;
-/// use agentx_types::EnvironmentEvent;
+/// use agentx_llm::{StreamContext, StreamDecoder};
+/// use agentx_types::{Api, EnvironmentEvent};
 ///
-/// let mut decoder = InteractionsDecoder::new(StreamContext::new("msg_1", 1));
+/// let mut decoder = StreamDecoder::new(Api::GeminiInteractions, StreamContext::new("msg_1", 1));
 /// let mut events = Vec::new();
 /// let start = br#"data: {"event_type":"step.start","index":0,"step":{"type":"model_output"}}"#;
 /// let delta = br#"data: {"event_type":"step.delta","index":0,"delta":{"type":"text","text":"Hi"}}"#;
@@ -33,51 +31,7 @@ use crate::{error, gemini};
 /// # Ok::<(), agentx_llm::StreamError>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct InteractionsDecoder(EventStream<InteractionState>);
-
-impl InteractionsDecoder {
-    /// Returns a decoder for one stream.
-    pub fn new(context: StreamContext) -> Self {
-        Self(EventStream::new(InteractionState::new(context)))
-    }
-
-    /// Decodes the next bytes of the body and appends the events to `out`.
-    ///
-    /// The bytes may be cut anywhere, also inside a character. Bytes after the end of the answer are ignored.
-    ///
-    /// # Errors
-    /// Returns [`StreamError::Provider`] if the server reports an error, [`StreamError::Malformed`] if an
-    /// event is not JSON, and the errors of the limits: the length of a line, of an event and of the
-    /// arguments of tool calls. After an error, `out` has everything that was decoded before it, and the
-    /// decoder ignores further bytes.
-    pub fn push(&mut self, bytes: &[u8], out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
-        self.0.push(bytes, out)
-    }
-
-    /// Ends the stream: the server has closed the connection.
-    ///
-    /// # Errors
-    /// Returns an error if the answer is not complete, with a description of the first bytes if they were no
-    /// event stream.
-    pub fn finish(&mut self, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
-        self.0.finish(out)
-    }
-
-    /// Returns whether the answer is complete: `stream_end` is among the events.
-    pub fn is_done(&self) -> bool {
-        self.0.is_done()
-    }
-
-    /// Returns whether the answer has its stop reason: at most its usage follows, and
-    /// [`finish`](Self::finish) completes it.
-    pub fn has_stop_reason(&self) -> bool {
-        self.0.has_stop_reason()
-    }
-}
-
-/// The state of the answer that is being read.
-#[derive(Clone, Debug)]
-pub(super) struct InteractionState {
+pub(crate) struct InteractionState {
     emitter: Emitter,
     steps: Steps,
 }
@@ -125,7 +79,7 @@ impl EventAnswer for InteractionState {
 }
 
 impl InteractionState {
-    pub(super) fn new(context: StreamContext) -> Self {
+    pub(crate) fn new(context: StreamContext) -> Self {
         Self {
             emitter: Emitter::new(context),
             steps: Steps::default(),

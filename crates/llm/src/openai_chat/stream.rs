@@ -11,22 +11,21 @@ use super::usage::{self, usage};
 use super::wire::{ChoiceDelta, CompletionChunk, ToolDelta, UsageWire};
 use crate::emitter::{Emitter, PartKind};
 use crate::error;
-use crate::event_stream::{EventAnswer, EventStream};
+use crate::event_stream::EventAnswer;
 use crate::lenient_json::{self, Content, Str};
 use crate::stream::{StreamContext, StreamError};
 
-/// Decodes one Chat Completions stream; see [`StreamDecoder`](crate::StreamDecoder) for the order of calls.
+/// Reads one Chat Completions stream event by event.
 ///
 /// The answer has ended when a `finish_reason` came and then `[DONE]` or the end of the bytes: some servers
 /// send no `[DONE]`, and the usage comes after the reason. Tool calls are emitted at that end, usage after
 /// them, because only then both are known to be complete.
 ///
 /// ```
-/// use agentx_llm::StreamContext;
-/// use agentx_llm::openai_chat::ChatDecoder;
-/// use agentx_types::EnvironmentEvent;
+/// use agentx_llm::{StreamContext, StreamDecoder};
+/// use agentx_types::{Api, EnvironmentEvent};
 ///
-/// let mut decoder = ChatDecoder::new(StreamContext::new("msg_1", 1));
+/// let mut decoder = StreamDecoder::new(Api::OpenaiChat, StreamContext::new("msg_1", 1));
 /// let mut events = Vec::new();
 /// let chunk = br#"data: {"id":"c1","model":"m","choices":[{"delta":{"content":"Hi"},"finish_reason":"stop"}]}"#;
 /// decoder.push(chunk, &mut events)?;
@@ -36,56 +35,7 @@ use crate::stream::{StreamContext, StreamError};
 /// # Ok::<(), agentx_llm::StreamError>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct ChatDecoder(EventStream<CompletionState>);
-
-impl ChatDecoder {
-    /// Returns a decoder for one stream.
-    ///
-    /// The context provides a message id for servers that send none, and the number of the attempt.
-    pub fn new(context: StreamContext) -> Self {
-        Self(EventStream::new(CompletionState::new(context)))
-    }
-
-    /// Decodes the next bytes of the body and appends the events to `out`.
-    ///
-    /// The bytes may be cut anywhere, also inside a character. Bytes after the end of the answer are ignored.
-    ///
-    /// # Errors
-    /// Returns [`StreamError::Provider`] if the server reports an error, [`StreamError::Malformed`] if an
-    /// event is not a chunk, [`StreamError::Sse`] if a line or an event is too long, and
-    /// [`StreamError::ArgumentsTooLong`] if the arguments of tool calls are. After an error, `out` has
-    /// everything that was decoded before it, and the decoder ignores further bytes.
-    pub fn push(&mut self, bytes: &[u8], out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
-        self.0.push(bytes, out)
-    }
-
-    /// Ends the stream: the server has closed the connection.
-    ///
-    /// An answer that has a finish reason is complete even without `[DONE]`. An event that the end of the
-    /// bytes cut in two is ignored.
-    ///
-    /// # Errors
-    /// Returns [`StreamError::Truncated`] if the answer is not complete, and [`StreamError::NotAStream`] with
-    /// the first bytes if they are no event stream.
-    pub fn finish(&mut self, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
-        self.0.finish(out)
-    }
-
-    /// Returns whether the answer is complete: `stream_end` is among the events.
-    pub fn is_done(&self) -> bool {
-        self.0.is_done()
-    }
-
-    /// Returns whether the answer has its stop reason: at most its usage follows, and
-    /// [`finish`](Self::finish) completes it.
-    pub fn has_stop_reason(&self) -> bool {
-        self.0.has_stop_reason()
-    }
-}
-
-/// The state of the answer that is being read.
-#[derive(Clone, Debug)]
-pub(super) struct CompletionState {
+pub(crate) struct CompletionState {
     emitter: Emitter,
     calls: ToolCallBuffer,
     details: Details,
@@ -178,7 +128,7 @@ impl EventAnswer for CompletionState {
 }
 
 impl CompletionState {
-    pub(super) fn new(context: StreamContext) -> Self {
+    pub(crate) fn new(context: StreamContext) -> Self {
         Self {
             emitter: Emitter::new(context),
             calls: ToolCallBuffer::default(),

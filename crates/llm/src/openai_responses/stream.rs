@@ -7,22 +7,21 @@ use super::known_items::ItemName;
 use super::wire::{OutputItem, ResponseWire, ResponsesEvent};
 use crate::emitter::{Emitter, PartKind};
 use crate::error;
-use crate::event_stream::{EventAnswer, EventStream};
+use crate::event_stream::EventAnswer;
 use crate::lenient_json::LenientCount;
 use crate::openai_chat::usage;
 use crate::stream::{StreamContext, StreamError};
 
-/// Decodes one Responses stream; see [`StreamDecoder`](crate::StreamDecoder) for the order of calls.
+/// Reads one Responses stream event by event.
 ///
 /// The answer is complete after `response.completed` or `response.incomplete`. A stream that ends without one
 /// of them is truncated.
 ///
 /// ```
-/// use agentx_llm::StreamContext;
-/// use agentx_llm::openai_responses::ResponsesDecoder;
-/// use agentx_types::EnvironmentEvent;
+/// use agentx_llm::{StreamContext, StreamDecoder};
+/// use agentx_types::{Api, EnvironmentEvent};
 ///
-/// let mut decoder = ResponsesDecoder::new(StreamContext::new("msg_1", 1));
+/// let mut decoder = StreamDecoder::new(Api::OpenaiResponses, StreamContext::new("msg_1", 1));
 /// let mut events = Vec::new();
 /// let created = br#"data: {"type":"response.created","response":{"id":"resp_1","model":"m"}}"#;
 /// let delta = br#"data: {"type":"response.output_text.delta","output_index":0,"content_index":0,"delta":"Hi"}"#;
@@ -36,51 +35,7 @@ use crate::stream::{StreamContext, StreamError};
 /// # Ok::<(), agentx_llm::StreamError>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct ResponsesDecoder(EventStream<ResponseState>);
-
-impl ResponsesDecoder {
-    /// Returns a decoder for one stream.
-    pub fn new(context: StreamContext) -> Self {
-        Self(EventStream::new(ResponseState::new(context)))
-    }
-
-    /// Decodes the next bytes of the body and appends the events to `out`.
-    ///
-    /// The bytes may be cut anywhere, also inside a character. Bytes after the end of the answer are ignored.
-    ///
-    /// # Errors
-    /// Returns [`StreamError::Provider`] if the server reports an error, [`StreamError::Malformed`] if an
-    /// event is not JSON, [`StreamError::Sse`] if a line or an event is too long, and
-    /// [`StreamError::ArgumentsTooLong`] if the arguments of tool calls are. After an error, `out` has
-    /// everything that was decoded before it, and the decoder ignores further bytes.
-    pub fn push(&mut self, bytes: &[u8], out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
-        self.0.push(bytes, out)
-    }
-
-    /// Ends the stream: the server has closed the connection.
-    ///
-    /// # Errors
-    /// Returns [`StreamError::Truncated`] if the answer is not complete, and [`StreamError::NotAStream`] with
-    /// the first bytes if they are no event stream.
-    pub fn finish(&mut self, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
-        self.0.finish(out)
-    }
-
-    /// Returns whether the answer is complete: `stream_end` is among the events.
-    pub fn is_done(&self) -> bool {
-        self.0.is_done()
-    }
-
-    /// Returns whether the answer has its stop reason: at most its usage follows, and
-    /// [`finish`](Self::finish) completes it.
-    pub fn has_stop_reason(&self) -> bool {
-        self.0.has_stop_reason()
-    }
-}
-
-/// The state of the answer that is being read.
-#[derive(Clone, Debug)]
-pub(super) struct ResponseState {
+pub(crate) struct ResponseState {
     emitter: Emitter,
     items: Items,
 }
@@ -122,7 +77,7 @@ impl EventAnswer for ResponseState {
 }
 
 impl ResponseState {
-    pub(super) fn new(context: StreamContext) -> Self {
+    pub(crate) fn new(context: StreamContext) -> Self {
         Self {
             emitter: Emitter::new(context),
             items: Items::default(),
