@@ -9,7 +9,7 @@ use agentx_types::RuleEffect;
 use crate::assemble;
 use crate::folder;
 use crate::layers::MergedSettings;
-use crate::mcp_project::{ProjectContext, ProjectServers};
+use crate::mcp_project::ProjectContext;
 use crate::models;
 use crate::origin::FileLayer;
 use crate::paths::root_of;
@@ -21,8 +21,8 @@ use crate::trust::IgnoredSetting;
 use crate::workspace::{self, PersonalSettings};
 use crate::yaml::MAX_BYTES;
 use crate::{
-    ConfigError, ConfigMistake, ConfigPaths, Folder, FolderTrust, McpServerSettings, MistakeLocation,
-    SettingOrigin, Settings, SourceLocation, WrittenRule, guarded_files, own_servers,
+    ConfigError, ConfigMistake, ConfigPaths, Folder, FolderTrust, MistakeLocation, SettingOrigin, Settings,
+    SourceLocation, WrittenRule, guarded_files, servers_here,
 };
 
 /// The input of [`load`].
@@ -197,12 +197,10 @@ fn load_with(
         lookup,
     };
     let project = context.servers();
-    let taken = own_servers::take_out_of_strangers(&mut settings.mcp, &merged, &places, &folder);
-    (found.warnings).extend(project.warnings(&folder).into_iter().chain(taken));
     (settings.folder, settings.trust_dir) = (folder, trust_dir.clone());
     (settings.keys, settings.named_files) = (keys, admitted.files);
     Ok(Loaded {
-        server_effects: add_project_servers(&mut settings, project),
+        server_effects: servers_here::settle(&mut settings, &merged, &places, project, &mut found.warnings),
         settings,
         merged,
         warnings: found.warnings,
@@ -215,16 +213,6 @@ fn load_with(
         places,
         trust_dir,
     })
-}
-
-/// Adds the servers of the project whose names are new, and returns their effects.
-fn add_project_servers(settings: &mut Settings, project: ProjectServers) -> Vec<String> {
-    let is_new = |server: &McpServerSettings| settings.mcp.iter().all(|own| own.name != server.name);
-    let of_project: Vec<McpServerSettings> = project.servers.into_iter().filter(is_new).collect();
-    settings.mcp.extend(of_project);
-    settings.named_files.extend(project.files);
-    let mistakes = project.mistakes.into_iter().map(|mistake| mistake.what);
-    project.effects.into_iter().chain(mistakes).collect()
 }
 
 /// The person's decision about this folder. The environment may trust the whole folder for this start.

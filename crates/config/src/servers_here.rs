@@ -1,16 +1,39 @@
-//! A person's own MCP servers in a folder of somebody else. A relative path in a command line means a file of the
-//! current folder, so the folder could bring the program that gets the person's variables.
+//! The MCP servers that count in a folder: the person's own, and those of the project.
+//!
+//! A relative path in the command line of an own server means a file of the current folder, so a folder of somebody
+//! else could bring the program that gets the person's variables.
 
 use std::path::Path;
 
 use crate::command_files::CommandWords;
 use crate::layers::MergedSettings;
 use crate::mcp::{McpServerSettings, McpTarget};
-use crate::{ConfigMistake, ConfigPaths, Folder, FolderTrust};
+use crate::mcp_project::ProjectServers;
+use crate::{ConfigMistake, ConfigPaths, Folder, FolderTrust, Settings};
+
+/// Leaves out own servers that would run a file of a folder that is not trusted, and adds the servers of the project
+/// whose names are new. Returns the effects of the project's servers.
+pub(crate) fn settle(
+    settings: &mut Settings,
+    merged: &MergedSettings,
+    places: &ConfigPaths,
+    project: ProjectServers,
+    warnings: &mut Vec<ConfigMistake>,
+) -> Vec<String> {
+    warnings.extend(project.warnings(&settings.folder));
+    let taken = take_out_of_strangers(&mut settings.mcp, merged, places, &settings.folder);
+    warnings.extend(taken);
+    let is_new = |server: &McpServerSettings| settings.mcp.iter().all(|own| own.name != server.name);
+    let of_project: Vec<McpServerSettings> = project.servers.into_iter().filter(is_new).collect();
+    settings.mcp.extend(of_project);
+    settings.named_files.extend(project.files);
+    let mistakes = project.mistakes.into_iter().map(|mistake| mistake.what);
+    project.effects.into_iter().chain(mistakes).collect()
+}
 
 /// Takes out the servers whose command line names a file of this folder, unless the person trusts the folder.
 /// Returns a warning about each.
-pub(crate) fn take_out_of_strangers(
+fn take_out_of_strangers(
     servers: &mut Vec<McpServerSettings>,
     merged: &MergedSettings,
     places: &ConfigPaths,
