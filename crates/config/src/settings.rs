@@ -185,7 +185,7 @@ pub struct ProviderSettings {
     pub of_folder: bool,
     /// The API key.
     pub key: ApiKeySource,
-    /// The credentials of a cloud that are used because there is no key.
+    /// The cloud credentials to use; `None` if `key` is set, or the provider is not a cloud.
     pub cloud: Option<CloudSettings>,
     /// Headers that are sent along.
     pub headers: Vec<HeaderSetting>,

@@ -71,7 +71,7 @@ pub struct GoogleToken {
     pub seconds: u64,
 }
 
-/// The reason why there is no token, in the server's words.
+/// The error of a token request that the server refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct TokenRefusal {

@@ -25,8 +25,8 @@ static ASKED: AtomicBool = AtomicBool::new(false);
 /// }
 /// ```
 ///
-/// Only then can a [`SandboxLauncher`](crate::SandboxLauncher) use this program as its helper. Elsewhere than
-/// on Linux there is no helper, and it returns `None`.
+/// Only then can a [`SandboxLauncher`](crate::SandboxLauncher) use this program as its helper. On systems
+/// other than Linux it always returns `None`.
 pub fn act_as_helper() -> Option<ExitCode> {
     ASKED.store(true, Ordering::Relaxed);
     let mut words = std::env::args_os().skip(1);

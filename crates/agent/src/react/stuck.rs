@@ -109,8 +109,8 @@ impl ReactAgent {
         }
     }
 
-    /// A run begins. What a person asks for twice is answered twice: only a run that continues the one before
-    /// goes on counting.
+    /// Resets the counts at the start of a run, because a person may ask for the same thing twice. A run that
+    /// continues the previous one keeps them.
     pub(super) fn note_run_of(&mut self, input: &RunInput) {
         if !input.goes_on {
             self.forget_loops();
@@ -138,8 +138,8 @@ impl ReactAgent {
         }
     }
 
-    /// Notes the results of a round. Returns the note to the model if the round goes on with a loop; if it
-    /// has gone on for too long and nobody is there, the run begins to stop.
+    /// Records the results of a round. Returns a note to the model if the round continues a loop. If the loop
+    /// has reached its limit and nobody can be asked, starts to stop the run.
     pub(super) fn watch_results(
         &mut self,
         entries: &[LedgerEntry],

@@ -1,7 +1,7 @@
 //! Loops of calls and their results, of answers without calls, and of condensing.
 //!
-//! A call that is made again is no loop by itself: only one whose result is also the same. So a poll whose
-//! result changes is none, and neither is a paged read. A failing call counts sooner than one that succeeds.
+//! A loop is a repeated call with a repeated result. A poll whose result changes is not a loop, and neither is a
+//! paged read. Failing calls reach their thresholds sooner than successful ones.
 //!
 //! | kind | counted | told after | stopped after |
 //! | --- | --- | --- | --- |

@@ -374,15 +374,7 @@ impl Session {
 
     /// The process dies, and another one continues.
     pub(crate) fn restart(&mut self) {
-        self.open.clear();
-        self.happens(WriterAttached {
-            epoch: 2,
-            program: "test".into(),
-            process: 1,
-            ended: Vec::new(),
-            serves: false,
-            cut_off: Vec::new(),
-        });
+        self.restart_with(Vec::new());
     }
 
     /// Another process takes over, and tells the recorded output of the calls that were cut off.

@@ -29,7 +29,7 @@ pub struct ContinuedSession {
 /// Opens a session that exists, or a copy of it, with what the command line changes.
 ///
 /// # Errors
-/// Returns an error if there is no such session or it cannot be opened; then it is closed again.
+/// Returns an error if the session does not exist or cannot be opened; a session that was opened is closed again.
 pub async fn continue_session(
     place: &Place,
     settings: &Settings,
@@ -69,7 +69,7 @@ pub async fn continue_session(
 /// open. Opening it then fails, instead of the prompt going to another session. `None` for a new one.
 ///
 /// # Errors
-/// Returns an error if there is no such session.
+/// Returns an error if the session does not exist.
 pub async fn find_exactly(
     place: &Place,
     settings: &Settings,

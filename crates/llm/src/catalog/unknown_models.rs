@@ -61,7 +61,7 @@ fn claude_version(id: &str) -> Option<u32> {
     const FAMILIES: &[&str] = &["claude-opus-", "claude-sonnet-", "claude-haiku-", "claude-fable-"];
     let (_, rest) = FAMILIES.iter().find_map(|family| id.split_once(family))?;
     let mut numbers = rest.split(|c: char| !c.is_ascii_digit());
-    // A date, or the text behind the version, is no part of it.
+    // Skips dates (`20251001`) and the text after the version.
     let mut next = || numbers.next()?.parse::<u32>().ok().filter(|number| *number < 100);
     let major = next()?;
     Some(major * 10 + next().unwrap_or(0).min(9))
