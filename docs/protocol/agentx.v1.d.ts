@@ -724,7 +724,7 @@ export type NanoUsd = number;
  * model's prices.
  */
 export interface ModelFellBack {
-  /** The model that answers from here on, as the provider names it. */
+  /** The model that answers from now on, as the provider names it. */
   model: string;
   /** Its prices; absent if the catalog does not know it, and then the requested model's prices apply. */
   prices?: Prices | null;
@@ -762,13 +762,13 @@ export interface LongPrices {
 }
 
 /**
- * A model did not answer, and the agent has fallback models: from here on the next of them is called,
+ * A model did not answer, and the agent has fallback models: from now on the next of them is called,
  * until the run ends. The envelope's `cause` is the action that requested it.
  */
 export interface FallbackAsked {
   /** The model that did not answer, as `provider/id`. */
   from: string;
-  /** The model that is asked from here on, as `provider/id`. */
+  /** The model that is asked from now on, as `provider/id`. */
   to: string;
   /** The code of the failure, as in `error`. */
   code: string;
@@ -1733,7 +1733,7 @@ export interface MessageStart {
 export interface FallbackAnswers {
   /** The answer's id. */
   message_id: MessageId;
-  /** The model that answers from here on, as the provider names it. */
+  /** The model that answers from now on, as the provider names it. */
   model: string;
   /** The prices; absent if the catalog does not know the model. */
   prices?: Prices | null;

@@ -1,4 +1,4 @@
-"""A weather service of one's own: the same weather everywhere, so that the example needs no network."""
+"""A weather service of your own: the same weather everywhere, so that the example needs no network."""
 
 import json
 from http.server import BaseHTTPRequestHandler, HTTPServer

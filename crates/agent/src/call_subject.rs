@@ -238,7 +238,7 @@ impl<'a> CallSubject<'a> {
     /// The rules that together allow every part of the call.
     ///
     /// A rule that allows the entire call is enough. Otherwise each command of the line needs a rule, and a
-    /// line that cannot be split with certainty has none. `None` if a part is left.
+    /// line that cannot be split with certainty has no parts. `None` if a part is left.
     pub(crate) fn allowed_by(&self, rules: &[Rule]) -> Option<Vec<usize>> {
         let rules: Vec<(usize, &Rule)> = rules
             .iter()

@@ -1,4 +1,4 @@
-//! A server inside one's own program: a shop that already answers over HTTP serves its agent at the same
+//! A server inside your own program: a shop that already answers over HTTP serves its agent at the same
 //! address.
 //!
 //! It sweeps, continues with what was under way and limits as `agentx serve` does. Here the shop is its first

@@ -81,7 +81,7 @@ impl Console {
         }
     }
 
-    /// Prints only whole lines from here on, without colours, and with words in the place of signs: for
+    /// Prints only whole lines from now on, without colours, and with words in the place of signs: for
     /// people who listen.
     pub(crate) fn use_words(&mut self) {
         (self.terminal.capable, self.terminal.color, self.terminal.words) = (false, false, true);

@@ -2,8 +2,9 @@
 //! can be kept together with the work that it is about, and imported elsewhere as the same session.
 //!
 //! An import trusts nothing in a document: it has to be complete, in order and of one session, each blob has
-//! to match its hash, and the stored result is checked again. Its last fact is `session_imported`, after which
-//! the session does nothing until a person writes in it: a document may say that a person allowed a call.
+//! to match its hash, and the stored result is checked again. Its last fact is `session_imported`, after
+//! which the session does nothing until a person writes in it: a document may say that a person allowed a
+//! call.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -172,7 +173,7 @@ pub async fn export(runtime: &dyn Runtime, session: &SessionId) -> Result<Sessio
 /// progress; `at` is the time of that.
 ///
 /// # Errors
-/// Returns an error if the id is taken or is none of a session, the document differs from the exported one, or
+/// Returns an error if the id is taken or is not a session id, the document differs from the exported one, or
 /// the log cannot be written.
 pub async fn import(
     log: &dyn SessionLog,

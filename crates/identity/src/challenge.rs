@@ -91,12 +91,12 @@ pub fn challenge_text(origin: &str, nonce: &str, expires_at_ms: u64) -> String {
     format!("agentx.v1 challenge\n{origin}\n{nonce}\n{expires_at_ms}\n")
 }
 
-/// Answers a challenge in one's own name, on a connection without a [`Binding`].
+/// Signs a challenge with your identity, on a connection without a [`Binding`].
 pub fn sign_challenge(key: &SecretKey, challenge: &AuthChallenge) -> Signature {
     sign_bound_challenge(key, challenge, &Binding::None)
 }
 
-/// Answers a challenge in one's own name, only for this connection.
+/// Signs a challenge with your identity; the signature is valid only on this connection.
 pub fn sign_bound_challenge(key: &SecretKey, challenge: &AuthChallenge, binding: &Binding) -> Signature {
     key.sign(bound_text(challenge, binding).as_bytes())
 }

@@ -223,7 +223,7 @@ impl Keyring {
         }
     }
 
-    /// Makes `key` one's own identity. With `replace` the one before it is gone.
+    /// Makes `key` the identity of this directory. With `replace`, the previous identity is overwritten.
     ///
     /// # Errors
     /// Returns an error if there is one that is not to be replaced, or the file cannot be written.

@@ -4,7 +4,7 @@ use agentx_types::OwnerId;
 
 use crate::PublicKey;
 
-/// The owner of sessions that are created on one's own machine without an identity: the operator of its
+/// The owner of sessions that are created on this machine without an identity: the operator of its
 /// server.
 pub const OPERATOR: &str = "own_local";
 

@@ -28,7 +28,7 @@ pub(crate) struct Encoding {
 enum UnfinishedValue {
     Items(std::vec::IntoIter<Value>, bool),
     Fields(<Map<String, Value> as IntoIterator>::IntoIter, bool),
-    /// A text, from here on.
+    /// A text, from now on.
     Text(String, usize),
 }
 

@@ -11,7 +11,7 @@ use crate::decode::{DecodeFailure, Decoding};
 use crate::encode::Encoding;
 use crate::flat_value::FlatValue;
 
-/// Texts and values from here on are worked on in pieces.
+/// Texts and values from now on are worked on in pieces.
 pub(crate) const LARGE: usize = 64 << 10;
 
 /// The long work of a run. By its number a script detects that its requested work was abandoned.

@@ -45,7 +45,7 @@ pub(crate) fn effect() {
     count(|counted| counted.effects += 1);
 }
 
-/// Counts from here on.
+/// Counts from now on.
 pub(crate) fn begin(lua: &Lua) {
     let bytes = lua.used_memory();
     COUNTED.with(|counted| {

@@ -86,7 +86,7 @@ pub(crate) enum VmProgress {
 }
 
 impl Vm {
-    /// A prepared VM. From here on it belongs to the owner of the script that needs it.
+    /// A prepared VM. From now on it belongs to the owner of the script that needs it.
     pub(crate) fn of(home: VmScope, prepared: PreparedVm) -> mlua::Result<Self> {
         if home.older {
             prepared.add_older()?;

@@ -51,7 +51,7 @@ thread_local! {
     };
 }
 
-/// From here on values are given within the limits of this run, and long work is charged to it.
+/// From now on values are given within the limits of this run, and long work is charged to it.
 pub(crate) fn enter(run: &Rc<ScriptRun>) {
     let limits = run.limits();
     HATCH.with(|hatch| {
@@ -96,7 +96,7 @@ pub(crate) fn delay_clock() {
     });
 }
 
-/// From here on values are converted within these limits, and charged to nobody.
+/// From now on values are converted within these limits, and charged to nobody.
 #[cfg(test)]
 pub(crate) fn allow(depth: usize, bytes: usize) {
     HATCH.with(|hatch| hatch.largest.set((depth, bytes)));

@@ -203,7 +203,7 @@ async fn time_is_up(limit: Duration, pauses: &Pauses) {
 }
 
 fn end_of(answer: Result<ServerResult, ServiceError>) -> RoundEnd {
-    let unexpected = || RemoteCallEnd::Refused("its answer is none to a call of a tool".to_owned());
+    let unexpected = || RemoteCallEnd::Refused("its answer is not a result of a tool call".to_owned());
     let end = match answer {
         Ok(ServerResult::CallToolResult(answer)) => RemoteCallEnd::Answered(Box::new(answer)),
         // An answer that has no content at all.

@@ -93,7 +93,7 @@ struct Medium {
 /// The medium of a block.
 ///
 /// # Errors
-/// Returns a block that is none.
+/// Returns the block itself if it is not a medium.
 fn medium_of(block: ContentBlock) -> Result<Medium, Box<ContentBlock>> {
     let (word, media_type, data, name) = match block {
         ContentBlock::Image(image) => ("picture", image.mime_type, image.data, None),

@@ -59,7 +59,7 @@ impl NodeRuntime {
         self.owned(session).await?;
         let record: Box<dyn FactRecorder> = match open {
             Some(open) if open.id() == session => Box::new(OpenedHere(open)),
-            // Take the lease before anything is read, so that nobody else writes the session from here on.
+            // Take the lease before anything is read, so that nobody else writes the session from now on.
             _ => {
                 Box::new(OfflineWriter::attach(self.shared_log(), session, self.driver.clock.clone()).await?)
             }

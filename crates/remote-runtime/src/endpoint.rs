@@ -30,8 +30,8 @@ impl ServerEndpoint {
     /// Reads an address: `http`, `https`, `ws` or `wss`, or only host and port.
     ///
     /// # Errors
-    /// Returns an error if it is none, or holds a user, a password, a query or a fragment: a secret has no
-    /// place in an address.
+    /// Returns an error if it is not a URL, or contains a user, a password, a query or a fragment: a secret
+    /// has no place in an address.
     pub fn parse(address: &str) -> Result<Self, RuntimeError> {
         let no_address = |why: &str| {
             RuntimeError::Refused(format!(

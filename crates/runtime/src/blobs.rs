@@ -38,8 +38,8 @@ fn is_made_with(event: &EnvironmentEvent, blob: &BlobId) -> bool {
     blobs_of(event).contains(blob)
 }
 
-/// The blobs that a fact was made with.
-/// Those of its content and, of a tool's outcome, those that its details name. An id in a text is none.
+/// The blobs that a fact was made with. Those of its content and, of a tool's outcome, those that its details
+/// name. An id inside a text does not count.
 pub fn blobs_of(event: &EnvironmentEvent) -> BTreeSet<BlobId> {
     let mut found = BTreeSet::new();
     match event {

@@ -82,7 +82,7 @@ pub(crate) fn media_of(part: &ContentPart) -> Option<&MediaPart> {
 /// The bytes of a medium that came as base64.
 ///
 /// # Errors
-/// Returns an error if it is none.
+/// Returns an error if the text is not valid base64.
 pub(crate) fn decoded(media: &MediaPart, text: &str) -> Result<Vec<u8>, RuntimeError> {
     let bytes = base64::engine::general_purpose::STANDARD.decode(text);
     bytes.map_err(|error| {

@@ -98,7 +98,7 @@ pub trait SessionLog: BlobStore {
     /// Returns [`LogError::Busy`] if a process writes the session.
     fn delete(&self, session: &SessionId) -> BoxFuture<'_, Result<(), LogError>>;
 
-    // Each method from here on has a default.
+    // Each method from now on has a default.
 
     /// Lends the facts after `after_seq` up to `upto` to `take`, one after the other, until it wants no more.
     /// `take` is called on the log's reading thread, and should be quick.

@@ -108,7 +108,7 @@ fn bits_of(address: IpAddr) -> u128 {
     }
 }
 
-/// Returns the addresses of all headers of this name, in order; `None` for what is none.
+/// Returns the addresses of all headers of this name, in order; `None` for a value that is not an address.
 fn addresses(headers: &HeaderMap, name: &HeaderName, part: fn(&str) -> Option<&str>) -> Vec<Option<IpAddr>> {
     let values = headers.get_all(name).iter();
     let hops = values.flat_map(|value| match value.to_str() {

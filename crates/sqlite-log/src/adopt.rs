@@ -76,7 +76,7 @@ impl AdoptionInProgress<'_> {
         let Some(here) = parts.last() else {
             return Ok(None);
         };
-        // A fork that was kept unchanged, from its first event on, is one of two rows from here on.
+        // A fork that was kept unchanged, from its first event on, is one of two rows from now on.
         let links = own.after_seq > 0 && here.after == 0;
         let rows = &rows[..rows.partition_point(|row| row.last_seq <= self.last_seq)];
         let Some(last) = rows.last() else { return Ok(None) };

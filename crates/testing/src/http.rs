@@ -29,7 +29,7 @@ impl HttpRequest {
             .map(|(_, value)| value.as_str())
     }
 
-    /// Returns the body as JSON; `null` if it is none.
+    /// Returns the body as JSON; `null` if it is not JSON.
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }

@@ -40,9 +40,8 @@ pub const WAS_THINKING: &str = "was_thinking";
 /// ```
 /// use agentx_types::{Assembler, MessageId, StreamStart, TextChunk};
 ///
-/// let mut assembler = Assembler::default();
-/// assembler.feed(&StreamStart { message_id: MessageId::new("msg_1"), model: "m".into(), attempt: 1 }.into());
-/// for text in ["Hel", "lo"] {
+/// let mut assembler = Assembler::default(); assembler.feed(&StreamStart { message_id:
+/// MessageId::new("msg_1"), model: "m".into(), attempt: 1 }.into()); for text in ["Hel", "lo"] {
 ///     assembler.feed(&TextChunk { text: text.into() }.into());
 /// }
 /// assert_eq!(assembler.finish().message.unwrap().text(), "Hello");
@@ -72,7 +71,7 @@ impl Assembler {
         }
     }
 
-    /// Marks thinking with the model and this API from here on, also if the provider attached nothing to it:
+    /// Marks thinking with the model and this API from now on, also if the provider attached nothing to it:
     /// sent back to another model, it may be refused. `None` marks it no more.
     pub fn marks_thinking(&mut self, api: Option<&str>) {
         if self.thinks.as_deref() != api {

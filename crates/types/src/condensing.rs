@@ -169,7 +169,7 @@ pub enum ContextChange {
     FellBack {
         /// The model that did not answer, as `provider/id`.
         from: String,
-        /// The model that is asked from here on, as `provider/id`.
+        /// The model that is asked from now on, as `provider/id`.
         to: String,
         /// The code of the failure.
         code: String,

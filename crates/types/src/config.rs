@@ -345,11 +345,11 @@ pub enum ConfigChange {
     Instructions(Vec<Instructions>),
     /// Another way to condense the conversation; `None` for never by itself.
     Condensing(Option<Box<Condensing>>),
-    /// Rules are read in another way from here on, also by the agents that it may make.
+    /// Rules are read in another way from now on, also by the agents that it may make.
     RulesVersion(u32),
-    /// Other files are guarded from here on, also from the agents that it may make.
+    /// Other files are guarded from now on, also from the agents that it may make.
     Guard(Option<Arc<Guard>>),
-    /// The server's settings are other ones from here on, also for all agents that there are; `None` if no
+    /// The server's settings are other ones from now on, also for all agents that there are; `None` if no
     /// server has it open.
     ServerRules(Option<Arc<ServerRules>>),
 }

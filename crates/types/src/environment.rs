@@ -142,7 +142,8 @@ payloads! {
         /// The person, if not the session's owner.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<OwnerId>,
-        /// The schema of the answer to it, if it is one that opens a run; one that joins a run changes nothing there.
+        /// The schema of the answer to it, if it is one that opens a run; one that joins a run changes
+        /// nothing there.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         answer_schema: Option<Arc<AnswerSchema>>,
     }
@@ -241,18 +242,18 @@ payloads! {
     /// The provider lets another model continue the answer: the tokens of the whole stream are paid at that
     /// model's prices.
     ModelFellBack {
-        /// The model that answers from here on, as the provider names it.
+        /// The model that answers from now on, as the provider names it.
         model: String,
         /// Its prices; absent if the catalog does not know it, and then the requested model's prices apply.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         prices: Option<Box<Prices>>,
     }
-    /// A model did not answer, and the agent has fallback models: from here on the next of them is called,
+    /// A model did not answer, and the agent has fallback models: from now on the next of them is called,
     /// until the run ends. The envelope's `cause` is the action that requested it.
     FallbackAsked {
         /// The model that did not answer, as `provider/id`.
         from: String,
-        /// The model that is asked from here on, as `provider/id`.
+        /// The model that is asked from now on, as `provider/id`.
         to: String,
         /// The code of the failure, as in `error`.
         code: String,
@@ -294,7 +295,8 @@ payloads! {
         is_error: bool,
         /// The outcome.
         status: ToolStatus,
-        /// For people and programs, not for the model: exit code, diff, the blob with the whole output, the file as it was.
+        /// For people and programs, not for the model: exit code, diff, the blob with the whole output, the
+        /// file as it was.
         #[serde(
             default,
             deserialize_with = "present",
@@ -302,7 +304,8 @@ payloads! {
         )]
         details: Option<Value>,
     }
-    /// A command that a call left running in the background has ended by itself. The envelope's `cause` is the call's action.
+    /// A command that a call left running in the background has ended by itself. The envelope's `cause` is
+    /// the call's action.
     JobEnded {
         /// Its name in the session, by which the model asks for its output.
         job: String,

@@ -143,7 +143,7 @@ payloads! {
     FallbackAnswers {
         /// The answer's id.
         message_id: MessageId,
-        /// The model that answers from here on, as the provider names it.
+        /// The model that answers from now on, as the provider names it.
         model: String,
         /// The prices; absent if the catalog does not know the model.
         #[serde(default, skip_serializing_if = "Option::is_none")]

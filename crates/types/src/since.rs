@@ -347,17 +347,17 @@ pub const HOSTS_HAVE_ONE_FORM: u32 = 9;
 /// mode `deny`.
 pub const APPROVAL_IS_NAMED: u32 = 9;
 
-/// The model is told that its answer was cut off at its maximum length in the middle of a call, and the run fails after
-/// three such answers in a row. So it is told of an answer that does not fit its schema because it was cut off.
+/// The model is told that its answer was cut off at its maximum length in the middle of a call, or that the
+/// answer does not fit its schema because it was cut off. The run fails after three such answers in a row.
 pub const CUT_OFF_IS_SAID: u32 = 9;
 
 /// A refusal that names no window is followed by a shorter request for as long as the estimate can be raised.
 pub const GUESSES_CONTINUE: u32 = 9;
 
-/// A decision without words answers no question of the model: it is ignored, and the question stays open. It counted
-/// as "yes".
+/// A decision without words answers no question of the model: it is ignored, and the question stays open. It
+/// counted as "yes".
 pub const QUESTIONS_NEED_WORDS: u32 = 9;
 
-/// The question of a tool is answered by those who may allow the call that it came up in. Before, whoever might
-/// approve anything in the session could answer it.
+/// The question of a tool is answered by those who may allow the call that it came up in. Before, whoever
+/// might approve anything in the session could answer it.
 pub const ANSWERS_ARE_OF_WHO_MAY_ALLOW: u32 = 9;

@@ -163,7 +163,7 @@ impl Lexer<'_> {
         });
     }
 
-    /// Returns the present word; one begins if there is none.
+    /// Returns the current word, and starts one if necessary.
     pub(super) fn word(&mut self) -> &mut Word {
         self.word.get_or_insert_default()
     }

@@ -193,7 +193,7 @@ impl CommandAnalysis {
         self.unnamed |= hands_on || words.iter().any(from_list) || (program == "tar" && has(&["-T"]));
     }
 
-    /// Records the folder in which relative paths begin from here on, after `cd` or `pushd`.
+    /// Records the folder in which relative paths begin from now on, after `cd` or `pushd`.
     fn note_folder(&mut self, words: &[Word]) {
         let mut first = words.iter().take(3).enumerate();
         let Some((at, _)) = first.find(|(_, word)| matches!(word.text.as_str(), "cd" | "pushd")) else {
@@ -237,7 +237,7 @@ impl CommandAnalysis {
         }
     }
 
-    /// Records folders in which paths may begin from here on.
+    /// Records folders in which paths may begin from now on.
     fn go_to(&mut self, mut folders: Vec<String>) {
         folders.retain(|folder| folder.len() < 1000 && !self.folders.contains(folder));
         self.folders.extend(folders);

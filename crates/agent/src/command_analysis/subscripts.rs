@@ -45,7 +45,7 @@ impl CommandAnalysis {
     }
 
     /// Reads the substitutions in a text that bash expands although it was quoted. No star of an allow rule
-    /// covers the line from here on.
+    /// covers the line from now on.
     pub(super) fn read_substitutions(&mut self, text: &str, depth: usize) {
         self.beyond_stars = true;
         let Some(deeper) = depth.checked_sub(1) else {

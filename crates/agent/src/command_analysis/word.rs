@@ -128,7 +128,8 @@ impl Word {
         self.shape.clone_from(&self.text);
     }
 
-    /// Returns the words that braces, globs and expansions make of this one; none if it has none of them.
+    /// Returns the words to which braces, globs and expansions expand this word; empty if it contains none of
+    /// them.
     ///
     /// [`STAR`] stands for the text of a glob within a name, and [`ANYTHING`] for expansions.
     pub(crate) fn names(&self) -> Vec<String> {

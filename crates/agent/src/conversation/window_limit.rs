@@ -132,7 +132,7 @@ impl Conversation {
         self.units(self.window_start).len() > 2 || self.size(config) < self.asked_tokens
     }
 
-    /// Forgets the learned window, because another model answers from here on.
+    /// Forgets the learned window, because another model answers from now on.
     pub(crate) fn forget_window(&mut self) {
         self.longest_result = None;
         self.assumed_window = None;

@@ -34,8 +34,7 @@ pub(crate) fn typed(kind: VarKind, words: &str) -> Option<Value> {
     }
 }
 
-/// A number in digits. Names of numbers that are none, such as `nan`, are words, and so is a number that is
-/// not finite.
+/// A number in digits. `nan` and `inf` are words, and so is a number that is not finite.
 fn float(words: &str) -> Option<Value> {
     let in_digits = words
         .chars()

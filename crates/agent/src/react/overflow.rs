@@ -106,7 +106,7 @@ impl ReactAgent {
         self.condenser.learned = Some(learned || guessed || shortened);
     }
 
-    /// Assumes this window for the model from here on. The maximum length of its answers is at most half of
+    /// Assumes this window for the model from now on. The maximum length of its answers is at most half of
     /// that.
     fn assume_window(&mut self, window: u64) {
         self.conversation.beginning_changed(&self.config);

@@ -290,7 +290,7 @@ impl InputQueue {
         self.held
     }
 
-    /// Opens no run from here on. `false` if that was so before; the reason of then stays.
+    /// Opens no run from now on. `false` if that was so before; the reason of then stays.
     pub(crate) fn close(&mut self, reason: &str) -> bool {
         let news = self.closed.is_none();
         self.closed.get_or_insert_with(|| reason.to_owned());

@@ -73,7 +73,7 @@ impl RunLifecycle {
         self.assembler.feed(&UsageReport { usage }.into());
     }
 
-    /// The provider lets another model continue the answer: from here on the call is paid at that model's
+    /// The provider lets another model continue the answer: from now on the call is paid at that model's
     /// prices, if the fact names them.
     pub(crate) fn fell_back(&mut self, fallback: &ModelFellBack) {
         let asked = self.run.as_mut().and_then(|run| run.pending.model.as_mut());

@@ -166,7 +166,7 @@ impl Chat<'_> {
         .await
     }
 
-    /// Changes the agent from here on, which the status row shows at once.
+    /// Changes the agent from now on, which the status row shows at once.
     pub(super) async fn change(&mut self, change: ConfigChange) -> Result<(), ChatError> {
         match &mut self.connection.site {
             ConversationSite::Open { session, .. } => {

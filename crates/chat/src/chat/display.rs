@@ -165,7 +165,7 @@ impl<'a> Display<'a> {
         }
     }
 
-    /// Shows reasoning from here on as it comes, or as a line.
+    /// Shows reasoning from now on as it comes, or as a line.
     pub(super) fn turn_thinking(&mut self) -> String {
         let (thinking, words) = match self.transcript.thinking() {
             ThinkingDisplay::Full => (

@@ -23,7 +23,7 @@ const MOST_BYTES: usize = 4 << 20;
 /// The commands of keys about reasoning and output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReadingCommand {
-    /// Shows reasoning from here on, or hides it.
+    /// Shows reasoning from now on, or hides it.
     Thinking,
     /// The whole output of the last call.
     Output,

@@ -231,7 +231,7 @@ impl Chat<'_> {
         self.display.transcript.aside(&text);
     }
 
-    /// Takes a line as the answer to the open question; `None` if it is none.
+    /// Reads a line as the answer to the open question; `None` if it is not an answer.
     pub(super) async fn answer_back(&mut self, line: &str) -> Option<ChatFlow> {
         let asking = self.composer.asking.take()?;
         let word = line.trim();
@@ -316,7 +316,7 @@ impl Chat<'_> {
         self.next_file(going).await
     }
 
-    /// Asks about the next doubtful file; if there is none, goes back.
+    /// Asks about the next doubtful file, or rewinds if there are no more.
     async fn next_file(&mut self, going: Box<PendingRewind>) -> Result<String, ChatError> {
         let Some(file) = going.doubted() else {
             return self.go_back(going).await;

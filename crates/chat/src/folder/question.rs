@@ -188,7 +188,7 @@ fn again(
     }
 }
 
-/// Says that an answer is none of those that are offered, before it is asked again.
+/// Says that an answer was not among the choices, before the question is repeated.
 fn not_understood(answer: &str, console: &mut Console) -> Result<(), ChatError> {
     let message = match answer {
         "" => "Please type one of the answers in brackets.\n".to_owned(),

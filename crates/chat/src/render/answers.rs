@@ -134,7 +134,7 @@ impl Answers {
         style.sign(&format!("{} ›", self.prompt()), &words).to_owned()
     }
 
-    /// The error for a line that is none of the answers.
+    /// The error for a line that matches no answer.
     pub fn wrong(&self, line: &str) -> String {
         let shown = cut(&visible(line.trim()), LONGEST_LINE);
         if let AskedFor::Choice(_) = self.asks_for {
@@ -200,8 +200,8 @@ const NEARLY: [&str; 21] = [
     "maybe",
 ];
 
-/// Returns whether a line was meant as an answer, but is none: a number, as other programs take it, or a word
-/// that is nearly one.
+/// Returns whether a line was meant as an answer but is not valid: a number, as other programs take it, or a
+/// word that is nearly one.
 pub(crate) fn is_nearly_answer(line: &str) -> bool {
     let words = line.trim().trim_end_matches(['.', '!']).to_lowercase();
     let is_number = !words.is_empty() && words.bytes().all(|byte| byte.is_ascii_digit());

@@ -26,7 +26,7 @@ pub(crate) struct Colours {
 }
 
 impl Colours {
-    /// A name keeps its colour. A new one gets that which fewest others have, so that those who speak
+    /// A name keeps its colour. A new name gets the least used colour, so that those who speak
     /// together differ.
     pub(crate) fn of(&mut self, name: &str) -> usize {
         if let Some(colour) = self.given.get(name) {

@@ -20,7 +20,7 @@ enum TodoProgress {
     Dropped,
 }
 
-/// Reads a list, in the arguments of a call as in its result; `None` if it is none.
+/// Reads a list from the arguments or the result of a call; `None` if the value is not a list.
 pub(crate) fn read(list: &Value) -> Option<Vec<TodoEntry>> {
     let item = |value: &Value| {
         let how_far = match value.get("status")?.as_str()? {

@@ -60,7 +60,7 @@ fn without_looks(line: &str) -> (&str, &str, &str) {
     (&line[..begin], &line[begin..end], &line[end..])
 }
 
-/// A line in which the blanks of what is quoted are none, as far as that fits.
+/// The line with quoted spaces replaced by non-breaking ones, as far as that fits.
 fn keep_quotes_together(line: &str, width: usize) -> String {
     let parts = line.split('`').enumerate().map(|(at, part)| {
         let is_quoted = at % 2 == 1 && agentx_terminal::width(part) + 2 <= width;

@@ -122,7 +122,7 @@ impl Text<'_> {
         }
     }
 
-    /// All settings; `None` if a line is none of Git's.
+    /// All settings; `None` if a line does not follow Git's syntax.
     fn read(&mut self, settings: &mut Vec<Setting>) -> Option<()> {
         let mut section = Vec::new();
         let mut in_comment = false;

@@ -186,7 +186,7 @@ fn who_somebody_is() {
         role: TrustedAs::Operator,
     };
     keyring.trust(friend).unwrap();
-    // Trusting one's own key as a member removes no right.
+    // Trusting your own key as a member removes no right.
     keyring
         .trust(Trusted {
             public_key: own,

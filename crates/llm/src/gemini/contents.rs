@@ -83,7 +83,8 @@ fn user_text(text: &str) -> Turn<'_> {
     }
 }
 
-/// Gives the first call of an answer a signature if it has none. The later ones of an answer have none.
+/// Adds a signature to the first call of an answer if it is missing. Later calls of an answer carry no
+/// signature.
 fn sign_first_call(turn: &mut Turn<'_>) {
     let is_call = |part: &&mut BorrowedJson<'_>| part.has("functionCall");
     if let Some(call) = turn.parts.iter_mut().find(is_call) {

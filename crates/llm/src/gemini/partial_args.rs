@@ -92,7 +92,7 @@ fn go(slot: &mut Value, step: PathStep) -> Option<&mut Value> {
     }
 }
 
-/// The steps of `$.name[0]['other name']`. `None` if the path is none of this form, is empty or too deep.
+/// The steps of `$.name[0]['other name']`. `None` if the path has another form, is empty or too deep.
 fn steps(path: &str) -> Option<Vec<PathStep>> {
     let mut rest = path.strip_prefix('$')?;
     let mut steps = Vec::new();

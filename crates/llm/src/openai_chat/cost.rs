@@ -14,7 +14,7 @@ use super::wire::UsageWire;
 /// Maximum plausible cost of a call in dollars; a larger amount is not a cost.
 const MOST: f64 = 1e6;
 
-/// An amount: a number, or an object that has one. Anything else is none.
+/// An amount: a number, or an object that has one. `None` for anything else.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Dollars(NanoUsd);
 
@@ -30,7 +30,7 @@ impl<'de> Deserialize<'de> for Dollars {
     }
 }
 
-/// An amount in ticks of xAI. Anything but a plausible number is none.
+/// An amount in ticks of xAI. `None` if the number is implausible.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Ticks(NanoUsd);
 

@@ -317,7 +317,7 @@ fn words(part: &ItemPart<'_>) -> String {
 }
 
 impl OpenCall {
-    /// The call that an item is; `None` if it is none, or one that the server makes itself.
+    /// The item as a call; `None` if it is another kind of item, or a call that the server makes itself.
     fn of(item: &OutputItem<'_>, emitter: &mut Emitter) -> Option<Self> {
         let is_custom = match item.kind.as_deref()? {
             "function_call" => false,

@@ -155,7 +155,7 @@ fn a_neighbour_waits_for_two_turns_of_a_hostile_script_at_most() -> Result<(), S
         let (mut turns, mut in_a_row) = (0, 0);
         let mut ended = held.ended();
         while turns < TURNS && ended.is_none() {
-            // From here on the neighbour is ready, even if its last turn ended before it requested something.
+            // From now on the neighbour is ready, even if its last turn ended before it requested something.
             held.answer_the_neighbour();
             if held.lane.next_turn() == Some(NEIGHBOUR) {
                 in_a_row = 0;

@@ -16,7 +16,7 @@ pub(super) enum ClientMessage {
         method: String,
         params: Map<String, Value>,
     },
-    /// An answer to a request of ours; there is none.
+    /// A response. This server sends no requests, so no response is expected.
     Answer,
     /// No message; the answer says why.
     Wrong { id: Value, code: i64, why: String },

@@ -100,15 +100,16 @@ impl Endpoint {
         }
     }
 
-    /// Says at a call why the credentials of a cloud that a person has named cannot be used. A key takes precedence.
+    /// Says at a call why the credentials of a cloud that a person has named cannot be used. A key takes
+    /// precedence.
     #[must_use]
     pub fn with_unusable_cloud(mut self, why: &str) -> Self {
         self.cloud_problem = Some(why.to_owned());
         self
     }
 
-    /// Authorizes each attempt by the credentials of a cloud. A key takes precedence. `region` is that of a signature
-    /// if the address names none.
+    /// Authorizes each attempt by the credentials of a cloud. A key takes precedence. `region` is that of a
+    /// signature if the address names none.
     #[must_use]
     pub fn with_cloud(mut self, credentials: CloudCredentials, region: Option<&str>) -> Self {
         self.cloud = Some(CloudAccess::new(credentials, region));
@@ -231,7 +232,7 @@ impl Endpoint {
     fn checked(&self, url: Result<Url, String>) -> Result<Url, String> {
         url.map_err(|error| {
             let name = &self.provider.name;
-            // What the configuration puts in the place of an address if the region is none.
+            // The configuration uses this in place of an address if the region is invalid.
             let region = self
                 .base_url
                 .as_deref()
@@ -305,8 +306,8 @@ impl Endpoint {
         Ok(headers)
     }
 
-    /// Authorizes an attempt that begins now, if a cloud wants that for each one: signatures and tokens are valid for
-    /// minutes. The clock is read for clouds alone.
+    /// Authorizes an attempt that begins now, if a cloud wants that for each one: signatures and tokens are
+    /// valid for minutes. The clock is read for clouds alone.
     ///
     /// # Errors
     /// Returns why the attempt cannot be made.

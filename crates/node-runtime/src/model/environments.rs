@@ -30,7 +30,7 @@ const KEY_HINT: &str = "give the environment its key when it is made";
 /// use agentx_node_runtime::model::ClaudeEnvironment;
 ///
 /// let claude = runtime.attach(ClaudeEnvironment::new(key), Restart::Never).await?;
-/// // With another key from here on; what was begun with the first one ends with it.
+/// // With another key from now on; what was begun with the first one ends with it.
 /// # let another_key = String::new();
 /// runtime.attach(ClaudeEnvironment::new(another_key), Restart::Never).await?;
 /// runtime.detach(claude, std::time::Duration::from_secs(60)).await;

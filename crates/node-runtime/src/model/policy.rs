@@ -113,7 +113,8 @@ pub(super) enum RetryDecision {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FailedAttempt<'a> {
     pub(super) failure: &'a AttemptFailure,
-    /// Whether a part of an answer came; that one begins, and a failure before its first word, is none.
+    /// Whether any content of an answer came. The start of an answer does not count, nor does a failure
+    /// before its first word.
     pub(super) begun: bool,
     /// The duration of the attempt.
     pub(super) took: Duration,

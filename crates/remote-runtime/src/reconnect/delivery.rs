@@ -34,7 +34,7 @@ const RATE_LIMITED: &str = "rate_limited";
 const GAPS: u32 = 3;
 
 impl ReconnectMachine {
-    /// A frame came, or something that is none.
+    /// A frame arrived, or data that is not a frame.
     pub fn received(&mut self, moment: Moment, incoming: Result<IncomingFrame, String>) {
         self.heard(moment);
         match incoming {

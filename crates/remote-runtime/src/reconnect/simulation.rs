@@ -37,7 +37,7 @@ enum SimulationStep {
     Say(u8),
     /// The next frames, this many, have this fate.
     Frames(Fate, u8),
-    /// From here on, frames take this long.
+    /// From now on, frames take this long.
     Delay(u8),
 }
 

@@ -70,7 +70,7 @@ impl Relay {
         self.address.clone()
     }
 
-    /// From here on connections are cut after at most so many bytes; 0 for never.
+    /// From now on connections are cut after at most so many bytes; 0 for never.
     pub fn cut_within(&self, bytes: u64) {
         self.shared.cut_within.store(bytes, Ordering::Relaxed);
     }

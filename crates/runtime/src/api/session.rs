@@ -96,13 +96,13 @@ pub trait Session: Send + Sync {
     /// Returns an error if no decision is awaited for this call.
     fn approve(&self, decision: ApprovalInput) -> BoxFuture<'_, Result<u64, RuntimeError>>;
 
-    /// Changes the agent's configuration from here on.
+    /// Changes the agent's configuration from now on.
     ///
     /// # Errors
     /// Returns an error if it could not be committed.
     fn change(&self, change: ConfigChange) -> BoxFuture<'_, Result<u64, RuntimeError>>;
 
-    /// Records the driver, or a person's role, from here on.
+    /// Records the driver, or a person's role, from now on.
     ///
     /// # Errors
     /// Returns an error if it could not be committed.

@@ -112,7 +112,7 @@ impl<S: EventSource> Follower<S> {
         }
     }
 
-    /// Begins, if it has not begun: from here on, the session is known to be there.
+    /// Begins, if it has not begun: from now on, the session is known to be there.
     ///
     /// # Errors
     /// Returns an error if it cannot be followed.

@@ -69,7 +69,7 @@ struct Count<'g, 'a> {
 }
 
 impl<'a> Count<'_, 'a> {
-    /// The number of schemas from here on, and how deep they nest.
+    /// The number of schemas from now on, and how deep they nest.
     fn schema(&mut self, schema: &'a Value, inside: usize, depth: usize) -> Result<(u64, usize), String> {
         let Some(fields) = schema.as_object() else {
             return Ok((1, 1));

@@ -86,7 +86,7 @@ impl StreamHubState {
         }
     }
 
-    /// Hands events on from here on.
+    /// Hands events on from now on.
     fn begin(&mut self) {
         if !self.has_begun {
             self.has_begun = true;

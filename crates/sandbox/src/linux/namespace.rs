@@ -104,7 +104,7 @@ pub(super) fn probe() -> Result<(), String> {
     }
 }
 
-/// Tries what a container may forbid although it allows namespaces: a process file system of one's own.
+/// Tries what a container may forbid although it allows namespaces: mounting a new `/proc`.
 /// Returns an error number or 0.
 fn try_a_root() -> i32 {
     let Ok(ForkResult::Parent { child }) = kernel::fork() else {
@@ -263,7 +263,7 @@ fn reap(command: Pid, to_keeper: &mut File) {
     while waitpid(None, None) != Err(Errno::ECHILD) {}
 }
 
-/// Waits for a process of one's own.
+/// Waits for a child process.
 fn wait_for(child: Pid) -> Ended {
     loop {
         match waitpid(child, None) {

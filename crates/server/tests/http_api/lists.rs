@@ -1,4 +1,4 @@
-//! Lists: pages that fit together, what is shared among what is one's own, messages, search, ids.
+//! Lists: pages that fit together, what is shared among what is your own, messages, search, ids.
 
 use agentx_runtime::Runtime as _;
 use axum::http::StatusCode;

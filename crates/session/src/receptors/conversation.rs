@@ -120,7 +120,7 @@ impl ConversationReceptor {
 }
 
 impl AgentConversation {
-    /// Sets the version of the rules from here on.
+    /// Sets the version of the rules from now on.
     fn follow_rules(&mut self, version: u32) {
         self.names_interrupters = version >= since::INPUTS_NAME_WHO_INTERRUPTS;
     }
@@ -217,7 +217,8 @@ impl AgentConversation {
         }
     }
 
-    /// Marks the answer in progress as being stopped by the input of this person; `None` is the owner of the session.
+    /// Marks the answer in progress as being stopped by the input of this person; `None` is the owner of the
+    /// session.
     fn interrupt(&mut self, by: Option<&OwnerId>) {
         let by = by.filter(|_| self.names_interrupters);
         if let Some(active) = &mut self.active {

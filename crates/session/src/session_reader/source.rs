@@ -50,7 +50,7 @@ pub enum SourceItem {
     Log(u64),
     /// The source has brought everything that existed when it began, up to this fact.
     CaughtUp(u64),
-    /// Events may be missing from here on. The reader asks the source to begin again; items from before the
+    /// Events may be missing from now on. The reader asks the source to begin again; items from before the
     /// cut stay valid.
     Cut,
 }

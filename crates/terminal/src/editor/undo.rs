@@ -38,12 +38,12 @@ impl Undo {
         }
     }
 
-    /// The cursor was moved: text typed from here on is another change.
+    /// The cursor was moved: text typed from now on is another change.
     pub(super) fn pause(&mut self) {
         self.typing = false;
     }
 
-    /// All that happens from here on is one change.
+    /// All that happens from now on is one change.
     pub(super) fn hold(&mut self) {
         self.held.get_or_insert(false);
     }

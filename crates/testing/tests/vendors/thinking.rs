@@ -144,7 +144,7 @@ fn thinking_behind_the_change_is_dropped_in_silence_where_the_request_says_so() 
             "messages.5.content.0: prefix_mismatch"
         ]
     );
-    // Thinking that is made from here on is valid.
+    // Thinking that is made from now on is valid.
     talk.answer("toolu_4");
     assert_eq!(talk.check().unwrap().dropped.len(), 2);
 }

@@ -78,7 +78,7 @@ impl TranscriptRenderer {
         self
     }
 
-    /// Shows reasoning so from here on.
+    /// Shows reasoning so from now on.
     pub(crate) fn set_thinking(&mut self, thinking: ThinkingDisplay) {
         let before = self.thinking.replace(thinking);
         if thinking == ThinkingDisplay::Full

@@ -149,7 +149,7 @@ impl Network {
     }
 }
 
-/// Returns the target of a redirect; `None` if the response is none.
+/// Returns the target of a redirect; `None` if the response is not a redirect.
 fn redirected(
     answer: &reqwest::Response,
     request: &NetworkRequest,
