@@ -15,8 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::support::{Place, definition, luau};
-use agentx_flows::NameLookup;
-use agentx_luau_tools::BoxFuture;
+use agentx_flows::{LookupFuture, NameLookup};
 use agentx_testing::{FaultyLog, ModelScript, ServerReply, TestServer};
 use agentx_types::{ToolStatus, Vocabulary as _};
 use serde_json::{Value, json};
@@ -25,7 +24,7 @@ use serde_json::{Value, json};
 struct Names(BTreeMap<&'static str, &'static str>);
 
 impl NameLookup for Names {
-    fn lookup(&self, host: String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
+    fn lookup(&self, host: String) -> LookupFuture {
         let found = self
             .0
             .get(host.trim_end_matches('.'))
@@ -140,7 +139,7 @@ async fn what_is_inside_is_not_reached_by_any_name() {
 struct Changing(AtomicUsize);
 
 impl NameLookup for Changing {
-    fn lookup(&self, host: String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
+    fn lookup(&self, host: String) -> LookupFuture {
         let named: IpAddr = "127.0.0.2".parse().unwrap();
         let inside: IpAddr = "127.0.0.1".parse().unwrap();
         let found = match (host.as_str(), self.0.fetch_add(1, Ordering::Relaxed)) {

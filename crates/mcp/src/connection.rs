@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentx_config::{McpServerSettings, McpTarget, McpValue, Secret};
+use agentx_http::Certificates;
 use agentx_tools::{PipedProgram, ProgramEnvironment};
 use http::header::AUTHORIZATION;
 use http::{HeaderName, HeaderValue};
@@ -324,8 +325,8 @@ async fn http_transport(
         value.set_sensitive(true);
         sent.insert(name, value);
     }
-    let tls = url.starts_with("https:");
-    let made = tokio::task::spawn_blocking(move || http_client(tls)).await;
+    let certificates = Certificates::for_scheme(url.split(':').next().unwrap_or_default());
+    let made = tokio::task::spawn_blocking(move || http_client(certificates)).await;
     let client = made.map_err(|error| McpFailure::Setup(error.to_string()))?;
     let client = client.map_err(|error| McpFailure::Setup(chain(&error)))?;
     let mut config = StreamableHttpClientTransportConfig::with_uri(url)
@@ -336,16 +337,11 @@ async fn http_transport(
 }
 
 /// Reading the machine's root certificates takes milliseconds, so a plain address does without.
-fn http_client(tls: bool) -> reqwest::Result<reqwest::Client> {
-    // Another part of the process may have installed it already; it is the same one.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let builder = reqwest::Client::builder()
-        .user_agent(concat!("agentx/", env!("CARGO_PKG_VERSION")))
-        .redirect(reqwest::redirect::Policy::none())
+fn http_client(certificates: Certificates) -> reqwest::Result<reqwest::Client> {
+    agentx_http::client_builder(certificates)
         .connect_timeout(CONNECT)
-        .tcp_nodelay(true);
-    let builder = if tls { builder } else { builder.tls_certs_only([]) };
-    builder.build()
+        .tcp_nodelay(true)
+        .build()
 }
 
 #[cfg(test)]

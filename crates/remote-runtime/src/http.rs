@@ -10,6 +10,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use agentx_http::{Certificates, client_builder};
 use agentx_identity::AuthChallenge;
 use agentx_runtime::RuntimeError;
 use agentx_types::from_newer_json;
@@ -106,22 +107,19 @@ struct TokenAnswer {
 
 impl Http {
     pub(crate) fn new(endpoint: ServerEndpoint, options: &ConnectOptions) -> Result<Self, RuntimeError> {
-        let builder = Client::builder()
-            .user_agent(concat!("agentx/", env!("CARGO_PKG_VERSION")))
-            .redirect(reqwest::redirect::Policy::none())
+        let peer = Peer::new(endpoint, options)?;
+        let builder = match peer.tls() {
+            Some(config) => client_builder(Certificates::OfThisMachine)
+                .tls_backend_preconfigured(rustls::ClientConfig::clone(config)),
+            None => client_builder(Certificates::None),
+        };
+        let builder = builder
             .connect_timeout(CONNECT)
             .pool_idle_timeout(IDLE)
             .tcp_nodelay(true);
         // A request over a line that went silent fails while there is time to repeat it over another one.
         #[cfg(target_os = "linux")]
         let builder = builder.tcp_user_timeout(SILENT);
-        // Another part of the process may already have installed the same provider.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let peer = Peer::new(endpoint, options)?;
-        let builder = match peer.tls() {
-            Some(config) => builder.tls_backend_preconfigured(rustls::ClientConfig::clone(config)),
-            None => builder.tls_certs_only([]),
-        };
         let client = builder
             .build()
             .map_err(|error| RuntimeError::Refused(format!("the HTTP client could not be made: {error}")))?;

@@ -1,7 +1,5 @@
 //! Size limits of input: queued inputs, configurations, names, and the details of errors.
 
-use std::io::{self, Write};
-
 use agentx_config::{Quotas, check_condensing, check_params};
 use agentx_runtime::{InputBacklog, RuntimeError, apply, check_depth};
 use agentx_types::{AgentConfig, ApprovalMode, ConfigChange, Limits, RULES_VERSION, RuleEffect};
@@ -215,25 +213,7 @@ fn changed(before: &AgentConfig, change: &ConfigChange) -> AgentConfig {
 
 /// Returns the length of a value as JSON, in bytes; the largest number if it cannot be written.
 pub(crate) fn json_len<T: Serialize>(value: &T) -> u64 {
-    let mut counter = ByteCounter(0);
-    match serde_json::to_writer(&mut counter, value) {
-        Ok(()) => counter.0,
-        Err(_) => u64::MAX,
-    }
-}
-
-/// A writer that counts bytes and keeps none.
-struct ByteCounter(u64);
-
-impl Write for ByteCounter {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0 = self.0.saturating_add(bytes.len() as u64);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
+    agentx_types::json_len(value, usize::MAX).map_or(u64::MAX, |len| len as u64)
 }
 
 #[cfg(test)]

@@ -72,7 +72,7 @@ pub struct AgentConfig {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub condensing: Option<Box<Condensing>>,
     /// The version of the agent's built-in rules, up to [`RULES_VERSION`]; 0 in logs older than this number.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub rules_version: u32,
     /// Files that its calls are kept from by default; none in logs from before there was such a list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -186,11 +186,6 @@ pub struct ServerRules {
     /// runs only if a rule of the server or the operator allows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub member_directory: Option<String>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it over so")]
-fn is_zero(number: &u32) -> bool {
-    *number == 0
 }
 
 /// A file of instructions that was read when the session was opened, or the description of the agent's

@@ -50,10 +50,7 @@ pub struct CutOffOutput {
     /// The end of the recorded output, as a terminal would show it: 16 KiB at most.
     pub text: String,
     /// The number of bytes before `text` that are left out.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub left_out: u64,
 }
 
-fn is_zero(number: &u64) -> bool {
-    *number == 0
-}

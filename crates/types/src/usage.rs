@@ -14,28 +14,24 @@ pub struct Usage {
     /// Written by the model, reasoning included.
     pub output_tokens: u64,
     /// Read from the provider's cache.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub cache_read_tokens: u64,
     /// Written into the provider's cache.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub cache_write_tokens: u64,
     /// The part of the output that was reasoning.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub reasoning_tokens: u64,
     /// The number of these tokens that are estimated, because the answer was cut off or the server reports no
     /// usage.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub estimated_tokens: u64,
     /// The cost that the provider reports; 0 if it reports none. It counts if the model's prices are unknown.
     #[serde(default, skip_serializing_if = "NanoUsd::is_nothing")]
     pub reported_cost: NanoUsd,
     /// The number of these tokens whose price is not fully known, so that the cost is incomplete.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub unpriced_tokens: u64,
-}
-
-fn is_zero(n: &u64) -> bool {
-    *n == 0
 }
 
 impl Usage {

@@ -3,11 +3,12 @@
 use std::fmt;
 use std::time::Duration;
 
+use agentx_http::{Certificates, client_builder};
 use agentx_runtime::{ToolContext, ToolOutcome};
 use agentx_tools::{ToolAbout, ToolFailure, TypedTool};
 use agentx_types::Access;
 use reqwest::header::{ACCEPT, HeaderValue};
-use reqwest::{Client, StatusCode, Url, redirect};
+use reqwest::{Client, StatusCode, Url};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -259,11 +260,7 @@ impl TypedTool for WebSearchTool {
 }
 
 fn make_client() -> reqwest::Result<Client> {
-    // Another part of the process may have installed it already; it is the same one.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    Client::builder()
-        .user_agent(concat!("agentx/", env!("CARGO_PKG_VERSION")))
-        .redirect(redirect::Policy::none())
+    client_builder(Certificates::OfThisMachine)
         .connect_timeout(CONNECT_TIMEOUT)
         .build()
 }

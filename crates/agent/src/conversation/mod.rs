@@ -65,11 +65,6 @@ fn is_false(flag: &bool) -> bool {
     !flag
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
-fn is_zero(number: &u32) -> bool {
-    *number == 0
-}
-
 /// All messages, and the beginning of the window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Conversation {
@@ -120,7 +115,7 @@ pub(crate) struct Conversation {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     found: Vec<String>,
     /// The number of declined turns in a row since a model last answered.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "agentx_types::is_default")]
     declined_in_a_row: u32,
     /// The parts that requests leave out.
     #[serde(default, skip_serializing_if = "Repairs::is_nothing")]

@@ -43,16 +43,16 @@ pub(super) struct Repairs {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) answer: Option<u64>,
     /// Parts of answers that only their provider reads.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "agentx_types::is_default")]
     pub(super) blocks: u64,
     /// Data attached to text and calls that only their provider reads.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "agentx_types::is_default")]
     pub(super) attached: u64,
     /// Reasoning that servers of Chat Completions are sent back.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "agentx_types::is_default")]
     pub(super) reasoning: u64,
     /// Signatures of Gemini's, and parts that only it reads.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "agentx_types::is_default")]
     pub(super) signatures: u64,
     /// The settings that requests leave out, in the order of their refusals.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -60,11 +60,6 @@ pub(super) struct Repairs {
     /// Tools that are not on offer, by name: see [`super::refused_tools`].
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) tools: Vec<String>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 impl Repairs {

@@ -35,11 +35,6 @@ const DECISIONS: usize = 40;
 /// long.
 const ROUNDS_TO_REST: u32 = 8;
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
-fn is_zero(number: &u32) -> bool {
-    *number == 0
-}
-
 /// The state of condensing: the one in progress, the requested one, and the result of the last one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct CondenseState {
@@ -56,7 +51,7 @@ pub(crate) struct CondenseState {
     pub(super) learned: Option<bool>,
     /// The remaining model calls without a request for a summary, while the conversation fits: the last one
     /// failed.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "agentx_types::is_default")]
     rounds_to_rest: u32,
     /// Whether the last summary failed. Until one succeeds, the run does not wait for its model.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -306,6 +306,9 @@ impl InputQueue {
     pub(crate) fn backlog(&self) -> InputBacklog {
         let inputs = self.iter().map(|input| &input.message);
         let schemas = self.iter().filter_map(|input| input.answer_schema.as_deref());
+        // Each property of a schema takes many times the bytes of its JSON in memory. Without this count a few
+        // messages with large schemas would evade a bound that counts only texts.
+        let json_len = |schema| agentx_types::json_len(schema, usize::MAX).unwrap_or(usize::MAX);
         let mut backlog = InputBacklog {
             messages: 0,
             bytes: schemas.map(|answer| json_len(&answer.schema)).sum(),
@@ -321,26 +324,4 @@ impl InputQueue {
     pub(crate) fn iter(&self) -> impl Iterator<Item = &RunInput> {
         self.steering.iter().chain(&self.waiting)
     }
-}
-
-/// The bytes of a value as JSON. The JSON is not kept.
-///
-/// A schema of an answer is held in memory while its input waits, and each property of it takes many times
-/// the bytes of its JSON there. Without this count a few messages with large schemas would evade a bound that
-/// counts only texts.
-fn json_len(value: &serde_json::Value) -> usize {
-    struct Length(usize);
-    impl std::io::Write for Length {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0 = self.0.saturating_add(bytes.len());
-            Ok(bytes.len())
-        }
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
-    let mut length = Length(0);
-    // Writing to a counter does not fail.
-    let _ = serde_json::to_writer(&mut length, value);
-    length.0
 }

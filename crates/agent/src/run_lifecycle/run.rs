@@ -52,7 +52,7 @@ pub struct Run {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer_schema: Option<Arc<AnswerSchema>>,
     /// The number of answers that were checked against a schema.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "agentx_types::is_default")]
     pub checked_answers: u32,
     /// The last text of the model, which the turn's response repeats; empty if there was none.
     pub last_text: String,
@@ -109,10 +109,10 @@ pub struct PendingRun {
     pub check: Option<PendingCheck>,
     /// The number of answers in a row that were paused, the last one among them. Any other answer sets it
     /// back to 0.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "agentx_types::is_default")]
     pub pauses: u32,
     /// The number of answers in a row that were cut off in the middle of a call, the last one among them.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "agentx_types::is_default")]
     pub cut_answers: u32,
     /// Where the last answer without calls was cut off, in words; `None` if it ended by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -126,11 +126,6 @@ pub struct PendingCheck {
     pub action_id: ActionId,
     /// The reason why the answer may be incomplete, which the end of the run repeats.
     pub reason: Option<String>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
-fn is_zero(number: &u32) -> bool {
-    *number == 0
 }
 
 impl Run {

@@ -2,13 +2,13 @@
 //! server leads to public addresses only, redirects are not followed, and answers are bounded.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use agentx_http::{Certificates, GuardedResolver, client_builder, literal_address};
 use agentx_types::is_public_address;
-use reqwest::dns::{Addrs, Name, Resolve, Resolving};
-use reqwest::{Client, RequestBuilder, Response, StatusCode, Url, redirect};
+use reqwest::{Client, RequestBuilder, Response, StatusCode, Url};
 use serde::de::DeserializeOwned;
 
 use crate::connection::chain;
@@ -163,37 +163,18 @@ fn is_localhost(url: &Url) -> bool {
         .is_some_and(|host| host == "localhost" || host.ends_with(".localhost"))
 }
 
-fn literal_address(url: &Url) -> Option<IpAddr> {
-    url.host_str()?.trim_matches(['[', ']']).parse().ok()
-}
-
-/// Gives the addresses of a name only if all of them may be connected to.
-struct GuardedResolver(Reach);
-
-impl Resolve for GuardedResolver {
-    fn resolve(&self, name: Name) -> Resolving {
-        let reach = self.0;
-        Box::pin(async move {
-            let found: Vec<SocketAddr> = tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
-            let is_refused = |found: &SocketAddr| reach == Reach::Public && !is_public_address(found.ip());
-            if found.iter().any(is_refused) {
-                let why = "a public server may not lead into a local network";
-                return Err(io::Error::new(io::ErrorKind::PermissionDenied, why).into());
-            }
-            Ok(Box::new(found.into_iter()) as Addrs)
-        })
-    }
-}
-
+/// A public server may not lead into a local network. A proxy of the environment resolves names itself; then
+/// the guard holds for hosts that are written as addresses.
 fn client(reach: Reach) -> reqwest::Result<Client> {
-    // Another part of the process may have installed it already; it is the same one.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    // A proxy of the environment resolves names itself; then the guard holds for hosts that are written as
-    // addresses.
-    Client::builder()
-        .user_agent(concat!("agentx/", env!("CARGO_PKG_VERSION")))
-        .redirect(redirect::Policy::none())
-        .dns_resolver(Arc::new(GuardedResolver(reach)))
+    let check = move |_: &str, address| match reach {
+        Reach::Public if !is_public_address(address) => {
+            let why = "a public server may not lead into a local network";
+            Err(io::Error::new(io::ErrorKind::PermissionDenied, why).into())
+        }
+        _ => Ok(()),
+    };
+    client_builder(Certificates::OfThisMachine)
+        .dns_resolver(Arc::new(GuardedResolver::new(check)))
         .connect_timeout(CONNECT)
         .timeout(REQUEST)
         .build()

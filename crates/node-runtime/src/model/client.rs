@@ -11,7 +11,8 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use reqwest::{Client, ClientBuilder, Url, redirect};
+use agentx_http::{Certificates, client_builder};
+use reqwest::{Client, ClientBuilder, Url};
 use tokio::sync::OnceCell;
 
 use super::failure::{AttemptFailure, describe};
@@ -44,7 +45,7 @@ impl ModelClients {
         if needs_tls(url) {
             let connect = self.connect;
             let make = || async move {
-                let made = tokio::task::spawn_blocking(move || make(connect, true)).await;
+                let made = tokio::task::spawn_blocking(move || make(connect, Certificates::OfThisMachine)).await;
                 made.map_err(|error| {
                     AttemptFailure::setup(format!("cannot create the HTTP client: {error}"))
                 })?
@@ -54,7 +55,7 @@ impl ModelClients {
         if let Some(client) = self.plain.get() {
             return Ok(client);
         }
-        let client = make(self.connect, false)?;
+        let client = make(self.connect, Certificates::None)?;
         Ok(self.plain.get_or_init(|| client))
     }
 
@@ -78,12 +79,9 @@ fn needs_tls(url: &Url) -> bool {
             .any(|name| std::env::var(name).is_ok_and(|proxy| proxy.starts_with("https:")))
 }
 
-/// Creates one client. With `tls` the certificates of the machine are read, which takes milliseconds.
-fn make(connect: Duration, tls: bool) -> Result<Client, AttemptFailure> {
-    // Another part of the process may already have installed the same provider.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let builder = configure(Client::builder(), connect);
-    let builder = if tls { builder } else { builder.tls_certs_only([]) };
+/// Creates one client.
+fn make(connect: Duration, certificates: Certificates) -> Result<Client, AttemptFailure> {
+    let builder = configure(client_builder(certificates), connect);
     builder.build().map_err(|error| {
         let hint = "is the package `ca-certificates` installed, or SSL_CERT_FILE set?";
         AttemptFailure::setup(format!(
@@ -96,8 +94,6 @@ fn make(connect: Duration, tls: bool) -> Result<Client, AttemptFailure> {
 /// The common options of both clients.
 fn configure(builder: ClientBuilder, connect: Duration) -> ClientBuilder {
     let builder = builder
-        .user_agent(concat!("agentx/", env!("CARGO_PKG_VERSION")))
-        .redirect(redirect::Policy::none())
         .connect_timeout(connect)
         .tcp_nodelay(true)
         .tcp_keepalive(Duration::from_secs(30));

@@ -18,17 +18,15 @@
 //! that resolves to a local network is refused, and redirects are not followed. Through a proxy, the proxy resolves the
 //! name.
 
-use std::io;
-use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use agentx_http::{Certificates, GuardedResolver, client_builder, literal_address, only_public};
 use agentx_llm::google_auth::{GoogleCredentials, GoogleGrant, GoogleToken, decode_token};
 use agentx_llm::{Secret, base64};
 use agentx_types::{Timestamp, is_public_address};
-use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::CONTENT_TYPE;
-use reqwest::{Client, Url, redirect};
+use reqwest::{Client, Url};
 use ring::rand::SystemRandom;
 use ring::signature::{RSA_PKCS1_SHA256, RsaKeyPair};
 use tokio::sync::OnceCell;
@@ -184,9 +182,8 @@ fn sign(private_key: &Secret, text: &str) -> Option<Vec<u8>> {
 fn address(text: &str) -> Result<Url, String> {
     let url = Url::parse(text)
         .map_err(|error| format!("the `token_uri` of the file is not an address: {error}"))?;
-    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
-    let literal = host.parse::<IpAddr>().ok();
-    let is_here = host == "localhost" || literal.is_some_and(|address| address.is_loopback());
+    let literal = literal_address(&url);
+    let is_here = url.host_str() == Some("localhost") || literal.is_some_and(|address| address.is_loopback());
     let is_private = literal.is_some_and(|address| !is_public_address(address));
     let why = match url.scheme() {
         _ if !url.username().is_empty() || url.password().is_some() => "it contains a user or a password",
@@ -209,42 +206,13 @@ fn refused(why: &str) -> AttemptFailure {
 /// Reading the machine's root certificates takes milliseconds and blocks.
 async fn make_client() -> Result<Client, AttemptFailure> {
     let made = tokio::task::spawn_blocking(|| {
-        // Another part of the process may already have installed the same provider.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        Client::builder()
-            .redirect(redirect::Policy::none())
+        client_builder(Certificates::OfThisMachine)
             .timeout(REQUEST)
-            .dns_resolver(Arc::new(PublicNames))
+            .dns_resolver(Arc::new(GuardedResolver::new(only_public)))
             .build()
             .map_err(|error| refused(&describe(&error)))
     });
     made.await.map_err(|error| refused(&error.to_string()))?
-}
-
-/// Resolves names to public addresses alone; `localhost` is this machine.
-#[derive(Debug)]
-struct PublicNames;
-
-/// Addresses that a name has beside a public one are left out, so that a second answer of a name server cannot lead
-/// elsewhere.
-impl Resolve for PublicNames {
-    fn resolve(&self, name: Name) -> Resolving {
-        let name = name.as_str().to_owned();
-        Box::pin(async move {
-            let is_here = name == "localhost";
-            let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
-            let may = |address: &SocketAddr| {
-                let address = address.ip();
-                (is_here && address.is_loopback()) || (!is_here && is_public_address(address))
-            };
-            let addresses: Vec<SocketAddr> = found.filter(may).collect();
-            if addresses.is_empty() {
-                let why = format!("{name} is in a local network");
-                return Err(io::Error::other(why).into());
-            }
-            Ok(Box::new(addresses.into_iter()) as Addrs)
-        })
-    }
 }
 
 #[cfg(test)]

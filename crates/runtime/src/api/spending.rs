@@ -122,13 +122,10 @@ pub struct StoredSize {
     pub blob_bytes: u64,
     /// Bytes that scripts keep for the owner under keys (`kv`). Of one session this is zero, because the values
     /// belong to none.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "agentx_types::is_default")]
     pub kept_bytes: u64,
     /// Bytes of the whole database on disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub database: Option<u64>,
 }
 
-fn is_zero(bytes: &u64) -> bool {
-    *bytes == 0
-}

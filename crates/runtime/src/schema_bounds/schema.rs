@@ -1,7 +1,6 @@
 //! Bounds on a schema itself, before it is compiled.
 
 use std::collections::HashMap;
-use std::io::{self, Write};
 
 use agentx_types::MAX_SCHEMA_BYTES;
 use serde_json::{Map, Value};
@@ -41,23 +40,13 @@ pub(crate) fn check(schema: &Value) -> Result<(), String> {
 }
 
 fn check_bytes(schema: &Value) -> Result<(), String> {
-    struct Room(usize);
-    impl Write for Room {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            let left = self.0.checked_sub(bytes.len());
-            self.0 = left.ok_or_else(|| io::Error::other("too large"))?;
-            Ok(bytes.len())
-        }
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-    serde_json::to_writer(Room(MAX_SCHEMA_BYTES), schema).map_err(|_| {
-        format!(
+    match agentx_types::json_len(schema, MAX_SCHEMA_BYTES) {
+        Some(_) => Ok(()),
+        None => Err(format!(
             "it is larger than {} KiB, which is the limit",
             MAX_SCHEMA_BYTES >> 10
-        )
-    })
+        )),
+    }
 }
 
 struct Count<'g, 'a> {

@@ -22,7 +22,7 @@ use super::text;
 use crate::grants::Grants;
 pub(crate) use budget::AnswerBudget;
 use client::HttpClients;
-pub use client::{NameLookup, SystemLookup};
+pub use agentx_http::{LookupFuture, NameLookup, SystemLookup};
 pub(crate) use guard::AllowedHosts;
 
 /// The number of redirects that are followed.
