@@ -18,7 +18,9 @@
 
 mod resolver;
 
-pub use resolver::{BoxedError, GuardedResolver, LookupFuture, NameLookup, SystemLookup, literal_address, only_public};
+pub use resolver::{
+    BoxedError, GuardedResolver, LookupFuture, NameLookup, SystemLookup, literal_address, only_public,
+};
 
 use reqwest::{ClientBuilder, redirect};
 

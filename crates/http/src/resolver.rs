@@ -139,10 +139,19 @@ mod tests {
         assert_eq!(resolve("a.example", &["1.1.1.1", "2606:4700::1111"]).await, Ok(2));
         let mixed = resolve("a.example", &["1.1.1.1", "10.0.0.1"]).await;
         assert_eq!(mixed, Err("a.example is in a local network".to_owned()));
-        for private in ["127.0.0.1", "::1", "169.254.169.254", "::ffff:10.0.0.1", "64:ff9b::7f00:1"] {
+        for private in [
+            "127.0.0.1",
+            "::1",
+            "169.254.169.254",
+            "::ffff:10.0.0.1",
+            "64:ff9b::7f00:1",
+        ] {
             assert!(resolve("a.example", &[private]).await.is_err(), "{private}");
         }
-        assert_eq!(resolve("a.example", &[]).await, Err("the name has no address".to_owned()));
+        assert_eq!(
+            resolve("a.example", &[]).await,
+            Err("the name has no address".to_owned())
+        );
     }
 
     #[tokio::test]

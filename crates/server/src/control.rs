@@ -135,14 +135,9 @@ impl ServerState {
         frame: InterruptFrame,
     ) -> Result<u64, RuntimeError> {
         bounded("the reason", frame.reason.as_deref(), WORD_CHARS)?;
-        let (state, caller) = (self.clone(), caller.clone());
-        whole(async move {
-            let hand = AuthorizedSession::new(&state, &caller, &frame.session_id).await?;
-            let terms = RequestTerms::new(frame.wheel_epoch, frame.idempotency_key);
-            if let Some(seq) = hand.done_before(&terms).await? {
-                return Ok(seq);
-            }
-            let reason = frame.reason;
+        let terms = RequestTerms::new(frame.wheel_epoch, frame.idempotency_key);
+        let reason = frame.reason;
+        self.perform_once(caller, &frame.session_id, terms, |hand, terms| async move {
             let run = hand.session.state().await?.run;
             let ends = run.is_some_and(|run| !run.status.is_final() && run.status != RunStatus::Stopping);
             // With nothing to stop, only the key would be stored.
@@ -152,6 +147,32 @@ impl ServerState {
                 session.interrupt(reason).await
             })
             .await
+        })
+        .await
+    }
+
+    /// Performs a request of somebody who drives a session. It runs to its end even if they stop waiting, and a
+    /// request whose key is recorded already is not performed again: the result is the recorded `seq`.
+    ///
+    /// # Errors
+    /// Returns an error if the caller may not drive the session, or the action fails.
+    pub(crate) async fn perform_once<F>(
+        self: &Arc<Self>,
+        caller: &Caller,
+        session: &SessionId,
+        terms: RequestTerms,
+        action: impl FnOnce(AuthorizedSession, RequestTerms) -> F + Send + 'static,
+    ) -> Result<u64, RuntimeError>
+    where
+        F: Future<Output = Result<u64, RuntimeError>> + Send,
+    {
+        let (state, caller, session) = (self.clone(), caller.clone(), session.clone());
+        whole(async move {
+            let hand = AuthorizedSession::new(&state, &caller, &session).await?;
+            match hand.done_before(&terms).await? {
+                Some(seq) => Ok(seq),
+                None => action(hand, terms).await,
+            }
         })
         .await
     }
@@ -167,12 +188,7 @@ impl ServerState {
         session: &SessionId,
         terms: RequestTerms,
     ) -> Result<u64, RuntimeError> {
-        let (state, caller, session) = (self.clone(), caller.clone(), session.clone());
-        whole(async move {
-            let hand = AuthorizedSession::new(&state, &caller, &session).await?;
-            if let Some(seq) = hand.done_before(&terms).await? {
-                return Ok(seq);
-            }
+        self.perform_once(caller, session, terms, |hand, terms| async move {
             let _counted = hand.check_run().await?;
             hand.drive_once(terms, false, |session| async move { session.retry().await })
                 .await
@@ -192,12 +208,7 @@ impl ServerState {
         terms: RequestTerms,
     ) -> Result<u64, RuntimeError> {
         bounded("how the command ended", Some(&ran.how), WORD_CHARS)?;
-        let (state, caller, session) = (self.clone(), caller.clone(), session.clone());
-        whole(async move {
-            let hand = AuthorizedSession::new(&state, &caller, &session).await?;
-            if let Some(seq) = hand.done_before(&terms).await? {
-                return Ok(seq);
-            }
+        self.perform_once(caller, session, terms, |hand, terms| async move {
             hand.check_storage().await?;
             ran.by = hand.author();
             let note = SharingFact::Ran(ran);

@@ -48,6 +48,7 @@ mod size_limits;
 mod stalled_connections;
 mod state;
 mod tls;
+mod token_bucket;
 mod trust;
 mod unread_body;
 mod waiting_calls;

@@ -26,12 +26,7 @@ impl ServerState {
         change: ConfigChange,
         terms: RequestTerms,
     ) -> Result<u64, RuntimeError> {
-        let (state, caller, session) = (self.clone(), caller.clone(), session.clone());
-        whole(async move {
-            let hand = AuthorizedSession::new(&state, &caller, &session).await?;
-            if let Some(seq) = hand.done_before(&terms).await? {
-                return Ok(seq);
-            }
+        self.perform_once(caller, session, terms, |hand, terms| async move {
             hand.change(change, terms).await
         })
         .await
@@ -49,12 +44,7 @@ impl ServerState {
         terms: RequestTerms,
     ) -> Result<u64, RuntimeError> {
         bounded_id("a message", input.as_str())?;
-        let (state, caller, session) = (self.clone(), caller.clone(), session.clone());
-        whole(async move {
-            let hand = AuthorizedSession::new(&state, &caller, &session).await?;
-            if let Some(seq) = hand.done_before(&terms).await? {
-                return Ok(seq);
-            }
+        self.perform_once(caller, session, terms, |hand, terms| async move {
             if mode.is_some() {
                 hand.check_storage().await?;
             }
@@ -86,12 +76,8 @@ impl ServerState {
             ContextRequest::Pin { message_id, .. } => bounded_id("a message", message_id.as_str())?,
             ContextRequest::Restore {} => {}
         }
-        let (state, caller, (session, terms)) = (self.clone(), caller.clone(), frame);
-        whole(async move {
-            let hand = AuthorizedSession::new(&state, &caller, &session).await?;
-            if let Some(seq) = hand.done_before(&terms).await? {
-                return Ok(seq);
-            }
+        let (session, terms) = frame;
+        self.perform_once(caller, &session, terms, |hand, terms| async move {
             let _counted = hand.check_run().await?;
             hand.drive_once(terms, false, |session| async move { session.context(wish).await })
                 .await
@@ -111,12 +97,7 @@ impl ServerState {
         terms: RequestTerms,
     ) -> Result<u64, RuntimeError> {
         bounded("the title", Some(&title), TITLE_CHARS)?;
-        let (state, caller, session) = (self.clone(), caller.clone(), session.clone());
-        whole(async move {
-            let hand = AuthorizedSession::new(&state, &caller, &session).await?;
-            if let Some(seq) = hand.done_before(&terms).await? {
-                return Ok(seq);
-            }
+        self.perform_once(caller, session, terms, |hand, terms| async move {
             hand.check_storage().await?;
             hand.drive_once(terms, false, |session| async move { session.rename(title).await })
                 .await

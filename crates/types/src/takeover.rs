@@ -53,4 +53,3 @@ pub struct CutOffOutput {
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub left_out: u64,
 }
-

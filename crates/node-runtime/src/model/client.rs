@@ -45,7 +45,8 @@ impl ModelClients {
         if needs_tls(url) {
             let connect = self.connect;
             let make = || async move {
-                let made = tokio::task::spawn_blocking(move || make(connect, Certificates::OfThisMachine)).await;
+                let made =
+                    tokio::task::spawn_blocking(move || make(connect, Certificates::OfThisMachine)).await;
                 made.map_err(|error| {
                     AttemptFailure::setup(format!("cannot create the HTTP client: {error}"))
                 })?

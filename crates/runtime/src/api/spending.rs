@@ -128,4 +128,3 @@ pub struct StoredSize {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub database: Option<u64>,
 }
-

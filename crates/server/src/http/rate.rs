@@ -2,75 +2,48 @@
 
 use std::collections::HashMap;
 
+use crate::token_bucket::{BucketLimits, TokenBucket};
+
 /// The number of buckets that are known at once; those that are full again are forgotten first.
 const BUCKETS: usize = 10_000;
 
 /// The token buckets of all callers.
 #[derive(Debug)]
 pub(crate) struct RequestRates {
-    /// A second.
-    rate: u32,
-    /// At once.
-    burst: u32,
-    buckets: HashMap<String, Bucket>,
-}
-
-/// Thousandths of tokens, as they were at some time.
-#[derive(Clone, Copy, Debug)]
-struct Bucket {
-    thousandths: u64,
-    at_ms: u64,
+    limits: BucketLimits,
+    buckets: HashMap<String, TokenBucket>,
 }
 
 impl RequestRates {
     /// `rate` a second on average, `burst` at once.
     pub(crate) fn new(rate: u32, burst: u32) -> Self {
         Self {
-            rate: rate.max(1),
-            burst: burst.max(1),
+            limits: BucketLimits::new(rate, burst),
             buckets: HashMap::new(),
         }
     }
 
-    /// Takes one.
+    /// Takes a token of a caller.
     ///
     /// # Errors
     /// Returns the milliseconds until there is a token.
     pub(crate) fn take(&mut self, who: &str, now_ms: u64) -> Result<(), u64> {
-        let full = u64::from(self.burst) * 1000;
-        let rate = u64::from(self.rate);
-        let filled = |bucket: &Bucket| {
-            let passed = now_ms.saturating_sub(bucket.at_ms);
-            bucket
-                .thousandths
-                .saturating_add(passed.saturating_mul(rate))
-                .min(full)
-        };
-        if self.buckets.len() >= BUCKETS && !self.buckets.contains_key(who) {
-            self.buckets.retain(|_, bucket| filled(bucket) < full);
+        let limits = self.limits;
+        // A name is copied once, when it is new.
+        if let Some(bucket) = self.buckets.get_mut(who) {
+            return bucket.take(limits, now_ms);
+        }
+        if self.buckets.len() >= BUCKETS {
+            self.buckets.retain(|_, bucket| !bucket.is_full(limits, now_ms));
             if self.buckets.len() >= BUCKETS {
                 return Err(1000);
             }
         }
-        let new = Bucket {
-            thousandths: full,
-            at_ms: now_ms,
-        };
-        // A name is copied once, when it is new.
-        if !self.buckets.contains_key(who) {
-            self.buckets.insert(who.to_owned(), new);
-        }
-        let Some(bucket) = self.buckets.get_mut(who) else {
-            return Ok(());
-        };
-        let there = filled(bucket);
-        bucket.at_ms = now_ms;
-        bucket.thousandths = there.saturating_sub(1000);
-        if there < 1000 {
-            bucket.thousandths = there;
-            return Err((1000 - there).div_ceil(rate).max(1));
-        }
-        Ok(())
+        let new = TokenBucket::full(limits, now_ms);
+        self.buckets
+            .entry(who.to_owned())
+            .or_insert(new)
+            .take(limits, now_ms)
     }
 }
 

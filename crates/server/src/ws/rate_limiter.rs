@@ -2,15 +2,16 @@
 
 use std::time::{Duration, Instant};
 
-/// A bucket of tokens: each frame takes one, and they come back with time.
+use crate::token_bucket::{BucketLimits, TokenBucket};
+
+/// Gives each frame a token.
 #[derive(Debug)]
 pub(super) struct RateLimiter {
-    rate: f64,
-    burst: f64,
-    left: f64,
-    since: Instant,
+    limits: BucketLimits,
+    bucket: TokenBucket,
+    start: Instant,
     /// The number of frames that were refused since the last accepted one.
-    refused: u32,
+    refused: u64,
 }
 
 /// The decision about a frame.
@@ -27,31 +28,35 @@ pub(super) enum FrameAdmission {
 impl RateLimiter {
     /// `rate` a second on average, `burst` at once.
     pub(super) fn new(rate: u32, burst: u32, now: Instant) -> Self {
-        let burst = f64::from(burst.max(1));
+        let limits = BucketLimits::new(rate, burst);
         Self {
-            rate: f64::from(rate.max(1)),
-            burst,
-            left: burst,
-            since: now,
+            limits,
+            bucket: TokenBucket::full(limits, 0),
+            start: now,
             refused: 0,
         }
     }
 
     /// Takes a token for a frame.
     pub(super) fn take(&mut self, now: Instant) -> FrameAdmission {
-        let passed = now.saturating_duration_since(self.since).as_secs_f64();
-        self.since = now;
-        self.left = (self.left + passed * self.rate).min(self.burst);
-        if self.left >= 1.0 {
-            self.left -= 1.0;
-            self.refused = 0;
-            return FrameAdmission::Accept;
+        let passed = now.saturating_duration_since(self.start).as_millis();
+        match self
+            .bucket
+            .take(self.limits, u64::try_from(passed).unwrap_or(u64::MAX))
+        {
+            Ok(()) => {
+                self.refused = 0;
+                FrameAdmission::Accept
+            }
+            Err(wait_ms) => {
+                self.refused += 1;
+                if self.refused > 8 * self.limits.burst() {
+                    FrameAdmission::Disconnect
+                } else {
+                    FrameAdmission::Later(Duration::from_millis(wait_ms))
+                }
+            }
         }
-        self.refused += 1;
-        if f64::from(self.refused) > 8.0 * self.burst {
-            return FrameAdmission::Disconnect;
-        }
-        FrameAdmission::Later(Duration::from_secs_f64((1.0 - self.left) / self.rate))
     }
 }
 

@@ -20,9 +20,9 @@ use serde_json::{Map, Value, json};
 
 use super::text;
 use crate::grants::Grants;
+pub use agentx_http::{LookupFuture, NameLookup, SystemLookup};
 pub(crate) use budget::AnswerBudget;
 use client::HttpClients;
-pub use agentx_http::{LookupFuture, NameLookup, SystemLookup};
 pub(crate) use guard::AllowedHosts;
 
 /// The number of redirects that are followed.
