@@ -20,11 +20,13 @@ pub(crate) const ALLOWED: &[(&str, &[&str])] = &[
     ("history", &["types", "agent", "session", "runtime"]),
     ("sqlite-log", &["types", "runtime"]),
     ("sandbox", &[]),
+    // One HTTP client and one guard of addresses for every crate that sends requests.
+    ("http", &["types"]),
     ("tools", &["types", "runtime", "history", "sandbox"]),
     ("config", &["types", "agent", "llm", "sandbox"]),
     ("agent-files", &["types", "config"]),
     // The search engine that the person chose, as a tool.
-    ("web", &["types", "runtime", "tools"]),
+    ("web", &["types", "http", "runtime", "tools"]),
     (
         "node-runtime",
         &[
@@ -33,6 +35,7 @@ pub(crate) const ALLOWED: &[(&str, &[&str])] = &[
             "agent",
             "runtime",
             "history",
+            "http",
             "llm",
             "sandbox",
             "sqlite-log",
@@ -43,9 +46,9 @@ pub(crate) const ALLOWED: &[(&str, &[&str])] = &[
     ),
     // Servers of others as tools: they are configured, known on the disk, run as programs, and offered on the
     // bus.
-    ("mcp", &["types", "bus", "runtime", "tools", "config"]),
+    ("mcp", &["types", "bus", "http", "runtime", "tools", "config"]),
     ("identity", &["types"]),
-    ("remote-runtime", &["types", "bus", "runtime", "identity"]),
+    ("remote-runtime", &["types", "bus", "http", "runtime", "identity"]),
     (
         "server",
         &["types", "bus", "runtime", "node-runtime", "config", "identity"],
@@ -53,7 +56,10 @@ pub(crate) const ALLOWED: &[(&str, &[&str])] = &[
     ("luau-tools", &[]),
     ("macros", &[]),
     ("terminal", &[]),
-    ("flows", &["types", "runtime", "luau-tools", "agent-files"]),
+    (
+        "flows",
+        &["types", "http", "runtime", "luau-tools", "agent-files"],
+    ),
     (
         "assembly",
         &[

@@ -137,7 +137,7 @@ impl ServerState {
         bounded("the reason", frame.reason.as_deref(), WORD_CHARS)?;
         let terms = RequestTerms::new(frame.wheel_epoch, frame.idempotency_key);
         let reason = frame.reason;
-        self.perform_once(caller, &frame.session_id, terms, |hand, terms| async move {
+        self.perform_once(caller, &frame.session_id, terms, move |hand, terms| async move {
             let run = hand.session.state().await?.run;
             let ends = run.is_some_and(|run| !run.status.is_final() && run.status != RunStatus::Stopping);
             // With nothing to stop, only the key would be stored.
@@ -188,7 +188,7 @@ impl ServerState {
         session: &SessionId,
         terms: RequestTerms,
     ) -> Result<u64, RuntimeError> {
-        self.perform_once(caller, session, terms, |hand, terms| async move {
+        self.perform_once(caller, session, terms, move |hand, terms| async move {
             let _counted = hand.check_run().await?;
             hand.drive_once(terms, false, |session| async move { session.retry().await })
                 .await
@@ -208,7 +208,7 @@ impl ServerState {
         terms: RequestTerms,
     ) -> Result<u64, RuntimeError> {
         bounded("how the command ended", Some(&ran.how), WORD_CHARS)?;
-        self.perform_once(caller, session, terms, |hand, terms| async move {
+        self.perform_once(caller, session, terms, move |hand, terms| async move {
             hand.check_storage().await?;
             ran.by = hand.author();
             let note = SharingFact::Ran(ran);

@@ -26,7 +26,7 @@ impl ServerState {
         change: ConfigChange,
         terms: RequestTerms,
     ) -> Result<u64, RuntimeError> {
-        self.perform_once(caller, session, terms, |hand, terms| async move {
+        self.perform_once(caller, session, terms, move |hand, terms| async move {
             hand.change(change, terms).await
         })
         .await
@@ -44,7 +44,7 @@ impl ServerState {
         terms: RequestTerms,
     ) -> Result<u64, RuntimeError> {
         bounded_id("a message", input.as_str())?;
-        self.perform_once(caller, session, terms, |hand, terms| async move {
+        self.perform_once(caller, session, terms, move |hand, terms| async move {
             if mode.is_some() {
                 hand.check_storage().await?;
             }
@@ -77,7 +77,7 @@ impl ServerState {
             ContextRequest::Restore {} => {}
         }
         let (session, terms) = frame;
-        self.perform_once(caller, &session, terms, |hand, terms| async move {
+        self.perform_once(caller, &session, terms, move |hand, terms| async move {
             let _counted = hand.check_run().await?;
             hand.drive_once(terms, false, |session| async move { session.context(wish).await })
                 .await
@@ -97,7 +97,7 @@ impl ServerState {
         terms: RequestTerms,
     ) -> Result<u64, RuntimeError> {
         bounded("the title", Some(&title), TITLE_CHARS)?;
-        self.perform_once(caller, session, terms, |hand, terms| async move {
+        self.perform_once(caller, session, terms, move |hand, terms| async move {
             hand.check_storage().await?;
             hand.drive_once(terms, false, |session| async move { session.rename(title).await })
                 .await
