@@ -131,6 +131,8 @@ pub fn runtime_with_files(
             data_dir: Some(settings.data_dir.clone()),
             folder: Some(settings.workspace_root.clone()),
             folder_now: folder_now(&settings.workspace_root),
+            // With at most half of the quota, a person can always make room by deleting sessions.
+            kept_bytes: settings.quotas.bytes.map(|quota| quota / 2),
             ..ToolFactoryParts::new(parts.model_effector(), known.clone())
         });
         let is_built_in = |name: &str| own.iter().any(|spec| spec.name == name);

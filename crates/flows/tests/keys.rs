@@ -169,3 +169,33 @@ async fn what_is_kept_for_a_person_is_counted_and_bounded() {
     assert!(kept_bytes(data.path(), &owner).unwrap() > 2 * 67_108_800);
     assert_eq!(kept_bytes(data.path(), &OwnerId::new("own_other")), Ok(0));
 }
+
+/// A host may set a lower bound, so that a person's values never use up their quota.
+#[tokio::test]
+async fn a_host_bounds_what_is_kept() {
+    const SET: &str = "function invoke(ctx, args)
+        for n = 1, 9 do
+            local ok, why = pcall(ctx.kv.set, 'notes/' .. n, string.rep('x', 1000))
+            if not ok then return n .. ': ' .. tostring(why) end
+        end
+    end";
+    let data = tempfile::tempdir().unwrap();
+    let answers = [
+        ModelScript::call("call_1", "set", json!({})),
+        ModelScript::text("Done."),
+    ];
+    let place = Place::with(FaultyLog::new(), answers, |mut parts| {
+        parts.data_dir = Some(data.path().to_owned());
+        parts.kept_bytes = Some(3_500);
+        parts
+    });
+    place.tool(luau("set", SET, json!({"kv": ["notes"]})));
+    let session = place.open().await;
+    place.ask(&session, "go").await;
+    let refused = place.result("call_1").1;
+    assert!(
+        refused.starts_with("4: ") && refused.contains("3500 bytes"),
+        "{refused}"
+    );
+    assert!(kept_bytes(data.path(), &OwnerId::new("own_test")).unwrap() <= 3_500);
+}

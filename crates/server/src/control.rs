@@ -285,10 +285,14 @@ impl ServerState {
         let (state, session, person) = (self.clone(), session.clone(), caller.person.clone());
         whole(async move {
             let gone = LogError::NotFound(session.to_string()).into();
-            let cost = state.cost_before_deletion(&access.owner, &session).await?;
-            state
+            // A model call in progress ends when the session is closed, and its cost is recorded then.
+            let delete = async {
+                let cost = state.cost_before_deletion(&access.owner, &session).await?;
+                access.runtime.delete(&session).await.map(|()| cost)
+            };
+            let cost = state
                 .rooms()
-                .close_then(&session, &Problem::from(&gone), access.runtime.delete(&session))
+                .close_then(&session, &Problem::from(&gone), delete)
                 .await?;
             state.count_deleted(&access.owner, cost);
             // Its log is gone, so this is the only record of who deleted it.

@@ -67,6 +67,8 @@ pub struct ToolFactoryParts {
     /// The identity of the folder, so that it does not get the values of another folder that was at its path;
     /// `None` identifies folders by their path alone.
     pub folder_now: Option<CurrentFolder>,
+    /// Maximum number of bytes that scripts may keep for one person (`kv`), at most 128 MiB; `None` means that.
+    pub kept_bytes: Option<u64>,
     /// Finds the addresses of hosts.
     pub lookup: Arc<dyn NameLookup>,
 }
@@ -83,6 +85,7 @@ impl ToolFactoryParts {
             data_dir: None,
             folder: None,
             folder_now: None,
+            kept_bytes: None,
             lookup: Arc::new(SystemLookup),
         }
     }
@@ -130,7 +133,7 @@ impl ToolFactory {
         let database = parts.data_dir.as_ref().map(|folder| folder.join(DATABASE));
         let folder = parts.folder.as_deref().unwrap_or(Path::new(""));
         let folder = folder.to_string_lossy().into_owned();
-        let store = ToolStore::new(database, folder, parts.folder_now.clone());
+        let store = ToolStore::new(database, folder, parts.folder_now.clone(), parts.kept_bytes);
         Self {
             shared: Arc::new(ToolsShared {
                 answers: AnswerBudget::default(),

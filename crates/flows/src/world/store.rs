@@ -20,8 +20,9 @@ const MAX_KEY: usize = 512;
 const MAX_VALUE: usize = 256 << 10;
 /// Keys of one space of one owner.
 const MAX_KEYS: i64 = 10_000;
-/// Bytes of all keys and values of one owner. It is far below the usual quota of a member on a server, so that
-/// somebody whose tools keep much can still make room by deleting sessions.
+/// Bytes of all keys and values of one owner, unless [`ToolFactoryParts::kept_bytes`] is less.
+///
+/// [`ToolFactoryParts::kept_bytes`]: crate::ToolFactoryParts::kept_bytes
 const MAX_BYTES: u64 = 128 << 20;
 /// Values in the cache, of all tools.
 const MAX_CACHED: usize = 10_000;
@@ -34,6 +35,8 @@ pub(crate) struct ToolStore {
     folder: String,
     /// The identity of the folder.
     now: Option<CurrentFolder>,
+    /// Maximum number of bytes of all keys and values of one owner.
+    max_bytes: u64,
     database: Mutex<Option<OpenStore>>,
     cache: Mutex<StoreCache>,
 }
@@ -58,11 +61,17 @@ struct Cached {
 
 impl ToolStore {
     /// Creates a store in a file that is made when it is first needed; in memory without one.
-    pub(crate) fn new(path: Option<PathBuf>, folder: String, now: Option<CurrentFolder>) -> Self {
+    pub(crate) fn new(
+        path: Option<PathBuf>,
+        folder: String,
+        now: Option<CurrentFolder>,
+        max_bytes: Option<u64>,
+    ) -> Self {
         Self {
             path,
             folder,
             now,
+            max_bytes: max_bytes.map_or(MAX_BYTES, |most| most.min(MAX_BYTES)),
             database: Mutex::new(None),
             cache: Mutex::default(),
         }
@@ -133,8 +142,8 @@ impl ToolStore {
                 return Ok(Some(too_many(&place.space)));
             }
             let bytes = bytes_of(database, &place.owner)?;
-            if bytes + (place.key.len() + written.len()) as u64 > MAX_BYTES {
-                return Ok(Some(too_much()));
+            if bytes + (place.key.len() + written.len()) as u64 > self.max_bytes {
+                return Ok(Some(too_much(self.max_bytes)));
             }
             database
                 .prepare_cached(
@@ -173,9 +182,12 @@ fn too_many(space: &str) -> EffectError {
     EffectError::new("too_many", problem)
 }
 
-fn too_much() -> EffectError {
-    let most = MAX_BYTES >> 20;
-    let problem = format!("all values together would take more than {most} MiB; delete some keys");
+fn too_much(most: u64) -> EffectError {
+    let most = match most >> 20 {
+        0 => format!("{most} bytes"),
+        mebibytes => format!("{mebibytes} MiB"),
+    };
+    let problem = format!("all values together would take more than {most}; delete some keys");
     EffectError::new("too_large", problem)
 }
 

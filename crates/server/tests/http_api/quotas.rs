@@ -2,7 +2,7 @@
 
 use agentx_config::{Quotas, SettingOrigin, Settings, Sourced};
 use agentx_server::channel::ConnectionChannel;
-use agentx_types::{ApprovalMode, NanoUsd, OwnerId};
+use agentx_types::{ApprovalMode, EnvironmentEvent, NanoUsd, OwnerId, SessionId};
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 
@@ -199,6 +199,39 @@ async fn what_a_members_sessions_cost_is_bounded() {
     desk.say(&desk.bob, &his, json!("hello")).await;
     let own = desk.session(&desk.operator).await;
     desk.say(&desk.operator, &own, json!("hello")).await;
+}
+
+/// A model call that a deletion ends was paid for, too.
+#[tokio::test]
+async fn a_call_that_a_deletion_cuts_off_counts_for_the_money_of_a_member() {
+    use agentx_runtime::{Delivery, View};
+    let desk = desk(|quotas| quotas.cost = Some(NanoUsd(100 * CENT.0))).await;
+    let ann = OwnerId::new(&desk.ann_id);
+    let session = desk.dear(&ann).await;
+    let said = desk.tell(&desk.ann, &session, "tell a long story").await;
+    assert_eq!(said.0, StatusCode::OK, "{}", said.1);
+    let open = desk.state.open(&SessionId::new(&session)).await.unwrap();
+    let mut events = open.subscribe(0, View::Environment).await.unwrap();
+    while let Some(delivery) = events.next().await {
+        if matches!(&delivery, Delivery::Environment(fact) if matches!(fact.event, EnvironmentEvent::TextChunk(_)))
+        {
+            break;
+        }
+    }
+    let path = format!("/v1/sessions/{session}");
+    let deletes = desk.ask(axum::http::Method::DELETE, &path).by(&desk.ann);
+    deletes.send().await.ok();
+    let other = desk.dear(&ann).await;
+    let mut settings = Settings::clone(&desk.state.settings());
+    settings.quotas.cost = Some(NanoUsd(1));
+    desk.state.renew(&settings).await;
+    let said = desk.tell(&desk.ann, &other, "hello").await;
+    refused(
+        &said,
+        StatusCode::TOO_MANY_REQUESTS,
+        "quota_usage",
+        "quotas.daily_cost",
+    );
 }
 
 /// The price of a model that the server does not list is unknown: no bound on money would hold.
