@@ -6,7 +6,7 @@ use agentx_types::{
 };
 use tokio::sync::oneshot;
 
-use crate::api::{RuntimeError, UserInput};
+use crate::api::{RequestKey, RuntimeError, UserInput};
 use crate::log_error::LogError;
 
 /// The system command that retries immediately.
@@ -31,7 +31,7 @@ pub(crate) enum SessionCommand {
     /// Record this fact. A request whose key was recorded is done already.
     Record {
         request: Box<FactRequest>,
-        key: Option<String>,
+        key: Option<RequestKey>,
         reply: ReplySender<u64>,
     },
     /// Returns the session's state.
@@ -43,7 +43,7 @@ pub(crate) enum SessionCommand {
     },
     /// Return the event of the request with this key.
     Requested {
-        key: String,
+        key: RequestKey,
         reply: ReplySender<Option<u64>>,
     },
     /// Return the waiting inputs.

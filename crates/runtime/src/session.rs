@@ -15,7 +15,7 @@ use agentx_types::{
 use tokio::sync::oneshot;
 
 use crate::answer_schema::check_answer_schema;
-use crate::api::{ApprovalInput, ContextRequest, RuntimeError, Session, Subscription, UserInput};
+use crate::api::{ApprovalInput, ContextRequest, RequestKey, RuntimeError, Session, Subscription, UserInput};
 use crate::blobs::has_blob;
 use crate::commands::DriverStatus;
 use crate::commands::{FactRequest, ReplySender, SessionCommand};
@@ -39,7 +39,7 @@ pub struct LocalSession {
     /// cause names them.
     by: Option<OwnerId>,
     /// The key of the request that this handle was made for, until a fact is recorded with it.
-    key: Mutex<Option<String>>,
+    key: Mutex<Option<RequestKey>>,
 }
 
 impl LocalSession {
@@ -327,17 +327,17 @@ impl Session for LocalSession {
         }))
     }
 
-    fn once(&self, key: &str) -> Option<Arc<dyn Session>> {
+    fn once(&self, key: &RequestKey) -> Option<Arc<dyn Session>> {
         Some(Arc::new(Self {
             live: self.live.clone(),
             agents: self.agents.clone(),
             by: self.by.clone(),
-            key: Mutex::new(Some(key.to_owned())),
+            key: Mutex::new(Some(key.clone())),
         }))
     }
 
-    fn done_before<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<u64>, RuntimeError>> {
-        let key = key.to_owned();
+    fn done_before<'a>(&'a self, key: &'a RequestKey) -> BoxFuture<'a, Result<Option<u64>, RuntimeError>> {
+        let key = key.clone();
         Box::pin(self.ask(|reply| SessionCommand::Requested { key, reply }))
     }
 

@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use agentx_runtime::{
-    BoxFuture, CapturedEffect, Condenser, ContextRequest, Delivery, Effector, EventSink, RuntimeError,
-    Session, UserInput, View,
+    BoxFuture, CapturedEffect, Condenser, ContextRequest, Delivery, Effector, EventSink, RequestKey,
+    RuntimeError, Session, UserInput, View,
 };
 use agentx_testing::{Gate, MemoryWorld, ModelScript, fixture};
 use agentx_types::{
@@ -139,7 +139,7 @@ async fn a_summary_is_taken_out_once_by_a_request_that_comes_twice() {
     ];
     let world = World::said_much(summaries).await;
     let taken_out = |key: &str| {
-        let session = world.session.once(key).unwrap();
+        let session = world.session.once(&key_of(key)).unwrap();
         async move { session.context(ContextRequest::Restore {}).await }
     };
     world.wish(condense()).await.unwrap();
@@ -151,12 +151,31 @@ async fn a_summary_is_taken_out_once_by_a_request_that_comes_twice() {
     );
     world.wish(condense()).await.unwrap();
     assert_eq!(taken_out("key_1").await.unwrap(), first, "it comes late");
-    assert_eq!(world.session.done_before("key_1").await.unwrap(), Some(first));
-    assert_eq!(world.session.done_before("key_2").await.unwrap(), None);
+    assert_eq!(
+        world.session.done_before(&key_of("key_1")).await.unwrap(),
+        Some(first)
+    );
+    assert_eq!(world.session.done_before(&key_of("key_2")).await.unwrap(), None);
     let restored = |tags: &[String]| tags.iter().filter(|tag| *tag == "context_restored").count();
     assert_eq!(restored(&world.memory.tags()), 1);
     taken_out("key_2").await.unwrap();
     assert_eq!(restored(&world.memory.tags()), 2, "another request");
+    let other = RequestKey::new("key_2", &"something else");
+    let reused = world.session.done_before(&other).await.unwrap_err();
+    assert!(
+        reused.to_string().contains("has the same idempotency key"),
+        "{reused}"
+    );
+    let other = world.session.once(&other).unwrap();
+    let refused = other.rename("a title".to_owned()).await.unwrap_err();
+    assert!(
+        refused.to_string().contains("has the same idempotency key"),
+        "{refused}"
+    );
+}
+
+fn key_of(key: &str) -> RequestKey {
+    RequestKey::new(key, &"restore")
 }
 
 #[tokio::test]

@@ -326,7 +326,7 @@ impl AuthorizedSession {
             role,
             by: None,
         };
-        let session = with_key(self.session.clone(), key.as_deref());
+        let session = with_key(self.session.clone(), key.as_ref());
         let seq = self.note_failure(session.record_sharing(SharingFact::Access(changed)).await)?;
         let gone = LogError::NotFound(self.room.id().to_string()).into();
         self.room.people.change(&person, role, &Problem::from(&gone));

@@ -69,7 +69,12 @@ impl ServerState {
         frame: CommandFrame,
     ) -> Result<(Option<u64>, Value), RuntimeError> {
         let session = &frame.session_id;
-        let terms = RequestTerms::new(frame.wheel_epoch, frame.idempotency_key);
+        let terms = RequestTerms::new(
+            frame.wheel_epoch,
+            frame.idempotency_key,
+            &frame.command,
+            &frame.args,
+        );
         let seq = match frame.command.as_str() {
             "rename" => {
                 let RenameArguments { title } = arguments("rename", frame.args)?;

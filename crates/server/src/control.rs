@@ -135,8 +135,8 @@ impl ServerState {
         frame: InterruptFrame,
     ) -> Result<u64, RuntimeError> {
         bounded("the reason", frame.reason.as_deref(), WORD_CHARS)?;
-        let terms = RequestTerms::new(frame.wheel_epoch, frame.idempotency_key);
         let reason = frame.reason;
+        let terms = RequestTerms::new(frame.wheel_epoch, frame.idempotency_key, "interrupt", &reason);
         self.perform_once(caller, &frame.session_id, terms, move |hand, terms| async move {
             let run = hand.session.state().await?.run;
             let ends = run.is_some_and(|run| !run.status.is_final() && run.status != RunStatus::Stopping);

@@ -96,7 +96,7 @@ impl ServerState {
             hand.check_storage().await?;
             let key = hand.stored_key(&terms)?;
             hand.drive(terms.wheel_epoch, |open| async move {
-                let open = with_key(open, key.as_deref());
+                let open = with_key(open, key.as_ref());
                 let now = open.state().await?;
                 if now.run.is_some_and(|run| !run.status.is_final()) {
                     return Err(RuntimeError::Refused(

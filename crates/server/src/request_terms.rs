@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use agentx_runtime::{RuntimeError, Session};
+use agentx_runtime::{RequestKey, RuntimeError, Session, request_hash};
+use serde::Serialize;
 
 use crate::authorized_session::AuthorizedSession;
 
@@ -14,12 +15,24 @@ pub struct RequestTerms {
     pub wheel_epoch: Option<u64>,
     /// Identifies the request: sent again with the same key, it is not carried out again.
     pub key: Option<String>,
+    /// The hash of what is requested, with a key: the key is refused for another request.
+    pub request: Option<String>,
 }
 
 impl RequestTerms {
-    /// The terms of a request that is known by this key.
-    pub fn new(wheel_epoch: Option<u64>, key: Option<String>) -> Self {
-        Self { wheel_epoch, key }
+    /// The terms of a request for this action with this content; `key` identifies the request.
+    pub fn new(
+        wheel_epoch: Option<u64>,
+        key: Option<String>,
+        action: &str,
+        content: &impl Serialize,
+    ) -> Self {
+        let request = key.as_ref().map(|_| request_hash(&(action, content)));
+        Self {
+            wheel_epoch,
+            key,
+            request,
+        }
     }
 }
 
@@ -28,15 +41,20 @@ impl AuthorizedSession {
     ///
     /// # Errors
     /// Returns an error if it has no form of a key.
-    pub(crate) fn stored_key(&self, terms: &RequestTerms) -> Result<Option<String>, RuntimeError> {
-        terms.key.as_deref().map(|key| self.key_of(key)).transpose()
+    pub(crate) fn stored_key(&self, terms: &RequestTerms) -> Result<Option<RequestKey>, RuntimeError> {
+        let Some(key) = &terms.key else { return Ok(None) };
+        Ok(Some(RequestKey {
+            key: self.key_of(key)?,
+            request: terms.request.clone(),
+        }))
     }
 
     /// Returns the event of this request, if it was carried out before. It was allowed then, so the present
     /// driver and quotas do not matter: it is asked before they are checked.
     ///
     /// # Errors
-    /// Returns an error if the key has no form of one, or the session cannot continue.
+    /// Returns an error if the key has no form of one or belongs to another request, or the session cannot
+    /// continue.
     pub(crate) async fn done_before(&self, terms: &RequestTerms) -> Result<Option<u64>, RuntimeError> {
         match self.stored_key(terms)? {
             Some(key) => self.session.done_before(&key).await,
@@ -59,12 +77,12 @@ impl AuthorizedSession {
         F: Future<Output = Result<u64, RuntimeError>>,
     {
         let key = self.stored_key(&terms)?;
-        let act = |session| act(with_key(session, key.as_deref()));
+        let act = |session| act(with_key(session, key.as_ref()));
         self.drive_with(terms.wheel_epoch, is_bounded, act).await
     }
 }
 
 /// The session for one request with this key.
-pub(crate) fn with_key(session: Arc<dyn Session>, key: Option<&str>) -> Arc<dyn Session> {
+pub(crate) fn with_key(session: Arc<dyn Session>, key: Option<&RequestKey>) -> Arc<dyn Session> {
     key.and_then(|key| session.once(key)).unwrap_or(session)
 }

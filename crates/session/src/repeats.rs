@@ -51,11 +51,11 @@ impl SessionFold {
         self.repeats.keys.get(key).copied()
     }
 
-    /// The event that the request with this key became, if it was carried out. Inputs have their own keys.
-    pub fn request_with_key(&self, key: &str) -> Option<u64> {
+    /// The record of the request with this key, if it was carried out. Inputs have their own keys.
+    pub fn request_with_key(&self, key: &str) -> Option<&RequestRecorded> {
         let requests = self.repeats.requests.iter().rev();
         let mut same = requests.filter(|(_, done)| done.idempotency_key == key);
-        same.next().map(|(_, done)| done.seq)
+        same.next().map(|(_, done)| done)
     }
 
     /// The recorded decision that is this one, so that it can be sent twice: about the same call, by the same

@@ -27,6 +27,10 @@ payloads! {
         idempotency_key: String,
         /// The event that the request became; the latest event if there was nothing to do.
         seq: u64,
+        /// A hash of what was requested, so that the key is refused for another request; absent in logs older
+        /// than this field.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        request: Option<String>,
     }
     /// A person withdraws a queued input, or gives it another mode. An input that is no longer queued does
     /// not change.

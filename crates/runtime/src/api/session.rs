@@ -7,7 +7,7 @@ use agentx_bus::{BusSubscription as Heard, Filter, Queue};
 use agentx_session::{SessionState, View, WaitingInputs};
 use agentx_types::{AgentStateId, ConfigChange, InputMode, MessageId, OwnerId, SessionId};
 
-use super::{ApprovalInput, ContextRequest, RuntimeError, Subscription, UserInput};
+use super::{ApprovalInput, ContextRequest, RequestKey, RuntimeError, Subscription, UserInput};
 use crate::future::BoxFuture;
 use crate::log_error::LogError;
 use crate::system_events::{AgentEvent, AgentEventBus};
@@ -135,7 +135,7 @@ pub trait Session: Send + Sync {
     /// The same session for one request that may come twice: the first fact that is recorded through it is
     /// recorded with this key. A request whose key is known already is not carried out again, and has the
     /// answer of the first one. `None` if the session keeps no keys, as one that runs elsewhere.
-    fn once(&self, key: &str) -> Option<Arc<dyn Session>> {
+    fn once(&self, key: &RequestKey) -> Option<Arc<dyn Session>> {
         let _ = key;
         None
     }
@@ -144,8 +144,9 @@ pub trait Session: Send + Sync {
     /// that is not written here cannot tell.
     ///
     /// # Errors
-    /// Returns an error if the session cannot continue.
-    fn done_before<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<u64>, RuntimeError>> {
+    /// Returns the error `key_reused` if another request came with the key, and an error if the session cannot
+    /// continue.
+    fn done_before<'a>(&'a self, key: &'a RequestKey) -> BoxFuture<'a, Result<Option<u64>, RuntimeError>> {
         let _ = key;
         Box::pin(ready(Ok(None)))
     }

@@ -9,7 +9,7 @@ use agentx_types::{
 
 use super::SessionDriver;
 use super::batch::PendingFact;
-use crate::api::{RuntimeError, UserInput};
+use crate::api::{RequestKey, RuntimeError, UserInput};
 use crate::commands::{FactRequest, MOST_WAITING, RETRY, ReplySender};
 use crate::log_error::LogError;
 use agentx_session::SessionFold;
@@ -31,11 +31,15 @@ impl SessionDriver {
     pub(super) async fn carry_out(
         &mut self,
         resolved: Result<ResolvedRequest, RuntimeError>,
-        key: Option<String>,
+        key: Option<RequestKey>,
         reply: ReplySender<u64>,
     ) -> Result<(), LogError> {
-        let record = |seq, idempotency_key| {
-            let done = RequestRecorded { idempotency_key, seq };
+        let record = |seq, key: RequestKey| {
+            let done = RequestRecorded {
+                idempotency_key: key.key,
+                seq,
+                request: key.request,
+            };
             PendingFact::fact(EventDraft::new(Source::System, None, done))
         };
         match resolved {
@@ -56,6 +60,27 @@ impl SessionDriver {
             }
         }
         Ok(())
+    }
+}
+
+/// Returns the event of the request with this key, if it was carried out.
+///
+/// # Errors
+/// Returns the error `key_reused` if the key belongs to another request: its sender must not believe that this
+/// one was carried out.
+pub(super) fn done_before(fold: &SessionFold, key: &RequestKey) -> Result<Option<u64>, RuntimeError> {
+    let Some(done) = fold.request_with_key(&key.key) else {
+        return Ok(None);
+    };
+    match (&done.request, &key.request) {
+        (Some(before), Some(now)) if before != now => Err(RuntimeError::Remote {
+            code: "key_reused".into(),
+            detail: format!(
+                "another request, which became event {}, has the same idempotency key: a new request needs a new key",
+                done.seq
+            ),
+        }),
+        _ => Ok(Some(done.seq)),
     }
 }
 

@@ -50,7 +50,7 @@ use agentx_session::{DerivedDigest, SessionFold};
 use batch::PendingFact;
 pub use current_rules::StandingRules;
 use effects::{ActionEnd, RunningActions};
-use fact_requests::{ResolvedRequest, resolve};
+use fact_requests::{ResolvedRequest, done_before, resolve};
 pub use shutdown::halt_sessions;
 
 /// Maximum number of effector messages that wait for the sequencer; then effectors wait.
@@ -302,16 +302,18 @@ impl SessionDriver {
     async fn execute(&mut self, command: SessionCommand) -> Result<(), LogError> {
         match command {
             SessionCommand::Record { request, key, reply } => {
-                let recorded = key.as_deref().and_then(|key| self.fold.request_with_key(key));
+                let recorded = key.as_ref().map(|key| done_before(&self.fold, key));
+                let recorded = recorded.transpose().map(Option::flatten);
+                let key = key.filter(|_| matches!(recorded, Ok(None)));
                 let resolved = match recorded {
-                    Some(seq) => Ok(ResolvedRequest::AlreadyRecorded(seq)),
-                    None => resolve(*request, &self.fold),
+                    Ok(Some(seq)) => Ok(ResolvedRequest::AlreadyRecorded(seq)),
+                    Ok(None) => resolve(*request, &self.fold),
+                    Err(reused) => Err(reused),
                 };
-                let key = key.filter(|_| recorded.is_none());
                 self.carry_out(resolved, key, reply).await?;
             }
             SessionCommand::Requested { key, reply } => {
-                let _ = reply.send(Ok(self.fold.request_with_key(&key)));
+                let _ = reply.send(done_before(&self.fold, &key));
             }
             SessionCommand::State { reply } => {
                 let gone = || RuntimeError::Gone {

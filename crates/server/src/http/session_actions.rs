@@ -195,12 +195,8 @@ pub(crate) async fn change(
     JsonBody(request): JsonBody<ChangeRequest>,
 ) -> Result<JsonResponse<Recorded>, ApiError> {
     let ChangeRequest { change, wheel_epoch } = request;
-    let changed = app.state.change(
-        &at.caller,
-        &at.session,
-        change,
-        RequestTerms::new(wheel_epoch, key),
-    );
+    let terms = RequestTerms::new(wheel_epoch, key, "change", &change);
+    let changed = app.state.change(&at.caller, &at.session, change, terms);
     Ok(recorded(changed.await?))
 }
 
@@ -211,7 +207,7 @@ pub(crate) async fn revision(
     JsonBody(request): JsonBody<RevisionRequest>,
 ) -> Result<JsonResponse<Recorded>, ApiError> {
     let wish = (request.message_id, request.mode);
-    let terms = RequestTerms::new(request.wheel_epoch, key);
+    let terms = RequestTerms::new(request.wheel_epoch, key, "revise", &wish);
     let revised = app.state.revise(&at.caller, &at.session, wish, terms);
     Ok(recorded(revised.await?))
 }
@@ -223,7 +219,8 @@ pub(crate) async fn context(
     _: CanFail<507>,
     JsonBody(request): JsonBody<ContextBody>,
 ) -> Result<JsonResponse<Recorded>, ApiError> {
-    let place = (at.session, RequestTerms::new(request.wheel_epoch, key));
+    let terms = RequestTerms::new(request.wheel_epoch, key, "context", &request.wish);
+    let place = (at.session, terms);
     let wished = app.state.context(&at.caller, place, request.wish);
     Ok(recorded(wished.await?))
 }
@@ -235,9 +232,8 @@ pub(crate) async fn restore(
     JsonBody(request): JsonBody<RestoreBody>,
 ) -> Result<JsonResponse<RestoreReport>, ApiError> {
     let RestoreBody { wish, wheel_epoch } = request;
-    let restored = app
-        .state
-        .restore(&at.caller, &at.session, wish, RequestTerms::new(wheel_epoch, key));
+    let terms = RequestTerms::new(wheel_epoch, key, "restore", &wish);
+    let restored = app.state.restore(&at.caller, &at.session, wish, terms);
     Ok(JsonResponse(restored.await?))
 }
 
@@ -247,13 +243,10 @@ pub(crate) async fn role(
     IdempotencyKey(key): IdempotencyKey,
     JsonBody(request): JsonBody<RoleRequest>,
 ) -> Result<JsonResponse<Recorded>, ApiError> {
-    let shared = app.state.share(
-        &at.caller,
-        &at.session,
-        request.person,
-        request.role,
-        RequestTerms::new(None, key),
-    );
+    let terms = RequestTerms::new(None, key, "share", &(&request.person, request.role));
+    let shared = app
+        .state
+        .share(&at.caller, &at.session, request.person, request.role, terms);
     Ok(recorded(shared.await?))
 }
 

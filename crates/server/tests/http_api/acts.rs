@@ -409,3 +409,38 @@ async fn conversations_are_condensed_as_the_server_wants() {
     desk.say(&desk.operator, id.as_str(), json!("hello")).await;
     assert_eq!(look().await, usual);
 }
+
+/// A revocation, a stop or a stricter mode that comes with the key of another request must not seem to have been
+/// carried out.
+#[tokio::test]
+async fn a_key_of_another_request_is_refused() {
+    let desk = Desk::new().await;
+    let session = desk.session(&desk.ann).await;
+    let at = format!("/v1/sessions/{session}");
+    let ask = async |path: &str, body: Value| {
+        let ask = desk.post(&format!("{at}/{path}"), &body).by(&desk.ann);
+        ask.header("idempotency-key", "same").send().await
+    };
+    let person = &desk.bob_id;
+    let shared = ask("roles", json!({"person": person, "role": "drive"}))
+        .await
+        .ok();
+    let again = ask("roles", json!({"person": person, "role": "drive"}))
+        .await
+        .ok();
+    assert_eq!(again.json(), shared.json());
+    for (path, body) in [
+        ("roles", json!({"person": person, "role": null})),
+        ("interrupt", json!({})),
+        ("changes", json!({"change": {"approval": "deny"}})),
+    ] {
+        let refused = ask(path, body).await;
+        assert_eq!(
+            (refused.status.as_u16(), &*refused.code()),
+            (422, "key_reused"),
+            "{path}"
+        );
+    }
+    let state = desk.seen(&format!("{at}/state")).await;
+    assert_eq!(state["sharing"]["roles"][person], json!("drive"), "{state}");
+}

@@ -322,6 +322,7 @@ fn doing() -> Vec<EnvironmentEvent> {
         RequestRecorded {
             idempotency_key: "key_1".into(),
             seq: 41,
+            request: Some("5d41402abc4b2a76".into()),
         }
         .into(),
         CommandRan {
