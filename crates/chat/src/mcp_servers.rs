@@ -164,6 +164,11 @@ pub fn show(environment: &McpEnvironment, json: bool, console: &mut Console) -> 
     let server = environment.server();
     let known = environment.known();
     console.out(&format!("{}: {}\n", server.name, visible(&server.shown)))?;
+    if let McpTarget::Program { directory, .. } = &server.target
+        && !std::env::current_dir().is_ok_and(|here| here == *directory)
+    {
+        console.out(&format!("starts in {}\n", visible(&directory.to_string_lossy())))?;
+    }
     if !server.variables().is_empty() {
         console.out(&format!(
             "gets the values of: {}\n",

@@ -5,7 +5,7 @@
 //! trusted. The search errs on the strict side: a word that only happens to be the name of a file counts too.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use agentx_agent::secrets::guarded;
 use agentx_types::Guard;
@@ -117,24 +117,9 @@ impl<'a> CommandWords<'a> {
         })
     }
 
-    /// The paths that a word may mean: itself, and a module of that name.
+    /// The paths that a word may mean from the directory of the command.
     fn ways(&self, word: &str) -> Vec<PathBuf> {
-        let path = |word: &str| ConfigPaths::resolve(self.directory, word);
-        let mut ways: Vec<PathBuf> = ENDINGS
-            .iter()
-            .map(|ending| path(&format!("{word}{ending}")))
-            .collect();
-        if word.contains('.') && !word.contains('/') {
-            let module = word.replace('.', "/");
-            ways.extend(
-                ["", ".py"]
-                    .iter()
-                    .map(|ending| path(&format!("{module}{ending}"))),
-            );
-        }
-        // A program outside the folder is the person's own, whatever a module beside it is called.
-        ways.retain(|way| way.symlink_metadata().is_ok());
-        ways
+        ways(self.directory, word)
     }
 
     /// Finds out what a path leads to.
@@ -201,6 +186,66 @@ impl<'a> CommandWords<'a> {
             listing.text.into_bytes(),
         );
     }
+}
+
+/// The existing paths that a word may mean: itself, and a module of that name.
+fn ways(directory: &Path, word: &str) -> Vec<PathBuf> {
+    let path = |word: &str| ConfigPaths::resolve(directory, word);
+    let mut ways: Vec<PathBuf> = ENDINGS
+        .iter()
+        .map(|ending| path(&format!("{word}{ending}")))
+        .collect();
+    if word.contains('.') && !word.contains('/') {
+        let module = word.replace('.', "/");
+        ways.extend(
+            ["", ".py"]
+                .iter()
+                .map(|ending| path(&format!("{module}{ending}"))),
+        );
+    }
+    // A program outside the folder is the person's own, whatever a module beside it is called.
+    ways.retain(|way| way.symlink_metadata().is_ok());
+    ways
+}
+
+/// The first part of a command line that means something only from this directory: a relative path, as it is
+/// written, or the name of a module. `.` alone is left out: it means the directory of each session.
+///
+/// ```
+/// let here = tempfile::tempdir()?;
+/// std::fs::create_dir(here.path().join("server"))?;
+/// let named = |words: &[&str]| agentx_config::path_of_directory(words, here.path());
+/// assert_eq!(named(&["--directory=./server", "run"]).as_deref(), Some("./server"));
+/// assert_eq!(named(&["--repository", ".", "server"]), None);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn path_of_directory(words: &[&str], directory: &Path) -> Option<String> {
+    let relative = || words.iter().filter(|word| Path::new(word).is_relative());
+    let path = relative().find_map(|word| path_in(word, directory).filter(|path| path != "."));
+    let is_module = |word: &&&str| ways(directory, word).iter().any(|way| way.is_file());
+    path.or_else(|| relative().find(is_module).map(|word| (*word).to_owned()))
+}
+
+/// The part of a text that is written like a relative path (with a slash or an ending, or `.` and `..`) and leads to
+/// something from this directory; `.` if that is the directory itself.
+pub(crate) fn path_in(text: &str, directory: &Path) -> Option<String> {
+    let is_path = |piece: &String| {
+        let path = Path::new(piece);
+        let is_written_so = piece.contains('/')
+            || path.extension().is_some()
+            || path
+                .components()
+                .any(|part| matches!(part, Component::CurDir | Component::ParentDir));
+        is_written_so && path.is_relative() && directory.join(path).symlink_metadata().is_ok()
+    };
+    let is_here = |piece: &String| {
+        Path::new(piece)
+            .components()
+            .all(|part| part == Component::CurDir)
+    };
+    let (here, elsewhere): (Vec<_>, Vec<_>) = pieces(text).into_iter().filter(is_path).partition(is_here);
+    let dot = || here.first().map(|_| ".".to_owned());
+    elsewhere.into_iter().next().or_else(dot)
 }
 
 /// A text and the parts of it that a shell or a program may take as names of files, in order.

@@ -79,6 +79,7 @@ pub use agentx_types::{SCRIPTED_MODEL, ScriptedAnswer};
 pub use bounds::{check_condensing, check_params};
 pub use chat::{ChatSettings, EditKeys, Links, Notice, ThemeChoice, ThinkingDisplay};
 pub use cloud::{CloudSettings, in_place_of_key};
+pub use command_files::path_of_directory;
 pub use edit::add_rule;
 pub use environment::{PROXIES, check_environment};
 pub use environment_context::environment_has_moved;

@@ -12,7 +12,8 @@ use crate::{ConfigError, ConfigMistake, MistakeLocation};
 /// The command that adds a server, as mistakes name it.
 const ADD: &str = "mcp add";
 
-/// Adds a server to a file. Its variables and headers are written as references, never as values.
+/// Adds a server to a file. Its variables and headers are written as references, never as values; its directory is
+/// written if it is absolute.
 ///
 /// # Errors
 /// Returns an error if there is a server of this name, or the file cannot be changed without touching the
@@ -37,11 +38,17 @@ pub fn add_mcp_server(
     let mut set = |key: &str, literal: String| values.push((at.child(key), literal));
     let group = match &server.target {
         McpTarget::Program {
-            command, arguments, ..
+            command,
+            arguments,
+            directory,
+            ..
         } => {
             set("command", text(command));
             if !arguments.is_empty() {
                 set("args", serde_json::Value::from(arguments.clone()).to_string());
+            }
+            if directory.is_absolute() {
+                set("cwd", text(&directory.to_string_lossy()));
             }
             "env"
         }

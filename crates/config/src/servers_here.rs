@@ -1,18 +1,22 @@
 //! The MCP servers that count in a folder: the person's own, and those of the project.
 //!
-//! A relative path in the command line of an own server means a file of the current folder, so a folder of somebody
-//! else could bring the program that gets the person's variables.
+//! An own server is started in every folder, so a relative path in its command line would mean another file in each,
+//! and a folder of somebody else could bring the program that gets the person's variables. So the folder decides
+//! nothing: what the line names beside the settings is meant there, what it names in the folder alone is not started,
+//! and in a folder that nobody trusts a server starts beside the settings, where no `node_modules`, `pyproject.toml`
+//! or module of the folder is found.
 
 use std::path::Path;
 
-use crate::command_files::CommandWords;
+use crate::command_files::{CommandWords, path_in};
+use crate::keys::SettingPath;
 use crate::layers::MergedSettings;
 use crate::mcp::{McpServerSettings, McpTarget};
 use crate::mcp_project::ProjectServers;
-use crate::{ConfigMistake, ConfigPaths, Folder, FolderTrust, Settings};
+use crate::{ConfigMistake, ConfigPaths, FolderTrust, Secret, Settings};
 
-/// Leaves out own servers that would run a file of a folder that is not trusted, and adds the servers of the project
-/// whose names are new. Returns the effects of the project's servers.
+/// Settles where own servers start, leaves out those that would mean the files of the folder, and adds the servers of
+/// the project whose names are new. Returns the effects of the project's servers.
 pub(crate) fn settle(
     settings: &mut Settings,
     merged: &MergedSettings,
@@ -21,8 +25,18 @@ pub(crate) fn settle(
     warnings: &mut Vec<ConfigMistake>,
 ) -> Vec<String> {
     warnings.extend(project.warnings(&settings.folder));
-    let taken = take_out_of_strangers(&mut settings.mcp, merged, places, &settings.folder);
-    warnings.extend(taken);
+    let place = FolderOfServers {
+        merged,
+        places,
+        is_trusted: settings.folder.trust == FolderTrust::Trusted,
+    };
+    settings.mcp.retain_mut(|server| match place.settle(server) {
+        Ok(()) => true,
+        Err(warning) => {
+            warnings.push(warning);
+            false
+        }
+    });
     let is_new = |server: &McpServerSettings| settings.mcp.iter().all(|own| own.name != server.name);
     let of_project: Vec<McpServerSettings> = project.servers.into_iter().filter(is_new).collect();
     settings.mcp.extend(of_project);
@@ -31,51 +45,94 @@ pub(crate) fn settle(
     project.effects.into_iter().chain(mistakes).collect()
 }
 
-/// Takes out the servers whose command line names a file of this folder, unless the person trusts the folder.
-/// Returns a warning about each.
-fn take_out_of_strangers(
-    servers: &mut Vec<McpServerSettings>,
-    merged: &MergedSettings,
-    places: &ConfigPaths,
-    folder: &Folder,
-) -> Vec<ConfigMistake> {
-    if folder.trust == FolderTrust::Trusted {
-        return Vec::new();
-    }
-    let mut warnings = Vec::new();
-    servers.retain(|server| match file_of_folder(server, places) {
-        None => true,
-        Some(file) => {
-            let name = &server.name;
-            let what = format!(
-                "the server {name} is left out, because its command line names {file} of this folder, which you have \
-                 not trusted: write the path of your own file, or trust the folder (`agentx config trust`)"
-            );
-            let origin = merged.any_below("mcp", name);
-            warnings.push(ConfigMistake::about(&origin, &format!("mcp.{name}"), what, None));
-            false
-        }
-    });
-    warnings
+/// The folder that is open, in which own servers would start.
+struct FolderOfServers<'a> {
+    merged: &'a MergedSettings,
+    places: &'a ConfigPaths,
+    is_trusted: bool,
 }
 
-/// The first file of the folder that the command line of a server names by a relative path.
-fn file_of_folder(server: &McpServerSettings, places: &ConfigPaths) -> Option<String> {
+impl FolderOfServers<'_> {
+    /// Sets the directory in which an own server starts.
+    ///
+    /// # Errors
+    /// Returns a warning if its command line means the files of this folder; then it is left out.
+    fn settle(&self, server: &mut McpServerSettings) -> Result<(), ConfigMistake> {
+        let McpTarget::Program { directory, .. } = &server.target else {
+            return Ok(());
+        };
+        let cwd = SettingPath::dotted("mcp").child(&server.name).child("cwd");
+        let is_set = self.merged.get(&cwd).is_some();
+        let texts = texts_of(&server.target);
+        let here = CommandWords::in_directory(directory, self.places);
+        if is_set && self.is_trusted {
+            return Ok(());
+        }
+        if is_set {
+            return match texts.iter().find_map(|text| here.named_file(text)) {
+                Some(file) => Err(self.left_out(server, &file.display().to_string())),
+                None => Ok(()),
+            };
+        }
+        let beside_settings = self.places.user_file.parent().filter(|own| own.is_dir());
+        let is_beside = beside_settings.is_some_and(|own| {
+            texts
+                .iter()
+                .any(|text| path_in(text, own).is_some_and(|path| path != "."))
+        });
+        if !is_beside {
+            let file = |text: &&str| here.named_file(text).map(|file| file.display().to_string());
+            let path = |text: &&str| path_in(text, directory).filter(|path| path != "." || !self.is_trusted);
+            if let Some(named) = texts.iter().find_map(|text| file(text).or_else(|| path(text))) {
+                return Err(self.left_out(server, &named));
+            }
+        }
+        let moves = is_beside || !self.is_trusted;
+        if let (true, Some(own), McpTarget::Program { directory, .. }) =
+            (moves, beside_settings, &mut server.target)
+        {
+            own.clone_into(directory);
+        }
+        Ok(())
+    }
+
+    /// The warning about a server that is left out.
+    fn left_out(&self, server: &McpServerSettings, named: &str) -> ConfigMistake {
+        let name = &server.name;
+        let what = match self.is_trusted {
+            true => format!(
+                "the server {name} is left out, because its command line names {named}, which means something else in \
+                 each folder: write the whole path, or the directory that it belongs to as `mcp.{name}.cwd`; a server of \
+                 this project belongs in its .mcp.json"
+            ),
+            false => format!(
+                "the server {name} is left out, because its command line names {named} of this folder, which you have \
+                 not trusted: write the whole path of your own file, or its directory as `mcp.{name}.cwd`"
+            ),
+        };
+        let origin = self.merged.any_below("mcp", name);
+        ConfigMistake::about(&origin, &format!("mcp.{name}"), what, None)
+    }
+}
+
+/// The texts of a program that may name files: its command line and the values of its variables. A program without
+/// a slash is found in PATH.
+fn texts_of(target: &McpTarget) -> Vec<&str> {
     let McpTarget::Program {
         command,
         arguments,
-        directory,
+        variables,
         ..
-    } = &server.target
+    } = target
     else {
-        return None;
+        return Vec::new();
     };
-    let words = CommandWords::in_directory(directory, places);
-    // A program without a slash is found in PATH.
     let program = Some(command.as_str()).filter(|command| command.contains('/'));
-    let texts = program.into_iter().chain(arguments.iter().map(String::as_str));
-    texts
-        .filter(|text| !Path::new(text).is_absolute())
-        .find_map(|text| words.named_file(text))
-        .map(|file| file.display().to_string())
+    let values = variables.iter().filter(|value| value.from.is_empty());
+    let values = values.filter_map(|value| value.value.as_ref().map(Secret::expose));
+    let texts = program
+        .into_iter()
+        .chain(arguments.iter().map(String::as_str))
+        .chain(values);
+    texts.filter(|text| !Path::new(text).is_absolute()).collect()
 }

@@ -48,13 +48,29 @@ pub fn set(request: LoadRequest<'_>, file: &Path, key: &str, value: &str) -> Res
         }
         Ok(())
     };
-    let (changed, loaded) = set_all(request, file, &[(path.clone(), literal)], is_known)?;
+    let done = set_all(request, file, &[(path.clone(), literal)], is_known);
+    let (changed, loaded) = done.map_err(|error| of_command(error, file, &path))?;
     Ok(SetResult {
         file: file.to_owned(),
         changed,
         loaded,
         key: path.current().unwrap_or(path),
     })
+}
+
+/// Names the command in place of a line of the file in mistakes about the value that it would set.
+fn of_command(error: ConfigError, file: &Path, path: &SettingPath) -> ConfigError {
+    let ConfigError::Mistakes(mistakes) = error else {
+        return error;
+    };
+    let named = |mut mistake: ConfigMistake| {
+        let is_of_file = matches!(&mistake.at, MistakeLocation::File(place) if *place.file == *file);
+        if is_of_file && mistake.key == path.to_string() {
+            mistake.at = MistakeLocation::Flag(SET.into());
+        }
+        mistake
+    };
+    ConfigError::Mistakes(mistakes.into_iter().map(named).collect())
 }
 
 /// Sets keys to literals of YAML in one change of a file. Returns whether the file changed, and the

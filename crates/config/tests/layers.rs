@@ -544,6 +544,26 @@ fn a_token_of_vertex_is_sent_as_a_bearer_and_calls_there_have_no_ids() {
 }
 
 #[test]
+fn calls_at_a_second_vertex_have_no_ids_and_at_a_second_google_they_have_some() {
+    let vertex = "https://europe-west4-aiplatform.googleapis.com/v1/projects/made-up/locations/europe-west4";
+    for (base_url, has_ids) in [
+        (format!("{vertex}/publishers/google"), false),
+        (
+            "https://proxy.example/v1/projects/p/locations/global/publishers/google".into(),
+            false,
+        ),
+        ("https://generativelanguage.googleapis.com/v1beta".into(), true),
+        ("https://aiplatform.googleapis.com.example/v1beta".into(), true),
+    ] {
+        let provider = format!("providers:\n  second: {{api: gemini, base_url: '{base_url}', auth: none}}\n");
+        let settings = Desk::new().user(&provider).load().unwrap().settings;
+        let model = settings.catalog.resolve("second/gemini-3.8-flash").unwrap();
+        let options = settings.catalog.wire_options(&model);
+        assert_eq!(options.gemini.call_ids, has_ids, "{base_url}");
+    }
+}
+
+#[test]
 fn a_model_of_ones_own_is_asked_before_a_built_in_one_of_that_name() {
     let settings = Desk::new()
         .user(

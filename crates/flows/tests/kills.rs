@@ -7,7 +7,7 @@
     reason = "a test fails by panicking"
 )]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
 use crate::support::{Place, luau, prefix};
@@ -229,6 +229,15 @@ async fn a_flow_goes_on_wherever_it_was_cut_off() {
     let first = facts.iter().position(|fact| call(&fact.event)).unwrap();
     let last = facts.iter().position(|fact| result(&fact.event)).unwrap();
     assert!(last - first > 60, "the flow has many steps");
+    // A model that does not exist is asked nothing.
+    let has_bill = |event: &EnvironmentEvent| match event {
+        EnvironmentEvent::EffectEnded(ended) if ended.bill.is_some() => {
+            Some((ended.tool_call_id.to_string(), ended.step))
+        }
+        _ => None,
+    };
+    let billed: BTreeSet<_> = facts.iter().filter_map(|fact| has_bill(&fact.event)).collect();
+    let mut lost_at_all = 0;
     for count in first..=last {
         let model = Fixed::default();
         let again = place(prefix(&facts, count).await, &model, folder.path());
@@ -247,6 +256,14 @@ async fn a_flow_goes_on_wherever_it_was_cut_off() {
                 "cut off after {count}: {known:?} was asked again, of {asked:?}"
             );
         }
+        let mut lost = lost_calls(&facts[..count]);
+        lost.retain(|call| billed.contains(call));
+        let estimated = estimated_calls(&again.facts());
+        assert_eq!(
+            estimated, lost,
+            "cut off after {count}: what a lost call read is on the bill"
+        );
+        lost_at_all += lost.len();
         let mut inputs: Vec<String> = again.facts().into_iter().filter_map(input_of).collect();
         inputs.sort();
         assert_eq!(
@@ -255,6 +272,38 @@ async fn a_flow_goes_on_wherever_it_was_cut_off() {
             "cut off after {count}"
         );
     }
+    assert!(lost_at_all > 4, "{lost_at_all} calls of models were cut off");
+}
+
+/// The steps that asked a model and have no end.
+fn lost_calls(facts: &[Arc<agentx_types::Envelope<EnvironmentEvent>>]) -> BTreeSet<(String, u64)> {
+    let mut open = BTreeSet::new();
+    for fact in facts {
+        match &fact.event {
+            EnvironmentEvent::EffectStarted(started) if started.asks_model() => {
+                open.insert((started.tool_call_id.to_string(), started.step));
+            }
+            EnvironmentEvent::EffectEnded(ended) => {
+                open.remove(&(ended.tool_call_id.to_string(), ended.step));
+            }
+            _ => {}
+        }
+    }
+    open
+}
+
+/// The steps whose bill is in part an estimate.
+fn estimated_calls(facts: &[EnvironmentEvent]) -> BTreeSet<(String, u64)> {
+    let estimated = |event: &EnvironmentEvent| match event {
+        EnvironmentEvent::EffectEnded(ended) => {
+            let usage = ended.bill.as_ref()?.usage;
+            let key = (ended.tool_call_id.to_string(), ended.step);
+            // The model of the test counts one token for what it read.
+            (usage.is_estimated() && usage.input_tokens == usage.estimated_tokens + 1).then_some(key)
+        }
+        _ => None,
+    };
+    facts.iter().filter_map(estimated).collect()
 }
 
 fn input_of(event: EnvironmentEvent) -> Option<String> {

@@ -444,6 +444,17 @@ fn calls_without_words_stand_beside_an_empty_text_and_for_claude_beside_none() {
         ("ollama/qwen3", json!("")),
         ("mistral/mistral-large-latest", json!("")),
         ("openrouter/anthropic/claude-sonnet-5-5", Value::Null),
+        (
+            "openrouter/us.anthropic.claude-3-5-sonnet-20241022-v2:0",
+            Value::Null,
+        ),
+        ("openrouter/databricks-claude-sonnet-4", Value::Null),
+        ("openrouter/claude", Value::Null),
+        // Models of others that were trained on answers of Claude; the names are made up after such models.
+        ("openrouter/qwen3-14b-claude-4.5-opus-distill", json!("")),
+        ("ollama/glm-4.7-flash-claude-opus-4.5-high", json!("")),
+        ("ollama/claude-distill:8b", json!("")),
+        ("openrouter/claude-opus-4.5-distill-q4_k_m.gguf", json!("")),
     ] {
         let messages = vec![
             user("hi"),
@@ -546,6 +557,7 @@ fn claude_behind_a_gateway_is_told_what_to_cache() {
     };
     assert_eq!(marked("openrouter/anthropic/claude-sonnet-5-5"), [0, 4, 6]);
     assert_eq!(marked("openrouter/openai/gpt-5.6-terra"), [0usize; 0]);
+    assert_eq!(marked("openrouter/qwen3-14b-claude-opus-distill"), [0usize; 0]);
     assert_eq!(marked(GPT), [0usize; 0]);
     let body = built(&request(
         "openrouter/anthropic/claude-sonnet-5-5",

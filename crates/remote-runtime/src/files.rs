@@ -36,16 +36,14 @@ impl RemoteRuntime {
         self.core().http.json(ask).await
     }
 
-    /// Restores files. It is not asked again if the answer is lost: its result is in the session's events.
+    /// Restores files. If the answer is lost, the server is asked again with the same key, and says what it did.
     pub(crate) async fn put_back(
         &self,
         session: SessionId,
         wish: RestoreRequest,
     ) -> Result<RestoreReport, RuntimeError> {
         let path = ["sessions", session.as_str(), "restore"];
-        self.core()
-            .http
-            .json(Query::post(&path, json!({ "wish": wish })))
-            .await
+        let ask = Query::post(&path, json!({ "wish": wish })).once()?;
+        self.core().http.json(ask).await
     }
 }

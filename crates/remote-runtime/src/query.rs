@@ -1,12 +1,12 @@
 //! An HTTP request to a server, and whether the client may repeat it.
 //!
 //! This depends on the request: reading may be repeated, and a change may if it has a key by which the server
-//! recognizes it. A fork or a new session has one; restoring files has none.
+//! recognizes it: a fork, a new session and a restore have one.
 //!
 //! ```text
 //! GET    /v1/sessions/ses_1/state                  repeatable
 //! POST   /v1/sessions          idempotency-key: …  repeatable
-//! POST   /v1/sessions/ses_1/restore                asked once
+//! POST   /v1/sessions/ses_1/restore  idempotency-key: …  repeatable
 //! DELETE /v1/sessions/ses_1                        asked once
 //! ```
 //!

@@ -68,6 +68,7 @@ mod writing;
 pub use actions::{ActionDispatcher, ActionRequest};
 pub use agentx_agent::approval::{ExplainedVerdict, Verdict, describe, explain_decision};
 pub use agentx_agent::arguments::argument_error;
+pub use agentx_agent::estimate_request;
 pub use agentx_agent::link_targets::LineNames;
 pub use agentx_agent::recursive_programs::FolderWalk;
 pub use agentx_agent::search_scopes::PlaceRules;

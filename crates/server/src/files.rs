@@ -15,6 +15,7 @@ use serde_json::json;
 
 use crate::authorized_session::AuthorizedSession;
 use crate::control::whole;
+use crate::earlier_restore;
 use crate::request_terms::{RequestTerms, with_key};
 use crate::state::{Caller, ServerState, SessionAccess};
 
@@ -85,17 +86,20 @@ impl ServerState {
         let (state, caller, session) = (self.clone(), caller.clone(), session.clone());
         whole(async move {
             let hand = AuthorizedSession::new(&state, &caller, &session).await?;
-            // The report of the first time is not kept; the events have what it did.
             if let Some(seq) = hand.done_before(&terms).await? {
-                return Ok(RestoreReport {
-                    seq: Some(seq),
-                    ..RestoreReport::default()
-                });
+                // It may still be at work, with the gate.
+                let _gate = hand.room.gate.lock().await;
+                return earlier_restore::report_of(&*hand.access.runtime, &session, seq, &wish).await;
             }
             let access = hand.access.clone();
             hand.check_storage().await?;
             let key = hand.stored_key(&terms)?;
-            hand.drive(terms.wheel_epoch, |open| async move {
+            let sent = terms.clone();
+            hand.drive(terms.wheel_epoch, |open| async {
+                // Two equal requests may have come at once.
+                if let Some(seq) = hand.done_before(&sent).await? {
+                    return earlier_restore::report_of(&*access.runtime, &session, seq, &wish).await;
+                }
                 let open = with_key(open, key.as_ref());
                 let now = open.state().await?;
                 if now.run.is_some_and(|run| !run.status.is_final()) {

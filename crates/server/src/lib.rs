@@ -24,6 +24,7 @@ mod control;
 mod counts;
 mod credentials;
 mod deleted_costs;
+mod earlier_restore;
 mod embedded;
 mod expiring;
 mod fair_semaphore;

@@ -361,3 +361,6 @@ pub const QUESTIONS_NEED_WORDS: u32 = 9;
 /// The question of a tool is answered by those who may allow the call that it came up in. Before, whoever
 /// might approve anything in the session could answer it.
 pub const ANSWERS_ARE_OF_WHO_MAY_ALLOW: u32 = 9;
+
+/// If the first call after calls were written in words is refused too, all later ones are written in words, too.
+pub const REFUSED_CALLS_STAY_IN_WORDS: u32 = 9;

@@ -148,6 +148,7 @@ impl Conversation {
     ) {
         let latest = self.latest();
         let newest = self.newest_media(config);
+        let refuses_all_calls = self.refuses_next_calls(config);
         let before = self.before_repairs.get_or_insert_with(|| self.repairs.clone());
         match part {
             Some(RequestPart::Thinking) => self.leave_out_thinking(latest, config),
@@ -167,7 +168,9 @@ impl Conversation {
             Some(RequestPart::Roles) => self.repairs.roles = true,
             Some(RequestPart::LongestAnswer) => self.repairs.answer = Some(answer.unwrap_or_default()),
             // A template without a role for tools refuses the next result too.
-            Some(RequestPart::ToolCalls) if refused == RequestPart::Roles => self.repairs.tool_calls = ALL,
+            Some(RequestPart::ToolCalls) if refused == RequestPart::Roles || refuses_all_calls => {
+                self.repairs.tool_calls = ALL;
+            }
             Some(RequestPart::ToolCalls) => self.repairs.tool_calls = latest,
             _ => {
                 let thinking = self.repairs.thinking;
@@ -321,6 +324,20 @@ impl Conversation {
                 is_new && config.rules_version >= since::SETTINGS_ARE_LEFT_OUT
             }
         }
+    }
+
+    /// Returns whether calls were written in words before, and the refused request has those of just one answer
+    /// since: so the provider took none, and refuses the next ones too. It may have refused a single call
+    /// otherwise.
+    fn refuses_next_calls(&self, config: &AgentConfig) -> bool {
+        let in_words = self.repairs.tool_calls;
+        let has_calls = |entry: &&Entry| {
+            let is_call = |part: &ContentPart| matches!(part, ContentPart::ToolCall(_));
+            entry.seq > in_words && entry.message.content.iter().any(is_call)
+        };
+        config.rules_version >= since::REFUSED_CALLS_STAY_IN_WORDS
+            && in_words > 0
+            && self.entries.iter().filter(has_calls).count() == 1
     }
 
     /// Returns whether an answer with calls and no text is sent.

@@ -81,6 +81,17 @@ impl Session {
         self.states().filter_map(repaired).collect()
     }
 
+    /// Returns the ids of the calls in the request that are sent as such.
+    fn exchanges(&self) -> Vec<String> {
+        let request = self.request();
+        let parts = request.messages.iter().flat_map(|message| &message.content);
+        let id = |part: &ContentPart| match part {
+            ContentPart::ToolCall(call) => Some(call.tool_call_id.to_string()),
+            _ => None,
+        };
+        parts.filter_map(id).collect()
+    }
+
     /// Returns the thinking in the request.
     pub(crate) fn thoughts(&self) -> Vec<String> {
         let request = self.request();
@@ -619,6 +630,52 @@ fn a_template_that_wants_turns_gets_them_and_then_calls_in_words_until_another_m
         assert_eq!(session.ends_of_runs().len(), 2, "nothing is left to try");
         session.check_replay();
     }
+}
+
+#[test]
+fn a_server_that_refuses_the_next_call_too_is_told_all_later_ones_in_words() {
+    for (version, refusals) in [(RULES_VERSION, 2), (0, 4)] {
+        let mut session = Session::started_with_rules(version, small);
+        for id in ["a", "b", "c", "d"] {
+            session.looks(id);
+            session.result(id, "seen");
+            // A server that refuses every request with calls.
+            if !session.exchanges().is_empty() {
+                session.refused(RequestPart::ToolCalls);
+            }
+            assert!(
+                session.exchanges().is_empty(),
+                "rules {version}: {id} is told in words"
+            );
+        }
+        assert_eq!(
+            session.repairs(),
+            vec![RequestPart::ToolCalls; refusals],
+            "rules {version}"
+        );
+        session.answer("done");
+        session.check_replay();
+    }
+}
+
+#[test]
+fn a_single_call_that_is_refused_leaves_the_others_as_calls() {
+    let mut session = Session::started_with_rules(RULES_VERSION, small);
+    for (id, is_refused) in [("a", true), ("b", false), ("c", true), ("d", false)] {
+        session.looks(id);
+        session.result(id, "seen");
+        if is_refused {
+            session.refused(RequestPart::ToolCalls);
+            assert!(session.exchanges().is_empty());
+        }
+    }
+    assert_eq!(
+        session.exchanges(),
+        ["d"],
+        "b was taken as a call, so not all are refused"
+    );
+    session.answer("done");
+    session.check_replay();
 }
 
 #[test]

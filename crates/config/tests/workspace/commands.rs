@@ -1,5 +1,7 @@
 //! Command lines of a folder are trusted with what they run: a change of it is another command line.
 
+use agentx_config::McpTarget;
+
 use super::*;
 
 /// A folder with `.mcp.json` of one server `x` with this entry.
@@ -211,7 +213,16 @@ fn a_persons_own_server_runs_no_file_of_a_folder_that_nobody_trusts() {
             .collect();
         (loaded.settings.mcp.len(), told.join("\n"))
     };
-    for args in ["srv.py", "./srv.py", "-m, srv.helper", "lib/../srv.py"] {
+    for args in [
+        "srv.py",
+        "./srv.py",
+        "-m, srv.helper",
+        "lib/../srv.py",
+        "--config=./hook.js",
+        "--directory, ./lib",
+        "--directory, lib/../..",
+        "., --verbose",
+    ] {
         let (servers, told) = own(args);
         assert_eq!(servers, 0, "{args}");
         assert!(
@@ -219,7 +230,65 @@ fn a_persons_own_server_runs_no_file_of_a_folder_that_nobody_trusts() {
             "{told}"
         );
     }
-    for args in ["/usr/share/mine.py", "other.py", "., --verbose"] {
+    for args in ["/usr/share/mine.py", "other.py", "-y, '@some/server'", "lib"] {
         assert_eq!(own(args), (1, String::new()), "{args}");
+    }
+}
+
+/// Where the own server of these settings starts, and the warnings.
+fn starts_in(desk: &Desk, loaded: &Loaded) -> (Option<String>, String) {
+    let target = loaded.settings.mcp.iter().find(|server| server.name == "mine");
+    let place = target.map(|server| match &server.target {
+        McpTarget::Program { directory, .. } => {
+            let desk = std::fs::canonicalize(desk.dir.path()).unwrap();
+            let directory = std::fs::canonicalize(directory).unwrap();
+            directory.strip_prefix(desk).unwrap().display().to_string()
+        }
+        McpTarget::Address { .. } => panic!("it is a program"),
+    });
+    let told: Vec<_> = loaded
+        .warnings
+        .iter()
+        .map(|warning| warning.what.clone())
+        .collect();
+    (place, told.join("\n"))
+}
+
+#[test]
+fn the_open_folder_never_decides_what_an_own_server_means() {
+    // (settings, where it starts in a folder that nobody trusts, and in a trusted one; none if it is left out)
+    for (rest, strange, trusted) in [
+        ("args: [-y, some-server]", Some("home"), Some("ws")),
+        ("args: [.]", None, Some("ws")),
+        ("args: [./mine/server.js]", Some("home"), Some("home")),
+        ("args: [--config=./other.js]", Some("home"), Some("home")),
+        ("args: [--directory, ../ws]", Some("home"), Some("home")),
+        ("args: [./hook.js]", None, None),
+        ("args: [--directory, ./lib]", None, None),
+        ("args: [x], env: {NODE_PATH: ./lib}", None, None),
+        ("args: [x], cwd: ./mine", Some("home/mine"), Some("home/mine")),
+    ] {
+        let desk = with_server("{}");
+        std::fs::create_dir(desk.dir.path().join("home/mine")).unwrap();
+        desk.write("home/mine/server.js", "");
+        desk.write("home/other.js", "");
+        desk.write(
+            "home/config.yaml",
+            &format!("mcp:\n  mine: {{command: npx, {rest}}}\n"),
+        );
+        let (place, told) = starts_in(&desk, &desk.load());
+        assert_eq!(place.as_deref(), strange, "{rest} in a strange folder: {told}");
+        assert_eq!(
+            told.contains("mine is left out"),
+            strange.is_none(),
+            "{rest}: {told}"
+        );
+        let (place, told) = starts_in(&desk, &desk.trusted());
+        assert_eq!(place.as_deref(), trusted, "{rest} in a trusted folder: {told}");
+        assert_eq!(
+            told.contains("mine is left out"),
+            trusted.is_none(),
+            "{rest}: {told}"
+        );
     }
 }

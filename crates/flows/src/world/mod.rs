@@ -99,10 +99,10 @@ impl EffectPerformer for CallWorld {
     fn perform(&self, effect: HostEffect, again: bool) -> BoxFuture<'static, PerformedEffect> {
         let call = self.call.clone();
         match effect.kind {
-            EffectKind::Generate => Box::pin(model_calls::generate(call, effect.request)),
-            EffectKind::GenerateJson => Box::pin(model_calls::generate_json(call, effect.request)),
+            EffectKind::Generate => Box::pin(model_calls::generate(call, effect.request, again)),
+            EffectKind::GenerateJson => Box::pin(model_calls::generate_json(call, effect.request, again)),
             EffectKind::GenerateStream => {
-                let opened = call.streams.open(&effect, &call.stop);
+                let opened = call.streams.open(&effect, &call.stop, again);
                 finish(streams::begin(call, opened))
             }
             EffectKind::StreamRecv => finish(async move { streams::receive(&call, &effect.request).await }),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use agentx_luau_tools::{EffectError, Outcome};
-use agentx_runtime::{CapturedEffect, StepMetadata};
+use agentx_runtime::{CapturedEffect, StepMetadata, estimate_request};
 use agentx_types::{
     Action, ActionBody, ActionId, AgentStateId, AssembledAnswer, Assembler, CallModel, EffectBill,
     EnvironmentEvent, ModelRequest, Role, StopReason, Usage,
@@ -113,6 +113,18 @@ fn answered(answer: AssembledAnswer, reason: StopReason, model: &str) -> Result<
     }
 }
 
+/// Returns what a call has cost before it begins: nothing, or an estimate of what its model read if a crash cut it
+/// off and it is repeated (`again`). Vendors bill what they read although nobody got the answer; how much of that
+/// was written is not known.
+pub(crate) fn lost(request: &ModelRequest, again: bool) -> Usage {
+    let read = if again { estimate_request(request) } else { 0 };
+    Usage {
+        input_tokens: read,
+        estimated_tokens: read,
+        ..Usage::default()
+    }
+}
+
 /// Returns the bill: for a failed answer, if anything was paid.
 pub(crate) fn bill<T>(request: &ModelRequest, answer: &Result<T, EffectError>, usage: Usage) -> StepMetadata {
     let is_paid = answer.is_ok() || usage != Usage::default();
@@ -120,13 +132,13 @@ pub(crate) fn bill<T>(request: &ModelRequest, answer: &Result<T, EffectError>, u
     bill.map(StepMetadata::from).unwrap_or_default()
 }
 
-/// `generate`: the text.
-pub(crate) async fn generate(call: Arc<FileToolCall>, asked: Value) -> PerformedEffect {
+/// `generate`: the text. `again` means that a crash cut it off and it is repeated.
+pub(crate) async fn generate(call: Arc<FileToolCall>, asked: Value, again: bool) -> PerformedEffect {
     let request = match request(&call, &asked) {
         Ok(request) => Arc::new(request),
         Err(error) => return Err(error).into(),
     };
-    let mut paid = Usage::default();
+    let mut paid = lost(&request, again);
     let said = ask(&call, request.clone(), &call.stop, None, &mut paid).await;
     PerformedEffect {
         extras: bill(&request, &said, paid),
@@ -135,8 +147,8 @@ pub(crate) async fn generate(call: Arc<FileToolCall>, asked: Value) -> Performed
 }
 
 /// `generate_json`: a value that fits the schema. An answer that does not fit is shown to the model once,
-/// with the errors.
-pub(crate) async fn generate_json(call: Arc<FileToolCall>, asked: Value) -> PerformedEffect {
+/// with the errors. `again` means that a crash cut it off and it is repeated.
+pub(crate) async fn generate_json(call: Arc<FileToolCall>, asked: Value, again: bool) -> PerformedEffect {
     let schema = asked.get("schema").filter(|schema| !schema.is_null());
     // Compile first: with an unusable schema, paying for an answer would be useless.
     let compiled = match schema.map(compiled).transpose() {
@@ -148,7 +160,7 @@ pub(crate) async fn generate_json(call: Arc<FileToolCall>, asked: Value) -> Perf
         Err(error) => return Err(error).into(),
     };
     request.system.push(instructions(schema).into());
-    let mut paid = Usage::default();
+    let mut paid = lost(&request, again);
     let mut outcome: Outcome = Err(EffectError::new("failed", text(&asked, "model")));
     for _ in 0..2 {
         let said = match ask(&call, Arc::new(request.clone()), &call.stop, None, &mut paid).await {

@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::answer_delivery::{ScriptPiece, StreamDelta};
-use super::model_calls::{ModelUpdate, ask, bill};
+use super::model_calls::{ModelUpdate, ask, bill, lost};
 use super::prompt::request;
 use super::{FileToolCall, text};
 
@@ -31,6 +31,8 @@ pub(crate) struct CallStreams {
 pub(crate) struct AnswerStream {
     step: u64,
     asked: Value,
+    /// Whether a crash cut the answer off, and the model is asked again.
+    again: bool,
     cancel: CancellationToken,
     told: tokio::sync::Mutex<ToldPieces>,
     /// Set from the request to the first read.
@@ -47,9 +49,14 @@ struct ToldPieces {
 }
 
 impl CallStreams {
-    /// Opens a stream that has not been read yet.
-    pub(crate) fn open(&self, effect: &HostEffect, stop: &CancellationToken) -> Arc<AnswerStream> {
-        self.add(effect, stop, None)
+    /// Opens a stream that has not been read yet; `again` means that a crash cut it off.
+    pub(crate) fn open(
+        &self,
+        effect: &HostEffect,
+        stop: &CancellationToken,
+        again: bool,
+    ) -> Arc<AnswerStream> {
+        self.add(effect, stop, None, again)
     }
 
     fn add(
@@ -57,6 +64,7 @@ impl CallStreams {
         effect: &HostEffect,
         stop: &CancellationToken,
         known: Option<Result<String, EffectError>>,
+        again: bool,
     ) -> Arc<AnswerStream> {
         let (rest, problem) = match known {
             Some(Ok(whole)) => (Some(whole), None),
@@ -66,6 +74,7 @@ impl CallStreams {
         let stream = Arc::new(AnswerStream {
             step: effect.step,
             asked: effect.request.clone(),
+            again,
             cancel: stop.child_token(),
             told: tokio::sync::Mutex::new(ToldPieces {
                 delta: StreamDelta::default(),
@@ -94,7 +103,7 @@ impl CallStreams {
                 Err(EffectError::new(failure.code.clone(), failure.message.clone()))
             }
         });
-        self.add(effect, &call.stop, known);
+        self.add(effect, &call.stop, known, false);
     }
 
     /// Records the pieces of a stream that the script got.
@@ -194,7 +203,10 @@ impl AnswerStream {
 
 /// Asks the model, and records its complete answer.
 async fn run(stream: Arc<AnswerStream>, call: Arc<FileToolCall>, pieces: mpsc::Sender<ModelUpdate>) {
-    let (mut paid, asked) = (Usage::default(), request(&call, &stream.asked).map(Arc::new));
+    let asked = request(&call, &stream.asked).map(Arc::new);
+    let mut paid = asked
+        .as_ref()
+        .map_or_else(|_| Usage::default(), |request| lost(request, stream.again));
     let said = match &asked {
         Err(problem) => Err(problem.clone()),
         Ok(request) => ask(&call, request.clone(), &stream.cancel, Some(&pieces), &mut paid)

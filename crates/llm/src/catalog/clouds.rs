@@ -50,3 +50,11 @@ pub(super) fn id_at_home(model: &ModelSpec) -> Cow<'_, str> {
         _ => id.into(),
     }
 }
+
+/// Returns whether an address is one of Vertex AI: at Google's host, of the world or of a region, or by its path behind a
+/// proxy.
+pub(super) fn is_vertex(base_url: &str) -> bool {
+    let host = base_url.split_once("://").map_or(base_url, |(_, rest)| rest);
+    let host = host.split(['/', ':']).next().unwrap_or(host);
+    host.ends_with("aiplatform.googleapis.com") || base_url.contains("/publishers/google")
+}

@@ -136,9 +136,21 @@ async fn files_go_back_over_http() {
         .await;
     desk.until_finished(&session, seq.ok().json()["seq"].as_u64().unwrap())
         .await;
-    let report = restore(&desk.ann, &body).await.ok().json();
-    assert_eq!(report["failed"], json!([]), "{report}");
+    let with_key = async || {
+        let ask = desk.post(&format!("{at}/restore"), &body).by(&desk.ann);
+        ask.header("idempotency-key", "made up").send().await
+    };
+    let (report, twin) = tokio::join!(with_key(), with_key());
+    let report = report.ok().json();
+    assert_eq!(twin.ok().json(), report, "two equal requests at once are one");
+    assert_eq!(
+        (&report["failed"], report["restored"].as_array().unwrap().len()),
+        (&json!([]), 1),
+        "{report}"
+    );
     assert_eq!(std::fs::read_to_string(&notes).unwrap(), "one\nhello\n");
+    // The answer was lost: asked again, it says what became of the files.
+    assert_eq!(with_key().await.ok().json(), report);
     // As it was seen before: it is something else now.
     let stale = restore(&desk.ann, &body).await.ok().json();
     assert_eq!(stale["failed"].as_array().unwrap().len(), 1, "{stale}");
