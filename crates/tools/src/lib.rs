@@ -45,6 +45,8 @@ mod search;
 #[cfg(feature = "builtin")]
 mod temporary;
 #[cfg(feature = "builtin")]
+mod test_tool;
+#[cfg(feature = "builtin")]
 mod text;
 #[cfg(feature = "builtin")]
 mod todo;
@@ -75,6 +77,8 @@ pub use options::{BashOptions, FileOptions, SearchOptions, ToolOptions};
 pub use query::{QueryInput, QueryOptions, QueryTool, QueryWriteTool};
 #[cfg(feature = "builtin")]
 pub use restore::{plan_restore, restore};
+#[cfg(feature = "builtin")]
+pub use test_tool::{TestTool, TestToolInput};
 #[cfg(feature = "builtin")]
 pub use todo::{TodoItem, TodoStatus};
 #[cfg(feature = "builtin")]

@@ -98,9 +98,10 @@ fn refused(used_for: DatabaseUse, action: &AuthAction<'_>) -> Option<String> {
         AuthAction::Attach { .. } | AuthAction::Detach { .. } => {
             Some("it opens another file (ATTACH, DETACH and VACUUM are refused)".into())
         }
-        AuthAction::Transaction { .. } | AuthAction::Savepoint { .. } => {
-            Some("each call is a transaction of its own (BEGIN, COMMIT, ROLLBACK and SAVEPOINT are refused)".into())
-        }
+        AuthAction::Transaction { .. } | AuthAction::Savepoint { .. } => Some(
+            "each call is a transaction of its own (BEGIN, COMMIT, ROLLBACK and SAVEPOINT are refused)"
+                .into(),
+        ),
         action if changes_schema(action) => match used_for {
             DatabaseUse::Write => None,
             DatabaseUse::Read => Some("it changes the database, and query only reads".into()),
@@ -122,7 +123,9 @@ fn refused_pragma(name: &str, has_argument: bool) -> Option<String> {
         (false, true, true) => Some(format!(
             "PRAGMA {name} with a value changes how the database is kept; without one, it shows it"
         )),
-        (false, false, _) => Some(format!("PRAGMA {name} is not among the pragmas that only show something")),
+        (false, false, _) => Some(format!(
+            "PRAGMA {name} is not among the pragmas that only show something"
+        )),
     }
 }
 

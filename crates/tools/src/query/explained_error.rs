@@ -48,24 +48,45 @@ impl From<Explained> for ToolFailure {
 }
 
 /// Explains an error. `refusal` is what the authorizer refused, if it did; `sql` is all of the call's SQL.
-pub(super) fn explained(error: &Error, place: ErrorPlace<'_>, refusal: Option<String>, sql: &str) -> Explained {
+pub(super) fn explained(
+    error: &Error,
+    place: ErrorPlace<'_>,
+    refusal: Option<String>,
+    sql: &str,
+) -> Explained {
     let name = place.name;
-    if let Some(why) = refusal.filter(|_| error.sqlite_error_code() == Some(ErrorCode::AuthorizationForStatementDenied)) {
-        return plain(ToolFailure::denied(format!("{name}: the statement is refused: {why}.")));
+    if let Some(why) = refusal.filter(|_| is_refusal(error)) {
+        return plain(ToolFailure::denied(format!(
+            "{name}: the statement is refused: {why}."
+        )));
     }
     if error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) {
         return plain(stopped(place));
     }
     let (what, at) = match error {
-        Error::SqlInputError { msg, sql: rest, offset, .. } => (msg.clone(), position(sql, rest, *offset)),
+        Error::SqlInputError {
+            msg,
+            sql: rest,
+            offset,
+            ..
+        } => (msg.clone(), position(sql, rest, *offset)),
         Error::SqliteFailure(_, Some(message)) => (message.clone(), String::new()),
-        Error::Utf8Error(..) => ("its schema has names that are not UTF-8".to_owned(), String::new()),
+        Error::Utf8Error(..) => (
+            "its schema has names that are not UTF-8".to_owned(),
+            String::new(),
+        ),
         error => (error.to_string(), String::new()),
     };
     Explained {
         failure: ToolFailure::failed(format!("{name}{at}: {what}{}.", hint(error, place))),
         lacks_table: what.starts_with("no such table"),
     }
+}
+
+/// Returns whether the authorizer caused an error. For functions, SQLite says so only in words.
+fn is_refusal(error: &Error) -> bool {
+    let by_code = error.sqlite_error_code() == Some(ErrorCode::AuthorizationForStatementDenied);
+    by_code || matches!(error, Error::SqlInputError { msg, .. } if msg.starts_with("not authorized"))
 }
 
 fn plain(failure: ToolFailure) -> Explained {

@@ -142,7 +142,9 @@ impl TypedTool for QueryWriteTool {
         let description = "Changes an SQLite database file with SQL: exactly one statement a call, for example INSERT, \
                            UPDATE, DELETE or CREATE TABLE; it takes effect as a whole or not at all. An empty file is an \
                            empty database.";
-        ToolAbout::new(self.0.tool, description, Access::Change).path("path")
+        ToolAbout::new(self.0.tool, description, Access::Change)
+            .path("path")
+            .only_by_name()
     }
 
     async fn run(&self, input: QueryInput, context: ToolContext) -> Result<ToolOutcome, ToolFailure> {

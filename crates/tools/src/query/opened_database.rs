@@ -83,10 +83,16 @@ fn check_place(
     options: &QueryOptions,
 ) -> Result<(), ToolFailure> {
     if let Some(what) = special(metadata) {
-        return Err(ToolFailure::failed(format!("{path} is {what}, not a database file.")));
+        return Err(ToolFailure::failed(format!(
+            "{path} is {what}, not a database file."
+        )));
     }
     let workspace = scope.real_root();
-    if options.refused.iter().any(|refused| is_refused(refused, real, metadata, &workspace)) {
+    if options
+        .refused
+        .iter()
+        .any(|refused| is_refused(refused, real, metadata, &workspace))
+    {
         return Err(ToolFailure::denied(format!(
             "{path} belongs to AgentX itself; no query opens it."
         )));

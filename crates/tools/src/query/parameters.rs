@@ -26,9 +26,9 @@ pub(super) fn bind(statement: &mut Statement<'_>, values: &[Value]) -> Result<()
                 "parameters[{index}] is a list, an object or a number beyond 64 bits; give a text, a number, true, false or null."
             ))
         })?;
-        statement
-            .raw_bind_parameter(number, value)
-            .map_err(|error| ToolFailure::failed(format!("The value of parameter {number} does not fit: {error}.")))?;
+        statement.raw_bind_parameter(number, value).map_err(|error| {
+            ToolFailure::failed(format!("The value of parameter {number} does not fit: {error}."))
+        })?;
     }
     Ok(())
 }

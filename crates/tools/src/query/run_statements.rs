@@ -68,7 +68,9 @@ pub(super) fn run(
             next = batch.next().map_err(|error| explain(&error))?;
         }
         if answer.cut && answer.text.len() >= options.shown_bytes && next.is_some() {
-            answer.text.push_str("[the statements after this one were not run: there is no room for their rows]\n");
+            answer
+                .text
+                .push_str("[the statements after this one were not run: there is no room for their rows]\n");
             break;
         }
     }
@@ -110,12 +112,16 @@ fn show(
     input: &QueryInput,
     options: &QueryOptions,
 ) -> rusqlite::Result<()> {
-    let limit = input.limit.map_or(options.rows, |limit| {
-        usize::try_from(limit).unwrap_or(usize::MAX)
-    });
+    let limit = input
+        .limit
+        .map_or(options.rows, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
     let limit = limit.clamp(1, options.max_rows);
     let columns = statement.column_count();
-    let header = if columns > 0 { rows::header(statement) } else { String::new() };
+    let header = if columns > 0 {
+        rows::header(statement)
+    } else {
+        String::new()
+    };
     let must_end = !statement.readonly();
     let (mut shown, mut left_out) = (0, None);
     answer.text.push_str(&header);
@@ -163,7 +169,11 @@ fn note(shown: usize, left_out: Option<&str>, limit: usize, options: &QueryOptio
 }
 
 fn note_changes(database: &OpenedDatabase, changes: bool, answer: &mut Answer) {
-    let changed = if changes { database.connection.total_changes() } else { 0 };
+    let changed = if changes {
+        database.connection.total_changes()
+    } else {
+        0
+    };
     answer.changed = changed;
     answer.text.push_str(&match changed {
         0 if changes => "Done; no row was changed.\n".to_owned(),
