@@ -171,8 +171,7 @@ impl ToolSettings {
 
     /// Returns whether the settings name a tool that is off by default.
     pub fn asks_for(&self, name: &str) -> bool {
-        let enabled = self.enabled.as_deref().unwrap_or_default();
-        self.optional.iter().chain(enabled).any(|n| n == name)
+        self.optional.iter().any(|n| n == name)
     }
 }
 
