@@ -2,6 +2,7 @@
 //! tools that are off by default are offered to those who name them.
 
 use rusqlite::Connection;
+use serde_json::Value;
 
 use crate::common::{Ran, Sandbox};
 
@@ -48,8 +49,10 @@ fn users(sandbox: &Sandbox) -> i64 {
 #[test]
 fn a_database_is_read_without_a_question() {
     let sandbox = sandbox("");
-    check(&sandbox.run(&["run", "ask"]), 0, &["query", "done"]);
-    let shown = sandbox.run(&["sessions", "export", "--last"]);
+    let ran = sandbox.run(&["run", "--output-format", "json", "ask"]);
+    check(&ran, 0, &[]);
+    let result: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let shown = sandbox.run(&["sessions", "export", result["session_id"].as_str().unwrap()]);
     check(&shown, 0, &["[\"name\"]", "[\"Ann\"]", "[1 row]"]);
     let own = sandbox.run(&["run", "own"]);
     check(&own, 0, &["refused", "AgentX itself"]);
