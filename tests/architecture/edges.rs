@@ -51,7 +51,16 @@ pub(crate) const ALLOWED: &[(&str, &[&str])] = &[
     ("remote-runtime", &["types", "bus", "http", "runtime", "identity"]),
     (
         "server",
-        &["types", "bus", "runtime", "node-runtime", "config", "identity"],
+        &[
+            "types",
+            "bus",
+            "runtime",
+            "history",
+            "node-runtime",
+            "config",
+            "mcp",
+            "identity",
+        ],
     ),
     ("luau-tools", &[]),
     ("macros", &[]),

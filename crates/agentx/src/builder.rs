@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use agentx_llm::Secret;
+use agentx_llm::{CloudCredentials, Secret};
 use agentx_runtime::{ModelEnvironment, Runtime, SessionLog, Tool};
 use agentx_types::{ApprovalMode, Limits, Rule, SessionId};
 
@@ -79,6 +79,16 @@ impl AgentBuilder {
 
     pub(crate) fn keyed(mut self, key: Secret) -> Self {
         self.definition.door.api_key = Some(key);
+        self
+    }
+
+    /// The credentials of a cloud for the model's provider, in place of a key: an access key of AWS for `bedrock`, by
+    /// which each request is signed, or a service account or a person of Google for `vertex` and
+    /// `vertex-anthropic`, whose tokens are requested and renewed. [`AgentBuilder::base_url`] names the region:
+    /// [`bedrock::base_url`](crate::llm::bedrock::base_url) and
+    /// [`vertex_base_url`](crate::llm::google_auth::vertex_base_url) make it. Nothing is read from variables or files.
+    pub fn cloud(mut self, credentials: CloudCredentials) -> Self {
+        self.definition.door.cloud = Some(credentials);
         self
     }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use agentx_config::{ApiKeySource, ConfigPaths, LoadRequest, Settings, load};
+use agentx_config::{ApiKeySource, CloudSettings, ConfigPaths, LoadRequest, Settings, load};
 use agentx_node_runtime::NodeParts;
 
 use crate::AgentError;
@@ -45,6 +45,17 @@ pub(crate) fn assemble(
         if let Some(key) = models.keys.get(&provider.name) {
             provider.key = ApiKeySource::Literal(key.clone());
             settings.keys.push(provider.key.clone());
+        }
+        if let Some(cloud) = models.clouds.get(&provider.name) {
+            let secrets = cloud.secrets().into_iter().cloned();
+            settings.keys.extend(secrets.map(ApiKeySource::Literal));
+            // A key would take precedence.
+            provider.key = ApiKeySource::None;
+            provider.cloud = Some(CloudSettings {
+                credentials: Ok(cloud.clone()),
+                region: None,
+                source: "the program".to_owned(),
+            });
         }
         if let Some(address) = models.moved.get(&provider.name) {
             provider.base_url.clone_from(address);

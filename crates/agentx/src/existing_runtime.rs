@@ -101,7 +101,7 @@ impl Definition {
     /// Refuses parts that must be given to the runtime itself.
     fn check_on(&self, runtime: &dyn Runtime) -> Result<(), AgentError> {
         let door = &self.door;
-        if door.own.is_some() || door.api_key.is_some() || door.base_url.is_some() {
+        if door.own.is_some() || door.api_key.is_some() || door.cloud.is_some() || door.base_url.is_some() {
             let what = "an existing runtime defines how models are reached: no provider, key or address can be added";
             return Err(AgentError::Setup(what.to_owned()));
         }

@@ -1,6 +1,6 @@
 //! A single model call, without an agent.
 
-use agentx_llm::Secret;
+use agentx_llm::{CloudCredentials, Secret};
 
 use crate::{AgentBuilder, AgentError, Answer, Provider, Reply, agent};
 
@@ -36,6 +36,12 @@ impl Model {
     /// See [`AgentBuilder::api_key`].
     pub fn api_key(mut self, key: impl Into<String>) -> Self {
         self.agent = self.agent.keyed(Secret::new(key));
+        self
+    }
+
+    /// See [`AgentBuilder::cloud`].
+    pub fn cloud(mut self, credentials: CloudCredentials) -> Self {
+        self.agent = self.agent.cloud(credentials);
         self
     }
 

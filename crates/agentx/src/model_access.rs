@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use agentx_llm::{Catalog, Secret};
+use agentx_llm::{Catalog, CloudCredentials, Secret};
 use agentx_node_runtime::{WireOptionsOf, scripted_model};
 use agentx_runtime::{BoxFuture, Effector, EventSink, ModelInfo, Runtime, RuntimeError, SessionLog};
 #[cfg(not(feature = "http"))]
@@ -27,6 +27,7 @@ pub(crate) struct ModelAccess {
     /// `None` for those of the configuration.
     pub(crate) fallbacks: Option<Vec<String>>,
     pub(crate) api_key: Option<Secret>,
+    pub(crate) cloud: Option<CloudCredentials>,
     pub(crate) base_url: Option<String>,
     pub(crate) own: Option<OwnProvider>,
 }
@@ -52,6 +53,8 @@ pub(crate) struct Models {
     /// By provider.
     pub(crate) keys: BTreeMap<String, Secret>,
     /// By provider.
+    pub(crate) clouds: BTreeMap<String, CloudCredentials>,
+    /// By provider.
     pub(crate) moved: BTreeMap<String, String>,
     own: BTreeMap<String, OwnProvider>,
     /// The models of an existing runtime, which take precedence.
@@ -63,6 +66,7 @@ impl Models {
         Self {
             catalog,
             keys: BTreeMap::new(),
+            clouds: BTreeMap::new(),
             moved: BTreeMap::new(),
             own: BTreeMap::new(),
             there: Vec::new(),
@@ -86,7 +90,7 @@ impl Models {
             }
             return Ok(());
         }
-        if door.api_key.is_none() && door.base_url.is_none() {
+        if door.api_key.is_none() && door.cloud.is_none() && door.base_url.is_none() {
             return Ok(());
         }
         let Some(name) = door.model.as_deref().or(fallback) else {
@@ -96,6 +100,9 @@ impl Models {
         if let Some(key) = &door.api_key {
             put(&mut self.keys, &provider, key, "keys")?;
         }
+        if let Some(cloud) = &door.cloud {
+            self.open_cloud(door, &provider, cloud)?;
+        }
         if let Some(url) = &door.base_url {
             put(&mut self.moved, &provider, url, "addresses")?;
             let catalog = std::mem::take(&mut self.catalog);
@@ -103,6 +110,32 @@ impl Models {
             self.catalog = moved.map_err(|error| AgentError::Setup(error.to_string()))?;
         }
         Ok(())
+    }
+
+    /// Adds the credentials of a cloud for one of its providers.
+    fn open_cloud(
+        &mut self,
+        door: &ModelAccess,
+        provider: &str,
+        cloud: &CloudCredentials,
+    ) -> Result<(), AgentError> {
+        let wrong = |what: String| Err(AgentError::Setup(what));
+        if door.api_key.is_some() {
+            return wrong(
+                "`.api_key(..)` and `.cloud(..)` cannot be combined: remove one of them".to_owned(),
+            );
+        }
+        let is_its = match cloud {
+            CloudCredentials::Aws(_) => provider.starts_with("bedrock"),
+            CloudCredentials::Google(_) => provider.starts_with("vertex"),
+        };
+        if !is_its {
+            return wrong(format!(
+                "`.cloud(..)` has credentials of another cloud than the provider `{provider}`: those of AWS are for \
+                 `bedrock`, those of Google for `vertex` and `vertex-anthropic`"
+            ));
+        }
+        put(&mut self.clouds, provider, cloud, "credentials")
     }
 
     /// Resolves the model.
@@ -184,7 +217,8 @@ impl Models {
             return Some(WITHOUT_HTTP.to_owned());
         }
         let needs_key = self.catalog.provider(provider)?.needs_key;
-        (needs_key && !self.keys.contains_key(provider)).then(|| format!("no key for {provider}: {NO_KEY}"))
+        let has_one = self.keys.contains_key(provider) || self.clouds.contains_key(provider);
+        (needs_key && !has_one).then(|| format!("no key for {provider}: {NO_KEY}"))
     }
 
     pub(crate) fn wire_options(&self) -> WireOptionsOf {
@@ -199,7 +233,12 @@ impl Models {
 
         let endpoints = self.catalog.providers().iter().map(|entry| {
             let endpoint = Endpoint::new(entry, None, self.keys.get(&entry.name).cloned());
-            (entry.name.clone(), endpoint.with_key_hint(NO_KEY))
+            let endpoint = endpoint.with_key_hint(NO_KEY);
+            let endpoint = match self.clouds.get(&entry.name) {
+                Some(cloud) => endpoint.with_cloud(cloud.clone(), None),
+                None => endpoint,
+            };
+            (entry.name.clone(), endpoint)
         });
         let catalog = self.catalog.clone();
         let prices: PricesOf = Arc::new(move |provider: &str, model: &str| {

@@ -343,7 +343,7 @@ impl BuiltParts {
             let more = self
                 .offered
                 .iter()
-                .filter(|tool| specs.iter().all(|own| own.name != tool.name));
+                .filter(|tool| !tool.only_by_name && specs.iter().all(|own| own.name != tool.name));
             let more: Vec<ToolSpec> = more.cloned().collect();
             specs.extend(more);
         }

@@ -6,6 +6,9 @@ use std::sync::Arc;
 
 use agentx::config::{ConfigPaths, LoadRequest, load};
 use agentx::identity::Keyring;
+use agentx::llm::bedrock::AwsCredentials;
+use agentx::llm::google_auth::GoogleCredentials;
+use agentx::llm::{CloudCredentials, Secret};
 use agentx::runtime::{ModelEnvironment, SessionQuery, ToolEnvironment};
 use agentx::server::ServerOptions;
 use agentx::testing::{self, ScriptedModel, TestServer, wire};
@@ -181,6 +184,72 @@ async fn a_key_and_an_address_are_all_that_a_model_needs() {
         .unwrap();
     assert_eq!(answer.text, "hello");
     assert_eq!(server.requests()[0].header("x-api-key"), Some("sk-of-the-test"));
+}
+
+/// Made-up credentials of both clouds.
+fn clouds(token_uri: &str) -> [CloudCredentials; 2] {
+    let file = serde_json::json!({
+        "type": "authorized_user", "client_id": "made-up-client", "client_secret": "made-up-client-secret",
+        "refresh_token": "made-up-refresh-token", "token_uri": token_uri,
+    });
+    [
+        CloudCredentials::Aws(AwsCredentials {
+            access_key_id: "AKIAMADEUP".to_owned(),
+            secret_access_key: Secret::new("made-up-secret"),
+            session_token: None,
+        }),
+        CloudCredentials::Google(GoogleCredentials::parse(&file.to_string()).unwrap()),
+    ]
+}
+
+#[tokio::test]
+async fn credentials_of_a_cloud_are_in_the_place_of_a_key() {
+    let server = TestServer::answering(|request| match request.path.as_str() {
+        "/token" => {
+            let token = serde_json::json!({"access_token": "made-up-token", "expires_in": 3_599, "token_type": "Bearer"});
+            testing::ServerReply::json(200, &token)
+        }
+        // Whatever authorizes it, it is refused: what was sent is looked at.
+        _ => testing::ServerReply::json(400, &serde_json::json!({"message": "made up"})),
+    })
+    .await;
+    let [aws, google] = clouds(&format!("{}/token", server.url()));
+    for (model, cloud) in [
+        ("bedrock/anthropic.claude-opus-4-6-v1:0", aws.clone()),
+        ("vertex-anthropic/claude-opus-4-6", google.clone()),
+    ] {
+        let asked = agentx::model(model)
+            .cloud(cloud)
+            .base_url(server.url())
+            .ask("hi")
+            .await;
+        assert!(asked.is_err());
+    }
+    let requests = server.requests();
+    let sent: Vec<&str> = requests
+        .iter()
+        .filter_map(|request| request.header("authorization"))
+        .collect();
+    assert!(
+        sent[0].starts_with("AWS4-HMAC-SHA256 Credential=AKIAMADEUP/"),
+        "{sent:?}"
+    );
+    assert_eq!(sent.last(), Some(&"Bearer made-up-token"));
+    for (model, cloud) in [
+        ("bedrock/anthropic.claude-opus-4-6-v1:0", google),
+        ("claude-opus-4-6", aws.clone()),
+    ] {
+        let wrong = agentx::model(model).cloud(cloud).ask("hi").await.unwrap_err();
+        assert!(
+            wrong.to_string().contains("credentials of another cloud"),
+            "{wrong}"
+        );
+    }
+    let both = agentx::model("bedrock/anthropic.claude-opus-4-6-v1:0")
+        .cloud(aws)
+        .api_key("k");
+    let both = both.ask("hi").await.unwrap_err();
+    assert!(both.to_string().contains("cannot be combined"), "{both}");
 }
 
 #[tokio::test]

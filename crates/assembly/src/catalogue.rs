@@ -64,8 +64,14 @@ impl AgentCatalog {
 
     /// Returns the defaults of an agent whose file leaves everything out.
     fn base(&self, model: ModelSpec) -> AgentConfig {
-        let tools = self.tools.get().map(|tools| tools.to_vec()).unwrap_or_default();
-        self.settings.agent(model, tools)
+        let known = self.tools.get().map(|tools| tools.to_vec()).unwrap_or_default();
+        // A file names the tools of its agent, and may name those that no other agent gets.
+        let by_name = known.iter().filter(|tool| tool.only_by_name);
+        let by_name = by_name.filter(|tool| self.settings.tools.offers(&tool.name));
+        let by_name: Vec<ToolSpec> = by_name.cloned().collect();
+        let mut base = self.settings.agent(model, known);
+        base.tools = base.tools.iter().cloned().chain(by_name).collect();
+        base
     }
 
     fn assemble(&self, name: &str, base: &AgentConfig) -> Result<AgentConfig, AssemblyError> {

@@ -49,6 +49,7 @@ pub fn misnamed_tools(loaded: &Loaded) -> UnknownTools {
     for (key, listed) in [
         ("tools.disabled", &tools.disabled[..]),
         ("tools.enabled", enabled),
+        ("tools.optional", &tools.optional[..]),
     ] {
         let origin = rows.iter().find(|row| row.key == key).map(|row| &row.origin);
         for name in listed {

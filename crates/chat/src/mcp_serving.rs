@@ -13,7 +13,7 @@
 use std::sync::Arc;
 
 use agentx::config::Settings;
-use agentx::mcp::{CallProgress, ServedCall, ServedDocument, ServedParts, serve};
+use agentx::mcp::{CallProgress, ServedCall, ServedDocument, ServedParts, is_for_clients, serve};
 use agentx::runtime::{BoxFuture, Delivery, Runtime, Session, ToolOutcome, UserInput, View};
 use agentx::types::{
     Access, AgentConfig, ApprovalMode, EnvironmentEvent, RunId, RuntimeEvent, SessionId, ToolSpec, ToolStatus,
@@ -164,12 +164,7 @@ impl ServedParts for MachineParts {
 impl MachineParts {
     /// The tools that mean something outside of a conversation, and belong to this machine.
     fn own_tools(&self) -> impl Iterator<Item = &ToolSpec> {
-        let is_of_server = |spec: &ToolSpec| spec.reach.as_ref().is_some_and(|reach| reach.mcp.is_some());
-        let is_of_file = |spec: &ToolSpec| spec.reach.as_ref().is_some_and(|reach| reach.file.is_some());
-        self.agent.tools.iter().filter(move |spec| {
-            let is_of_talk = spec.quit || (spec.access == Access::Internal && !is_of_file(spec));
-            !is_of_talk && !is_of_server(spec)
-        })
+        self.agent.tools.iter().filter(|spec| is_for_clients(spec))
     }
 
     /// Calls a tool, if the rules allow it without a question.

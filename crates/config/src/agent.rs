@@ -130,7 +130,7 @@ impl Settings {
     pub fn agent(&self, model: ModelSpec, tools: Vec<ToolSpec>) -> AgentConfig {
         let tools: Vec<ToolSpec> = tools
             .into_iter()
-            .filter(|tool| self.tools.offers(&tool.name))
+            .filter(|tool| self.tools.offers(&tool.name) && !tool.only_by_name)
             .collect();
         let mut rules = self.rules_for(&tools);
         rules.extend(self.search.as_ref().map(|_| allowed_search()));

@@ -292,6 +292,9 @@ impl<'a> SettingsGetter<'a> {
             disabled: self
                 .names(&SettingPath::dotted("tools.disabled"))
                 .unwrap_or_default(),
+            optional: self
+                .names(&SettingPath::dotted("tools.optional"))
+                .unwrap_or_default(),
             timeout_ms: self.millis("tools.timeout"),
             max_output_bytes: self.count("tools.max_output_bytes"),
             environment: self

@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 
 use agentx_llm::bedrock::{self, AwsCredentials};
-use agentx_llm::google_auth::GoogleCredentials;
+use agentx_llm::google_auth::{GoogleCredentials, vertex_base_url};
 use agentx_llm::{Catalog, CloudCredentials, ProviderEntry};
 use agentx_types::Api;
 
@@ -116,7 +116,11 @@ impl<'a> Clouds<'a> {
             Api::Bedrock => Some(bedrock::base_url(&region?)),
             _ if is_vertex(api, entry) && set(self.lookup, "VERTEX_API_KEY").is_none() => {
                 let project = self.project(name).filter(|project| is_name(project))?;
-                Some(vertex_url(api, &project, region.as_deref().unwrap_or("global")))
+                Some(vertex_base_url(
+                    api,
+                    &project,
+                    region.as_deref().unwrap_or("global"),
+                ))
             }
             _ => None,
         }
@@ -183,18 +187,6 @@ fn is_vertex(api: Api, entry: Option<&ProviderEntry>) -> bool {
 
 /// The global address of Vertex AI.
 const VERTEX: &str = "https://aiplatform.googleapis.com/";
-
-/// Returns the address of a publisher's models in a project, as Anthropic's client makes it
-/// (<https://github.com/anthropics/anthropic-sdk-python>, `src/anthropic/lib/vertex/_client.py`).
-fn vertex_url(api: Api, project: &str, region: &str) -> String {
-    let host = match region {
-        "global" => "aiplatform.googleapis.com".to_owned(),
-        "us" | "eu" => format!("aiplatform.{region}.rep.googleapis.com"),
-        _ => format!("{region}-aiplatform.googleapis.com"),
-    };
-    let publisher = if api == Api::Gemini { "google" } else { "anthropic" };
-    format!("https://{host}/v1/projects/{project}/locations/{region}/publishers/{publisher}")
-}
 
 /// Returns whether a text can be a part of an address without changing its meaning. Projects of organizations contain a
 /// colon and a dot (`example.com:my-project`).

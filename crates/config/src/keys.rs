@@ -124,6 +124,7 @@ pub const KEYS: &[SettingSpec] = &[
     key("rules", ValueKind::Rules, Tighten, None, "approval rules; deny beats ask, and ask beats allow; the rules of all layers apply"),
     key("tools.enabled", ValueKind::Names("read, grep"), Tighten, None, "the tools to offer; all by default"),
     key("tools.disabled", ValueKind::Names("bash"), Set, None, "tools not to offer; the lists of all layers apply"),
+    key("tools.optional", ValueKind::Names("query_write"), Never, None, "tools to offer that are off by default: `query_write`, `test_tool`; if `tools.enabled` is set, it has to name them, too"),
     key("tools.timeout", ValueKind::Duration, Tighten, Some("1h"), "maximum time for one tool call"),
     key("tools.max_output_bytes", ValueKind::Count, Tighten, Some("32768"), "maximum size of tool output that the model reads"),
     key("tools.find_tools_at", ValueKind::OrNone(&ValueKind::Count), SetIfTrusted, Some("10"), "how much of the model's context window the tools of MCP servers may take, in percent, before the model gets `find_tools` in their place; `0` always gives it `find_tools`, `none` always all tools"),

@@ -11,6 +11,7 @@ const SERVERS: &str =
     "only your own settings may name MCP servers here; those of a folder are in its `.mcp.json`";
 const SEARCH: &str = "only your own settings may choose a search engine";
 const SERVING: &str = "only your own settings may set the limits and folders of a server";
+const OPTIONAL: &str = "only your own settings may offer tools that are off by default";
 const PLAIN: &str = "only your own settings may name servers that are reached without encryption";
 
 /// Returns why no file of a folder may set this key, trusted or not; `None` if a trusted one may.
@@ -22,6 +23,7 @@ pub(crate) fn why_personal(path: &SettingPath) -> Option<&'static str> {
         Some("mcp") => SERVERS,
         Some("sandbox") => SANDBOX,
         Some("web_search") => SEARCH,
+        Some("tools") => OPTIONAL,
         Some("quotas" | "server" | "members_dir") => SERVING,
         Some("allow_plain_http") => PLAIN,
         _ => ELSEWHERE,

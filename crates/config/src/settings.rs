@@ -134,6 +134,8 @@ pub struct ToolSettings {
     pub enabled: Option<Vec<String>>,
     /// The tools not to offer.
     pub disabled: Vec<String>,
+    /// Tools to offer although they are off by default.
+    pub optional: Vec<String>,
     /// The longest time of one call.
     pub timeout_ms: Option<u64>,
     /// The maximum size of tool output that the model reads.
@@ -165,6 +167,11 @@ impl ToolSettings {
             .as_ref()
             .is_none_or(|names| names.iter().any(|n| n == name));
         enabled && !self.disabled.iter().any(|n| n == name)
+    }
+
+    /// Returns whether the settings name a tool that is off by default.
+    pub fn asks_for(&self, name: &str) -> bool {
+        self.optional.iter().any(|n| n == name)
     }
 }
 

@@ -9,6 +9,7 @@
 //! As in <https://github.com/googleapis/google-auth-library-python>, `google/oauth2/service_account.py` and
 //! `google/oauth2/_client.py`. Other types need further servers and are not supported.
 
+use agentx_types::Api;
 use serde_json::{Map, Value, json};
 
 use crate::percent::encode;
@@ -16,6 +17,29 @@ use crate::{Secret, base64};
 
 /// Google's server of tokens.
 pub const TOKEN_URI: &str = "https://oauth2.googleapis.com/token";
+
+/// Returns the address of a publisher's models in a project, as Anthropic's client makes it
+/// (<https://github.com/anthropics/anthropic-sdk-python>, `src/anthropic/lib/vertex/_client.py`). The region may be
+/// `global`, or `us` or `eu` for all regions there.
+///
+/// ```
+/// use agentx_llm::google_auth::vertex_base_url;
+/// use agentx_types::Api;
+///
+/// assert_eq!(
+///     vertex_base_url(Api::VertexAnthropic, "my-project", "europe-west1"),
+///     "https://europe-west1-aiplatform.googleapis.com/v1/projects/my-project/locations/europe-west1/publishers/anthropic"
+/// );
+/// ```
+pub fn vertex_base_url(api: Api, project: &str, region: &str) -> String {
+    let host = match region {
+        "global" => "aiplatform.googleapis.com".to_owned(),
+        "us" | "eu" => format!("aiplatform.{region}.rep.googleapis.com"),
+        _ => format!("{region}-aiplatform.googleapis.com"),
+    };
+    let publisher = if api == Api::Gemini { "google" } else { "anthropic" };
+    format!("https://{host}/v1/projects/{project}/locations/{region}/publishers/{publisher}")
+}
 
 /// What a token may be used for.
 const SCOPE: &str = "https://www.googleapis.com/auth/cloud-platform";

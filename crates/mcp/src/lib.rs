@@ -43,4 +43,7 @@ pub use login::McpLogin;
 pub use oauth::PendingLogin;
 pub use server_tool::{LeftOutTool, ServerTool};
 pub use servers::McpServers;
-pub use serving::{CallProgress, ServedCall, ServedDocument, ServedParts, serve};
+pub use serving::{
+    CallProgress, HttpAnswer, HttpMessage, HttpRequest, MirroredHeaders, ServedCall, ServedDocument,
+    ServedParts, is_for_clients, serve,
+};

@@ -28,7 +28,10 @@ use agentx_llm::Catalog;
 use agentx_runtime::{LogError, ModelInfo, SessionLog, SystemClock};
 use agentx_sandbox::SandboxMode;
 use agentx_sqlite_log::{Durability, LogOptions, SqliteLog};
-use agentx_tools::{CommandRecords, ProgramEnvironment, ToolOptions, Toolbox};
+use agentx_tools::{
+    CommandRecords, ProgramEnvironment, QueryOptions, QueryTool, QueryWriteTool, TestTool, ToolOptions,
+    Toolbox,
+};
 use agentx_types::{ModelSpec, OwnerId, ToolSpec};
 use agentx_web::{SearchEngine, SearchKey, WebSearchOptions, WebSearchTool};
 
@@ -94,8 +97,9 @@ impl NodeParts {
             wire_options,
             network: Arc::new(network),
             scripted: ScriptedEnvironment::live().with_answers(settings.scripted_answers.clone()),
-            tools: with_search(Toolbox::builtin(tools), settings)
+            tools: with_search(own_tools(tools, query_options(settings)), settings)
                 .filtered(|name| settings.tools.offers(name))
+                .for_all_that(|name| settings.tools.asks_for(name))
                 .wrapped(telling_instructions(settings)),
             clock: Arc::new(SystemClock),
             program: program.to_owned(),
@@ -221,7 +225,44 @@ pub fn program_environment(settings: &Settings) -> ProgramEnvironment {
 
 /// The tools that the program has itself, whether settings offer them or not.
 pub fn built_in_tools() -> Arc<[ToolSpec]> {
-    Toolbox::builtin(ToolOptions::default()).specs()
+    own_tools(ToolOptions::default(), QueryOptions::default()).specs()
+}
+
+/// The built-in tools, those that are off by default included.
+fn own_tools(options: ToolOptions, query: QueryOptions) -> Toolbox {
+    let mut tools = Toolbox::builtin(options);
+    let added = [
+        tools.add(QueryTool::new(query.clone())),
+        tools.add(QueryWriteTool::new(query)),
+        tools.add(TestTool),
+    ];
+    // No other built-in tool has one of these names.
+    for taken in added.into_iter().filter_map(Result::err) {
+        tracing::warn!(tool = taken.name, "there are two tools of one name");
+    }
+    tools
+}
+
+/// The options of `query` and `query_write`: sessions, keys and what a person trusts are no databases for
+/// agents.
+fn query_options(settings: &Settings) -> QueryOptions {
+    let mut options = QueryOptions {
+        refused: vec![
+            settings.data_dir.clone(),
+            settings.data_dir.join(DATABASE),
+            settings.trust_dir.clone(),
+        ],
+        ..QueryOptions::default()
+    };
+    if let Some(timeout) = settings.tools.timeout_ms.map(Duration::from_millis) {
+        options.timeout = options.timeout.min(timeout);
+    }
+    if let Some(bytes) = settings.tools.max_output_bytes {
+        options.shown_bytes = options
+            .shown_bytes
+            .min(usize::try_from(bytes).unwrap_or(usize::MAX));
+    }
+    options
 }
 
 /// The options of the built-in tools.

@@ -228,7 +228,7 @@ fn changes_of_program(
 /// The tools with those of reactors that they lack: one may have been attached since they were looked up.
 fn with_attached(tools: &Arc<[ToolSpec]>, offers: &ToolOffers) -> Arc<[ToolSpec]> {
     let mut attached = offers.attached();
-    attached.retain(|new| !tools.iter().any(|known| known.name == new.name));
+    attached.retain(|new| !new.only_by_name && !tools.iter().any(|known| known.name == new.name));
     if attached.is_empty() {
         tools.clone()
     } else {

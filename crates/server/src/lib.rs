@@ -17,6 +17,7 @@ pub mod ws;
 
 mod authorized_session;
 mod call_decisions;
+mod client_calls;
 mod client_time;
 mod commands;
 mod connection_limits;
@@ -35,6 +36,7 @@ mod known_people;
 mod lingering_close;
 mod live_settings;
 mod maintenance;
+mod mcp_parts;
 mod media;
 mod members;
 mod options;

@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::auth::Authenticator;
 use crate::channel::ConnectionChannel;
+use crate::client_calls::ClientCalls;
 use crate::counts::ServerCounters;
 use crate::fair_semaphore::{ANSWERS, BODIES, CHECKS, FairSemaphore, readers_at_once};
 use crate::feed::{FeedReader, FeedStart, PageCache, ReplayShare, SubscriptionFilter};
@@ -87,6 +88,7 @@ pub struct ServerState {
     page_cache: Arc<PageCache>,
     pub(crate) kept: MemberUsage,
     approver_connections: ApproverConnections,
+    client_calls: ClientCalls,
     shutdown: CancellationToken,
 }
 
@@ -117,6 +119,7 @@ impl ServerState {
             page_cache: Arc::default(),
             kept: MemberUsage::default(),
             approver_connections: ApproverConnections::default(),
+            client_calls: ClientCalls::default(),
             shutdown: CancellationToken::new(),
         })
     }
@@ -153,6 +156,11 @@ impl ServerState {
     /// Returns the connections of everybody who may decide about calls of members.
     pub(crate) fn approver_connections(&self) -> &ApproverConnections {
         &self.approver_connections
+    }
+
+    /// Returns the calls of MCP clients.
+    pub(crate) fn client_calls(&self) -> &ClientCalls {
+        &self.client_calls
     }
 
     /// Returns all sessions that are open.

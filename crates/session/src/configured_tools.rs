@@ -39,7 +39,9 @@ impl ConfiguredTools {
     pub(crate) fn of(&self, offered: &[ToolSpec]) -> Vec<ToolSpec> {
         let mut tools = as_offered(&self.configured, offered);
         if self.all {
-            let is_new = |tool: &&ToolSpec| !self.configured.iter().any(|known| known.name == tool.name);
+            let is_new = |tool: &&ToolSpec| {
+                !tool.only_by_name && !self.configured.iter().any(|known| known.name == tool.name)
+            };
             tools.extend(offered.iter().filter(is_new).cloned());
         }
         tools

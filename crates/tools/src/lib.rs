@@ -4,7 +4,7 @@
 //! turns it into the object-safe [`agentx_runtime::Tool`]: it validates the arguments and explains errors to
 //! the model. [`Toolbox`] is the set of an agent's tools; the tool effector of a runtime looks up calls
 //! there. These are always available; the built-in tools, and the programs and searches that they need, come
-//! with the feature `builtin`.
+//! with the feature `builtin`. The feature `query` adds `query` and `query_write`, which need SQLite.
 //!
 //! Rules that every tool here keeps:
 //!
@@ -35,6 +35,8 @@ mod finish;
 mod long_result;
 #[cfg(feature = "builtin")]
 mod options;
+#[cfg(feature = "query")]
+mod query;
 #[cfg(feature = "builtin")]
 mod restore;
 mod schema;
@@ -42,6 +44,8 @@ mod schema;
 mod search;
 #[cfg(feature = "builtin")]
 mod temporary;
+#[cfg(feature = "builtin")]
+mod test_tool;
 #[cfg(feature = "builtin")]
 mod text;
 #[cfg(feature = "builtin")]
@@ -69,8 +73,12 @@ pub use files::LONGEST_PICTURE_SIDE;
 pub use long_result::shortened;
 #[cfg(feature = "builtin")]
 pub use options::{BashOptions, FileOptions, SearchOptions, ToolOptions};
+#[cfg(feature = "query")]
+pub use query::{QueryInput, QueryOptions, QueryTool, QueryWriteTool};
 #[cfg(feature = "builtin")]
 pub use restore::{plan_restore, restore};
+#[cfg(feature = "builtin")]
+pub use test_tool::{TestTool, TestToolInput};
 #[cfg(feature = "builtin")]
 pub use todo::{TodoItem, TodoStatus};
 #[cfg(feature = "builtin")]

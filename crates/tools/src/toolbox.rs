@@ -80,6 +80,16 @@ impl Toolbox {
         self
     }
 
+    /// Gives the tools whose names `wanted` accepts to every agent with all tools, also those that are only for
+    /// agents that name them.
+    #[must_use]
+    pub fn for_all_that(mut self, wanted: impl Fn(&str) -> bool) -> Self {
+        for (spec, _) in self.tools.iter_mut().filter(|(spec, _)| wanted(&spec.name)) {
+            spec.only_by_name = false;
+        }
+        self
+    }
+
     /// Wraps the tools for calls that an agent makes itself. Calls by other tools, such as scripts, use the
     /// unwrapped tools.
     #[must_use]

@@ -71,6 +71,7 @@ pub struct ToolAbout {
     command_argument: Option<String>,
     idempotent: bool,
     quit: bool,
+    only_by_name: bool,
     waits: bool,
 }
 
@@ -86,6 +87,7 @@ impl ToolAbout {
             command_argument: None,
             idempotent: false,
             quit: false,
+            only_by_name: false,
             waits: false,
         }
     }
@@ -118,6 +120,13 @@ impl ToolAbout {
         self
     }
 
+    /// Marks a tool that only agents get that name it.
+    #[must_use]
+    pub fn only_by_name(mut self) -> Self {
+        self.only_by_name = true;
+        self
+    }
+
     /// Marks a tool that waits for agents or other tools: see [`Tool::waits`].
     #[must_use]
     pub fn waits(mut self) -> Self {
@@ -129,6 +138,7 @@ impl ToolAbout {
         let mut spec = ToolSpec::new(self.name, self.description, input_schema, self.access)
             .with_idempotent(self.idempotent)
             .with_quit(self.quit)
+            .with_only_by_name(self.only_by_name)
             .with_checked(true);
         spec.path_argument = self.path_argument;
         spec.command_argument = self.command_argument;

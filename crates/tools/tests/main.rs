@@ -2,6 +2,8 @@
 
 mod files;
 mod links;
+#[cfg(feature = "query")]
+mod query;
 mod rewind;
 mod search;
 mod shell;

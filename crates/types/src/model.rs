@@ -203,6 +203,9 @@ pub struct ToolSpec {
     /// the mistakes, before a person or the tool gets it. In older sessions, only the tool checks.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub checked: bool,
+    /// Whether only an agent that names the tool has it: one with all tools does not get it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub only_by_name: bool,
     /// The reach beyond the arguments, if a file describes the tool: for the question to a person and for
     /// rules that name a host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -238,6 +241,7 @@ impl ToolSpec {
             idempotent: false,
             quit: false,
             checked: false,
+            only_by_name: false,
             reach: None,
         }
     }
@@ -274,6 +278,13 @@ impl ToolSpec {
     #[must_use]
     pub fn with_checked(mut self, checked: bool) -> Self {
         self.checked = checked;
+        self
+    }
+
+    /// Sets whether only an agent that names the tool has it.
+    #[must_use]
+    pub fn with_only_by_name(mut self, only_by_name: bool) -> Self {
+        self.only_by_name = only_by_name;
         self
     }
 

@@ -104,7 +104,12 @@ fn list(tools: &[ToolSpec], json: bool, console: &mut Console) -> Result<Exit, C
     let mut rows = vec![["TOOL", "TOUCHES", "DOES"].map(str::to_owned).to_vec()];
     for tool in tools {
         let first = tool.description.lines().next().unwrap_or_default();
-        rows.push(vec![visible(&tool.name), touches(tool).into(), visible(first)]);
+        let first = if tool.only_by_name {
+            format!("(off by default) {first}")
+        } else {
+            first.to_owned()
+        };
+        rows.push(vec![visible(&tool.name), touches(tool).into(), visible(&first)]);
     }
     console.out(&table(&rows, console.out_width()))?;
     Ok(Exit::Ok)

@@ -11,6 +11,7 @@ mod chat;
 mod clouds;
 mod config;
 mod damaged;
+mod databases;
 mod debug;
 mod elsewhere;
 mod ends;

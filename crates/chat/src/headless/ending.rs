@@ -278,7 +278,9 @@ pub(crate) fn command_that_allows(tool: &str, input: &Value) -> String {
         ("bash", Some(command), _) => format!(" {}", quoted(command)),
         ("bash", None, _) => " 'COMMAND'".to_owned(),
         // What an argument of another tool means is for its author to say, not for its name.
-        ("read" | "edit" | "write" | "grep" | "glob", _, Some(path)) => format!(" --path {}", quoted(path)),
+        ("read" | "edit" | "write" | "grep" | "glob" | "query" | "query_write", _, Some(path)) => {
+            format!(" --path {}", quoted(path))
+        }
         _ => String::new(),
     };
     format!("agentx approvals add allow {}{rest} --here", quoted(tool))

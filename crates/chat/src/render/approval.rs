@@ -106,7 +106,16 @@ fn is_long(lines: &[String]) -> bool {
 }
 
 /// The tools of the program itself whose arguments say what a call does.
-const BUILT_IN: [&str; 6] = ["bash", "write", "edit", "read", "grep", "glob"];
+const BUILT_IN: [&str; 8] = [
+    "bash",
+    "write",
+    "edit",
+    "read",
+    "grep",
+    "glob",
+    "query",
+    "query_write",
+];
 
 /// The name of the tool if it is one of the program's own. Any other may call its arguments what it likes: they
 /// say nothing about what it does with them. A file of a folder that takes one of these names is named with a
@@ -258,8 +267,8 @@ fn wish(request: &ApprovalRequested) -> String {
             Grade::Destroys => format!("{name} wants to run a command that deletes or overwrites"),
         },
         (Some("write"), Some(path), _) => format!("{name} wants to write {}", visible(path)),
-        (Some("edit"), Some(path), _) => format!("{name} wants to change {}", visible(path)),
-        (Some("read" | "grep" | "glob"), Some(path), _) => {
+        (Some("edit" | "query_write"), Some(path), _) => format!("{name} wants to change {}", visible(path)),
+        (Some("read" | "grep" | "glob" | "query"), Some(path), _) => {
             format!("{name} wants to read {}", visible(path))
         }
         (Some(_), ..) => format!("{name} wants to run"),

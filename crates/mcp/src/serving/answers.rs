@@ -6,6 +6,7 @@ use agentx_types::{Access, ContentPart, ToolSpec};
 use serde_json::{Map, Value, json};
 
 use super::ServedDocument;
+use super::message::UNSUPPORTED_VERSION;
 
 /// The version without a handshake, in which each request names it.
 const STATELESS: &str = "2026-07-28";
@@ -16,9 +17,30 @@ const INSTRUCTIONS: &str = "The tools of AgentX on this machine. Each call is de
 
 /// Returns whether a request speaks the version without a handshake. Its results name their kind.
 pub(super) fn is_stateless(params: &Map<String, Value>) -> bool {
+    named_version(params) == Some(STATELESS)
+}
+
+/// Returns the version that a request names itself.
+pub(super) fn named_version(params: &Map<String, Value>) -> Option<&str> {
     let meta = params.get("_meta").and_then(Value::as_object);
     let version = meta.and_then(|meta| meta.get("io.modelcontextprotocol/protocolVersion"));
-    version.and_then(Value::as_str) == Some(STATELESS)
+    version.and_then(Value::as_str)
+}
+
+/// Returns whether this version is spoken.
+pub(super) fn is_known(version: &str) -> bool {
+    version == STATELESS || WITH_HANDSHAKE.contains(&version)
+}
+
+/// The answer to a request in a version that is not spoken.
+pub(super) fn unsupported(id: &Value, version: &str) -> Value {
+    let supported: Vec<&str> = [STATELESS]
+        .into_iter()
+        .chain(WITH_HANDSHAKE.iter().copied())
+        .collect();
+    let message = format!("the version {version:?} is not supported");
+    let data = json!({"supported": supported, "requested": version});
+    json!({"jsonrpc": "2.0", "id": id, "error": {"code": UNSUPPORTED_VERSION, "message": message, "data": data}})
 }
 
 fn capabilities() -> Value {

@@ -4,16 +4,15 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::message::{
-    BUSY, ClientMessage, INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, PARSE_ERROR, RESOURCE_NOT_FOUND,
-};
-use super::{CallProgress, ServedCall, ServedParts, answers};
+use super::message::{BUSY, ClientMessage, INVALID_PARAMS, PARSE_ERROR};
+use super::requests::answer;
+use super::{ServedParts, answers};
 use crate::limits::MESSAGE_BYTES;
 
 /// The requests of a client that may run at once; a further one is refused.
@@ -100,9 +99,6 @@ async fn write<W: AsyncWrite + Unpin>(output: &mut W, message: &Value) -> io::Re
     output.flush().await
 }
 
-/// The code and the reason of a refused request.
-type Refusal = (i64, String);
-
 struct Client {
     parts: Arc<dyn ServedParts>,
     said: mpsc::Sender<Value>,
@@ -171,66 +167,4 @@ impl Client {
         self.cancels.values().for_each(CancellationToken::cancel);
         while self.running.join_next().await.is_some() {}
     }
-}
-
-/// The result of a request.
-async fn answer(
-    parts: &dyn ServedParts,
-    method: &str,
-    params: Map<String, Value>,
-    cancel: CancellationToken,
-    said: mpsc::Sender<Value>,
-) -> Result<Value, Refusal> {
-    let stateless = answers::is_stateless(&params);
-    let (result, is_list) = match method {
-        "initialize" => return Ok(answers::initialized(&params)),
-        "server/discover" => return Ok(answers::discovered()),
-        "ping" => (json!({}), false),
-        "tools/list" => (answers::tools(&parts.tools().await), true),
-        "tools/call" => (call(parts, params, cancel, said).await?, false),
-        "resources/list" => {
-            let documents = parts.documents().await.map_err(|why| (INTERNAL_ERROR, why))?;
-            (answers::documents(&documents), true)
-        }
-        "resources/templates/list" => (json!({"resourceTemplates": []}), true),
-        "resources/read" => (read(parts, &params).await?, true),
-        _ => return Err((METHOD_NOT_FOUND, format!("there is no method {method:?}"))),
-    };
-    Ok(answers::complete(result, stateless, is_list))
-}
-
-async fn call(
-    parts: &dyn ServedParts,
-    mut params: Map<String, Value>,
-    cancel: CancellationToken,
-    said: mpsc::Sender<Value>,
-) -> Result<Value, Refusal> {
-    let Some(Value::String(tool)) = params.remove("name") else {
-        return Err((INVALID_PARAMS, "`name` must be the name of a tool".into()));
-    };
-    let arguments = match params.remove("arguments") {
-        None | Some(Value::Null) => Map::new(),
-        Some(Value::Object(arguments)) => arguments,
-        Some(_) => return Err((INVALID_PARAMS, "`arguments` must be an object".into())),
-    };
-    if !parts.tools().await.iter().any(|spec| spec.name == tool) {
-        return Err((INVALID_PARAMS, format!("there is no tool {tool:?}")));
-    }
-    let token = params.get("_meta").and_then(|meta| meta.get("progressToken"));
-    let call = ServedCall {
-        progress: CallProgress::new(token.cloned(), said),
-        tool,
-        arguments,
-        cancel,
-    };
-    Ok(answers::called(&parts.call(call).await))
-}
-
-async fn read(parts: &dyn ServedParts, params: &Map<String, Value>) -> Result<Value, Refusal> {
-    let Some(address) = params.get("uri").and_then(Value::as_str) else {
-        return Err((INVALID_PARAMS, "`uri` must be the address of a resource".into()));
-    };
-    let text = parts.read(address).await.map_err(|why| (INTERNAL_ERROR, why))?;
-    let text = text.ok_or_else(|| (RESOURCE_NOT_FOUND, format!("there is no resource {address:?}")))?;
-    Ok(answers::document(address, &text))
 }

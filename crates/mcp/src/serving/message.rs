@@ -28,19 +28,31 @@ pub(super) const METHOD_NOT_FOUND: i64 = -32_601;
 pub(super) const INVALID_PARAMS: i64 = -32_602;
 pub(super) const INTERNAL_ERROR: i64 = -32_603;
 pub(super) const RESOURCE_NOT_FOUND: i64 = -32_002;
+/// A header does not say what the body says.
+pub(super) const HEADER_MISMATCH: i64 = -32_020;
+/// The version of the request is not spoken.
+pub(super) const UNSUPPORTED_VERSION: i64 = -32_022;
 /// The client has too many requests that run.
 pub(super) const BUSY: i64 = -32_000;
 
 impl ClientMessage {
     pub(super) fn read(line: &[u8]) -> Self {
+        match serde_json::from_slice(line) {
+            Ok(value) => Self::of(value),
+            Err(error) => Self::Wrong {
+                id: Value::Null,
+                code: PARSE_ERROR,
+                why: format!("this is not JSON: {error}"),
+            },
+        }
+    }
+
+    /// The message that a JSON value is.
+    pub(super) fn of(value: Value) -> Self {
         let wrong = |id: Value, code: i64, why: &str| Self::Wrong {
             id,
             code,
             why: why.to_owned(),
-        };
-        let value: Value = match serde_json::from_slice(line) {
-            Ok(value) => value,
-            Err(error) => return wrong(Value::Null, PARSE_ERROR, &format!("this is not JSON: {error}")),
         };
         let Value::Object(mut message) = value else {
             return wrong(Value::Null, INVALID_REQUEST, "a message is an object");

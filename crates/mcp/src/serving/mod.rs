@@ -1,19 +1,23 @@
-//! AgentX as an MCP server: what a program offers to others ([`ServedParts`]), behind the pipes of a process.
+//! AgentX as an MCP server: what a program offers to others ([`ServedParts`]), behind the pipes of a process
+//! ([`serve`]) or one HTTP request at a time ([`HttpMessage`]).
 //!
-//! One task reads the messages and writes the answers; each request runs in a task of its own, so that a long
+//! Over pipes, one task reads the messages and writes the answers; each request runs in a task of its own, so that a long
 //! call does not delay others. When the input ends, running requests are stopped, and the server ends.
 
 mod answers;
 mod connection;
+mod http_message;
 mod message;
+mod requests;
 
 use agentx_runtime::{BoxFuture, ToolOutcome};
-use agentx_types::ToolSpec;
+use agentx_types::{Access, ToolSpec};
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 pub use connection::serve;
+pub use http_message::{HttpAnswer, HttpMessage, HttpRequest, MirroredHeaders};
 
 /// The tools and resources that are served.
 pub trait ServedParts: Send + Sync + 'static {
@@ -34,6 +38,16 @@ pub trait ServedParts: Send + Sync + 'static {
     /// # Errors
     /// Returns an error for people if it cannot be read.
     fn read<'a>(&'a self, address: &'a str) -> BoxFuture<'a, Result<Option<String>, String>>;
+}
+
+/// Returns whether a tool is served: it means something outside of a conversation, and belongs to this machine,
+/// not to another server.
+pub fn is_for_clients(spec: &ToolSpec) -> bool {
+    let reach = spec.reach.as_deref();
+    let is_of_server = reach.is_some_and(|reach| reach.mcp.is_some());
+    let is_of_file = reach.is_some_and(|reach| reach.file.is_some());
+    let is_of_talk = spec.quit || (spec.access == Access::Internal && !is_of_file);
+    !is_of_talk && !is_of_server
 }
 
 /// A document that clients can read.

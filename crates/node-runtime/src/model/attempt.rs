@@ -27,8 +27,8 @@ const WORDLESS: u32 = 6;
 
 /// An attempt of a call.
 pub(super) struct Attempt<'a> {
-    call: &'a Call,
-    endpoint: &'a Endpoint,
+    pub(super) call: &'a Call,
+    pub(super) endpoint: &'a Endpoint,
     number: u32,
     taken: Arc<UsedIds>,
     /// The ids of the calls in the current answer.
@@ -44,7 +44,7 @@ pub(super) struct Attempt<'a> {
 }
 
 /// Ways to end before the answer is complete.
-type Step<T> = Result<T, CallEnd>;
+pub(super) type Step<T> = Result<T, CallEnd>;
 
 impl<'a> Attempt<'a> {
     /// Attempt `number`, whose answer must not use the ids in `taken`.
@@ -127,19 +127,7 @@ impl<'a> Attempt<'a> {
 
     async fn exchange(&mut self, request: &Request) -> Step<()> {
         let first_byte = self.began + self.call.parts.limits.first_byte;
-        let mut request = request
-            .try_clone()
-            .ok_or_else(|| failed(AttemptFailure::setup("the request cannot be repeated".into())))?;
-        let clock = self.call.parts.clock.as_ref();
-        let authorized = self.endpoint.authorize(&mut request, clock);
-        self.within(first_byte, authorized).await?.map_err(failed)?;
-        let url = request.url().clone();
-        let client = self
-            .within(first_byte, self.call.clients.get(&url))
-            .await?
-            .map_err(failed)?;
-        let sent = self.within(first_byte, client.execute(request)).await?;
-        let response = sent.map_err(|error| self.lost(&error))?;
+        let response = self.send(request, first_byte).await?;
         let status = response.status();
         if status.is_redirection() {
             let to = response.headers().get("location");
@@ -305,7 +293,7 @@ impl<'a> Attempt<'a> {
     }
 
     /// Waits for `future` until a point in time, or until the call is to stop.
-    async fn within<T>(&self, until: Instant, future: impl Future<Output = T>) -> Step<T> {
+    pub(super) async fn within<T>(&self, until: Instant, future: impl Future<Output = T>) -> Step<T> {
         let total = self.call.parts.limits.total.map(|total| self.began + total);
         let ends = total.filter(|total| *total <= until);
         tokio::select! {
@@ -341,7 +329,7 @@ impl<'a> Attempt<'a> {
         error.refine_schema_refusal(request, &(self.call.parts.wire_options)(&request.model))
     }
 
-    fn lost(&self, error: &reqwest::Error) -> CallEnd {
+    pub(super) fn lost(&self, error: &reqwest::Error) -> CallEnd {
         failed(AttemptFailure::transport(error, &self.endpoint.place(), false))
     }
 
@@ -392,6 +380,6 @@ impl<'a> Attempt<'a> {
     }
 }
 
-fn failed(failure: AttemptFailure) -> CallEnd {
+pub(super) fn failed(failure: AttemptFailure) -> CallEnd {
     CallEnd::Failed(failure)
 }

@@ -61,6 +61,21 @@ impl CloudAccess {
         }
     }
 
+    /// Forgets a token that was refused. Returns whether there may be another one: a signature is of its own time,
+    /// and another would be refused as well.
+    pub(super) fn forgets(&self, authorization: &str) -> bool {
+        match self {
+            Self::Aws(_) => false,
+            Self::Google(tokens) => {
+                let token = authorization.strip_prefix("Bearer ");
+                token.is_some_and(|token| {
+                    tokens.forget(token);
+                    true
+                })
+            }
+        }
+    }
+
     /// Adds the headers that authorize a request which is sent now.
     ///
     /// # Errors

@@ -322,6 +322,13 @@ impl Endpoint {
         }
     }
 
+    /// Forgets the token in this value of `authorization`, which its server refused. Returns whether there may be
+    /// another one.
+    pub(super) fn forgets(&self, authorization: &str) -> bool {
+        let cloud = self.cloud.as_ref().filter(|_| self.key.is_none());
+        cloud.is_some_and(|cloud| cloud.forgets(authorization))
+    }
+
     /// All texts that [`Endpoint::scrub`] removes, the longest first.
     fn secrets(&self) -> Vec<String> {
         let mut secrets: Vec<String> = self

@@ -9,6 +9,8 @@
 //! 3. A service account signs an assertion (RS256, RFC 7523) with the time of the request; a person's refresh token is
 //!    sent as it is. The answer has the token and its time.
 //!
+//! A token that the server of models refuses (401) is forgotten, and the request is sent once more with another one.
+//!
 //! A server of tokens that is busy or failing is waited for like a model's server. Any other refusal ends the call as
 //! `bad_key`, with the server's words and without anything of the file.
 //!
@@ -98,6 +100,14 @@ impl GoogleTokens {
         let renewed_at = present.saturating_add(seconds).saturating_sub(RENEWED_BEFORE);
         *self.current() = Some((token.clone(), renewed_at));
         Ok(token)
+    }
+
+    /// Forgets this token, unless another call has replaced it already.
+    pub(super) fn forget(&self, token: &str) {
+        let mut current = self.current();
+        if current.as_ref().is_some_and(|(known, _)| known.expose() == token) {
+            *current = None;
+        }
     }
 
     /// The latest token, if it need not be renewed at this second.

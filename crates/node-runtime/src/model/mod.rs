@@ -60,6 +60,7 @@ mod listing;
 mod policy;
 #[cfg(feature = "settings")]
 mod published_list;
+mod sending;
 mod stream_pace;
 mod streaming_body;
 

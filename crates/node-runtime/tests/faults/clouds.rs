@@ -280,3 +280,86 @@ async fn credentials_that_are_refused_say_why_and_nothing_secret() {
     }
     assert_eq!(server.requests().len(), 1, "only the first is sent anywhere");
 }
+
+#[tokio::test]
+async fn a_token_that_is_refused_is_replaced_once() {
+    let refusals = Mutex::new(0);
+    let server = TestServer::answering(move |request| {
+        if request.path == "/token" {
+            let number = {
+                let mut refusals = refusals.lock().unwrap();
+                *refusals += 1;
+                *refusals
+            };
+            let token = format!("made-up-token-{number}");
+            let body = serde_json::json!({"access_token": token, "expires_in": 3_599, "token_type": "Bearer"});
+            return ServerReply::json(200, &body);
+        }
+        // Made up: the first token and the third were revoked before their time was up.
+        match request.header("authorization") {
+            Some("Bearer made-up-token-2") => ServerReply::json(529, &serde_json::json!({"error": "made up"})),
+            _ => ServerReply::json(
+                401,
+                &serde_json::json!({"error": {"code": 401, "message": "revoked", "status": "UNAUTHENTICATED"}}),
+            ),
+        }
+    })
+    .await;
+    let caller = vertex_caller(
+        &server.url(),
+        person(&format!("{}/token", server.url())),
+        &present(),
+    );
+    let mut request = caller.request();
+    request.model.id = "claude-opus-4-6".to_owned();
+    let said = perform(&caller.effector, fixture::call(request)).await;
+    let told = story(&said);
+    let sent: Vec<String> = server
+        .requests()
+        .iter()
+        .map(|request| match request.header("authorization") {
+            Some(token) => token.to_owned(),
+            None => request.path.clone(),
+        })
+        .collect();
+    let first = [
+        "/token",
+        "Bearer made-up-token-1",
+        "/token",
+        "Bearer made-up-token-2",
+    ];
+    assert_eq!(sent[..4], first, "{told:?}");
+    assert!(
+        told[0].starts_with("attempt_failed 1 overloaded 529"),
+        "the refusal is no attempt: {told:?}"
+    );
+}
+
+#[tokio::test]
+async fn an_account_that_is_refused_twice_is_told() {
+    let server = TestServer::answering(move |request| {
+        if request.path == "/token" {
+            let body = serde_json::json!({"access_token": "made-up-token", "expires_in": 3_599, "token_type": "Bearer"});
+            return ServerReply::json(200, &body);
+        }
+        let body = serde_json::json!({"error": {"code": 401, "message": "no such user", "status": "UNAUTHENTICATED"}});
+        ServerReply::json(401, &body)
+    })
+    .await;
+    let caller = vertex_caller(
+        &server.url(),
+        person(&format!("{}/token", server.url())),
+        &present(),
+    );
+    let said = ask_vertex(&caller).await;
+    let told = story(&said);
+    assert_eq!(
+        told,
+        ["attempt_failed 1 unauthorized 401 last", "error unauthorized"]
+    );
+    assert_eq!(
+        server.requests().len(),
+        4,
+        "two tokens, and two requests with them"
+    );
+}

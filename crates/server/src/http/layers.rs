@@ -102,6 +102,9 @@ fn cors(app: &HandlerState) -> CorsLayer {
         "last-event-id",
         "if-none-match",
         "range",
+        "mcp-protocol-version",
+        "mcp-method",
+        "mcp-name",
     ];
     let seen = [
         "etag",

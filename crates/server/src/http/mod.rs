@@ -17,6 +17,7 @@ mod idempotency;
 mod inspect;
 mod layers;
 mod lists;
+mod mcp;
 mod messages;
 mod openapi;
 mod page_folds;
@@ -149,6 +150,11 @@ fn table() -> Vec<HttpRoute> {
             blobs::get,
         ),
     ];
+    routes.push(HttpRoute::post(
+        "/mcp",
+        "A message of the Model Context Protocol: tools and sessions of the caller.",
+        mcp::message,
+    ));
     routes.extend(upkeep_routes());
     routes.extend(session_routes());
     routes.extend(history_routes());

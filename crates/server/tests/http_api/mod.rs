@@ -14,6 +14,7 @@ mod files;
 mod foreign;
 mod lists;
 mod lost;
+mod mcp;
 mod members;
 mod parts;
 mod quotas;

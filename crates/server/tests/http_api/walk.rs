@@ -65,6 +65,7 @@ fn sample(route: &ListedRoute, agent: &Value, session: &str) -> (Value, String) 
         ("POST", "/v1/auth/token") => {
             json!({"public_key": "ed25519:x", "nonce": "n", "expires_at_ms": 1, "signature": "s"})
         }
+        ("POST", "/mcp") => json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}),
         ("POST", "/v1/sessions") => json!({"config": agent}),
         ("PATCH", "/v1/sessions/{id}") => json!({"title": "a title"}),
         ("POST", "/v1/sessions/{id}/messages") => json!({"content": "hello"}),

@@ -9,6 +9,8 @@ mod read;
 mod write;
 
 pub(crate) use change::{EditLock, unified_diff};
+#[cfg(feature = "query")]
+pub(crate) use content_kind::special;
 pub(crate) use edit::EditTool;
 pub use read::LONGEST_PICTURE_SIDE;
 pub(crate) use read::ReadTool;

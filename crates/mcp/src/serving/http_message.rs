@@ -1,0 +1,260 @@
+//! One message of a client over HTTP ("streamable HTTP"), without I/O: what its headers and its body are, and
+//! which status its answer has. The server that took the request sends the answer.
+//!
+//! There are no sessions: each request stands alone, and no `Mcp-Session-Id` is given out, as the protocol
+//! allows. A client of a version with a handshake may send `initialize`, and need not.
+//! <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http> has the rules
+//! of the version without a handshake.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Map, Value};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::message::{ClientMessage, HEADER_MISMATCH, METHOD_NOT_FOUND};
+use super::requests::answer;
+use super::{ServedParts, answers};
+
+/// The beginning and the end of a header's value in Base64.
+const BASE64: (&str, &str) = ("=?base64?", "?=");
+
+/// The headers of a request that repeat what its body says, so that proxies need not read it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MirroredHeaders {
+    /// `MCP-Protocol-Version`.
+    pub version: Option<String>,
+    /// `Mcp-Method`.
+    pub method: Option<String>,
+    /// `Mcp-Name`: the tool of a call, or the address of a resource.
+    pub name: Option<String>,
+}
+
+/// A message of a client.
+#[derive(Debug)]
+pub enum HttpMessage {
+    /// A request, which gets one answer.
+    Request(HttpRequest),
+    /// The answer is known already.
+    Answered(HttpAnswer),
+}
+
+/// The answer to a message.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HttpAnswer {
+    /// The status: 202 without a message.
+    pub status: u16,
+    /// The message.
+    pub message: Option<Value>,
+}
+
+/// A request of a client.
+#[derive(Debug)]
+pub struct HttpRequest {
+    id: Value,
+    method: String,
+    params: Map<String, Value>,
+}
+
+impl HttpMessage {
+    /// Reads a message. What is wrong with it is its answer.
+    ///
+    /// ```
+    /// use agentx_mcp::{HttpMessage, MirroredHeaders};
+    /// use serde_json::json;
+    ///
+    /// let read = |body| HttpMessage::read(&MirroredHeaders::default(), body);
+    /// assert!(matches!(read(json!({"jsonrpc": "2.0", "id": 1, "method": "ping"})), HttpMessage::Request(_)));
+    /// let notification = read(json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+    /// assert!(matches!(notification, HttpMessage::Answered(answer) if answer.status == 202));
+    /// ```
+    pub fn read(headers: &MirroredHeaders, body: Value) -> Self {
+        let answered = |status: u16, message: Option<Value>| Self::Answered(HttpAnswer { status, message });
+        let (id, method, params) = match ClientMessage::of(body) {
+            ClientMessage::Request { id, method, params } => (id, method, params),
+            ClientMessage::Notification { .. } | ClientMessage::Answer => return answered(202, None),
+            ClientMessage::Wrong { id, code, why } => {
+                return answered(400, Some(answers::error(&id, code, &why)));
+            }
+        };
+        let version = answers::named_version(&params).or(headers.version.as_deref());
+        if let Some(version) = version.filter(|version| !answers::is_known(version)) {
+            return answered(400, Some(answers::unsupported(&id, version)));
+        }
+        match mismatch(headers, &method, &params) {
+            Some(why) => answered(400, Some(answers::error(&id, HEADER_MISMATCH, &why))),
+            None => Self::Request(HttpRequest { id, method, params }),
+        }
+    }
+}
+
+impl HttpRequest {
+    /// Returns whether it calls a tool, which may take long.
+    pub fn is_call(&self) -> bool {
+        self.method == "tools/call"
+    }
+
+    /// Answers the request. Progress of a call, if the client asked for it, goes to `said`; a cancelled
+    /// `cancel` ends it.
+    pub async fn answer(
+        self,
+        parts: &dyn ServedParts,
+        cancel: CancellationToken,
+        said: mpsc::Sender<Value>,
+    ) -> HttpAnswer {
+        let stateless = answers::is_stateless(&self.params);
+        let (status, message) = match answer(parts, &self.method, self.params, cancel, said).await {
+            Ok(result) => (200, answers::result(&self.id, &result)),
+            Err((code, why)) => {
+                let status = if stateless && code == METHOD_NOT_FOUND {
+                    404
+                } else {
+                    200
+                };
+                (status, answers::error(&self.id, code, &why))
+            }
+        };
+        HttpAnswer {
+            status,
+            message: Some(message),
+        }
+    }
+}
+
+/// Returns what a header says otherwise than the body. A request in the version without a handshake has to
+/// have them all; one with a handshake may have the version alone, which it does not repeat.
+fn mismatch(headers: &MirroredHeaders, method: &str, params: &Map<String, Value>) -> Option<String> {
+    let text = |key: &str| params.get(key).and_then(Value::as_str).map(str::to_owned);
+    let named = match method {
+        "tools/call" | "prompts/get" => text("name"),
+        "resources/read" => text("uri"),
+        _ => None,
+    };
+    let version = answers::named_version(params).map(str::to_owned);
+    let must = answers::is_stateless(params);
+    let sent_name = headers.name.as_deref().map(decoded);
+    if sent_name == Some(None) {
+        return Some("the header Mcp-Name is not valid Base64".into());
+    }
+    let compared = [
+        (
+            "MCP-Protocol-Version",
+            headers.version.clone(),
+            version.clone(),
+            version.is_some(),
+        ),
+        (
+            "Mcp-Method",
+            headers.method.clone(),
+            Some(method.to_owned()),
+            true,
+        ),
+        ("Mcp-Name", sent_name.flatten(), named.clone(), named.is_some()),
+    ];
+    compared
+        .into_iter()
+        .find_map(|(header, sent, said, counts)| match sent {
+            None if must && counts => Some(format!("the header {header} is missing")),
+            Some(sent) if counts && Some(&sent) != said.as_ref() => Some(format!(
+                "the header {header} says {sent:?}, and the body {:?}",
+                said.unwrap_or_default()
+            )),
+            _ => None,
+        })
+}
+
+/// Returns the value of a header, which may be in Base64.
+fn decoded(value: &str) -> Option<String> {
+    match value
+        .strip_prefix(BASE64.0)
+        .and_then(|rest| rest.strip_suffix(BASE64.1))
+    {
+        Some(packed) => String::from_utf8(STANDARD.decode(packed).ok()?).ok(),
+        None => Some(value.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn stateless(method: &str, mut params: Value) -> Value {
+        params["_meta"] = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28"});
+        json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params})
+    }
+
+    fn headers(version: &str, method: &str, name: &str) -> MirroredHeaders {
+        let some = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+        MirroredHeaders {
+            version: some(version),
+            method: some(method),
+            name: some(name),
+        }
+    }
+
+    /// Checks the status and the code of the answer; `None` for a request.
+    #[track_caller]
+    fn check(headers: &MirroredHeaders, body: Value, expected: Option<(u16, i64)>) {
+        let found = match HttpMessage::read(headers, body.clone()) {
+            HttpMessage::Request(_) => None,
+            HttpMessage::Answered(answer) => {
+                let message = answer.message.unwrap_or_default();
+                Some((answer.status, message["error"]["code"].as_i64().unwrap_or(0)))
+            }
+        };
+        assert_eq!(found, expected, "{headers:?} {body}");
+    }
+
+    #[test]
+    fn headers_of_the_version_without_a_handshake_repeat_the_body() {
+        let call = || stateless("tools/call", json!({"name": "read", "arguments": {}}));
+        let v = "2026-07-28";
+        check(&headers(v, "tools/call", "read"), call(), None);
+        check(&headers(v, "tools/call", "=?base64?cmVhZA==?="), call(), None);
+        let mismatch = Some((400, HEADER_MISMATCH));
+        check(&headers("", "tools/call", "read"), call(), mismatch);
+        check(&headers(v, "", "read"), call(), mismatch);
+        check(&headers(v, "tools/call", ""), call(), mismatch);
+        check(&headers("2025-11-25", "tools/call", "read"), call(), mismatch);
+        check(&headers(v, "tools/list", "read"), call(), mismatch);
+        check(&headers(v, "tools/call", "write"), call(), mismatch);
+        check(&headers(v, "tools/call", "=?base64?!?="), call(), mismatch);
+        check(
+            &headers(v, "tools/list", ""),
+            stateless("tools/list", json!({})),
+            None,
+        );
+        let address = || stateless("resources/read", json!({"uri": "agentx://sessions/ses_1"}));
+        check(
+            &headers(v, "resources/read", "agentx://sessions/ses_1"),
+            address(),
+            None,
+        );
+        check(
+            &headers(v, "resources/read", "agentx://sessions/ses_2"),
+            address(),
+            mismatch,
+        );
+    }
+
+    #[test]
+    fn versions_with_a_handshake_need_no_headers() {
+        let list = || json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
+        check(&MirroredHeaders::default(), list(), None);
+        check(&headers("2025-11-25", "", ""), list(), None);
+        check(&headers("1999-01-01", "", ""), list(), Some((400, -32_022)));
+        check(
+            &headers("", "tools/call", ""),
+            list(),
+            Some((400, HEADER_MISMATCH)),
+        );
+        check(
+            &MirroredHeaders::default(),
+            json!({"jsonrpc": "2.0", "method": "x"}),
+            Some((202, 0)),
+        );
+        check(&MirroredHeaders::default(), json!([]), Some((400, -32_600)));
+    }
+}

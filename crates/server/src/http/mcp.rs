@@ -1,0 +1,171 @@
+//! `/mcp`: the tools and sessions of the caller for programs that speak the Model Context Protocol over HTTP.
+//!
+//! Each request stands alone; `crates/mcp/src/serving/http_message.rs` has the rules of the protocol. A call of
+//! a tool is answered by a stream of events, in which its progress comes first, if the client takes one: so it
+//! may last longer than other requests. A client that goes away cancels its call.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use agentx_mcp::{HttpAnswer, HttpMessage, HttpRequest, MirroredHeaders};
+use axum::body::{Body, Bytes};
+use axum::extract::FromRequestParts;
+use axum::http::header::{ACCEPT, CONTENT_TYPE, HeaderName};
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use futures_util::stream;
+use schemars::{JsonSchema, SchemaGenerator};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use tokio::sync::mpsc;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use super::body::JsonBody;
+use super::describe::{HandlerInput, HandlerResponse, Operation};
+use super::extract::Member;
+use super::{ApiError, HandlerState};
+use crate::client_calls::RunningCall;
+use crate::mcp_parts::CallerParts;
+
+/// Messages of a call that wait for its client; further lines of progress are dropped.
+const WAITING: usize = 256;
+/// The pause before a client that has too many calls may try again, in milliseconds.
+const PAUSE_MS: u64 = 1000;
+
+/// A message of the protocol: a request or a notification of JSON-RPC 2.0.
+#[derive(Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub(crate) struct McpBody(Map<String, Value>);
+
+/// The headers of the protocol.
+pub(crate) struct McpHeaders {
+    mirrored: MirroredHeaders,
+    takes_events: bool,
+}
+
+/// JSON, a stream of events, or nothing.
+pub(crate) struct McpResponse(Response);
+
+pub(crate) async fn message(
+    app: HandlerState,
+    Member(caller): Member,
+    headers: McpHeaders,
+    JsonBody(McpBody(body)): JsonBody<McpBody>,
+) -> Result<McpResponse, ApiError> {
+    let request = match HttpMessage::read(&headers.mirrored, Value::Object(body)) {
+        HttpMessage::Answered(answer) => return Ok(McpResponse(json_response(answer))),
+        HttpMessage::Request(request) => request,
+    };
+    let running = RunningCall::begin(&app.state, &caller).map_err(|most| {
+        let what = format!("{most} of your requests run already");
+        ApiError::new("too_many", what).retry_after(PAUSE_MS)
+    })?;
+    let parts = CallerParts::of(app.state.clone(), caller)?;
+    let cancel = app.state.shutdown().child_token();
+    let (said, heard) = mpsc::channel(WAITING);
+    let is_stream = request.is_call() && headers.takes_events;
+    let guard = cancel.clone().drop_guard();
+    let answer = tokio::spawn(answered(request, parts, (cancel, said), (running, is_stream)));
+    if is_stream {
+        let heartbeat = app.state.options().limits.heartbeat;
+        return Ok(McpResponse(event_response(heard, guard, heartbeat)));
+    }
+    let answer = answer.await;
+    drop(guard);
+    answer
+        .map(|answer| McpResponse(json_response(answer)))
+        .map_err(|error| ApiError::new("internal", format!("the request broke: {error}")))
+}
+
+/// Answers a request; the answer of a stream comes last in it.
+async fn answered(
+    request: HttpRequest,
+    parts: CallerParts,
+    (cancel, said): (CancellationToken, mpsc::Sender<Value>),
+    (running, is_stream): (RunningCall, bool),
+) -> HttpAnswer {
+    let mut answer = request.answer(&parts, cancel, said.clone()).await;
+    running.end().await;
+    if let Some(message) = answer.message.take_if(|_| is_stream) {
+        // Nobody hears it if the client has gone.
+        let _ = said.send(message).await;
+    }
+    answer
+}
+
+fn json_response(answer: HttpAnswer) -> Response {
+    let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let Some(message) = answer.message else {
+        return status.into_response();
+    };
+    let kind = [(CONTENT_TYPE, HeaderValue::from_static("application/json"))];
+    (status, kind, message.to_string()).into_response()
+}
+
+/// Streams messages until the last sender is gone. Comments show that the server is there.
+fn event_response(heard: mpsc::Receiver<Value>, guard: DropGuard, heartbeat: Duration) -> Response {
+    let next = move |(mut heard, guard): (mpsc::Receiver<Value>, DropGuard)| async move {
+        let bytes = match tokio::time::timeout(heartbeat, heard.recv()).await {
+            Ok(message) => format!("event: message\ndata: {}\n\n", message?),
+            Err(_) => ": \n\n".to_owned(),
+        };
+        Some((Ok::<_, Infallible>(Bytes::from(bytes)), (heard, guard)))
+    };
+    let body = Body::from_stream(stream::unfold((heard, guard), next));
+    let headers = [
+        (CONTENT_TYPE, HeaderValue::from_static("text/event-stream")),
+        // Proxies that buffer would hold back progress.
+        (
+            HeaderName::from_static("x-accel-buffering"),
+            HeaderValue::from_static("no"),
+        ),
+    ];
+    (headers, body).into_response()
+}
+
+impl FromRequestParts<HandlerState> for McpHeaders {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &HandlerState) -> Result<Self, Infallible> {
+        let text = |name: &str| Some(parts.headers.get(name)?.to_str().ok()?.trim().to_owned());
+        let accepted = parts.headers.get_all(ACCEPT).iter();
+        let takes_events = accepted
+            .filter_map(|value| value.to_str().ok())
+            .any(|value| value.contains("text/event-stream"));
+        Ok(Self {
+            mirrored: MirroredHeaders {
+                version: text("mcp-protocol-version"),
+                method: text("mcp-method"),
+                name: text("mcp-name"),
+            },
+            takes_events,
+        })
+    }
+}
+
+impl HandlerInput for McpHeaders {
+    fn describe(operation: &mut Operation, _: &mut SchemaGenerator) {
+        let text = || json!({"type": "string"});
+        operation.header("mcp-protocol-version", "The version of the protocol.", text());
+        operation.header("mcp-method", "The method, as in the body.", text());
+        operation.header("mcp-name", "The tool or the address, as in the body.", text());
+    }
+}
+
+impl IntoResponse for McpResponse {
+    fn into_response(self) -> Response {
+        self.0
+    }
+}
+
+impl HandlerResponse for McpResponse {
+    fn describe(operation: &mut Operation, _: &mut SchemaGenerator) {
+        let object = || json!({"schema": {"type": "object"}});
+        let kinds =
+            json!({"application/json": object(), "text/event-stream": {"schema": {"type": "string"}}});
+        operation.answer(200, "The answer, or a stream that ends with it.", kinds);
+        operation.answer(202, "A notification was taken.", Value::Null);
+        operation.can_fail(&[400, 404, 422, 429]);
+    }
+}

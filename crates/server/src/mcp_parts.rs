@@ -1,0 +1,112 @@
+//! What a caller of `/mcp` is served: the tools that an agent of theirs would have here, decided by the same
+//! rules, and their sessions as documents.
+//!
+//! A call runs outside of any session, and nobody can be asked about it: what would ask is refused.
+
+use std::sync::Arc;
+
+use agentx_history::transcript::{markdown, transcript};
+use agentx_mcp::{ServedCall, ServedDocument, ServedParts, is_for_clients};
+use agentx_node_runtime::ToolServer;
+use agentx_runtime::{BoxFuture, LogError, Runtime as _, RuntimeError, SessionQuery, ToolOutcome};
+use agentx_types::{AgentConfig, EnvironmentEvent, SessionId, ToolSpec, ToolStatus};
+use serde_json::Value;
+
+use crate::state::{Caller, ServerState};
+use crate::trust::{default_agent, of_server};
+
+/// The beginning of the addresses of sessions.
+const SESSIONS: &str = "agentx://sessions/";
+/// The most sessions that are listed, the latest first.
+const LISTED: usize = 100;
+
+/// The tools and sessions of one caller.
+pub(crate) struct CallerParts {
+    state: Arc<ServerState>,
+    caller: Caller,
+    /// The agent of a new session of the caller: its rules decide about calls.
+    agent: AgentConfig,
+}
+
+impl CallerParts {
+    /// Returns what this caller is served now.
+    ///
+    /// # Errors
+    /// Returns an error if the model of the settings is not known, or the caller's directory cannot be made.
+    pub(crate) fn of(state: Arc<ServerState>, caller: Caller) -> Result<Self, RuntimeError> {
+        let agent = default_agent(&state, &caller)?;
+        let agent = of_server(&state, &caller, agent)?;
+        Ok(Self { state, caller, agent })
+    }
+
+    async fn call_tool(&self, mut call: ServedCall) -> ToolOutcome {
+        let found = self.agent.tools.iter().find(|spec| spec.name == call.tool);
+        let Some(spec) = found.filter(|spec| is_for_clients(spec)) else {
+            return ToolOutcome::failed(ToolStatus::Invalid, format!("There is no tool {:?}.", call.tool));
+        };
+        let input = Value::Object(call.arguments);
+        let hears = |event: &EnvironmentEvent| {
+            if let EnvironmentEvent::ToolOutputChunk(chunk) = event {
+                call.progress.say(&chunk.text);
+            }
+        };
+        let tools = ToolServer::new(self.state.runtime_of(&self.caller.person));
+        let called = tools.call(spec, input, &self.agent, call.cancel, hears).await;
+        called.unwrap_or_else(|question| {
+            let text = format!(
+                "Not allowed: {}; nobody can be asked here. A rule of the server's operator can allow it.",
+                question.reason
+            );
+            ToolOutcome::failed(ToolStatus::Denied, text)
+        })
+    }
+
+    async fn sessions(&self) -> Result<Vec<ServedDocument>, RuntimeError> {
+        let person = &self.caller.person;
+        let asked = SessionQuery {
+            owner: person.clone(),
+            workspace: None,
+            limit: LISTED,
+            before: None,
+        };
+        let sessions = self.state.runtime_of(person).sessions(asked).await?;
+        let document = |session: agentx_runtime::SessionInfo| ServedDocument {
+            address: format!("{SESSIONS}{}", session.session_id),
+            name: session.session_id.to_string(),
+            title: session.title,
+        };
+        Ok(sessions.into_iter().map(document).collect())
+    }
+
+    async fn session(&self, id: &SessionId) -> Result<Option<String>, RuntimeError> {
+        match self.state.access(&self.caller, id).await {
+            Ok(access) => Ok(Some(markdown(&transcript(&*access.runtime, id).await?))),
+            Err(RuntimeError::Log(LogError::NotFound(_))) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl ServedParts for CallerParts {
+    fn tools(&self) -> BoxFuture<'_, Vec<ToolSpec>> {
+        let tools = self.agent.tools.iter().filter(|spec| is_for_clients(spec));
+        Box::pin(std::future::ready(tools.cloned().collect()))
+    }
+
+    fn call(&self, call: ServedCall) -> BoxFuture<'_, ToolOutcome> {
+        Box::pin(self.call_tool(call))
+    }
+
+    fn documents(&self) -> BoxFuture<'_, Result<Vec<ServedDocument>, String>> {
+        Box::pin(async { self.sessions().await.map_err(|error| error.to_string()) })
+    }
+
+    fn read<'a>(&'a self, address: &'a str) -> BoxFuture<'a, Result<Option<String>, String>> {
+        Box::pin(async move {
+            let Some(id) = address.strip_prefix(SESSIONS).map(SessionId::new) else {
+                return Ok(None);
+            };
+            self.session(&id).await.map_err(|error| error.to_string())
+        })
+    }
+}

@@ -1,0 +1,275 @@
+//! `/mcp` as clients of the Model Context Protocol use it: every version, the caller's own tools and sessions,
+//! refusals, calls that run long, and clients that go away.
+
+use axum::http::{Method, StatusCode};
+use futures_util::StreamExt as _;
+use serde_json::{Value, json};
+
+use crate::http_api::desk::{Ask, Desk, Reply, rule_of, wide};
+
+fn request(method: &str, params: Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+}
+
+fn call(tool: &str, arguments: Value) -> Value {
+    request("tools/call", json!({"name": tool, "arguments": arguments}))
+}
+
+fn ask<'a>(desk: &'a Desk, token: &str, body: &Value) -> Ask<'a> {
+    desk.post("/mcp", body).by(token)
+}
+
+/// The result of a request that has to succeed.
+async fn result(desk: &Desk, token: &str, method: &str, params: Value) -> Value {
+    let reply = ask(desk, token, &request(method, params)).send().await.ok();
+    let message = reply.json();
+    assert_eq!(
+        (&message["jsonrpc"], &message["id"]),
+        (&json!("2.0"), &json!(1)),
+        "{message}"
+    );
+    assert!(message["error"].is_null(), "{message}");
+    message["result"].clone()
+}
+
+/// The words of a call, and whether it failed.
+async fn called(desk: &Desk, token: &str, tool: &str, arguments: Value) -> (String, bool) {
+    let result = result(
+        desk,
+        token,
+        "tools/call",
+        json!({"name": tool, "arguments": arguments}),
+    )
+    .await;
+    let text = result["content"][0]["text"].as_str().unwrap().to_owned();
+    (text, result["isError"].as_bool().unwrap())
+}
+
+#[tokio::test]
+async fn a_client_of_a_version_with_a_handshake_is_served() {
+    let desk = Desk::new().await;
+    for version in ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"] {
+        let begun = result(
+            &desk,
+            &desk.ann,
+            "initialize",
+            json!({"protocolVersion": version}),
+        )
+        .await;
+        assert_eq!(begun["protocolVersion"], version);
+        assert_eq!(begun["serverInfo"]["name"], "agentx");
+    }
+    let notification = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    let taken = ask(&desk, &desk.ann, &notification)
+        .header("mcp-protocol-version", "2025-11-25")
+        .send()
+        .await;
+    assert_eq!((taken.status, taken.body.len()), (StatusCode::ACCEPTED, 0));
+    let tools = result(&desk, &desk.ann, "tools/list", json!({})).await;
+    let names: Vec<&str> = tools["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|tool| tool["name"].as_str())
+        .collect();
+    assert_eq!(names, ["bash", "read", "write", "edit", "glob", "grep", "query"]);
+}
+
+#[tokio::test]
+async fn a_client_of_the_version_without_a_handshake_is_served() {
+    let desk = Desk::new().await;
+    let body = |method: &str, mut params: Value| {
+        params["_meta"] = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28"});
+        request(method, params)
+    };
+    let ask_with = |method: &str, params: Value, name: &str| {
+        let asked = ask(&desk, &desk.ann, &body(method, params))
+            .header("mcp-protocol-version", "2026-07-28")
+            .header("mcp-method", method);
+        if name.is_empty() {
+            asked
+        } else {
+            asked.header("mcp-name", name)
+        }
+    };
+    let found = ask_with("server/discover", json!({}), "")
+        .send()
+        .await
+        .ok()
+        .json();
+    assert_eq!(found["result"]["supportedVersions"], json!(["2026-07-28"]));
+    let listed = ask_with("tools/list", json!({}), "").send().await.ok().json();
+    assert_eq!(listed["result"]["resultType"], "complete");
+    let glob = json!({"name": "glob", "arguments": {"pattern": "*"}});
+    let done = ask_with("tools/call", glob.clone(), "glob")
+        .send()
+        .await
+        .ok()
+        .json();
+    assert_eq!(done["result"]["isError"], false);
+    let other = ask_with("tools/call", glob, "grep").send().await;
+    assert_eq!(
+        (other.status, &other.json()["error"]["code"]),
+        (StatusCode::BAD_REQUEST, &json!(-32_020))
+    );
+    let unknown = ask_with("nothing/there", json!({}), "").send().await;
+    assert_eq!(
+        (unknown.status, &unknown.json()["error"]["code"]),
+        (StatusCode::NOT_FOUND, &json!(-32_601))
+    );
+    let old = ask(&desk, &desk.ann, &request("tools/list", json!({})))
+        .header("mcp-protocol-version", "1999-01-01")
+        .send()
+        .await;
+    assert_eq!(
+        (old.status, &old.json()["error"]["code"]),
+        (StatusCode::BAD_REQUEST, &json!(-32_022))
+    );
+}
+
+#[tokio::test]
+async fn callers_work_in_their_own_places_by_the_servers_rules() {
+    let desk = Desk::ruled(wide(), &["allow bash: echo *"]).await;
+    std::fs::write(desk.ann_dir().join("hers.txt"), "of Ann\n").unwrap();
+    std::fs::write(desk.directory.path().join("operators.txt"), "of the operator\n").unwrap();
+    let (text, failed) = called(&desk, &desk.ann, "read", json!({"path": "hers.txt"})).await;
+    assert!(!failed && text.contains("of Ann"), "{text}");
+    let (text, failed) = called(&desk, &desk.bob, "read", json!({"path": "hers.txt"})).await;
+    assert!(failed && text.contains("no such file"), "{text}");
+    let outside = json!({"path": desk.directory.path().join("operators.txt")});
+    let (text, failed) = called(&desk, &desk.ann, "read", outside).await;
+    assert!(failed && text.contains("Not allowed"), "{text}");
+    let (text, failed) = called(&desk, &desk.ann, "write", json!({"path": "new", "content": ""})).await;
+    assert!(failed && text.contains("nobody can be asked here"), "{text}");
+    assert!(!desk.ann_dir().join("new").exists());
+    let (text, failed) = called(&desk, &desk.ann, "bash", json!({"command": "echo said"})).await;
+    assert!(!failed && text.contains("said"), "{text}");
+    for (tool, arguments) in [("todo", json!({"items": []})), ("made_up", json!({}))] {
+        let refused = ask(&desk, &desk.ann, &call(tool, arguments)).send().await.json();
+        assert_eq!(refused["error"]["code"], -32_602, "{refused}");
+    }
+}
+
+#[tokio::test]
+async fn sessions_are_documents_of_those_who_may_see_them() {
+    let desk = Desk::new().await;
+    let session = desk.session(&desk.ann).await;
+    desk.say(&desk.ann, &session, json!("what a fine day")).await;
+    let address = format!("agentx://sessions/{session}");
+    let listed = result(&desk, &desk.ann, "resources/list", json!({})).await;
+    assert_eq!(listed["resources"][0]["uri"], address);
+    let read = result(&desk, &desk.ann, "resources/read", json!({"uri": address})).await;
+    assert!(
+        read["contents"][0]["text"]
+            .as_str()
+            .unwrap()
+            .contains("what a fine day"),
+        "{read}"
+    );
+    let of_bob = result(&desk, &desk.bob, "resources/list", json!({})).await;
+    assert_eq!(of_bob["resources"], json!([]));
+    for uri in [
+        address.as_str(),
+        "agentx://sessions/ses_none",
+        "file:///etc/hostname",
+        "",
+    ] {
+        let body = request("resources/read", json!({"uri": uri}));
+        let refused = ask(&desk, &desk.bob, &body).send().await.json();
+        assert_eq!(refused["error"]["code"], -32_002, "{uri}: {refused}");
+    }
+}
+
+/// The code of a problem, by its status.
+async fn problem(ask: Ask<'_>) -> (u16, String) {
+    let reply: Reply = ask.send().await;
+    (reply.status.as_u16(), reply.code())
+}
+
+#[tokio::test]
+async fn strangers_and_nonsense_are_refused() {
+    let desk = Desk::new().await;
+    let list = request("tools/list", json!({}));
+    assert_eq!(
+        problem(desk.post("/mcp", &list)).await,
+        (401, "unauthenticated".into())
+    );
+    let foreign = ask(&desk, &desk.ann, &list).header("origin", "https://evil.example");
+    assert_eq!(problem(foreign).await.0, 403);
+    for method in [Method::GET, Method::DELETE] {
+        let asked = desk.ask(method, "/mcp").by(&desk.ann);
+        assert_eq!(problem(asked).await, (405, "method_not_allowed".into()));
+    }
+    let ask_text = |kind: &str, text: &'static str| {
+        let ask = desk.ask(Method::POST, "/mcp").by(&desk.ann);
+        ask.header("content-type", kind).text(text)
+    };
+    assert_eq!(
+        problem(ask_text("text/plain", "{}")).await,
+        (415, "unsupported_media_type".into())
+    );
+    assert_eq!(problem(ask_text("application/json", "{")).await.0, 400);
+    assert_eq!(problem(ask_text("application/json", "[]")).await.0, 400);
+    let wrong = ask_text("application/json", "{}").send().await;
+    assert_eq!(
+        (wrong.status.as_u16(), &wrong.json()["error"]["code"]),
+        (400, &json!(-32_600))
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_long_call_streams_its_progress_and_ends_with_its_client() {
+    let desk = Desk::set(wide(), |settings| {
+        settings.rules = vec![rule_of("allow bash: *")];
+        settings.quotas.calls = Some(1);
+    })
+    .await;
+    let fifo = desk.ann_dir().join("wait");
+    let line = "mkfifo wait; echo begun; read x < wait; echo over";
+    let mut long = call("bash", json!({"command": line}));
+    long["params"]["_meta"] = json!({"progressToken": "t"});
+    let open = || {
+        ask(&desk, &desk.ann, &long)
+            .header("accept", "application/json, text/event-stream")
+            .open()
+    };
+    let first = open().await;
+    assert_eq!(first.headers()["content-type"], "text/event-stream");
+    let mut pieces = first.into_body().into_data_stream();
+    let progress = String::from_utf8(pieces.next().await.unwrap().unwrap().to_vec()).unwrap();
+    assert!(
+        progress.starts_with("event: message\ndata: ") && progress.contains("begun"),
+        "{progress}"
+    );
+    assert!(progress.contains("\"progressToken\":\"t\""), "{progress}");
+    let busy = problem(ask(&desk, &desk.ann, &request("ping", json!({})))).await;
+    assert_eq!(busy, (429, "too_many".into()));
+    std::fs::write(&fifo, "go\n").unwrap();
+    let mut rest = String::new();
+    while let Some(piece) = pieces.next().await {
+        rest.push_str(std::str::from_utf8(&piece.unwrap()).unwrap());
+    }
+    assert!(
+        rest.contains("over") && rest.contains("\"isError\":false"),
+        "{rest}"
+    );
+
+    std::fs::remove_file(&fifo).unwrap();
+    let mut pieces = open().await.into_body().into_data_stream();
+    pieces.next().await.unwrap().unwrap();
+    drop(pieces);
+    // The call is cancelled, and its place is free again.
+    let free = async {
+        while ask(&desk, &desk.ann, &request("ping", json!({})))
+            .send()
+            .await
+            .status
+            != StatusCode::OK
+        {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(30), free)
+        .await
+        .unwrap();
+}

@@ -1,0 +1,216 @@
+//! `query` and `query_write`: SQL for SQLite files.
+//!
+//! `query` only reads, so it needs no approval inside the workspace. `query_write` changes a file and is asked
+//! about as `write` is. Both are kept to one file by SQLite itself, not by words in the SQL: the handle of
+//! `query` is read-only, and an authorizer refuses what leads out of the file ([`authorizer`]).
+
+mod authorizer;
+mod explained_error;
+mod opened_database;
+mod parameters;
+mod rows;
+mod run_statements;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentx_runtime::{ToolContext, ToolOutcome};
+use agentx_types::Access;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::blocking_work::{StopFlag, blocking};
+use crate::workspace::Scope;
+use crate::{ToolAbout, ToolFailure, TypedTool, text};
+
+use authorizer::DatabaseUse;
+use opened_database::OpenedDatabase;
+use run_statements::{Answer, run};
+
+/// Limits of `query` and `query_write`.
+#[derive(Clone, Debug)]
+pub struct QueryOptions {
+    /// The time limit of a call: 10 s.
+    pub timeout: Duration,
+    /// How long a call waits for another program that has locked the file: 2 s.
+    pub lock_wait: Duration,
+    /// Rows that are shown if the call sets no limit: 100.
+    pub rows: usize,
+    /// Rows that a call may ask for, at most: 1,000.
+    pub max_rows: usize,
+    /// Bytes that are shown, at most: 64 KiB.
+    pub shown_bytes: usize,
+    /// Bytes of a shown value, at most: 2,000.
+    pub value_bytes: usize,
+    /// Bytes of a value that SQLite makes or reads, at most: 16 MiB.
+    pub sqlite_value_bytes: i32,
+    /// Bytes of the SQL of a call, at most: 100,000.
+    pub sql_bytes: usize,
+    /// Calls that run at once: 4. Others wait for their turn, at most as long as a call may take.
+    pub at_once: usize,
+    /// Files and directories that no call opens, whatever was approved. None by default.
+    pub refused: Vec<PathBuf>,
+}
+
+impl Default for QueryOptions {
+    fn default() -> Self {
+        Self {
+            timeout: Duration::from_secs(10),
+            lock_wait: Duration::from_secs(2),
+            rows: 100,
+            max_rows: 1000,
+            shown_bytes: 64 << 10,
+            value_bytes: 2000,
+            sqlite_value_bytes: 16 << 20,
+            sql_bytes: 100_000,
+            at_once: 4,
+            refused: Vec::new(),
+        }
+    }
+}
+
+/// The arguments of `query` and `query_write`.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct QueryInput {
+    /// The SQLite file: absolute, or relative to the working directory.
+    path: String,
+    /// The SQL.
+    sql: String,
+    /// Values for ?1, ?2, … of a single statement, in order: texts, numbers, booleans or null.
+    parameters: Option<Vec<Value>>,
+    /// Number of rows to show per statement.
+    limit: Option<u64>,
+}
+
+/// The tool `query`, which reads SQLite files.
+///
+/// ```
+/// use agentx_runtime::Tool;
+/// use agentx_tools::{QueryOptions, QueryTool, Typed};
+/// use agentx_types::Access;
+///
+/// let spec = Typed::new(QueryTool::new(QueryOptions::default())).spec();
+/// assert_eq!((spec.name.as_str(), spec.access), ("query", Access::Read));
+/// ```
+pub struct QueryTool(Database);
+
+/// The tool `query_write`, which changes SQLite files.
+pub struct QueryWriteTool(Database);
+
+impl QueryTool {
+    /// Creates the tool.
+    pub fn new(options: QueryOptions) -> Self {
+        Self(Database::new("query", DatabaseUse::Read, options))
+    }
+}
+
+impl QueryWriteTool {
+    /// Creates the tool.
+    pub fn new(options: QueryOptions) -> Self {
+        Self(Database::new("query_write", DatabaseUse::Write, options))
+    }
+}
+
+impl TypedTool for QueryTool {
+    type Input = QueryInput;
+
+    fn about(&self) -> ToolAbout {
+        let description = format!(
+            "Reads an SQLite database file with SQL: one or several statements that only read, for example SELECT, EXPLAIN \
+             or PRAGMA table_info. `SELECT name, sql FROM sqlite_schema` shows the tables. Each row is a JSON array; at \
+             most {} rows are shown unless limit says so, and {} at most.",
+            self.0.options.rows, self.0.options.max_rows
+        );
+        ToolAbout::new(self.0.tool, description, Access::Read)
+            .path("path")
+            .idempotent()
+    }
+
+    async fn run(&self, input: QueryInput, context: ToolContext) -> Result<ToolOutcome, ToolFailure> {
+        self.0.run(input, context).await
+    }
+}
+
+impl TypedTool for QueryWriteTool {
+    type Input = QueryInput;
+
+    fn about(&self) -> ToolAbout {
+        let description = "Changes an SQLite database file with SQL: exactly one statement a call, for example INSERT, \
+                           UPDATE, DELETE or CREATE TABLE; it takes effect as a whole or not at all. An empty file is an \
+                           empty database.";
+        ToolAbout::new(self.0.tool, description, Access::Change)
+            .path("path")
+            .only_by_name()
+    }
+
+    async fn run(&self, input: QueryInput, context: ToolContext) -> Result<ToolOutcome, ToolFailure> {
+        self.0.run(input, context).await
+    }
+}
+
+/// What both tools share.
+struct Database {
+    tool: &'static str,
+    used_for: DatabaseUse,
+    options: QueryOptions,
+    turns: Arc<Semaphore>,
+}
+
+impl Database {
+    fn new(tool: &'static str, used_for: DatabaseUse, options: QueryOptions) -> Self {
+        let turns = options.at_once.clamp(1, Semaphore::MAX_PERMITS);
+        Self {
+            tool,
+            used_for,
+            options,
+            turns: Arc::new(Semaphore::new(turns)),
+        }
+    }
+
+    async fn run(&self, input: QueryInput, context: ToolContext) -> Result<ToolOutcome, ToolFailure> {
+        let (most, given) = (self.options.sql_bytes, input.sql.len());
+        if given > most {
+            let (given, most) = (text::size(given as u64), text::size(most as u64));
+            let what = format!("The SQL has {given}, more than the {most} that a call takes.");
+            return Err(ToolFailure::invalid(what));
+        }
+        let turn = self.turn(&context).await?;
+        let (scope, options) = (Scope::of(self.tool, &context), self.options.clone());
+        let (used_for, stop) = (
+            self.used_for,
+            StopFlag::new(&context.cancel, Some(options.timeout)),
+        );
+        // A call that was cancelled continues until SQLite asks whether to stop; it keeps its turn until then.
+        let answer = blocking(&context.cancel, move || {
+            let _turn = turn;
+            let database = OpenedDatabase::open(&scope, &input.path, used_for, &options, &stop)?;
+            run(&database, &input, &options)
+        });
+        answer.await.map(outcome)
+    }
+
+    async fn turn(&self, context: &ToolContext) -> Result<OwnedSemaphorePermit, ToolFailure> {
+        let time = self.options.timeout;
+        let turn = tokio::time::timeout(time, Arc::clone(&self.turns).acquire_owned());
+        tokio::select! {
+            biased;
+            () = context.cancel.cancelled() => Err(ToolFailure::interrupted()),
+            // It is never closed.
+            turn = turn => turn.ok().and_then(Result::ok).ok_or_else(|| {
+                ToolFailure::failed(format!("Other queries were at work for {time:?}; ask for fewer at once."))
+            }),
+        }
+    }
+}
+
+fn outcome(answer: Answer) -> ToolOutcome {
+    let details = json!({ "rows": answer.rows, "cut": answer.cut, "changed": answer.changed });
+    ToolOutcome {
+        details: Some(details),
+        ..ToolOutcome::success(answer.text)
+    }
+}
