@@ -101,6 +101,7 @@ impl NodeParts {
             program: program.to_owned(),
             data_dir: settings.data_dir.clone(),
             guard: Some(settings.guard()),
+            redactor: None,
         }
     }
 }

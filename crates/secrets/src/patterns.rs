@@ -181,7 +181,9 @@ impl Shape {
         if !is_header && text.len() == MAX_HEADER + 1 && !names_private_key(text) {
             return Progress::Impossible;
         }
-        let last = text.get(text.len().saturating_sub(MAX_HEADER)..).unwrap_or_default();
+        let last = text
+            .get(text.len().saturating_sub(MAX_HEADER)..)
+            .unwrap_or_default();
         let has_last_line = |at| at + LAST_LINE.len() + 5 < last.len();
         match is_closed && find(last, LAST_LINE).is_some_and(has_last_line) {
             true => Progress::Complete,

@@ -70,7 +70,9 @@ impl Redactor {
             }
         }
         let known = names_of_forms.keys().map(String::as_str);
-        let words: Vec<&str> = known.chain(PATTERNS.iter().map(|pattern| pattern.prefix)).collect();
+        let words: Vec<&str> = known
+            .chain(PATTERNS.iter().map(|pattern| pattern.prefix))
+            .collect();
         let tables = Tables::of(&words, names_of_forms.values().cloned().collect());
         Self {
             tables: Arc::new(tables),
@@ -89,6 +91,12 @@ impl Redactor {
             true => Cow::Owned(redacted),
             false => Cow::Borrowed(text),
         }
+    }
+
+    /// Returns whether a secret may be in `text`, or in a JSON text that quotes it. A quick look: `false` is
+    /// certain, and `true` is not.
+    pub fn may_find_in(&self, text: &str) -> bool {
+        self.tables.quick.is_match(text)
     }
 
     /// The secrets in `text`, in order. Of those that overlap, the first is named, and covers all.
@@ -111,7 +119,9 @@ impl Redactor {
 impl fmt::Debug for Redactor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let words = self.tables.names.len();
-        f.debug_struct("Redactor").field("words", &words).finish_non_exhaustive()
+        f.debug_struct("Redactor")
+            .field("words", &words)
+            .finish_non_exhaustive()
     }
 }
 
@@ -150,7 +160,10 @@ impl Tables {
     }
 
     /// The state before any text.
-    #[expect(clippy::expect_used, reason = "automata that are built by default support unanchored searches")]
+    #[expect(
+        clippy::expect_used,
+        reason = "automata that are built by default support unanchored searches"
+    )]
     pub(crate) fn start(&self) -> StateID {
         self.nfa
             .start_state(Anchored::No)

@@ -93,8 +93,10 @@ impl StreamRedactor {
         let (held, spans): (&[u8], _) = (&self.held, &mut self.spans);
         let upto = |end: usize| move |start: usize| held_text(held, start - from, end);
         if !self.tokens.is_empty() {
-            self.tokens.take((at, byte), upto(index), |token| spans.add(token.into()));
-            self.tokens.settle(upto(index + 1), |token| spans.add(token.into()));
+            self.tokens
+                .take((at, byte), upto(index), |token| spans.add(token.into()));
+            self.tokens
+                .settle(upto(index + 1), |token| spans.add(token.into()));
         }
         self.state = self.tables.next(self.state, byte);
         for word in self.tables.words(self.state) {

@@ -31,7 +31,10 @@ impl TokenScan {
     /// Begins a token whose prefix ends at `at`, unless one of the same pattern is open already, which will
     /// contain it, or a word goes on.
     pub(crate) fn begin(&mut self, pattern: &'static Pattern, at: usize, before: &[u8]) {
-        let is_open = self.open.iter().any(|token| token.pattern.prefix == pattern.prefix);
+        let is_open = self
+            .open
+            .iter()
+            .any(|token| token.pattern.prefix == pattern.prefix);
         if is_open || (pattern.begins_word && continues_word(before)) {
             return;
         }
@@ -132,7 +135,16 @@ mod tests {
         for before in ["a", "key_", "\\x41b", "%3", "%zz9"] {
             assert!(continues_word(before.as_bytes()), "{before}");
         }
-        for before in ["", " ", "=", "\\n", "\\u003d", "%3D", "\u{1b}[1;32m", "\\u001b[0m"] {
+        for before in [
+            "",
+            " ",
+            "=",
+            "\\n",
+            "\\u003d",
+            "%3D",
+            "\u{1b}[1;32m",
+            "\\u001b[0m",
+        ] {
             assert!(!continues_word(before.as_bytes()), "{before}");
         }
     }

@@ -33,7 +33,11 @@ fn a_value_is_found_in_every_encoding() {
         percent,
         "made%2Bup%2FValue%3D42%22quoted%22x".to_owned(),
         json.trim_matches('"').to_owned(),
-        twice.trim_matches('"').trim_matches('\\').trim_matches('"').to_owned(),
+        twice
+            .trim_matches('"')
+            .trim_matches('\\')
+            .trim_matches('"')
+            .to_owned(),
         STANDARD.encode(VALUE),
         URL_SAFE_NO_PAD.encode(VALUE),
     ];
@@ -59,7 +63,13 @@ fn base64_of_a_line_with_the_value_keeps_no_more_than_the_borders() {
 
 /// Tokens of the published forms, with made-up characters.
 fn published() -> Vec<(&'static str, String)> {
-    let chars = |count: usize| "aB3dE5gH7jK9mN1pQ2sT4vW6".chars().cycle().take(count).collect::<String>();
+    let chars = |count: usize| {
+        "aB3dE5gH7jK9mN1pQ2sT4vW6"
+            .chars()
+            .cycle()
+            .take(count)
+            .collect::<String>()
+    };
     let capitals = |count: usize| "A2B3C4D5E6F7".chars().cycle().take(count).collect::<String>();
     let hex = |count: usize| "0a1b2c3d4e5f".chars().cycle().take(count).collect::<String>();
     let claims = URL_SAFE_NO_PAD.encode(r#"{"sub":"made-up","admin":true}"#);
@@ -67,14 +77,20 @@ fn published() -> Vec<(&'static str, String)> {
     let block = "MIIEvAIBADANBgkqhkiG9w0BAQEFAASCBKYwggSiAgEAAoIBAQC7\n".repeat(4);
     vec![
         ("anthropic-key", format!("sk-ant-api03-{}AA", chars(93))),
-        ("openai-key", format!("sk-proj-{}T3BlbkFJ{}", chars(74), chars(74))),
+        (
+            "openai-key",
+            format!("sk-proj-{}T3BlbkFJ{}", chars(74), chars(74)),
+        ),
         ("api-key", format!("sk-{}T3BlbkFJ{}", chars(20), chars(20))),
         ("openrouter-key", format!("sk-or-v1-{}", hex(64))),
         ("google-key", format!("AIza{}", chars(35))),
         ("github-token", format!("ghp_{}", chars(36))),
         ("github-token", format!("github_pat_{}", chars(82))),
         ("gitlab-token", format!("glpat-{}", chars(20))),
-        ("slack-token", "xoxb-1234567890-1234567890-madeUpMadeUp".to_owned()),
+        (
+            "slack-token",
+            "xoxb-1234567890-1234567890-madeUpMadeUp".to_owned(),
+        ),
         ("aws-key-id", format!("AKIA{}", capitals(16))),
         ("stripe-key", format!("sk_live_{}", chars(24))),
         ("jwt", format!("{head}.{claims}.{}", chars(43))),
@@ -121,10 +137,19 @@ fn what_follows_a_private_key_stays() {
     let redactor = Redactor::new(&SecretSet::default());
     let key = published().pop().unwrap().1;
     let text = format!("{key}\nand so on, with words");
-    assert_eq!(redactor.redact(&text), "[secret private-key]\nand so on, with words");
+    assert_eq!(
+        redactor.redact(&text),
+        "[secret private-key]\nand so on, with words"
+    );
     let escaped = format!("{{\"key\":\"{}\",\"id\":1}}", key.replace('\n', "\\n"));
-    assert_eq!(redactor.redact(&escaped), "{\"key\":\"[secret private-key]\",\"id\":1}");
-    let numbered: Vec<String> = (1..).zip(key.lines()).map(|(number, line)| format!("{number}\t{line}")).collect();
+    assert_eq!(
+        redactor.redact(&escaped),
+        "{\"key\":\"[secret private-key]\",\"id\":1}"
+    );
+    let numbered: Vec<String> = (1..)
+        .zip(key.lines())
+        .map(|(number, line)| format!("{number}\t{line}"))
+        .collect();
     hides(&redactor, &numbered.join("\n"), "MIIEvAIBADANBg");
 }
 
@@ -136,7 +161,10 @@ fn secrets_that_overlap_become_one() {
     set.add("INSIDE", Origin::Variable, "bcdefgh-");
     let redactor = Redactor::new(&set);
     assert_eq!(redactor.redact("<abcdefgh-1-made-up>"), "<[secret ONE]>");
-    assert_eq!(redactor.redact("<abcdefgh-1abcdefgh-1>"), "<[secret ONE][secret ONE]>");
+    assert_eq!(
+        redactor.redact("<abcdefgh-1abcdefgh-1>"),
+        "<[secret ONE][secret ONE]>"
+    );
     let found = redactor.find("<abcdefgh-1-made-up>");
     assert_eq!((found[0].start, found[0].end), (1, 19));
 }
@@ -144,7 +172,11 @@ fn secrets_that_overlap_become_one() {
 #[test]
 fn lines_of_a_value_are_secrets_too_and_ordinary_values_are_not() {
     let mut set = SecretSet::default();
-    assert!(set.add("PEM", Origin::EnvFile, "-----BEGIN X-----\nfirstMadeUpLine\nsecondMadeUpLine\n"));
+    assert!(set.add(
+        "PEM",
+        Origin::EnvFile,
+        "-----BEGIN X-----\nfirstMadeUpLine\nsecondMadeUpLine\n"
+    ));
     for ordinary in ["short", "changeme", "aaaaaaaaaaaa", "  Password  "] {
         assert!(!set.add("ORDINARY", Origin::EnvFile, ordinary), "{ordinary}");
     }

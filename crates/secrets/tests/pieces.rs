@@ -24,18 +24,28 @@ fn redactor() -> Redactor {
 fn part() -> impl Strategy<Value = String> {
     let value = prop::sample::select(VALUES);
     let cut = (value.clone(), 0..16usize, any::<bool>()).prop_map(|(value, at, is_end)| {
-        let at = value.char_indices().map(|(at, _)| at).nth(at).unwrap_or(value.len());
+        let at = value
+            .char_indices()
+            .map(|(at, _)| at)
+            .nth(at)
+            .unwrap_or(value.len());
         let (start, end) = value.split_at(at);
         if is_end { end.to_owned() } else { start.to_owned() }
     });
-    let key = prop::sample::select(&[
-        "sk-ant-api03-aaaabbbbccccddddeeeeffff",
-        "ghp_aaaabbbbccccddddeeeeffffgggghhhhiiii",
-        "AKIA2222333344445555",
-        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJtYWRlIn0.c2lnbmF0dXJl",
-        "-----BEGIN PRIVATE KEY-----\nAAAABBBBCCCCDDDDEEEEFFFFGGGGHHHHIIIIJJJJKKKKLLLLMMMMNNNNOOOOPPPP\n-----END PRIVATE KEY-----",
-        "sk-", "AKIA", "eyJ", "-----BEGIN ", "-----",
-    ][..]);
+    let key = prop::sample::select(
+        &[
+            "sk-ant-api03-aaaabbbbccccddddeeeeffff",
+            "ghp_aaaabbbbccccddddeeeeffffgggghhhhiiii",
+            "AKIA2222333344445555",
+            "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJtYWRlIn0.c2lnbmF0dXJl",
+            "-----BEGIN PRIVATE KEY-----\nAAAABBBBCCCCDDDDEEEEFFFFGGGGHHHHIIIIJJJJKKKKLLLLMMMMNNNNOOOOPPPP\n-----END PRIVATE KEY-----",
+            "sk-",
+            "AKIA",
+            "eyJ",
+            "-----BEGIN ",
+            "-----",
+        ][..],
+    );
     prop_oneof![
         value.prop_map(str::to_owned),
         cut,
@@ -108,6 +118,9 @@ fn text_made_of_beginnings_takes_linear_time_and_little_memory() {
     }
     shown += stream.finish().len();
     assert!(shown >= 900_000, "{shown}");
-    let long = format!("-----BEGIN PRIVATE KEY-----{}", "sk-ant-eyJ-----BEGIN ".repeat(50_000));
+    let long = format!(
+        "-----BEGIN PRIVATE KEY-----{}",
+        "sk-ant-eyJ-----BEGIN ".repeat(50_000)
+    );
     assert!(redactor().redact(&long).contains("[secret private-key]"));
 }
