@@ -57,6 +57,7 @@ impl Place {
             tools,
             clock: Arc::new(SystemClock),
             guard: None,
+            redactor: None,
             program: "test".into(),
             data_dir: home.path().to_owned(),
         });

@@ -82,6 +82,7 @@
 //! | [`llm`] | wire codecs of the model APIs and the model catalog, without I/O |
 //! | [`runtime`] | the traits, receptors, bridge, the fold of a session and its driver |
 //! | [`history`] | what is read out of logs: transcripts, files as they were, branches, figures, rules on trial, documents |
+//! | [`secrets`] | finds secrets in text, also in text that arrives in pieces, and replaces them |
 //! | [`node`] | the runtime that acts |
 //! | [`remote`], [`identity`] | sessions of a server, and who a person is: features `remote` and `identity` |
 //! | [`agent_files`], [`assembly`], [`luau_tools`] | agents and tools described in files, and sandboxed Luau: feature `luau` |
@@ -135,6 +136,7 @@ pub use agentx_remote_runtime as remote;
 pub use agentx_runtime as runtime;
 #[cfg(feature = "tools")]
 pub use agentx_sandbox as sandbox;
+pub use agentx_secrets as secrets;
 #[cfg(feature = "server")]
 pub use agentx_server as server;
 #[cfg(feature = "sqlite")]

@@ -7,7 +7,8 @@ use agentx_agent::{delegation_tools, secret_files};
 use agentx_llm::Catalog;
 use agentx_node_runtime::scripted::ScriptedEnvironment;
 use agentx_node_runtime::{NodeParts, NodeRuntime};
-use agentx_runtime::{MemoryLog, OpenRequest, Runtime, SessionLog, SystemClock};
+use agentx_runtime::{MemoryLog, OpenRequest, Redactor, Runtime, SessionLog, SystemClock};
+use agentx_secrets::{Origin, SecretSet};
 use agentx_tools::Toolbox;
 use agentx_types::{
     AgentConfig, Condensing, ConfigChange, Guard, Limits, ModelSpec, OwnerId, SessionId, StuckSettings,
@@ -150,12 +151,22 @@ fn alone(definition: Definition, place: &WorkDirs) -> Result<BuiltParts, AgentEr
         program: PROGRAM.to_owned(),
         data_dir: place.data_dir(),
         guard: None,
+        redactor: redactor(&models),
     };
     let mut guard = secret_files(&["~".to_owned()]);
     let workspace = place.workspace()?;
     guard.own.extend(place.own_files(&workspace)?);
     let base = base(&workspace, guard);
     BuiltParts::new(definition, models, (None, base), parts)
+}
+
+/// Replaces the keys of the models in everything that is recorded; `None` if there is no key.
+fn redactor(models: &Models) -> Option<Redactor> {
+    let mut secrets = SecretSet::default();
+    for (provider, key) in &models.keys {
+        secrets.add(provider, Origin::Setting, key.expose());
+    }
+    (!secrets.is_empty()).then(|| Redactor::new(&secrets))
 }
 
 /// Returns the built-in tools. Their commands get no variable of this process that looks like a secret or

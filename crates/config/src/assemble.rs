@@ -17,7 +17,7 @@ use crate::quotas;
 use crate::sandbox;
 use crate::scripted_answers;
 use crate::settings::{
-    ApiKeySource, CallSettings, DurabilitySetting, SearchSettings, Settings, ToolSettings,
+    ApiKeySource, CallSettings, DurabilitySetting, SearchSettings, SecretSettings, Settings, ToolSettings,
 };
 use crate::stuck;
 use crate::value::Value;
@@ -64,6 +64,11 @@ pub(crate) fn settings(
         rules: get.rules(trust_dir),
         tools: get.tools(),
         sandbox: sandbox::settings(&get),
+        secrets: SecretSettings {
+            redact: get.text("secrets.redact").as_deref() != Some("false"),
+            names: get.name_list("secrets.names"),
+            ignore: get.name_list("secrets.ignore"),
+        },
         mcp: mcp::servers(&get, lookup, mistakes),
         search: search(&get, lookup, mistakes),
         catalog,

@@ -112,7 +112,7 @@ pub use seen_folders::lying_since;
 pub use set::{SetResult, replace, set};
 pub use settings::{
     ApiKeySource, CallSettings, DurabilitySetting, HeaderSetting, ProviderSettings, SandboxSettings,
-    SearchSettings, Settings, ToolSettings,
+    SearchSettings, SecretSettings, Settings, ToolSettings,
 };
 pub use suggestions::nearest;
 pub use symlinks::{leads_out, refuse_links};

@@ -6,6 +6,7 @@
 use crate::keys::{SettingPath, WorkspaceMay};
 
 const SANDBOX: &str = "only your own settings may let the sandbox reach more";
+const SECRETS: &str = "only your own settings may say what is replaced as a secret";
 const ELSEWHERE: &str = "only your own settings may set where sessions and logs are kept";
 const SERVERS: &str =
     "only your own settings may name MCP servers here; those of a folder are in its `.mcp.json`";
@@ -22,6 +23,7 @@ pub(crate) fn why_personal(path: &SettingPath) -> Option<&'static str> {
     let why = match path.0.first().map(String::as_str) {
         Some("mcp") => SERVERS,
         Some("sandbox") => SANDBOX,
+        Some("secrets") => SECRETS,
         Some("web_search") => SEARCH,
         Some("tools") => OPTIONAL,
         Some("quotas" | "server" | "members_dir") => SERVING,

@@ -48,6 +48,8 @@ pub struct Settings {
     pub tools: ToolSettings,
     /// What holds commands.
     pub sandbox: SandboxSettings,
+    /// What is replaced as a secret.
+    pub secrets: SecretSettings,
     /// The MCP servers: the person's own, then those of the folder that the person accepted.
     pub mcp: Vec<McpServerSettings>,
     /// The search engine of the tool `web_search`; without one, the tool is not offered.
@@ -142,6 +144,17 @@ pub struct ToolSettings {
     pub max_output_bytes: Option<u64>,
     /// Environment variables that commands get although they look like secrets.
     pub environment: Vec<String>,
+}
+
+/// What is replaced as a secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SecretSettings {
+    /// Whether secrets are replaced. `true` by default.
+    pub redact: bool,
+    /// More variables whose values are secrets.
+    pub names: Vec<String>,
+    /// Variables whose values are no secrets.
+    pub ignore: Vec<String>,
 }
 
 /// What holds the commands of `bash` and `job`, and what they may reach.

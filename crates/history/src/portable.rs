@@ -264,7 +264,7 @@ async fn take(log: &dyn SessionLog, export: SessionExport) -> Result<(), Runtime
         let bytes = STANDARD
             .decode(&blob.data)
             .map_err(|error| RuntimeError::Refused(format!("the blob {} is damaged: {error}", blob.id)))?;
-        if log.put_blob(bytes).await? != blob.id {
+        if log.put_exact_blob(bytes).await? != blob.id {
             let what = format!("the bytes of blob {} do not match its hash", blob.id);
             return Err(RuntimeError::Refused(what));
         }

@@ -12,6 +12,7 @@
 //! | `tools.enabled`, `tools.disabled` | which built-in tools are in the box |
 //! | `search.*` | the tool `web_search`, if an engine is chosen |
 //! | `tools.timeout`, `tools.max_output_bytes` | the limits of `bash`, `job`, `glob` and `grep` |
+//! | `secrets.*` | the redactor, with the values that it knows |
 //! | `sandbox.*` | what holds the commands of `bash` and `job` |
 //! | `scripted_answers` | the answers of the offline demo that take precedence |
 //! | `rules`, `approval`, `limits.*` | nothing here: they are part of the configuration of an agent |
@@ -37,6 +38,7 @@ use agentx_web::{SearchEngine, SearchKey, WebSearchOptions, WebSearchTool};
 
 use crate::command_sandbox::command_sandbox;
 use crate::folder_instructions::telling_instructions;
+use crate::known_secrets::redactor;
 use crate::model::{CallLimits, Endpoint, ModelEffector, ModelParts, PricesOf, RetryPolicy};
 use crate::scripted::{ScriptedEnvironment, scripted_model};
 use crate::{COMMANDS, DATABASE, NodeParts, NodeRuntime, WireOptionsOf};
@@ -105,6 +107,7 @@ impl NodeParts {
             program: program.to_owned(),
             data_dir: settings.data_dir.clone(),
             guard: Some(settings.guard()),
+            redactor: redactor(settings),
         }
     }
 }

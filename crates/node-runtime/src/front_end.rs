@@ -20,9 +20,9 @@ use std::sync::Arc;
 use agentx_history::import;
 use agentx_runtime::{
     AgentInfo, BoxFuture, ContextView, FactRecorder as _, FileChangePreview, LogError, ModelInfo, NamedAgent,
-    OfflineWriter, OpenRequest, ReactorInfo, ReplayReport, RestorePlan, RestoreReport, RestoreRequest,
-    Runtime, RuntimeError, SearchHit, Session, SessionExport, SessionInfo, SessionQuery, StoredSize,
-    Subscription, UsageQuery, UsageRow, VerifyReport, View, check_title, has_blob, watch_log,
+    OpenRequest, ReactorInfo, ReplayReport, RestorePlan, RestoreReport, RestoreRequest, Runtime,
+    RuntimeError, SearchHit, Session, SessionExport, SessionInfo, SessionQuery, StoredSize, Subscription,
+    UsageQuery, UsageRow, VerifyReport, View, check_title, has_blob, watch_log,
 };
 use agentx_types::{
     AgentConfig, BlobId, LeftRunning, OwnerId, SessionId, SessionTitled, ToolCallId, ToolSpec,
@@ -138,8 +138,7 @@ impl Runtime for NodeRuntime {
         Box::pin(async move {
             self.owned(&session).await?;
             check_title(&title)?;
-            let jotter =
-                OfflineWriter::attach(self.shared_log(), &session, self.driver.clock.clone()).await?;
+            let jotter = self.offline_writer(&session).await?;
             jotter
                 .record(SessionTitled { title, by: None }.into())
                 .await

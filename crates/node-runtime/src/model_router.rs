@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use agentx_runtime::{BoxFuture, Effector, EventSink};
+use agentx_runtime::{BoxFuture, Effector, EventSink, RedactingModels};
 use agentx_types::{Action, ActionBody, Api, SessionId};
 use tokio_util::sync::CancellationToken;
 
@@ -16,10 +16,14 @@ use crate::NodeParts;
 impl NodeParts {
     /// Returns the effector for model calls: HTTP, or the scripted environment for the offline demo.
     pub fn model_effector(&self) -> Arc<dyn Effector> {
-        Arc::new(ModelRouter {
+        let router = Arc::new(ModelRouter {
             scripted: Arc::new(self.scripted.clone()),
             network: self.network.clone(),
-        })
+        });
+        match &self.redactor {
+            Some(redactor) => Arc::new(RedactingModels::new(router, redactor.clone())),
+            None => router,
+        }
     }
 }
 

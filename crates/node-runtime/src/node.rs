@@ -6,8 +6,8 @@ use std::sync::Arc;
 use agentx_bus::Bus;
 use agentx_runtime::{
     ActionDispatcher, AgentEventBus, Agents, CallSlots, Condenser, ContextView, DriverParts, LogError,
-    ModelInfo, NewLog, NoAgents, OfflineWriter, OpenRequest, RuntimeError, Session, SessionIds, SessionInfo,
-    SessionLog, SessionQuery, StandingRules, SystemBus, names_session, open_session,
+    ModelInfo, NewLog, NoAgents, OfflineWriter, OpenRequest, RedactingLog, RuntimeError, Session, SessionIds,
+    SessionInfo, SessionLog, SessionQuery, StandingRules, SystemBus, names_session, open_session,
 };
 use agentx_tools::Toolbox;
 use agentx_types::{
@@ -54,8 +54,12 @@ impl NodeRuntime {
     /// A runtime of these parts. Must be called inside a tokio runtime before the first session is opened.
     pub fn new(parts: NodeParts) -> Self {
         let models = parts.model_effector();
+        let log = match &parts.redactor {
+            Some(redactor) => Arc::new(RedactingLog::new(parts.log, redactor.clone())),
+            None => parts.log,
+        };
         let bus = Bus::new();
-        let tools = ToolEffector::new(parts.tools.clone(), parts.log.clone()).hearing(bus.read_only());
+        let tools = ToolEffector::new(parts.tools.clone(), log.clone()).hearing(bus.read_only());
         let actions = ActionDispatcher::new()
             .with(ActionKind::CallModel, models.clone())
             .with(ActionKind::Condense, Arc::new(Condenser::new(models)))
@@ -65,7 +69,8 @@ impl NodeRuntime {
             tools: parts.tools.specs().into(),
             guard: parts.guard,
             program: parts.program,
-            ..DriverParts::new(parts.log, actions, parts.clock)
+            redactor: parts.redactor,
+            ..DriverParts::new(log, actions, parts.clock)
         };
         Self {
             reactors: AttachedReactors::on(SystemBus::of(&driver)),
@@ -326,13 +331,22 @@ impl NodeRuntime {
         Ok(ids.session_id)
     }
 
+    /// Becomes the writer of a session that nobody has open.
+    ///
+    /// # Errors
+    /// Returns an error for the same reasons as [`OfflineWriter::attach`].
+    pub(crate) async fn offline_writer(&self, session: &SessionId) -> Result<OfflineWriter, RuntimeError> {
+        let clock = self.driver.clock.clone();
+        let writer = OfflineWriter::attach(self.shared_log(), session, clock).await?;
+        Ok(writer.redacting(self.driver.redactor.clone()))
+    }
+
     /// Records the end of a session, which listeners get as `session_deleted`.
     ///
     /// # Errors
     /// Returns an error if the session is open or does not exist. A full disk does not prevent the deletion.
     pub(crate) async fn record_closed(&self, session: &SessionId) -> Result<(), RuntimeError> {
-        let jotter = OfflineWriter::attach(self.shared_log(), session, self.driver.clock.clone()).await;
-        let closed = match jotter {
+        let closed = match self.offline_writer(session).await {
             Ok(jotter) => jotter.close("it was deleted", &self.driver.bus).await,
             Err(error) => Err(error),
         };

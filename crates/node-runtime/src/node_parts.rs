@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use agentx_llm::WireOptions;
-use agentx_runtime::{Clock, Effector, ModelInfo, SessionLog};
+use agentx_runtime::{Clock, Effector, ModelInfo, Redactor, SessionLog};
 use agentx_tools::Toolbox;
 use agentx_types::{Guard, ModelSpec, OwnerId};
 
@@ -51,6 +51,7 @@ pub type KeptBytes = Arc<dyn Fn(&OwnerId) -> Result<u64, String> + Send + Sync>;
 ///     program: "example/1.0".into(),
 ///     data_dir: "/nowhere".into(),
 ///     guard: None,
+///     redactor: None,
 /// });
 /// // Models, summaries, tools and timers each have a responder of the runtime's own.
 /// assert_eq!(runtime.responders().len(), 4);
@@ -84,4 +85,6 @@ pub struct NodeParts {
     pub data_dir: PathBuf,
     /// The files that calls are kept from in every session; `None` leaves it to each session's configuration.
     pub guard: Option<Arc<Guard>>,
+    /// Replaces secrets in facts, blobs and requests to models; `None` replaces nothing.
+    pub redactor: Option<Redactor>,
 }

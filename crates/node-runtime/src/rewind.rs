@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use agentx_history::history_of;
 use agentx_runtime::{
-    BoxFuture, FactRecorder, OfflineWriter, RestorePlan, RestoreReport, RestoreRequest, RuntimeError,
-    Session, SessionBlobs, SharingFact,
+    BoxFuture, FactRecorder, RestorePlan, RestoreReport, RestoreRequest, RuntimeError, Session, SessionBlobs,
+    SharingFact,
 };
 use agentx_tools::{plan_restore, restore};
 use agentx_types::{EnvironmentEvent, SessionId};
@@ -60,9 +60,7 @@ impl NodeRuntime {
         let record: Box<dyn FactRecorder> = match open {
             Some(open) if open.id() == session => Box::new(OpenedHere(open)),
             // Take the lease before anything is read, so that nobody else writes the session from now on.
-            _ => {
-                Box::new(OfflineWriter::attach(self.shared_log(), session, self.driver.clock.clone()).await?)
-            }
+            _ => Box::new(self.offline_writer(session).await?),
         };
         let history = history_of(self, session).await?;
         restore(&history, wish, &self.blobs_of(session), &*record).await

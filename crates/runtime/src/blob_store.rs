@@ -25,6 +25,15 @@ pub trait BlobStore: Send + Sync {
     /// Returns an error if the store cannot be written.
     fn put_blob(&self, bytes: Vec<u8>) -> BoxFuture<'_, Result<BlobId, LogError>>;
 
+    /// The same for bytes that are of use only unchanged, such as a file that may be restored. A store that
+    /// keeps no secrets does not keep bytes that have one, and returns their id all the same.
+    ///
+    /// # Errors
+    /// Returns an error if the store cannot be written.
+    fn put_exact_blob(&self, bytes: Vec<u8>) -> BoxFuture<'_, Result<BlobId, LogError>> {
+        self.put_blob(bytes)
+    }
+
     /// A range of a blob's bytes; the range is cut to what exists.
     ///
     /// # Errors

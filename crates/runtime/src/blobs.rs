@@ -100,6 +100,12 @@ impl SessionBlobs {
         }
     }
 
+    /// Notes a blob that this handle stored.
+    fn note(&self, blob: &BlobId) {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.insert(blob.clone());
+    }
+
     /// Checks that this reader may read the blob. A forbidden blob and a missing blob give the same error.
     async fn check(&self, blob: &BlobId) -> Result<(), LogError> {
         let is_own = self
@@ -118,8 +124,15 @@ impl BlobStore for SessionBlobs {
     fn put_blob(&self, bytes: Vec<u8>) -> BoxFuture<'_, Result<BlobId, LogError>> {
         Box::pin(async move {
             let id = self.log.put_blob(bytes).await?;
-            let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-            kept.insert(id.clone());
+            self.note(&id);
+            Ok(id)
+        })
+    }
+
+    fn put_exact_blob(&self, bytes: Vec<u8>) -> BoxFuture<'_, Result<BlobId, LogError>> {
+        Box::pin(async move {
+            let id = self.log.put_exact_blob(bytes).await?;
+            self.note(&id);
             Ok(id)
         })
     }

@@ -47,6 +47,7 @@ mod offline_writer;
 mod opening;
 mod picture_support;
 mod problem;
+mod redaction;
 mod request_values;
 mod ruling;
 #[cfg(feature = "answers")]
@@ -76,6 +77,7 @@ pub use agentx_agent::{
     AGENTS, DELEGATE, InputBacklog, apply, arguments, check_depth, command_severity, delegation_tools,
     hold_to, nearest, own_tools,
 };
+pub use agentx_secrets::Redactor;
 pub use agentx_session::{
     Delivery, Derived, DerivedDigest, Digest, EventCursor, Fact, LiveContent, PastRequest, PendingApproval,
     Projection, RunState, SessionFold, SessionReader, SessionState, Sharing, SharingFact, SourceItem,
@@ -110,6 +112,7 @@ pub use observers::{RunCounts, event_logger, logs_events, run_counter};
 pub use offline_writer::{FactRecorder, OfflineWriter};
 pub use opening::{SessionIds, open_session};
 pub use picture_support::{cannot_see, takes_no_pictures};
+pub use redaction::{RedactingLog, RedactingModels};
 pub use request_values::RequestValues;
 pub use ruling::{
     Ruling, RulingKind, allows_everything, always_asked, names_a_tool, offered_patterns, refused_by_the_tool,

@@ -8,6 +8,7 @@
 use std::sync::Arc;
 
 use agentx_bus::Bus;
+use agentx_secrets::Redactor;
 use agentx_types::{Envelope, EnvironmentEvent, EventDraft, RuntimeEvent, SessionClosed, SessionId, Source};
 use tokio::sync::Mutex;
 
@@ -16,6 +17,7 @@ use crate::clock::Clock;
 use crate::folding::may_go_on;
 use crate::future::BoxFuture;
 use crate::log::SessionLog;
+use crate::redaction::redact_event;
 use crate::system_events::SystemEvent;
 use crate::writing::{Batch, Writer};
 use agentx_session::{DerivedDigest, Fact, SessionFold};
@@ -37,6 +39,7 @@ pub struct OfflineWriter {
     log: Arc<dyn SessionLog>,
     clock: Arc<dyn Clock>,
     writer: Writer,
+    redactor: Option<Redactor>,
     state: Mutex<OfflineState>,
 }
 
@@ -75,8 +78,15 @@ impl OfflineWriter {
             log,
             clock,
             writer,
+            redactor: None,
             state: Mutex::new(state),
         })
+    }
+
+    /// Replaces secrets in the facts that it records.
+    #[must_use]
+    pub fn redacting(self, redactor: Option<Redactor>) -> Self {
+        Self { redactor, ..self }
     }
 
     /// Records the last fact of a session before it is deleted, and publishes it on `bus`, because readers no
@@ -105,8 +115,11 @@ impl OfflineWriter {
     /// Commits a fact. Returns it with its derived events.
     async fn append(
         &self,
-        event: EnvironmentEvent,
+        mut event: EnvironmentEvent,
     ) -> Result<(Fact, Vec<Envelope<RuntimeEvent>>), RuntimeError> {
+        if let Some(redactor) = &self.redactor {
+            redact_event(redactor, &mut event);
+        }
         let mut state = self.state.lock().await;
         let OfflineState { fold, digest } = &mut *state;
         let draft = EventDraft::<EnvironmentEvent>::new(Source::User, None, event);

@@ -74,12 +74,14 @@ pub async fn open_session(
     first.push(EventDraft::new(Source::System, None, attached));
     let session = writer.session_id.clone();
     let (log, bus, agents) = (parts.log.clone(), parts.bus.read_only(), parts.agents.read_only());
+    let redactor = parts.redactor.clone();
     let (commands, status) = drive(parts, (writer, fold), offers, first).await?;
     let live = LiveSource {
         session,
         log,
         bus,
         commands,
+        redactor,
         status,
         remembered: remembered.map(Arc::new),
     };

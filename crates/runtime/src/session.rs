@@ -24,6 +24,7 @@ use crate::follow::{self, LiveSource};
 use crate::future::BoxFuture;
 use crate::log_error::LogError;
 use crate::picture_support::cannot_see;
+use crate::redaction::redact_input;
 use crate::system_events::AgentEventBus;
 use crate::titles::check_title;
 use agentx_session::{SessionState, SharingFact, View, WaitingInputs};
@@ -173,8 +174,9 @@ impl Session for LocalSession {
         Box::pin(self.ask(|reply| SessionCommand::State { reply }))
     }
 
-    fn send(&self, input: UserInput) -> BoxFuture<'_, Result<u64, RuntimeError>> {
+    fn send(&self, mut input: UserInput) -> BoxFuture<'_, Result<u64, RuntimeError>> {
         Box::pin(async move {
+            redact_input(self.live.redactor.as_ref(), &mut input.content);
             // A message that is sent again gets its earlier answer, before all other checks.
             if let Some(seq) = self.sent_before(&input).await? {
                 return Ok(seq);
@@ -198,7 +200,9 @@ impl Session for LocalSession {
             let Some(seq) = self.seq_of(input.idempotency_key.as_deref()).await? else {
                 return Ok(None);
             };
-            self.check_same(seq, &input.content).await?;
+            let mut content = input.content.clone();
+            redact_input(self.live.redactor.as_ref(), &mut content);
+            self.check_same(seq, &content).await?;
             Ok(Some(seq))
         })
     }

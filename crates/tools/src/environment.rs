@@ -135,6 +135,11 @@ impl ProgramEnvironment {
         secrets
     }
 
+    /// Returns whether a variable with this name and value looks like a secret, or is hidden.
+    pub fn withholds(&self, name: &str, value: &str) -> bool {
+        !self.passes(OsStr::new(name), OsStr::new(value))
+    }
+
     /// Returns the variables of this process that a program gets.
     pub fn variables(&self) -> impl Iterator<Item = (OsString, OsString)> + '_ {
         self.of(std::env::vars_os())

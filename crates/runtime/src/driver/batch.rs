@@ -15,89 +15,18 @@ use agentx_types::{
 };
 
 use super::children;
+use super::pending_fact::{CommitWaiter, PendingFact};
 use super::shutdown::unless_halted;
 use super::{BATCH_FACTS, LINGER, SessionDriver};
 use crate::answer_schema;
-use crate::commands::{RETRY, ReplySender};
-use crate::effect::{CommitResult, FactBatch};
+use crate::commands::RETRY;
+use crate::effect::FactBatch;
 use crate::log_error::LogError;
+use crate::redaction::RedactedFacts;
 use crate::system_events::{AgentEvent, SystemEvent};
 use crate::writing::Batch;
 use agentx_session::{Derived, Fact, Projection};
-use tokio::sync::oneshot;
 use tokio::time::Instant;
-
-/// A fact on its way into the log, and the waiter for its commit.
-pub(super) struct PendingFact {
-    /// The event, without a number yet.
-    draft: EventDraft<EnvironmentEvent>,
-    /// The front end or effector that is notified when it is committed, if any.
-    waits: Option<CommitWaiter>,
-    /// Whether it comes from the responder of an action.
-    of_responder: bool,
-    /// Whether its sender has already gathered related facts, so that the commit need not wait for more.
-    gathered: bool,
-}
-
-/// A waiter for the commit of a fact.
-enum CommitWaiter {
-    /// A front end.
-    FrontEnd(ReplySender<u64>),
-    /// An effector.
-    Effector(oneshot::Sender<CommitResult>),
-}
-
-impl CommitWaiter {
-    /// Notifies the waiter, which may be gone. If the commit failed, an effector gets no notice: its session
-    /// ends.
-    fn tell(self, committed: Result<u64, &LogError>) {
-        // Ignore the error: the receiver is gone.
-        match (self, committed) {
-            (Self::FrontEnd(reply), committed) => {
-                let _ = reply.send(committed.map_err(|error| error.clone().into()));
-            }
-            (Self::Effector(committed), Ok(seq)) => {
-                let _ = committed.send(Ok(seq));
-            }
-            (Self::Effector(_), Err(_)) => {}
-        }
-    }
-}
-
-impl PendingFact {
-    /// A pending fact without a waiter.
-    pub(super) fn fact(draft: EventDraft<EnvironmentEvent>) -> Self {
-        Self {
-            draft,
-            waits: None,
-            of_responder: false,
-            gathered: false,
-        }
-    }
-
-    /// An item for a front end's request; the front end is notified when it is recorded.
-    pub(super) fn from_request(draft: EventDraft<EnvironmentEvent>, reply: ReplySender<u64>) -> Self {
-        Self {
-            waits: Some(CommitWaiter::FrontEnd(reply)),
-            ..Self::fact(draft)
-        }
-    }
-
-    /// Pending facts for events that an effector emitted together; it is notified when the last of them is
-    /// recorded.
-    pub(super) fn all(said: FactBatch) -> Vec<Self> {
-        let of_responder = |draft| Self {
-            of_responder: true,
-            ..Self::fact(draft)
-        };
-        let mut items: Vec<Self> = said.drafts.into_iter().map(of_responder).collect();
-        if let Some(last) = items.last_mut() {
-            last.waits = said.committed.map(CommitWaiter::Effector);
-            last.gathered = said.gathered;
-        }
-        items
-    }
-}
 
 /// The output of one turn of the sequencer.
 #[derive(Default)]
@@ -134,7 +63,7 @@ impl SessionDriver {
         };
         loop {
             while let Some(item) = queue.pop_front() {
-                self.fold_one(item, &mut turn, &mut queue);
+                self.take(item, &mut turn, &mut queue);
             }
             if turn.facts.len() >= BATCH_FACTS {
                 break;
@@ -202,14 +131,48 @@ impl SessionDriver {
         }
     }
 
+    /// Takes one item, unless it is refused: replaces secrets in it, and folds what is left.
+    fn take(&mut self, mut item: PendingFact, turn: &mut CommitBatch, queue: &mut VecDeque<PendingFact>) {
+        if self.refuse(&mut item) {
+            return;
+        }
+        let Some(redaction) = &mut self.redaction else {
+            return self.fold_one(item, turn, queue);
+        };
+        let PendingFact {
+            draft,
+            waits,
+            of_responder,
+            gathered,
+        } = item;
+        let RedactedFacts { rests, event } = redaction.pass(draft);
+        for rest in rests {
+            self.fold_one(PendingFact::fact(rest), turn, queue);
+        }
+        match event {
+            Some(draft) => {
+                let item = PendingFact {
+                    draft,
+                    waits,
+                    of_responder,
+                    gathered,
+                };
+                self.fold_one(item, turn, queue);
+            }
+            // All of it is held back: nothing of it is to be waited for.
+            None => {
+                turn.gathered = gathered;
+                turn.waiting
+                    .extend(waits.map(|waits| (waits, self.fold.last_seq())));
+            }
+        }
+    }
+
     /// Numbers and folds one fact.
     ///
     /// Immediate consequences (a start, an answer, a report, a child) go to the front of `queue`, so that no
     /// other fact comes between.
-    fn fold_one(&mut self, mut item: PendingFact, turn: &mut CommitBatch, queue: &mut VecDeque<PendingFact>) {
-        if self.refuse(&mut item) {
-            return;
-        }
+    fn fold_one(&mut self, item: PendingFact, turn: &mut CommitBatch, queue: &mut VecDeque<PendingFact>) {
         turn.gathered = item.gathered;
         let fact: Fact = Arc::new(self.fold.mint(item.draft, self.parts.clock.now()));
         let seq = fact.seq;
@@ -255,6 +218,12 @@ impl SessionDriver {
             waiting,
             retry,
         } = turn;
+        if facts.is_empty() {
+            for (waits, seq) in waiting {
+                waits.tell(Ok(seq));
+            }
+            return Ok(());
+        }
         let projections: Vec<Projection> = derived.projections;
         let batch = Batch::new(facts.clone(), self.digest.value()).with_projections(projections);
         unless_halted().await;

@@ -8,7 +8,7 @@ use agentx_types::{
 };
 
 use super::SessionDriver;
-use super::batch::PendingFact;
+use super::pending_fact::PendingFact;
 use crate::api::{RequestKey, RuntimeError, UserInput};
 use crate::commands::{FactRequest, MOST_WAITING, RETRY, ReplySender};
 use crate::log_error::LogError;

@@ -21,12 +21,14 @@ mod children;
 mod current_rules;
 mod effects;
 mod fact_requests;
+mod pending_fact;
 mod shutdown;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use agentx_bus::Bus;
+use agentx_secrets::Redactor;
 use agentx_types::{
     ActionId, ApprovalMode, ConfigChange, ConfigChanged, EnvironmentEvent, EventDraft, Guard,
     InterruptRequested, RunId, ServerRules, Source,
@@ -42,15 +44,16 @@ use crate::effect::FactBatch;
 use crate::ingress::OpenSessions;
 use crate::log::SessionLog;
 use crate::log_error::LogError;
+use crate::redaction::FactRedactor;
 use crate::system_events::{AgentEvent, SystemEvent};
 use crate::tool_offers::ToolChanges;
 use crate::tool_offers::{ToolOffers, changed_tools};
 use crate::writing::Writer;
 use agentx_session::{DerivedDigest, SessionFold};
-use batch::PendingFact;
 pub use current_rules::StandingRules;
 use effects::{ActionEnd, RunningActions};
 use fact_requests::{ResolvedRequest, done_before, resolve};
+use pending_fact::PendingFact;
 pub use shutdown::halt_sessions;
 
 /// Maximum number of effector messages that wait for the sequencer; then effectors wait.
@@ -99,6 +102,8 @@ pub struct DriverParts {
     pub standing: Option<Arc<StandingRules>>,
     /// The program and its version, for the log.
     pub program: String,
+    /// Replaces secrets in facts before they are committed; `None` replaces nothing.
+    pub redactor: Option<Redactor>,
     /// Whether this process is a server. Stored in the log, so that the next server resumes its runs after a
     /// kill.
     pub serves: bool,
@@ -121,6 +126,7 @@ impl DriverParts {
             server_rules: None,
             approval: None,
             standing: None,
+            redactor: None,
             program: String::new(),
             serves: false,
         }
@@ -142,8 +148,10 @@ pub(crate) async fn drive(
     let (commands_in, commands) = mpsc::channel(COMMAND_CAPACITY);
     let (status, status_out) = watch::channel(DriverStatus::Open);
     let (session, sessions) = (writer.session_id.clone(), parts.sessions.clone());
+    let redaction = parts.redactor.clone().map(FactRedactor::new);
     let mut driver = SessionDriver {
         parts,
+        redaction,
         writer,
         fold,
         digest: DerivedDigest::default(),
@@ -167,6 +175,8 @@ struct SessionDriver {
     parts: DriverParts,
     /// The right to write the session; given back when the task ends.
     writer: Writer,
+    /// Replaces secrets in the facts, if some are known.
+    redaction: Option<FactRedactor>,
     /// The state of the session, one turn ahead of the log at most.
     fold: SessionFold,
     /// The digest of all derived events since this writer took over.

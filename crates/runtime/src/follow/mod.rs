@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 use std::future::{Future, ready};
 use std::sync::Arc;
 
+use agentx_secrets::Redactor;
 use agentx_session::{
     Delivery, EventCursor, Fact, LiveContent, PastRequest, ReaderStep, SessionReader, SourceItem,
     SourceStart, View,
@@ -251,6 +252,8 @@ pub(crate) struct LiveSource {
     pub(crate) bus: SystemEvents,
     /// The commands of its driver, which knows the last committed fact.
     pub(crate) commands: mpsc::Sender<SessionCommand>,
+    /// Replaces secrets in messages before they are compared with recorded ones.
+    pub(crate) redactor: Option<Redactor>,
     /// The status of its driver: the end of the driver is the end of the stream.
     pub(crate) status: watch::Receiver<DriverStatus>,
     /// The state of the session some time before it was opened: followers that want only later events begin

@@ -195,7 +195,7 @@ fn missing_above(file: &Path) -> Vec<PathBuf> {
 }
 
 async fn keep(bytes: &[u8], context: &ToolContext) -> Result<BlobId, ToolFailure> {
-    let kept = context.blobs.put_blob(bytes.to_vec()).await;
+    let kept = context.blobs.put_exact_blob(bytes.to_vec()).await;
     kept.map_err(|error| {
         ToolFailure::failed(format!(
             "Nothing was changed: the file as it is could not be kept: {error}"

@@ -289,7 +289,7 @@ async fn kept(
     let was = match present {
         Some(present) => Some(FileImage {
             mode: Some(present.metadata.permissions().mode() & 0o7777),
-            blob: blobs.put_blob(present.bytes).await?,
+            blob: blobs.put_exact_blob(present.bytes).await?,
         }),
         None => None,
     };

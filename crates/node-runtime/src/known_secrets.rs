@@ -1,0 +1,179 @@
+//! Gathers the secrets that this program can know: the keys of its settings, variables of the environment, and
+//! `.env` files of the workspace.
+//!
+//! The values are only looked for in what is recorded; nothing here sends or stores them. A folder's `.env` is
+//! read although nobody trusts the folder: the worst that it can do is to hide words of its own session.
+
+use std::path::Path;
+
+use agentx_config::{ApiKeySource, ProviderSettings, Settings};
+use agentx_runtime::Redactor;
+use agentx_secrets::{Origin, SecretSet};
+use agentx_tools::ProgramEnvironment;
+
+/// Files with variables, in the workspace.
+const ENV_FILES: &[&str] = &[
+    ".env",
+    ".env.local",
+    ".env.development",
+    ".env.development.local",
+    ".env.production",
+    ".env.production.local",
+    ".env.staging",
+    ".env.test",
+    ".envrc",
+    ".dev.vars",
+];
+/// The largest file with variables that is read, in bytes.
+const MAX_ENV_FILE: u64 = 64 * 1024;
+
+/// The redactor of the settings; `None` if they switch it off.
+pub(crate) fn redactor(settings: &Settings) -> Option<Redactor> {
+    settings
+        .secrets
+        .redact
+        .then(|| Redactor::new(&known_secrets(settings)))
+}
+
+/// All secrets that can be known from the settings, the environment and the workspace, with their names.
+pub fn known_secrets(settings: &Settings) -> SecretSet {
+    let mut set = SecretSet::default();
+    for provider in &settings.providers {
+        add_provider(&mut set, provider);
+    }
+    if let Some(search) = &settings.search {
+        add_key(&mut set, "web_search", &search.key);
+    }
+    for key in &settings.keys {
+        add_key(&mut set, "key", key);
+    }
+    add_servers(&mut set, settings);
+    let environment = ProgramEnvironment::default();
+    let text = |text: std::ffi::OsString| text.into_string().ok();
+    let variables =
+        std::env::vars_os().filter_map(|(name, value)| Some((text(name)?, text(value)?, Origin::Variable)));
+    let folders = [&settings.workspace, &settings.workspace_root];
+    let files = folders
+        .into_iter()
+        .flat_map(|folder| ENV_FILES.iter().map(move |file| folder.join(file)));
+    let lines = files.flat_map(|file| lines_of(&file));
+    let all = variables.chain(lines.map(|(name, value)| (name, value, Origin::EnvFile)));
+    for (name, value, origin) in all {
+        let is_named = settings.secrets.names.contains(&name);
+        let is_ignored = settings.secrets.ignore.contains(&name);
+        if is_named || (!is_ignored && environment.withholds(&name, &value)) {
+            add_variable(&mut set, (&name, &value), origin);
+        }
+    }
+    set
+}
+
+/// Adds a variable, and the password of an address in it. The path of a file is no secret.
+fn add_variable(set: &mut SecretSet, (name, value): (&str, &str), origin: Origin) {
+    let is_path = value.starts_with(['/', '~', '.']) && Path::new(value).exists();
+    if is_path {
+        return;
+    }
+    set.add(name, origin, value);
+    if let Some(password) = password_in(value) {
+        set.add(name, origin, password);
+    }
+}
+
+/// The password of an address such as `postgres://me:password@host/db`.
+fn password_in(value: &str) -> Option<&str> {
+    let (_, rest) = value.split_once("://")?;
+    let authority = rest.split(['/', '?', '#']).next()?;
+    let (who, _) = authority.rsplit_once('@')?;
+    Some(who.split_once(':')?.1)
+}
+
+fn add_provider(set: &mut SecretSet, provider: &ProviderSettings) {
+    add_key(set, &provider.name, &provider.key);
+    for header in &provider.headers {
+        add_key(set, &format!("{}:{}", provider.name, header.name), &header.value);
+    }
+    let credentials = provider
+        .cloud
+        .as_ref()
+        .and_then(|cloud| cloud.credentials.as_ref().ok());
+    for secret in credentials
+        .into_iter()
+        .flat_map(|credentials| credentials.secrets())
+    {
+        set.add(&provider.name, Origin::Setting, secret.expose());
+    }
+}
+
+/// Adds a key under the name of its variable, or of its owner.
+fn add_key(set: &mut SecretSet, owner: &str, key: &ApiKeySource) {
+    let name = match key {
+        ApiKeySource::Env { name, .. } => name,
+        ApiKeySource::Literal(_) | ApiKeySource::None => owner,
+    };
+    if let Some(value) = key.value() {
+        set.add(name, Origin::Setting, value.expose());
+    }
+}
+
+/// Adds the credentials of MCP servers that the settings name.
+fn add_servers(set: &mut SecretSet, settings: &Settings) {
+    for server in &settings.mcp {
+        let name = format!("mcp:{}", server.name);
+        for value in server.hidden.iter().chain(&server.oauth.client_secret) {
+            set.add(&name, Origin::Mcp, value.expose());
+        }
+    }
+}
+
+/// The variables of a file in the form of a shell or of Docker; none if it cannot be read.
+fn lines_of(file: &Path) -> Vec<(String, String)> {
+    let is_small = std::fs::metadata(file).is_ok_and(|file| file.is_file() && file.len() <= MAX_ENV_FILE);
+    let text = is_small.then(|| std::fs::read_to_string(file).ok()).flatten();
+    let lines = text.iter().flat_map(|text| text.lines());
+    lines.filter_map(variable_of).collect()
+}
+
+/// The variable that a line sets.
+fn variable_of(line: &str) -> Option<(String, String)> {
+    let line = line.trim_start();
+    let line = line.strip_prefix("export ").unwrap_or(line);
+    let (name, value) = line.split_once('=')?;
+    let name = name.trim();
+    let is_name = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && !name.is_empty();
+    let value = value.trim();
+    let quoted = ['"', '\''].into_iter().find_map(|quote| {
+        let (inner, _) = value.strip_prefix(quote)?.split_once(quote)?;
+        Some(inner)
+    });
+    let value = quoted.unwrap_or_else(|| value.split(" #").next().unwrap_or_default().trim());
+    is_name.then(|| (name.to_owned(), value.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_read_as_a_shell_would() {
+        let read = |line| variable_of(line).map(|(name, value)| format!("{name}={value}"));
+        for (line, expected) in [
+            ("API_TOKEN=made-up", Some("API_TOKEN=made-up")),
+            ("  export A = 'made up' # why", Some("A=made up")),
+            ("B=\"x#y\"", Some("B=x#y")),
+            ("C=x#y # why", Some("C=x#y")),
+            ("# D=1", None),
+            ("not a line", None),
+            ("=5", None),
+        ] {
+            assert_eq!(read(line).as_deref(), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn the_password_of_an_address_is_found() {
+        assert_eq!(password_in("postgres://me:made-up@host/db"), Some("made-up"));
+        assert_eq!(password_in("https://host/path:with@signs"), None);
+        assert_eq!(password_in("me:made-up@host"), None);
+    }
+}

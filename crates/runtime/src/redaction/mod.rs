@@ -1,0 +1,20 @@
+//! Keeps secrets out of facts, requests to models and blobs.
+//!
+//! A runtime with a [`Redactor`] replaces secrets at the three places through which everything passes: facts
+//! before they are numbered ([`FactRedactor`]), blobs before they are stored ([`RedactingLog`]), and requests
+//! before a model's environment gets them ([`RedactingModels`]). Everything else is derived from these: read
+//! models, screens, mirrors and exports. A runtime without a redactor does nothing of this.
+
+mod content;
+mod event;
+mod facts;
+mod log;
+mod models;
+mod values;
+
+pub use log::RedactingLog;
+pub use models::RedactingModels;
+
+pub(crate) use content::redact_input;
+pub(crate) use event::redact_event;
+pub(crate) use facts::{FactRedactor, RedactedFacts};

@@ -1,0 +1,192 @@
+//! The values that are known to be secret, with what a reader may know of them: a name and an origin.
+
+use std::fmt;
+
+/// The length of the shortest value that is taken as a secret, in bytes. A shorter one would hide ordinary
+/// words.
+pub const MIN_SECRET_BYTES: usize = 8;
+
+/// The longest name of a secret, in bytes; a longer one is cut.
+const MAX_NAME_BYTES: usize = 64;
+
+/// Values that programs have as defaults. To hide them would hide ordinary words and protect nothing.
+const ORDINARY: &[&str] = &[
+    "administrator",
+    "anonymous",
+    "changeit",
+    "changeme",
+    "database",
+    "development",
+    "disabled",
+    "letmein1",
+    "localhost",
+    "mypassword",
+    "mysecret",
+    "not-needed",
+    "password",
+    "password1",
+    "password123",
+    "postgres",
+    "production",
+    "required",
+    "testtest",
+    "undefined",
+    "username",
+    "your-api-key",
+    "your_api_key",
+];
+
+/// Where a secret is known from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Origin {
+    /// A variable of the environment.
+    Variable,
+    /// A key of the configuration.
+    Setting,
+    /// The keyring, or the file in its place.
+    Keyring,
+    /// A line of a `.env` file.
+    EnvFile,
+    /// A token or header of an MCP server.
+    Mcp,
+    /// A person marked it.
+    Person,
+}
+
+impl Origin {
+    /// The origin in words.
+    pub fn describe(self) -> &'static str {
+        match self {
+            Self::Variable => "a variable of the environment",
+            Self::Setting => "a key of the configuration",
+            Self::Keyring => "the keyring",
+            Self::EnvFile => "a line of a .env file",
+            Self::Mcp => "a credential of an MCP server",
+            Self::Person => "marked by a person",
+        }
+    }
+}
+
+/// A secret. Its value is not shown in debug output.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret {
+    name: String,
+    origin: Origin,
+    value: String,
+}
+
+impl Secret {
+    /// The name, in characters that need no escape in JSON, a shell or markdown.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Where it is known from.
+    pub fn origin(&self) -> Origin {
+        self.origin
+    }
+
+    /// The value itself.
+    pub(crate) fn value(&self) -> &str {
+        &self.value
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Secret")
+            .field("name", &self.name)
+            .field("origin", &self.origin)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The secrets that are known, in the order in which they were added: of two with one value, the first names
+/// it.
+#[derive(Clone, Debug, Default)]
+pub struct SecretSet {
+    secrets: Vec<Secret>,
+}
+
+impl SecretSet {
+    /// Adds a value. Space around it is left out. Of a value with several lines, each line of at least
+    /// [`MIN_SECRET_BYTES`] is a secret too, because tools number, indent and cut lines.
+    ///
+    /// Returns `false` if nothing was added: the value is shorter than [`MIN_SECRET_BYTES`] or
+    /// [ordinary](is_ordinary).
+    pub fn add(&mut self, name: &str, origin: Origin, value: &str) -> bool {
+        let value = value.trim();
+        let has_lines = value.contains('\n');
+        let is_added = !is_ordinary(value);
+        if is_added {
+            self.push(name, origin, value);
+        }
+        if !has_lines {
+            return is_added;
+        }
+        let lines = value.lines().map(str::trim);
+        let own: Vec<&str> = lines
+            .filter(|line| !is_ordinary(line) && !line.starts_with("-----"))
+            .collect();
+        own.iter().for_each(|line| self.push(name, origin, line));
+        is_added || !own.is_empty()
+    }
+
+    fn push(&mut self, name: &str, origin: Origin, value: &str) {
+        if self.secrets.iter().all(|known| known.value != value) {
+            self.secrets.push(Secret {
+                name: plain_name(name),
+                origin,
+                value: value.to_owned(),
+            });
+        }
+    }
+
+    /// The secrets, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &Secret> {
+        self.secrets.iter()
+    }
+
+    /// Returns whether nothing is known.
+    pub fn is_empty(&self) -> bool {
+        self.secrets.is_empty()
+    }
+
+    /// The number of values.
+    pub fn len(&self) -> usize {
+        self.secrets.len()
+    }
+}
+
+/// Returns whether a value is too short or too common to be hidden: less than [`MIN_SECRET_BYTES`], fewer
+/// than four different characters, or a word that programs have as a default.
+///
+/// ```
+/// use agentx_secrets::is_ordinary;
+/// assert!(is_ordinary("hunter2"));
+/// assert!(is_ordinary("PostgreSQL".get(..8).unwrap_or_default()));
+/// assert!(is_ordinary("--------"));
+/// assert!(!is_ordinary("hunter2-made-up"));
+/// ```
+pub fn is_ordinary(value: &str) -> bool {
+    if value.len() < MIN_SECRET_BYTES {
+        return true;
+    }
+    let mut different: Vec<char> = Vec::new();
+    for c in value.chars() {
+        if !different.contains(&c) {
+            different.push(c);
+        }
+        if different.len() >= 4 {
+            return ORDINARY.contains(&value.to_lowercase().as_str());
+        }
+    }
+    true
+}
+
+/// The name with a `_` for each character that could end the replacement or need an escape.
+fn plain_name(name: &str) -> String {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/');
+    let plain = |c| if fits(c) { c } else { '_' };
+    name.chars().map(plain).take(MAX_NAME_BYTES).collect()
+}

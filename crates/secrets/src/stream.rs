@@ -1,0 +1,180 @@
+//! Redacts text that arrives in pieces, as if it had arrived whole.
+//!
+//! Text is given on as soon as no secret can begin in it: what is held back is the latest text that is the
+//! beginning of a known form, or that belongs to an open token of a published form. All places that overlap
+//! become one replacement, so that the result does not depend on the cuts.
+
+use std::sync::Arc;
+
+use aho_corasick::automaton::StateID;
+
+use crate::redactor::{Finding, Tables, Word};
+use crate::spans::{Span, Spans};
+use crate::token_scan::{EndedToken, LOOK_BACK, TokenScan};
+
+/// Redacts one text that arrives in pieces. `push` each piece, then [`finish`](Self::finish).
+pub struct StreamRedactor {
+    tables: Arc<Tables>,
+    state: StateID,
+    tokens: TokenScan,
+    spans: Spans,
+    /// The latest text: all that is held back, and a little before it.
+    held: Vec<u8>,
+    /// The place in the whole text at which `held` begins.
+    held_from: usize,
+    /// The place up to which the text was given on or replaced.
+    done: usize,
+    findings: Vec<Finding>,
+}
+
+impl StreamRedactor {
+    pub(crate) fn new(tables: Arc<Tables>) -> Self {
+        Self {
+            state: tables.start(),
+            tables,
+            tokens: TokenScan::default(),
+            spans: Spans::default(),
+            held: Vec::new(),
+            held_from: 0,
+            done: 0,
+            findings: Vec::new(),
+        }
+    }
+
+    /// Takes the next piece. Returns the text that may be shown now, which may be empty.
+    pub fn push(&mut self, piece: &str) -> String {
+        let first = self.held.len();
+        self.held.extend_from_slice(piece.as_bytes());
+        for index in first..self.held.len() {
+            self.take(index);
+        }
+        let place = self.held_from + self.held.len();
+        let word = place - self.tables.depth(self.state);
+        let safe = self.tokens.first_start().map_or(word, |token| token.min(word));
+        self.release(safe)
+    }
+
+    /// Ends the text. Returns the rest. Another text may follow.
+    pub fn finish(&mut self) -> String {
+        let (held, from) = (&self.held, self.held_from);
+        let spans = &mut self.spans;
+        self.tokens.finish(
+            |start| held.get(start - from..).unwrap_or_default(),
+            |token| spans.add(token.into()),
+        );
+        let rest = self.release(self.held_from + self.held.len());
+        self.state = self.tables.start();
+        self.held_from += self.held.len();
+        self.held.clear();
+        rest
+    }
+
+    /// Returns whether a secret was replaced.
+    pub fn has_replaced(&self) -> bool {
+        !self.findings.is_empty()
+    }
+
+    /// Returns whether text is held back.
+    pub fn holds_back(&self) -> bool {
+        self.done < self.held_from + self.held.len()
+    }
+
+    /// What was replaced so far, with places in the whole text.
+    pub(crate) fn into_findings(self) -> Vec<Finding> {
+        self.findings
+    }
+
+    /// Takes one byte of `held`.
+    fn take(&mut self, index: usize) {
+        let Some(byte) = self.held.get(index).copied() else {
+            return;
+        };
+        let (from, at) = (self.held_from, self.held_from + index);
+        let (held, spans): (&[u8], _) = (&self.held, &mut self.spans);
+        let upto = |end: usize| move |start: usize| held_text(held, start - from, end);
+        if !self.tokens.is_empty() {
+            self.tokens
+                .take((at, byte), upto(index), |token| spans.add(token.into()));
+            self.tokens
+                .settle(upto(index + 1), |token| spans.add(token.into()));
+        }
+        self.state = self.tables.next(self.state, byte);
+        for word in self.tables.words(self.state) {
+            match word {
+                Word::Known { name, length } => spans.add(Span {
+                    start: at + 1 - length,
+                    end: at + 1,
+                    name: name.clone(),
+                }),
+                Word::Prefix(pattern) => {
+                    let start = (index + 1).saturating_sub(pattern.prefix.len());
+                    let before = held_text(held, start.saturating_sub(LOOK_BACK), start);
+                    self.tokens.begin(pattern, at + 1, before);
+                }
+            }
+        }
+    }
+
+    /// Gives on all text before `safe`, in which no further secret begins.
+    fn release(&mut self, safe: usize) -> String {
+        let mut text = Vec::new();
+        for span in self.spans.take_before(safe) {
+            if span.start >= self.done {
+                let from = self.held_from;
+                text.extend_from_slice(held_text(&self.held, self.done - from, span.start - from));
+                text.extend_from_slice(format!("[secret {}]", span.name).as_bytes());
+                self.findings.push(Finding {
+                    name: span.name.to_string(),
+                    start: span.start,
+                    end: span.end,
+                });
+            } else if let Some(last) = self.findings.last_mut() {
+                last.end = last.end.max(span.end);
+            }
+            self.done = self.done.max(span.end);
+        }
+        if self.done < safe {
+            let (from, to) = (self.done - self.held_from, safe - self.held_from);
+            text.extend_from_slice(held_text(&self.held, from, to));
+            self.done = safe;
+        }
+        self.forget(safe);
+        // Forms and tokens begin and end at borders of characters, so the text does too.
+        String::from_utf8(text).unwrap_or_else(|text| String::from_utf8_lossy(text.as_bytes()).into_owned())
+    }
+
+    /// Drops the text before `safe`, except for a little that decides whether a word begins there.
+    fn forget(&mut self, safe: usize) {
+        let keep_from = safe.saturating_sub(LOOK_BACK).max(self.held_from);
+        // Move the rest only if that halves the memory: each byte is moved once on average.
+        let dropped = keep_from - self.held_from;
+        if dropped * 2 > self.held.len() {
+            self.held.drain(..dropped);
+            self.held_from = keep_from;
+        }
+    }
+}
+
+/// The bytes from `start` up to `end`.
+fn held_text(held: &[u8], start: usize, end: usize) -> &[u8] {
+    held.get(start..end).unwrap_or_default()
+}
+
+impl From<EndedToken> for Span {
+    fn from(token: EndedToken) -> Self {
+        Self {
+            start: token.start,
+            end: token.end,
+            name: token.name.into(),
+        }
+    }
+}
+
+impl std::fmt::Debug for StreamRedactor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("StreamRedactor")
+            .field("held_bytes", &self.held.len())
+            .field("done", &self.done)
+            .finish_non_exhaustive()
+    }
+}

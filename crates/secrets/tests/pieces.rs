@@ -1,0 +1,126 @@
+//! Text in pieces: the same result as for the whole, with little held back.
+
+use agentx_secrets::{Origin, Redactor, SecretSet};
+use proptest::prelude::*;
+
+/// Made-up values: some overlap each other and themselves, and have characters that encodings change.
+const VALUES: &[&str] = &[
+    "abcabcabd-1",
+    "abcabd-1-tail",
+    "aXaXaXaXb-aXaX",
+    "grün/und+blau=7",
+    "quote\"back\\slash",
+];
+
+fn redactor() -> Redactor {
+    let mut set = SecretSet::default();
+    for (number, value) in VALUES.iter().enumerate() {
+        assert!(set.add(&format!("S{number}"), Origin::Variable, value));
+    }
+    Redactor::new(&set)
+}
+
+/// Pieces of text that meet each other in the middle of secrets.
+fn part() -> impl Strategy<Value = String> {
+    let value = prop::sample::select(VALUES);
+    let cut = (value.clone(), 0..16usize, any::<bool>()).prop_map(|(value, at, is_end)| {
+        let at = value
+            .char_indices()
+            .map(|(at, _)| at)
+            .nth(at)
+            .unwrap_or(value.len());
+        let (start, end) = value.split_at(at);
+        if is_end { end.to_owned() } else { start.to_owned() }
+    });
+    let key = prop::sample::select(
+        &[
+            "sk-ant-api03-aaaabbbbccccddddeeeeffff",
+            "ghp_aaaabbbbccccddddeeeeffffgggghhhhiiii",
+            "AKIA2222333344445555",
+            "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJtYWRlIn0.c2lnbmF0dXJl",
+            "-----BEGIN PRIVATE KEY-----\nAAAABBBBCCCCDDDDEEEEFFFFGGGGHHHHIIIIJJJJKKKKLLLLMMMMNNNNOOOOPPPP\n-----END PRIVATE KEY-----",
+            "sk-",
+            "AKIA",
+            "eyJ",
+            "-----BEGIN ",
+            "-----",
+        ][..],
+    );
+    prop_oneof![
+        value.prop_map(str::to_owned),
+        cut,
+        key.prop_map(str::to_owned),
+        "[aXb é\n=\"\\\\.-]{0,6}",
+    ]
+}
+
+proptest! {
+    #[test]
+    fn a_text_in_pieces_is_redacted_as_the_whole(
+        parts in prop::collection::vec(part(), 0..12),
+        cuts in prop::collection::vec(0..400usize, 0..40),
+    ) {
+        let text = parts.concat();
+        let redactor = redactor();
+        let whole = redactor.redact(&text).into_owned();
+        let mut cuts: Vec<usize> = cuts.into_iter().filter(|at| text.is_char_boundary(*at)).collect();
+        cuts.push(text.len());
+        cuts.sort_unstable();
+        let mut stream = redactor.stream();
+        let mut shown = String::new();
+        let mut from = 0;
+        for cut in cuts {
+            shown.push_str(&stream.push(&text[from..cut]));
+            from = cut;
+        }
+        shown.push_str(&stream.finish());
+        prop_assert!(!stream.holds_back());
+        prop_assert_eq!(&shown, &whole);
+        for value in VALUES {
+            prop_assert!(!whole.contains(value), "{} is in {}", value, whole);
+        }
+    }
+
+    #[test]
+    fn findings_are_the_places_that_are_replaced(parts in prop::collection::vec(part(), 0..12)) {
+        let text = parts.concat();
+        let redactor = redactor();
+        let mut rebuilt = String::new();
+        let mut from = 0;
+        for found in redactor.find(&text) {
+            rebuilt.push_str(&text[from..found.start]);
+            rebuilt.push_str(&format!("[secret {}]", found.name));
+            from = found.end;
+        }
+        rebuilt.push_str(&text[from..]);
+        prop_assert_eq!(redactor.redact(&text), rebuilt);
+    }
+}
+
+#[test]
+fn ordinary_text_is_not_held_back() {
+    let mut stream = redactor().stream();
+    for word in ["The ", "agent ", "reads ", "`main.rs`, "] {
+        assert_eq!(stream.push(word), word);
+        assert!(!stream.holds_back());
+    }
+    assert_eq!(stream.push("abcab"), "");
+    assert!(stream.holds_back());
+    assert_eq!(stream.push("!"), "abcab!");
+}
+
+#[test]
+fn text_made_of_beginnings_takes_linear_time_and_little_memory() {
+    let mut stream = redactor().stream();
+    let mut shown = 0;
+    for _ in 0..100_000 {
+        shown += stream.push("aXaXaXaXb").len();
+    }
+    shown += stream.finish().len();
+    assert!(shown >= 900_000, "{shown}");
+    let long = format!(
+        "-----BEGIN PRIVATE KEY-----{}",
+        "sk-ant-eyJ-----BEGIN ".repeat(50_000)
+    );
+    assert!(redactor().redact(&long).contains("[secret private-key]"));
+}
