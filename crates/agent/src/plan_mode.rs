@@ -61,7 +61,13 @@ pub fn tool() -> ToolSpec {
         "additionalProperties": false,
     });
     let about = "Presents your plan to the person and waits until they accept it or say what to change. Use it in plan mode, when you know enough to do the task.";
-    ToolSpec::new(PRESENT_PLAN.to_owned(), about.to_owned(), schema, Access::Internal).with_idempotent(true)
+    ToolSpec::new(
+        PRESENT_PLAN.to_owned(),
+        about.to_owned(),
+        schema,
+        Access::Internal,
+    )
+    .with_idempotent(true)
 }
 
 /// Reads the arguments of a call. An `Err` is the message to the model about them.

@@ -54,8 +54,8 @@ mod stuck;
 use std::sync::Arc;
 
 use agentx_types::{
-    AgentConfig, AgentStateId, Api, Envelope, EnvironmentEvent, Message, MessageId,
-    MessageOutput, ModelRequest, RunStatus, ToolSpec, UserMessage, WindowFill, since,
+    AgentConfig, AgentStateId, Api, Envelope, EnvironmentEvent, Message, MessageId, MessageOutput,
+    ModelRequest, RunStatus, ToolSpec, UserMessage, WindowFill, since,
 };
 use serde::{Deserialize, Serialize};
 

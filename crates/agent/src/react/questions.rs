@@ -12,7 +12,8 @@
 //! names that person. A restart asks again, because the call is still open in the fold.
 
 use agentx_types::{
-    ACCEPT_PLAN, Approval, ApprovalDecision, NOBODY_ANSWERS, RequestedCall, Rule, RuleEffect, ToolStatus, since,
+    ACCEPT_PLAN, Approval, ApprovalDecision, NOBODY_ANSWERS, RequestedCall, Rule, RuleEffect, ToolStatus,
+    since,
 };
 
 use super::ReactAgent;
@@ -116,9 +117,10 @@ impl ReactAgent {
             (false, _) if said == NOBODY_ANSWERS && asked.is_plan => {
                 (ToolStatus::Success, NOBODY_ACCEPTS.to_owned())
             }
-            (true, _) if asked.is_plan => {
-                (ToolStatus::Success, format!("{who} does not accept the plan yet: {said}"))
-            }
+            (true, _) if asked.is_plan => (
+                ToolStatus::Success,
+                format!("{who} does not accept the plan yet: {said}"),
+            ),
             (false, _) if said == NOBODY_ANSWERS => (ToolStatus::Success, said),
             (true, _) => (ToolStatus::Success, format!("{who} answers: {said}")),
             (false, true) => (ToolStatus::Denied, format!("{who} gives no answer.")),
