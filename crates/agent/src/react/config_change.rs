@@ -40,12 +40,14 @@ impl ReactAgent {
             (true, false) if !self.has_waiting_plan() => plan_mode::SWITCHED_OFF,
             _ => return,
         };
-        self.lifecycle.inputs.keep(Arc::new(Message {
-            message_id: MessageId::with_suffix(format_args!("plan_mode_{}", step.seq)),
-            role: Role::User,
-            content: vec![ContentPart::text(text)],
-            by: None,
-        }));
+        self.lifecycle.inputs.keep(note(text, step.seq));
+    }
+
+    /// Tells the model of a new agent that plan mode is on.
+    pub(super) fn tell_initial_plan_mode(&mut self) {
+        if plan_mode::is_on(&self.config) {
+            self.lifecycle.inputs.keep(note(plan_mode::SWITCHED_ON, 0));
+        }
     }
 
     /// Returns whether a plan waits for the person's answer.
@@ -57,4 +59,14 @@ impl ReactAgent {
             _ => false,
         })
     }
+}
+
+/// A note for the next request, made at the event `seq`.
+fn note(text: &str, seq: u64) -> Arc<Message> {
+    Arc::new(Message {
+        message_id: MessageId::with_suffix(format_args!("plan_mode_{seq}")),
+        role: Role::User,
+        content: vec![ContentPart::text(text)],
+        by: None,
+    })
 }

@@ -105,7 +105,7 @@ pub struct ReactAgent {
 impl ReactAgent {
     /// A machine that has seen nothing yet.
     pub fn new(id: AgentStateId, config: AgentConfig) -> Self {
-        Self {
+        let mut agent = Self {
             id,
             config: Arc::new(config),
             lifecycle: RunLifecycle::default(),
@@ -116,7 +116,9 @@ impl ReactAgent {
             children: Vec::new(),
             inner: Vec::new(),
             stuck: Box::default(),
-        }
+        };
+        agent.tell_initial_plan_mode();
+        agent
     }
 
     /// Returns the id of the agent.
