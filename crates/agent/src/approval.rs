@@ -2,7 +2,7 @@
 //! have decided.
 //!
 //! The first that applies decides: calls that no rule can allow (the program's own files, the loss of a
-//! system or a home); `deny` rules; calls that always need a question; `ask` rules, and calls that may evade
+//! system or a home); plan mode; `deny` rules; calls that always need a question; `ask` rules, and calls that may evade
 //! a rule; `allow` rules; the defaults; the approval mode. It looks only at text (note 007): the tool finds
 //! out where a path leads, and calls [`refused_where_it_leads`]. Everything is a function of the logged
 //! configuration and the call, under the version of the rules that the session uses.
@@ -25,6 +25,7 @@ use crate::call_subject::CallSubject;
 pub use crate::call_subject::uncovered::not_covered_reason;
 use crate::file_tools::{has_changed, replaces_another};
 use crate::hosts;
+use crate::plan_mode;
 use mode::{asked_by_mode, nobody_asked, unasked};
 
 /// The decision about a call.
@@ -168,6 +169,9 @@ fn judge_by(
     let outside = subject.is_outside();
     if let Some(reason) = subject.never_allowed() {
         return denied(reason, Vec::new());
+    }
+    if let Some(reason) = plan_mode::refusal(config, tool) {
+        return denied(reason.to_owned(), Vec::new());
     }
     if subject.is_too_much_for(rules) {
         return oversized::judge(config, &subject, rules, mode);
@@ -328,7 +332,7 @@ pub fn decide_nested(config: &AgentConfig, tool: &ToolSpec, input: &Value, named
         rules,
         reason,
     } = explain_decision(config, tool, input);
-    if matches!(verdict, Verdict::Allow { .. }) {
+    if matches!(verdict, Verdict::Allow { .. }) || plan_mode::refusal(config, tool).is_some() {
         return verdict;
     }
     let (name, named) = (&tool.name, named && !replaces_another(tool) && !has_changed(tool));

@@ -92,6 +92,7 @@ pub(crate) fn question(input: &Value) -> Result<AskedQuestion, String> {
     Ok(AskedQuestion {
         question: question.to_owned(),
         choices,
+        is_plan: false,
     })
 }
 

@@ -64,6 +64,7 @@ mod own_program;
 mod own_tool_specs;
 mod path_pattern;
 pub mod pattern;
+pub mod plan_mode;
 mod react;
 mod recall;
 pub mod recursive_programs;
@@ -213,7 +214,7 @@ impl Agent {
     /// The configuration of an agent above changes by `change` to `maker`: applies the parts that also bind
     /// the agents below it.
     ///
-    /// Rules that deny or ask are added, the guard and the version of the rules are taken over, and a model
+    /// Rules that deny or ask are added, the guard, plan mode and the version of the rules are taken over, and a model
     /// of the same provider moves to the server that a person named. A rule that is removed above stays here,
     /// because this agent may have it from its own file. Any other change concerns only the agent above, and
     /// nothing follows.
@@ -230,7 +231,9 @@ impl Agent {
                 run_lifecycle::add_strict(&mut rules, &maker.rules);
                 (rules.len() > self.config().rules.len()).then_some(ConfigChange::Rules(rules))
             }
-            ConfigChange::Guard(_) | ConfigChange::RulesVersion(_) => Some(change.clone()),
+            ConfigChange::Guard(_) | ConfigChange::RulesVersion(_) | ConfigChange::PlanMode(_) => {
+                Some(change.clone())
+            }
             // Every model of this provider moves with the model that a person named.
             ConfigChange::Model(named) => {
                 let own = &self.config().model;

@@ -2,16 +2,16 @@
 
 use agentx_types::ToolSpec;
 
-use crate::{ask_user, recall};
+use crate::{ask_user, plan_mode, recall};
 
-/// Returns the tools that agents answer by themselves, as models are told of them: `ask_user` and `recall`. No runtime
-/// lists them, because an agent has them by its settings and its conversation.
+/// Returns the tools that agents answer by themselves, as models are told of them: `ask_user`, `present_plan` and
+/// `recall`. No runtime lists them, because an agent has them by its settings and its conversation.
 ///
 /// ```
 /// let own = agentx_agent::own_tools();
 /// let names: Vec<&str> = own.iter().map(|tool| tool.name.as_str()).collect();
-/// assert_eq!(names, ["ask_user", "recall"]);
+/// assert_eq!(names, ["ask_user", "present_plan", "recall"]);
 /// ```
 pub fn own_tools() -> Vec<ToolSpec> {
-    vec![ask_user::tool(), recall::tool()]
+    vec![ask_user::tool(), plan_mode::tool(), recall::tool()]
 }

@@ -191,10 +191,18 @@ fn first_lines(
         _ => session_opening::who_decides(config),
     };
     let is_read_only = place.remote().is_none() && settings.folder.trust == FolderTrust::ReadOnly;
-    let unusual = unusual_decisions(is_read_only, approval);
+    let plans = config.plan_mode == Some(true);
+    let unusual = if plans && !is_read_only {
+        Some(PLANS.to_owned())
+    } else {
+        unusual_decisions(is_read_only, approval)
+    };
     let unusual = unusual.map(|words| format!("{}\n", console.out_style().warn(&words)));
     text + &unusual.unwrap_or_default()
 }
+
+/// The note about plan mode.
+const PLANS: &str = "plan mode is on: nothing is changed or run until you accept a plan; `/plan off` ends it";
 
 /// Returns a note if the folder is read-only, or if calls need no approval.
 fn unusual_decisions(is_read_only: bool, approval: ApprovalMode) -> Option<String> {

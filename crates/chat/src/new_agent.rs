@@ -49,6 +49,7 @@ impl NewAgent {
             ConfigChange::Approval(mode) => self.config.approval = *mode,
             ConfigChange::Params(params) => self.config.params = params.clone(),
             ConfigChange::Rules(rules) => self.config.rules.clone_from(rules),
+            ConfigChange::PlanMode(on) => self.config.plan_mode = Some(*on),
             _ => return,
         }
         if self.named.is_some() {

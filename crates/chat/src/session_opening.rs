@@ -46,6 +46,8 @@ pub struct CommandLineOverrides {
     pub fallbacks: bool,
     /// Whether the command line names who decides about calls that no rule covers.
     pub approval: bool,
+    /// Whether plan mode was named.
+    pub plan: bool,
     /// A limit of iterations was named.
     pub max_iterations: bool,
     /// A limit of money was named.
@@ -151,6 +153,9 @@ async fn settle_settings(
     session: &dyn Session,
 ) -> Result<(), ChatError> {
     limit(place, settings, agent, session).await?;
+    if agent.plan {
+        session.change(ConfigChange::PlanMode(true)).await?;
+    }
     if place.remote().is_none() {
         from_here_on_condensed(session, settings).await?;
         renew_environment_context(session, settings).await?;
@@ -237,6 +242,18 @@ pub(crate) fn keeps_a_question(state: &agentx::runtime::SessionState) -> bool {
 
 /// The agent of a new session: that of a file, that of the settings, or that of the server with what the command line changes.
 pub async fn new_agent(
+    place: &Place,
+    settings: &Settings,
+    agent: &CommandLineOverrides,
+) -> Result<NewAgent, ChatError> {
+    let mut new = without_plan_mode(place, settings, agent).await?;
+    if agent.plan {
+        new.change(ConfigChange::PlanMode(true));
+    }
+    Ok(new)
+}
+
+async fn without_plan_mode(
     place: &Place,
     settings: &Settings,
     agent: &CommandLineOverrides,

@@ -154,6 +154,7 @@ impl MemberBounds {
             answer_schema: _,
             ask_user: _,
             stuck: _,
+            plan_mode,
         } = after;
         let summarizer = condensing
             .as_deref()
@@ -183,6 +184,9 @@ impl MemberBounds {
         }
         if *rules_version < before.rules_version.min(RULES_VERSION) {
             return Some("it reads rules as an older program did".into());
+        }
+        if before.plan_mode == Some(true) && *plan_mode != Some(true) && !self.owns {
+            return Some("it leaves plan mode".into());
         }
         let routed = routing.as_deref().into_iter().flat_map(|routing| {
             let routes = routing.routes.iter().map(|route| &route.agent);

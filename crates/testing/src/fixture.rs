@@ -98,6 +98,7 @@ pub fn config() -> AgentConfig {
         all_tools: false,
         tool_search: None,
         ask_user: None,
+        plan_mode: None,
         stuck: None,
         answer_schema: None,
     }

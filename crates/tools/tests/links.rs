@@ -82,6 +82,7 @@ fn guarded(
         all_tools: false,
         tool_search: None,
         ask_user: None,
+        plan_mode: None,
         stuck: None,
         answer_schema: None,
     };

@@ -20,6 +20,11 @@ pub enum AskUser {
 pub const NOBODY_ANSWERS: &str =
     "Nobody is here to answer. Decide yourself, and say in your answer what you assumed.";
 
+/// The answer that accepts a plan: the first choice.
+pub const ACCEPT_PLAN: &str = "Accept the plan";
+/// The other choice of a plan.
+pub const KEEP_PLANNING: &str = "Keep planning";
+
 /// A question of the model to the person, as every front end shows it. It is answered by an approval: `once`
 /// with the answer as its note, or `deny` for no answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,6 +35,10 @@ pub struct AskedQuestion {
     /// Answers to choose from; none for free text. An answer in other words counts too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<String>,
+    /// Whether the question is a plan, as Markdown. It is accepted by the answer [`ACCEPT_PLAN`]; any other
+    /// answer says what to change. A front end switches plan mode off before it sends that answer.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_plan: bool,
 }
 
 impl AskedQuestion {
@@ -37,7 +46,7 @@ impl AskedQuestion {
     ///
     /// ```
     /// use agentx_types::{ApprovalDecision, AskedQuestion};
-    /// let asked = AskedQuestion { question: "Which?".into(), choices: Vec::new() };
+    /// let asked = AskedQuestion { question: "Which?".into(), choices: Vec::new(), is_plan: false };
     /// assert!(!asked.is_settled_by(ApprovalDecision::Once, Some(" ")));
     /// assert!(asked.is_settled_by(ApprovalDecision::Once, Some("red")));
     /// assert!(asked.is_settled_by(ApprovalDecision::Deny, None));
@@ -50,7 +59,7 @@ impl AskedQuestion {
     ///
     /// ```
     /// use agentx_types::AskedQuestion;
-    /// let asked = AskedQuestion { question: "Which?".into(), choices: vec!["red".into(), "blue".into()] };
+    /// let asked = AskedQuestion { question: "Which?".into(), choices: vec!["red".into(), "blue".into()], is_plan: false };
     /// assert_eq!(asked.meant(" 2 "), "blue");
     /// assert_eq!(asked.meant("3"), "3");
     /// assert_eq!(asked.meant("none of them"), "none of them");

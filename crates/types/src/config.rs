@@ -98,6 +98,10 @@ pub struct AgentConfig {
     /// When the agent counts as stuck in a loop; `None` if never, and in logs older than this field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stuck: Option<StuckSettings>,
+    /// Plan mode: while it is `true`, every call that changes files, runs a program or leaves the machine is
+    /// refused. `false` if it was on before; `None` if it never was, and in logs older than this field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan_mode: Option<bool>,
 }
 
 /// When tools of MCP servers are found by searching instead of being listed in each request.
@@ -143,6 +147,7 @@ impl AgentConfig {
             tool_search: None,
             answer_schema: None,
             ask_user: None,
+            plan_mode: None,
             stuck: None,
         }
     }
@@ -347,4 +352,6 @@ pub enum ConfigChange {
     /// The server's settings are other ones from now on, also for all agents that there are; `None` if no
     /// server has it open.
     ServerRules(Option<Arc<ServerRules>>),
+    /// Plan mode is on (`true`) or off from now on, for all agents of the session.
+    PlanMode(bool),
 }

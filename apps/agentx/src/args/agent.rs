@@ -60,6 +60,9 @@ pub(crate) struct AgentArgs {
     /// Same as --approval auto, and answers yes to rules that say ask
     #[arg(short, long, help_heading = "Agent", conflicts_with = "approve")]
     pub(crate) yes: bool,
+    /// Start in plan mode: nothing is changed or run until a plan is accepted
+    #[arg(long, help_heading = "Agent")]
+    pub(crate) plan: bool,
     /// Print whole lines only and describe progress in words, for screen readers [env: ACCESSIBLE]
     #[arg(
         long = "screen-reader",
@@ -83,6 +86,7 @@ impl AgentArgs {
             timeout: self.timeout.or(outer.timeout),
             approve: self.approve.or(outer.approve),
             yes: self.yes || outer.yes,
+            plan: self.plan || outer.plan,
             plain: self.plain || outer.plain,
         }
     }
@@ -95,6 +99,7 @@ impl AgentArgs {
             model: self.model.is_some(),
             fallbacks: self.fallbacks.is_some(),
             approval: self.approve.is_some() || self.yes,
+            plan: self.plan,
             max_iterations: self.max_iterations.is_some(),
             max_cost: self.max_cost.is_some(),
             timeout: self.timeout.is_some(),

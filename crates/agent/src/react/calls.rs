@@ -29,7 +29,7 @@ impl ReactAgent {
     /// | its arguments do not fit the tool's schema | answered, `invalid`, with every mistake |
     /// | the rules deny it | answered, `denied`, with the text of the rule |
     /// | the rules or the mode ask | waits for a person |
-    /// | it is one of the machine's own (`delegate`, `agents`, `ask_user`, `recall`, `find_tools`) | done here, without an effector |
+    /// | it is one of the machine's own (`delegate`, `agents`, `ask_user`, `present_plan`, …) | done here, without an effector |
     /// | any other | handed to its tool |
     ///
     /// The result describes the error to the model, so that it can send another call; that is not an error of

@@ -17,6 +17,7 @@ use super::calls::not_allowed;
 use crate::approval::{self, Question, Verdict};
 use crate::ledger::{CallStage, LedgerEntry};
 use crate::other_authors;
+use crate::plan_mode;
 use crate::run_lifecycle::RunStep;
 
 /// Maximum number of characters of each decision; longer ones end with `…`.
@@ -110,6 +111,9 @@ impl ReactAgent {
         let tool = self
             .tool_of(call)
             .filter(|_| self.config.rules_version >= since::DENIED_MEANWHILE)?;
+        if let Some(reason) = plan_mode::refusal(&self.config, &tool) {
+            return Some(reason.to_owned());
+        }
         let judgement = approval::explain_decision(&self.config, &tool, &call.input);
         let rules = approval::rules_of(&self.config);
         let mut made_by = judgement.rules.iter().filter_map(|index| rules.get(*index));

@@ -35,6 +35,7 @@ mod answer_schema;
 mod calls;
 mod children;
 mod condense;
+mod config_change;
 mod cut_off;
 mod decisions;
 mod delegation_tools;
@@ -53,8 +54,8 @@ mod stuck;
 use std::sync::Arc;
 
 use agentx_types::{
-    AgentConfig, AgentStateId, Api, ConfigChange, Envelope, EnvironmentEvent, Message, MessageId,
-    MessageOutput, ModelRequest, RunStatus, ToolSpec, UserMessage, WindowFill, since,
+    AgentConfig, AgentStateId, Api, Envelope, EnvironmentEvent, Message, MessageId, MessageOutput,
+    ModelRequest, RunStatus, ToolSpec, UserMessage, WindowFill, since,
 };
 use serde::{Deserialize, Serialize};
 
@@ -104,7 +105,7 @@ pub struct ReactAgent {
 impl ReactAgent {
     /// A machine that has seen nothing yet.
     pub fn new(id: AgentStateId, config: AgentConfig) -> Self {
-        Self {
+        let mut agent = Self {
             id,
             config: Arc::new(config),
             lifecycle: RunLifecycle::default(),
@@ -115,7 +116,9 @@ impl ReactAgent {
             children: Vec::new(),
             inner: Vec::new(),
             stuck: Box::default(),
-        }
+        };
+        agent.tell_initial_plan_mode();
+        agent
     }
 
     /// Returns the id of the agent.
@@ -252,11 +255,6 @@ impl ReactAgent {
         self.lifecycle.note_time(fact);
     }
 
-    /// Applies a change of the configuration by an agent above.
-    pub(crate) fn on_change_above(&mut self, change: &ConfigChange, step: &mut RunStep<'_>) {
-        self.on_config_changed(change, step);
-    }
-
     /// The tool of this name that is on offer. `recall`, which is on offer only after something was
     /// condensed, is none of these.
     fn tool(&self, name: &str) -> Option<&ToolSpec> {
@@ -379,22 +377,6 @@ impl ReactAgent {
             self.cancel_condensing(step);
         } else {
             self.condense_as_wanted(step);
-        }
-    }
-
-    /// Applies a change of the configuration, and adjusts the counts and caches of requests.
-    ///
-    /// Waiting calls continue to wait after any change until another writer takes over: the change may be
-    /// recorded just before that writer attaches, and must not start calls that it would then find started.
-    fn on_config_changed(&mut self, change: &ConfigChange, step: &mut RunStep<'_>) {
-        let before = self.config.clone();
-        self.lifecycle
-            .change(Arc::make_mut(&mut self.config), change, step);
-        self.conversation.fixed_changed(&before, &self.config);
-        if matches!(change, ConfigChange::Model(_)) {
-            self.fallback = None;
-            self.conversation.forget_window();
-            self.conversation.forget_schema_form();
         }
     }
 }

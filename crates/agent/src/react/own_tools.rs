@@ -1,15 +1,16 @@
-//! The tools that the machine itself answers: `recall` and `find_tools` from its state, `ask_user` by asking
-//! the person. No effector knows them.
+//! The tools that the machine itself answers: `recall` and `find_tools` from its state, `ask_user` and
+//! `present_plan` by asking the person. No effector knows them.
 
 use agentx_types::{ContentPart, RequestedCall, ToolSpec, ToolStatus, since};
 
 use super::ReactAgent;
 use crate::ask_user::ASK_USER;
 use crate::ledger::CallStage;
+use crate::plan_mode::PRESENT_PLAN;
 use crate::recall::RECALL;
 use crate::run_lifecycle::RunStep;
 use crate::tool_search::FIND_TOOLS;
-use crate::{ask_user, recall, tool_search};
+use crate::{ask_user, plan_mode, recall, tool_search};
 
 impl ReactAgent {
     /// The machine's own tool of this name, if that is on offer: `recall` only once something was condensed,
@@ -19,6 +20,7 @@ impl ReactAgent {
             RECALL => recall::offered(&self.config, self.conversation.is_condensed()),
             FIND_TOOLS => tool_search::offered(&self.config),
             ASK_USER => ask_user::offered(&self.config),
+            PRESENT_PLAN => plan_mode::offered(&self.config),
             _ => None,
         };
         offered.filter(|tool| tool.name == name)
@@ -33,7 +35,7 @@ impl ReactAgent {
     ) -> Option<Result<CallStage, String>> {
         self.own_tool(&call.name)?;
         let found = match call.name.as_str() {
-            ASK_USER => return Some(self.ask_person(call, step)),
+            ASK_USER | PRESENT_PLAN => return Some(self.ask_person(call, step)),
             FIND_TOOLS => tool_search::answer(&self.config, &call.input),
             _ => recall::answer(
                 &self.conversation.originals(),
@@ -52,6 +54,7 @@ impl ReactAgent {
         let mut names: Vec<&str> = listed.map(|tool| tool.name.as_str()).collect();
         let recall = self.config.rules_version >= since::RECALL_IS_A_TOOL && self.own_tool(RECALL).is_some();
         names.extend(self.own_tool(ASK_USER).map(|_| ASK_USER));
+        names.extend(self.own_tool(PRESENT_PLAN).map(|_| PRESENT_PLAN));
         names.extend(recall.then_some(RECALL));
         names.extend(searches.then_some(FIND_TOOLS));
         let more = if searches { ", and those that it finds" } else { "" };

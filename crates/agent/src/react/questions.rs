@@ -1,4 +1,4 @@
-//! The questions that the model asks the person (`ask_user`): they are asked like calls that need a decision,
+//! The questions that the model asks the person (`ask_user`, and plans by `present_plan`): they are asked like calls that need a decision,
 //! and answered by a decision with a note.
 //!
 //! ```text
@@ -12,7 +12,8 @@
 //! names that person. A restart asks again, because the call is still open in the fold.
 
 use agentx_types::{
-    Approval, ApprovalDecision, NOBODY_ANSWERS, RequestedCall, Rule, RuleEffect, ToolStatus, since,
+    ACCEPT_PLAN, Approval, ApprovalDecision, NOBODY_ANSWERS, RequestedCall, Rule, RuleEffect, ToolStatus,
+    since,
 };
 
 use super::ReactAgent;
@@ -21,15 +22,20 @@ use crate::approval::Question;
 use crate::ask_user::{self, ASK_USER};
 use crate::ledger::CallStage;
 use crate::other_authors;
+use crate::plan_mode::{self, NOBODY_ACCEPTS, PRESENT_PLAN};
 use crate::run_lifecycle::RunStep;
 
 /// The reason that front ends show for such a question.
 const REASON: &str = "the model asks";
+/// The reason that front ends show for a plan.
+const PLAN_REASON: &str = "the model presents its plan";
+/// Maximum number of characters of an accepted plan that survive condensing word for word.
+const KEPT_PLAN_CHARS: usize = 8_000;
 
 impl ReactAgent {
     /// Returns whether the call is a question to the person.
     pub(super) fn is_question(&self, name: &str) -> bool {
-        name == ASK_USER && self.own_tool(ASK_USER).is_some()
+        matches!(name, ASK_USER | PRESENT_PLAN) && self.own_tool(name).is_some()
     }
 
     /// Asks the person, or answers that nobody can be asked. An `Err` is the message to the model about its
@@ -39,15 +45,22 @@ impl ReactAgent {
         call: &RequestedCall,
         step: &mut RunStep<'_>,
     ) -> Result<CallStage, String> {
-        let asked = Box::new(ask_user::question(&call.input)?);
+        let is_plan = call.name == PRESENT_PLAN;
+        let asked = Box::new(if is_plan {
+            plan_mode::question(&call.input)?
+        } else {
+            ask_user::question(&call.input)?
+        });
         if ask_user::is_unattended(&self.config) {
-            return Ok(self.answer_now(call, ToolStatus::Success, NOBODY_ANSWERS.to_owned(), step));
+            let text = nobody(&call.name).to_owned();
+            return Ok(self.answer_now(call, ToolStatus::Success, text, step));
         }
+        let reason = if is_plan { PLAN_REASON } else { REASON };
         let question = Question {
-            reason: REASON.to_owned(),
+            reason: reason.to_owned(),
             suggested: Rule {
                 effect: RuleEffect::Allow,
-                tool: ASK_USER.to_owned(),
+                tool: call.name.clone(),
                 argument: None,
                 path: None,
                 workspace: None,
@@ -95,7 +108,19 @@ impl ReactAgent {
             )
         });
         let (who, said) = who.unwrap_or_else(|| ("The person".to_owned(), words.clone()));
+        let is_accepted = asked.is_plan && is_answer && words == ACCEPT_PLAN;
         let (status, text) = match (is_answer, said.is_empty()) {
+            _ if is_accepted => {
+                let text = format!("{who} {}", plan_mode::accepted(&self.config));
+                (ToolStatus::Success, text)
+            }
+            (false, _) if said == NOBODY_ANSWERS && asked.is_plan => {
+                (ToolStatus::Success, NOBODY_ACCEPTS.to_owned())
+            }
+            (true, _) if asked.is_plan => (
+                ToolStatus::Success,
+                format!("{who} does not accept the plan yet: {said}"),
+            ),
             (false, _) if said == NOBODY_ANSWERS => (ToolStatus::Success, said),
             (true, _) => (ToolStatus::Success, format!("{who} answers: {said}")),
             (false, true) => (ToolStatus::Denied, format!("{who} gives no answer.")),
@@ -105,7 +130,12 @@ impl ReactAgent {
             ),
         };
         let said = other_authors::entry(&text);
-        let line = decision_line(format!("asked {:?}", asked.question)) + " — " + &decision_line(said);
+        let line = if is_accepted {
+            let plan: String = asked.question.chars().take(KEPT_PLAN_CHARS).collect();
+            format!("{who} accepted this plan:\n{plan}")
+        } else {
+            decision_line(format!("asked {:?}", asked.question)) + " — " + &decision_line(said)
+        };
         self.condenser.decisions.push((step.seq, line));
         self.answer_open(index, status, text, step);
         true
@@ -135,8 +165,18 @@ impl ReactAgent {
         } else if self.is_question(&self.ledger.entries()[index].call.name)
             && ask_user::is_unattended(&self.config)
         {
-            self.answer_open(index, ToolStatus::Success, NOBODY_ANSWERS.to_owned(), step);
+            let text = nobody(&self.ledger.entries()[index].call.name).to_owned();
+            self.answer_open(index, ToolStatus::Success, text, step);
         }
         true
+    }
+}
+
+/// The result of a question of this tool that nobody can answer.
+fn nobody(tool: &str) -> &'static str {
+    if tool == PRESENT_PLAN {
+        NOBODY_ACCEPTS
+    } else {
+        NOBODY_ANSWERS
     }
 }

@@ -272,6 +272,7 @@ impl ReactAgent {
                 found.sentence()
             ),
             choices: vec![GO_ON.to_owned(), STOP.to_owned()],
+            is_plan: false,
         };
         let suggested = Rule {
             effect: RuleEffect::Allow,

@@ -9,7 +9,7 @@
 //! | --- | --- | --- |
 //! | limits | each limit that was equal stays equal | the same rule |
 //! | rules that deny or ask | added | added when they are created (`hold_to`) |
-//! | the guard, the rules of the server | replaced | replaced |
+//! | the guard, the rules of the server, plan mode | replaced | replaced |
 //! | the approval mode | follows if the new one is stricter | the same rule, when they are created |
 //! | anything that allows more | not passed on | not passed on |
 //! | the server of a provider | follows, for models of that provider | the same rule |
@@ -108,6 +108,14 @@ pub fn bind_by(config: &mut AgentConfig, server: Option<&Arc<ServerRules>>) {
     }
 }
 
+/// Switches plan mode on or off for an agent and the agents that it may create.
+fn set_plan_mode(config: &mut AgentConfig, on: bool) {
+    config.plan_mode = Some(on);
+    for child in below(config) {
+        set_plan_mode(child, on);
+    }
+}
+
 /// Adds the missing rules of the maker that deny or ask, after the existing ones. Rules that allow are left
 /// out: a created agent may do what its own file allows, and no more.
 pub(crate) fn add_strict(rules: &mut Vec<Rule>, of_maker: &[Rule]) {
@@ -121,7 +129,7 @@ pub(crate) fn add_strict(rules: &mut Vec<Rule>, of_maker: &[Rule]) {
 /// Binds an agent, and the agents that it may create, by the restrictions of its maker.
 ///
 /// These are rules that deny or ask, the guard, the rules of the server, and the approval mode if that of the
-/// maker is stricter. Rules that allow are not passed on, and a missing guard or server of the maker removes
+/// maker is stricter, and plan mode. Rules that allow are not passed on, and a missing guard or server of the maker removes
 /// nothing.
 pub fn hold_to(config: &mut AgentConfig, maker: &AgentConfig) {
     add_strict(&mut config.rules, &maker.rules);
@@ -132,6 +140,9 @@ pub fn hold_to(config: &mut AgentConfig, maker: &AgentConfig) {
         config.server_rules.clone_from(&maker.server_rules);
     }
     config.approval = config.approval.stricter(maker.approval);
+    if maker.plan_mode == Some(true) {
+        config.plan_mode = maker.plan_mode;
+    }
     for child in below(config) {
         hold_to(child, maker);
     }
@@ -196,6 +207,7 @@ pub fn apply(config: &mut AgentConfig, change: &ConfigChange) {
         ConfigChange::RulesVersion(version) => read_rules_as(config, version),
         ConfigChange::Guard(guard) => keep_from(config, guard.as_ref()),
         ConfigChange::ServerRules(rules) => bind_by(config, rules.as_ref()),
+        ConfigChange::PlanMode(on) => set_plan_mode(config, on),
     }
 }
 

@@ -48,6 +48,7 @@ mod own_program;
 #[cfg(test)]
 mod paths;
 #[cfg(test)]
+mod plan_mode;
 mod questions;
 #[cfg(test)]
 mod recovery;

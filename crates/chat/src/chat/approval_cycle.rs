@@ -1,11 +1,11 @@
-//! Shift-Tab: changes who decides about calls that no rule covers, one mode per press. What is recorded is
-//! what `/approve-mode` records.
+//! Shift-Tab: changes who decides about calls that no rule covers, or starts plan mode, one step per press. What
+//! is recorded is what `/approve-mode` and `/plan` record.
 
 use agentx::runtime::RuntimeError;
-use agentx::types::ApprovalMode;
+use agentx::types::{ApprovalMode, ConfigChange};
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 
-use super::{Chat, ChatInterface};
+use super::{Chat, ChatInterface, plan_mode};
 use crate::error::ChatError;
 
 /// The notice in a folder in which nothing is changed or run, whatever the mode.
@@ -16,22 +16,34 @@ pub(super) fn is_wanted(key: &KeyEvent) -> bool {
     key.code == KeyCode::BackTab && key.kind != KeyEventKind::Release
 }
 
-/// The modes after this one, in the order in which they are tried. `auto` is the last, so that the first
-/// press makes nothing freer.
-fn after(mode: ApprovalMode) -> [ApprovalMode; 2] {
-    match mode {
-        ApprovalMode::Ask => [ApprovalMode::Deny, ApprovalMode::Auto],
-        ApprovalMode::Deny => [ApprovalMode::Auto, ApprovalMode::Ask],
-        ApprovalMode::Auto => [ApprovalMode::Ask, ApprovalMode::Deny],
-    }
+/// What Shift-Tab chooses between.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Choice {
+    Mode(ApprovalMode),
+    Plan,
 }
 
-/// The mode as `/approve-mode` takes it.
-fn word(mode: ApprovalMode) -> &'static str {
-    match mode {
-        ApprovalMode::Ask => "ask",
-        ApprovalMode::Auto => "auto",
-        ApprovalMode::Deny => "deny",
+/// The choices in their order. `auto` is the last, so that the first press makes nothing freer.
+const ORDER: [Choice; 4] = [
+    Choice::Mode(ApprovalMode::Ask),
+    Choice::Plan,
+    Choice::Mode(ApprovalMode::Deny),
+    Choice::Mode(ApprovalMode::Auto),
+];
+
+/// The choices after this one, in the order in which they are tried.
+fn after(now: Choice) -> impl Iterator<Item = Choice> {
+    let place = ORDER.iter().position(|choice| *choice == now).unwrap_or(0);
+    ORDER.into_iter().cycle().skip(place + 1).take(ORDER.len() - 1)
+}
+
+/// The choice in a word; a mode as `/approve-mode` takes it.
+fn word(choice: Choice) -> &'static str {
+    match choice {
+        Choice::Mode(ApprovalMode::Ask) => "ask",
+        Choice::Mode(ApprovalMode::Auto) => "auto",
+        Choice::Mode(ApprovalMode::Deny) => "deny",
+        Choice::Plan => "plan",
     }
 }
 
@@ -41,14 +53,31 @@ impl Chat<'_> {
         if self.is_read_only() {
             return self.hint(READ_ONLY);
         }
-        for mode in after(self.status.activity.approval()) {
-            match self.approve_mode(Some(mode)).await {
-                Ok(said) => return self.hint(&format!("{}: {said} (Shift-Tab changes it)", word(mode))),
+        let now = match self.status.activity.is_planning() {
+            true => Choice::Plan,
+            false => Choice::Mode(self.status.activity.approval()),
+        };
+        for choice in after(now) {
+            match self.choose(choice).await {
+                Ok(said) => return self.hint(&format!("{}: {said} (Shift-Tab changes it)", word(choice))),
                 Err(ChatError::Runtime(RuntimeError::Denied(_))) => {}
                 Err(error) => return self.complain(&error),
             }
         }
         self.hint("nobody here may change the approval mode of this session");
+    }
+
+    /// Records a choice. A mode ends plan mode, but only after the mode itself was allowed.
+    async fn choose(&mut self, choice: Choice) -> Result<String, ChatError> {
+        let Choice::Mode(mode) = choice else {
+            self.change(ConfigChange::PlanMode(true)).await?;
+            return Ok(plan_mode::ON_BY_KEY.to_owned());
+        };
+        let said = self.approve_mode(Some(mode)).await?;
+        if self.status.activity.is_planning() {
+            self.change(ConfigChange::PlanMode(false)).await?;
+        }
+        Ok(said)
     }
 
     /// Shows a line below the input until the next key.
@@ -65,12 +94,16 @@ mod tests {
 
     #[test]
     fn each_mode_comes_in_turn() {
-        let mut mode = ApprovalMode::Ask;
-        let mut turn = Vec::new();
-        for _ in 0..3 {
-            mode = after(mode)[0];
-            turn.push(mode);
+        for (now, next) in [
+            ("ask", "plan"),
+            ("plan", "deny"),
+            ("deny", "auto"),
+            ("auto", "ask"),
+        ] {
+            let choice = ORDER.into_iter().find(|choice| word(*choice) == now);
+            let after: Vec<&str> = choice.into_iter().flat_map(after).map(word).collect();
+            assert_eq!(after[0], next);
+            assert!(after.len() == 3 && !after.contains(&now));
         }
-        assert_eq!(turn, [ApprovalMode::Deny, ApprovalMode::Auto, ApprovalMode::Ask]);
     }
 }

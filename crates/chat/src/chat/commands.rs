@@ -75,6 +75,7 @@ impl Chat<'_> {
             Slash::Jobs(Some(job)) => self.stop_job(&job).await,
             Slash::Todo => Ok(self.display.todo_list()),
             Slash::ApproveMode(mode) => self.approve_mode(mode).await,
+            Slash::Plan(command) => self.plan(command).await,
             Slash::Sessions => self.sessions().await,
             Slash::Title(title) => self.title(title).await,
             Slash::Who => Ok(self.who()),
@@ -252,6 +253,7 @@ impl Chat<'_> {
     fn mode_words(&self, config: &AgentConfig) -> &'static str {
         match config.approval {
             _ if self.is_read_only() => "changes and commands are refused (read-only folder)",
+            _ if config.plan_mode == Some(true) => "changes and commands are refused (plan mode)",
             ApprovalMode::Ask => "you are asked",
             ApprovalMode::Auto if self.approvals.auto_approve => {
                 "calls run without asking; `--yes` also answers the questions of rules"

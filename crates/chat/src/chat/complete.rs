@@ -274,6 +274,7 @@ fn words_of(command: &str) -> &'static [&'static str] {
         "compact" | "rewind" => &["undo"],
         "context" => &["exact"],
         "help" => NAMES,
+        "plan" => &["off"],
         "queue" => &["edit", "remove", "steer"],
         "usage" => &["session", "day", "model", "cause"],
         "wheel" => &["take", "ask", "give", "release"],

@@ -349,10 +349,14 @@ impl Chat<'_> {
             return Ok(ChatFlow::Continue);
         }
         let note = format!("  {}", approval::answered(&question, &answer, &kept));
+        let answer_given = answer.clone();
         let decision = ApprovalInput::new(question.tool_call_id.clone(), answer.decision)
             .note(answer.note)
             .rule(answer.pattern.is_some().then_some(rule));
-        let approved = self.wait_for(async { session.approve(decision).await }).await;
+        let approved = match self.end_planning(&question, &answer_given).await {
+            Ok(()) => self.wait_for(async { session.approve(decision).await }).await,
+            Err(error) => Err(error),
+        };
         match approved {
             Ok(_) => {
                 self.approvals.note_answer(answer.decision);

@@ -32,6 +32,7 @@ mod participant_changes;
 mod participants;
 pub mod past_turns;
 mod pasted_picture;
+mod plan_mode;
 mod printed_question;
 mod programs;
 mod prompt;

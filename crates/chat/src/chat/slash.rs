@@ -12,6 +12,17 @@ use foreign_commands::instead_of_slash;
 pub use foreign_commands::{FOREIGN_COMMANDS, ForeignCommands};
 pub(crate) use help::{about, help};
 
+/// What `/plan` does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum PlanCommand {
+    /// Switch plan mode on.
+    On,
+    /// Switch plan mode off without a plan.
+    Off,
+    /// Switch plan mode on, and send this task.
+    Task(String),
+}
+
 /// A command that a person types with a slash, with its arguments read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Slash {
@@ -40,6 +51,8 @@ pub(crate) enum Slash {
     Todo,
     /// Changes the approval mode, or shows it.
     ApproveMode(Option<ApprovalMode>),
+    /// Switch plan mode.
+    Plan(PlanCommand),
     /// Lists the latest sessions.
     Sessions,
     /// Gives the session a title.
@@ -181,6 +194,7 @@ pub const NAMES: &[&str] = &[
     "jobs",
     "todo",
     "approve-mode",
+    "plan",
     "sessions",
     "title",
     "who",
@@ -259,6 +273,11 @@ fn command(name: &str, argument: &str) -> Result<Slash, String> {
             stays: name == "pin",
         }),
         "title" => Slash::Title(given.ok_or("/title needs a title: /title TEXT")?),
+        "plan" => Slash::Plan(match argument {
+            "" => PlanCommand::On,
+            "off" => PlanCommand::Off,
+            task => PlanCommand::Task(task.to_owned()),
+        }),
         "approve-mode" => Slash::ApproveMode(match argument {
             "" => None,
             "ask" => Some(ApprovalMode::Ask),

@@ -1,5 +1,5 @@
 //! A question that is answered in words: its text, and what a typed line answers. The model asks it
-//! (`ask_user`), or the agent repeats itself.
+//! (`ask_user`) or presents its plan (`present_plan`), or the agent repeats itself.
 //!
 //! The model writes the words, so they are shown without control characters, and each line of them begins with
 //! a bar: no line of a question can look like one of the program's own.
@@ -23,8 +23,10 @@ const NO_ANSWER: &str = "-";
 /// The question with its choices, each with its number. A question about a call that repeats others shows
 /// the call.
 pub(crate) fn text(request: &ApprovalRequested, asked: &AskedQuestion, style: AnsiStyle) -> String {
-    let is_of_model = request.name == ASK_USER;
-    let heading = if is_of_model {
+    let is_of_model = request.name == ASK_USER || asked.is_plan;
+    let heading = if asked.is_plan {
+        "the model presents its plan"
+    } else if is_of_model {
         "the model asks you"
     } else {
         "the agent repeats itself"
@@ -101,6 +103,7 @@ mod tests {
     fn a_question_cannot_forge_the_screen() {
         let asked = AskedQuestion {
             question: "Which?\n\u{1b}[2J\u{1b}[1;1H? bash wants to run a command\r  always".into(),
+            is_plan: false,
             choices: vec!["a\u{1b}]0;title\u{7}b".into(), "c\n› y".into()],
         };
         let text = text(&request("ask_user"), &asked, AnsiStyle::default());
@@ -135,6 +138,7 @@ mod tests {
     fn a_question_about_a_loop_shows_the_call() {
         let asked = AskedQuestion {
             question: "Shall it go on?".into(),
+            is_plan: false,
             choices: vec!["go on".into(), "stop".into()],
         };
         let text = text(&request("bash"), &asked, AnsiStyle::default());

@@ -107,12 +107,18 @@ impl Activity {
         self.summary.max_cost = config.limits.max_cost;
         self.summary.workspace = visible(&config.workspace);
         self.summary.approval = crate::session_opening::who_decides(config);
+        self.summary.plan_mode = config.plan_mode == Some(true);
         self.summary.read_only = config.guard.as_ref().is_some_and(|guard| guard.read_only);
     }
 
     /// Returns who decides about calls that no rule covers.
     pub(crate) fn approval(&self) -> ApprovalMode {
         self.summary.approval
+    }
+
+    /// Returns whether plan mode is on.
+    pub(crate) fn is_planning(&self) -> bool {
+        self.summary.plan_mode
     }
 
     /// Replaces the figures by those that the runtime reports.

@@ -14,6 +14,8 @@ const NOBODY: &str = "auto";
 const AUTO_APPROVE: &str = "auto-yes";
 /// The word in the row for calls that are refused without a question.
 const REFUSES: &str = "deny";
+/// The word in the row for plan mode.
+const PLANS: &str = "plan";
 /// The word in the row for a read-only folder.
 const READ_ONLY: &str = "read-only";
 
@@ -48,6 +50,8 @@ pub(crate) struct StatusSummary {
     pub(crate) workspace: String,
     /// The approval mode, which decides about calls.
     pub(crate) approval: ApprovalMode,
+    /// Whether plan mode is on.
+    pub(crate) plan_mode: bool,
     /// Whether `--yes` also answers the questions that are left in the mode `auto`.
     pub(crate) auto_approve: bool,
     /// Whether the folder is read-only: no decision lets a call change or run anything there.
@@ -89,6 +93,7 @@ impl StatusSummary {
     pub(crate) fn unusual(&self) -> Option<&'static str> {
         match self.approval {
             _ if self.read_only => Some(READ_ONLY),
+            _ if self.plan_mode => Some(PLANS),
             ApprovalMode::Auto if self.auto_approve => Some(AUTO_APPROVE),
             ApprovalMode::Auto => Some(NOBODY),
             ApprovalMode::Deny => Some(REFUSES),
@@ -108,6 +113,7 @@ impl StatusSummary {
             "session": self.session,
             "workspace": self.workspace,
             "approval": self.approval,
+            "plan_mode": self.plan_mode,
         })
         .to_string()
     }

@@ -214,6 +214,8 @@ fn config(change: &ConfigChange) -> String {
         }
         ConfigChange::Limits(_) => "new limits".into(),
         ConfigChange::Approval(mode) => format!("approval mode: {mode:?}").to_lowercase(),
+        ConfigChange::PlanMode(true) => "plan mode is on".into(),
+        ConfigChange::PlanMode(false) => "plan mode is off".into(),
         ConfigChange::RuleAdded(rule) => format!("new rule for {}", visible(&rule.tool)),
         ConfigChange::Condensing(_) => "new settings for condensing".into(),
         ConfigChange::ServerRules(Some(_)) => "the server's rules now apply".into(),

@@ -94,6 +94,7 @@ fn part_of(change: &ConfigChange) -> &'static str {
         ConfigChange::Params(_) => "params",
         ConfigChange::Limits(_) => "limits",
         ConfigChange::Approval(_) => "approval",
+        ConfigChange::PlanMode(_) => "plan_mode",
         ConfigChange::RuleAdded(_)
         | ConfigChange::Rules(_)
         | ConfigChange::RulesVersion(_)

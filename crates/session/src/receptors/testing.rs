@@ -80,6 +80,7 @@ pub(super) fn config() -> AgentConfig {
         all_tools: false,
         tool_search: None,
         ask_user: None,
+        plan_mode: None,
         stuck: None,
         answer_schema: None,
     }

@@ -521,6 +521,7 @@ fn every_change() -> Vec<EnvironmentEvent> {
         ConfigChange::ServerRules(Some(server_rules().into())),
         ConfigChange::ServerRules(Some(ServerRules::default().into())),
         ConfigChange::ServerRules(None),
+        ConfigChange::PlanMode(true),
         ConfigChange::Rules(vec![rule(), small_rule()]),
         ConfigChange::Tools([tool()].into()),
         ConfigChange::Instructions(instructions()),
@@ -539,6 +540,7 @@ fn every_change() -> Vec<EnvironmentEvent> {
             | ConfigChange::RulesVersion(_)
             | ConfigChange::Guard(_)
             | ConfigChange::ServerRules(_)
+            | ConfigChange::PlanMode(_)
             | ConfigChange::Tools(_)
             | ConfigChange::Instructions(_)
             | ConfigChange::Condensing(_)

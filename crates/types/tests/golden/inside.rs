@@ -153,6 +153,7 @@ fn state() -> Vec<StateOutput> {
         question: Some(Box::new(AskedQuestion {
             question: "Which colour?".into(),
             choices: vec!["red".into(), "blue".into()],
+            is_plan: false,
         })),
     };
     let finished = |reason| StateOutput::RunFinished {

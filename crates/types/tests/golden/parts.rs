@@ -340,6 +340,7 @@ fn childless() -> AgentConfig {
         tool_search: Some(ToolSearch { at_percent: 10 }),
         answer_schema: None,
         ask_user: Some(AskUser::Decide),
+        plan_mode: Some(true),
         stuck: Some(StuckSettings::default()),
     }
 }
@@ -369,6 +370,7 @@ pub(crate) fn small_config() -> AgentConfig {
         all_tools: false,
         tool_search: None,
         ask_user: None,
+        plan_mode: None,
         stuck: None,
         answer_schema: None,
         ..childless()

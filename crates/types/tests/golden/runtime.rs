@@ -284,6 +284,7 @@ fn runs() -> Vec<RuntimeEvent> {
         question: Some(Box::new(AskedQuestion {
             question: "Which colour?".into(),
             choices: vec!["red".into(), "blue".into()],
+            is_plan: true,
         })),
         ..asked.clone()
     };

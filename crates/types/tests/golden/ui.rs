@@ -57,6 +57,7 @@ fn tools() -> Vec<UiEvent> {
             question: Some(Box::new(AskedQuestion {
                 question: "Which colour?".into(),
                 choices: vec!["red".into(), "blue".into()],
+                is_plan: false,
             })),
         }
         .into(),

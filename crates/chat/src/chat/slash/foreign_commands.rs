@@ -39,8 +39,8 @@ pub const FOREIGN_COMMANDS: &ForeignCommands = &[
     (&["rename", "name"], "/title TEXT names this session"),
     (&["models"], "/model lists them; /model NAME switches"),
     (
-        &["plan", "mode"],
-        "/approve-mode deny refuses all calls that no rule allows, /approve-mode ask asks again",
+        &["mode"],
+        "/plan starts plan mode; /approve-mode sets who decides about calls that no rule covers",
     ),
     (
         &["settings", "theme", "vim", "hooks"],

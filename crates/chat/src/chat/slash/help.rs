@@ -91,8 +91,8 @@ Session: /new /clear /resume /retry /rewind /compact /copy /export
   start or continue a session, ask again, go back, condense, copy or save text
 Model: /model /effort /usage /context /status
   choose the model and its effort, show the cost and the context window
-Permission: /approvals /approve-mode
-  list the approval rules, choose what happens to other calls (Shift-Tab)
+Permission: /plan /approvals /approve-mode
+  plan before anything is changed, list the approval rules, choose what happens to other calls (Shift-Tab)
 While it works: /steer /queue /jobs /output /diff
   send a message at once, list what waits and what runs, show output and changes
 Setup: /init /config /doctor /mcp /quit
@@ -130,6 +130,7 @@ Model
 /context [exact]          show the use of the context window, or the exact last request
 
 Permission
+/plan [TASK|off]          plan mode: nothing is changed or run until you accept a plan
 /approve-mode [ask|auto|deny]  choose what happens to calls that no rule covers (Shift-Tab)
 /approvals [test CALL|remove N]  list the approval rules; test a call such as bash: rm x; remove a rule
 
@@ -156,7 +157,7 @@ Setup
 const KEYS: &str = "\
 Enter sends, Alt-Enter or a \\ at the end starts a new line, // sends a message that begins with /.
 Typing / or @ opens a list: ↑ ↓ choose, Tab completes, Enter takes, Esc closes it. Ctrl-R searches earlier messages.
-Shift-Tab changes what happens to calls that no rule covers: ask, deny, auto.
+Shift-Tab changes what happens to calls that no rule covers: ask, plan, deny, auto.
 Ctrl-X Ctrl-E edits the line in $VISUAL or $EDITOR; Ctrl-V attaches the picture in the clipboard.
 Ctrl-O shows the last tool's output, up to 1,000 lines; Ctrl-T shows or folds reasoning, Ctrl-L clears the screen.
 Answer a question with y, s, a or n and Enter, or at once with Alt; n WORDS gives a reason, s PATTERN sets another rule.

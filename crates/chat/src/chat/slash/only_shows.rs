@@ -29,6 +29,7 @@ impl Slash {
             Self::Quit
             | Self::Model(_)
             | Self::ApproveMode(_)
+            | Self::Plan(_)
             | Self::Title(_)
             | Self::Wheel(_)
             | Self::Steer(_)

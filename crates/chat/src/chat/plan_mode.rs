@@ -1,0 +1,66 @@
+//! `/plan`, and the answer to a plan: accepting it ends plan mode first, so that the answer that starts the work
+//! counts only from somebody who may change the configuration.
+
+use agentx::types::{ACCEPT_PLAN, ApprovalDecision, ApprovalRequested, ConfigChange};
+
+use super::Chat;
+use super::slash::PlanCommand;
+use crate::error::ChatError;
+use crate::render::approval_reply::ApprovalReply;
+
+/// What is said when plan mode is switched on.
+pub(super) const ON: &str =
+    "plan mode: nothing is changed or run until you accept a plan (`/plan off` ends it)";
+
+/// The same below the input, where another key ends it.
+pub(super) const ON_BY_KEY: &str = "nothing is changed or run until you accept a plan";
+
+impl Chat<'_> {
+    /// Runs `/plan`.
+    pub(super) async fn plan(&mut self, command: PlanCommand) -> Result<String, ChatError> {
+        let is_on = self.status.activity.is_planning();
+        match command {
+            PlanCommand::Off if !is_on => Ok("plan mode is off".to_owned()),
+            PlanCommand::Off => {
+                self.change(ConfigChange::PlanMode(false)).await?;
+                Ok("plan mode is off: calls are decided by the rules and the approval mode again".to_owned())
+            }
+            PlanCommand::On => {
+                self.change(ConfigChange::PlanMode(true)).await?;
+                Ok(ON.to_owned())
+            }
+            PlanCommand::Task(task) => {
+                if !is_on {
+                    self.change(ConfigChange::PlanMode(true)).await?;
+                }
+                // Its outcome is shown by the conversation; a message never leaves the chat.
+                let _ = self.say(&task).await?;
+                Ok(if is_on { String::new() } else { ON.to_owned() })
+            }
+        }
+    }
+
+    /// Ends plan mode if this answer accepts a plan.
+    ///
+    /// # Errors
+    /// Returns an error if the person may not change the configuration: then the answer is not sent.
+    pub(super) async fn end_planning(
+        &mut self,
+        question: &ApprovalRequested,
+        answer: &ApprovalReply,
+    ) -> Result<(), ChatError> {
+        if self.status.activity.is_planning() && accepts(question, answer) {
+            self.change(ConfigChange::PlanMode(false)).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns whether an answer accepts the plan of a question.
+fn accepts(question: &ApprovalRequested, answer: &ApprovalReply) -> bool {
+    let Some(asked) = question.question.as_deref().filter(|asked| asked.is_plan) else {
+        return false;
+    };
+    let words = answer.note.as_deref().unwrap_or_default();
+    answer.decision != ApprovalDecision::Deny && asked.meant(words) == ACCEPT_PLAN
+}
