@@ -67,6 +67,7 @@ mod thief;
 mod trust;
 mod typed_answer;
 mod upkeep;
+mod plan_mode;
 mod waiting_questions;
 mod watch;
 mod writing;
