@@ -15,7 +15,9 @@ const CALLS: [(&str, fn() -> Value); 3] = [
 
 fn plans(request: &Value) -> ModelAnswer {
     let messages = request["messages"].as_array();
-    let results = messages.map_or(0, |messages| messages.iter().filter(|m| m["role"] == "tool").count());
+    let results = messages.map_or(0, |messages| {
+        messages.iter().filter(|m| m["role"] == "tool").count()
+    });
     match CALLS.get(results) {
         Some((name, input)) => ModelAnswer::default().then(AnswerPart::Call {
             id: format!("call_{results}"),
@@ -60,5 +62,8 @@ async fn a_run_without_a_person_changes_nothing_whatever_it_may() {
     assert!(!sandbox.path("ws/made.txt").exists(), "{ran}");
     let id = &tokio::task::block_in_place(|| crate::rewind::id_of(&sandbox, 0));
     let shown = tokio::task::block_in_place(|| sandbox.run(&["show", id]));
-    assert!(shown.stdout.contains("Nobody is here to accept the plan"), "{shown}");
+    assert!(
+        shown.stdout.contains("Nobody is here to accept the plan"),
+        "{shown}"
+    );
 }
