@@ -38,9 +38,25 @@ pub fn notes(loaded: &Loaded) -> String {
         ));
     }
     if loaded.ignored.iter().any(|ignored| ignored.waits_for_trust) {
-        text.push_str("hint: `agentx config trust --show` lists what the folder contains, `agentx config trust` trusts all of it\n");
+        text.push_str(&format!(
+            "hint: {}\n",
+            to_use_ignored(loaded.settings.folder.trust)
+        ));
     }
     text
+}
+
+/// Returns what a person can do about settings of a folder that do not count.
+pub(crate) fn to_use_ignored(trust: FolderTrust) -> &'static str {
+    match trust {
+        FolderTrust::Restricted | FolderTrust::ReadOnly => {
+            "you decided that this folder may not set it; `agentx config set KEY VALUE` sets it in your own settings, \
+             `agentx config trust` trusts all of the folder"
+        }
+        FolderTrust::Unknown | FolderTrust::Trusted => {
+            "`agentx config trust --show` lists what the folder contains, `agentx config trust` trusts all of it"
+        }
+    }
 }
 
 /// Refuses settings whose rules would let calls through because they name a tool that does not exist. Returns

@@ -56,6 +56,7 @@ pub(crate) fn hint_after_run(exit: Exit, code: &str, message: &str) -> Option<St
             "`agentx sessions verify ID` shows which events are intact".into()
         }
         Exit::Provider if matches!(code, CUT_OFF | EMPTY) => remedy(exit, code)?.to_owned(),
+        Exit::Provider if has_too_many_states(message) => format!("{FEWER_STATES}; {GO_ON}"),
         Exit::Provider if wanted_wait(message).is_some() => {
             format!("try again in {}; {GO_ON}", wanted_wait(message)?)
         }
@@ -107,6 +108,7 @@ pub(crate) fn hint_in_chat(exit: Exit, code: &str, message: &str) -> Option<Stri
         Exit::Limit => {
             "`/retry` or your next message continues; raise the limits with limits.* in the configuration (`agentx config show` names the file of each) or with --max-iterations, --max-cost, --timeout".into()
         }
+        Exit::Provider if has_too_many_states(message) => format!("{FEWER_STATES}; then use `/retry`"),
         Exit::Provider if wanted_wait(message).is_some() => {
             format!("nothing is lost; use `/retry` in {}", wanted_wait(message)?)
         }
@@ -120,6 +122,15 @@ pub(crate) fn hint_in_chat(exit: Exit, code: &str, message: &str) -> Option<Stri
     };
     Some(hint)
 }
+
+/// Returns whether Gemini refused the schemas of the tools or of the answer together as too large.
+fn has_too_many_states(message: &str) -> bool {
+    message.contains("too many states for serving")
+}
+
+/// The hint if a server cannot hold that many schemas.
+const FEWER_STATES: &str = "offer fewer tools (`tools.disabled`, `mcp.NAME.tools`), shorten long lists of choices in \
+                            their schemas or in --schema, or choose another model (--model NAME, in a chat /model NAME)";
 
 /// Returns whether the same request would fail again.
 fn asks_otherwise(code: &str) -> bool {
@@ -182,6 +193,22 @@ fn remedy(exit: Exit, code: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The words are Gemini's: <https://github.com/flutter/genui/issues/428>.
+    #[test]
+    fn schemas_with_too_many_states_say_what_makes_them_fewer() {
+        let said = "The specified schema produces a constraint that has too many states for serving.";
+        for hint in [
+            hint_after_run(Exit::Provider, "bad_request", said),
+            hint_in_chat(Exit::Provider, "bad_request", said),
+        ] {
+            let hint = hint.unwrap_or_default();
+            assert!(
+                hint.contains("tools.disabled") && hint.contains("--schema"),
+                "{hint}"
+            );
+        }
+    }
 
     #[test]
     fn a_hint_says_what_to_check_where_something_can_be() {

@@ -141,7 +141,7 @@ pub const KEYS: &[SettingSpec] = &[
     key("mcp.*.command", ValueKind::Text, Never, None, "the program of an MCP server: a path, or a name in PATH"),
     key("mcp.*.args", ValueKind::Names("-y, some-server"), Never, None, "the arguments of the program"),
     key("mcp.*.env.*", ValueKind::Key, Never, None, "a variable that the program gets besides the usual ones, as a reference: `${NAME}`"),
-    key("mcp.*.cwd", ValueKind::Path, Never, None, "the directory that the program starts in; by default the working directory, or that of this file (docs/MCP.md)"),
+    key("mcp.*.cwd", ValueKind::Path, Never, None, "the directory that the program starts in; docs/MCP.md names the default"),
     key("mcp.*.url", ValueKind::Url, Never, None, "the address of an MCP server, in place of a program"),
     key("mcp.*.headers.*", ValueKind::Key, Never, None, "a header that is sent to the address, as a reference: `${NAME}`"),
     key("mcp.*.oauth.client_id", ValueKind::Text, Never, None, "the client for `agentx mcp login`, if the server's authorization server registers none by itself"),

@@ -98,10 +98,6 @@ pub(crate) fn digest(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex().to_string()
 }
 
-/// The reason why a setting of an untrusted workspace does not count.
-const WAITS_FOR_TRUST: &str = "only a trusted workspace may set it: `agentx config trust` shows its settings and asks, \
-                               or set it in your own settings";
-
 /// Keeps only the settings that an untrusted workspace may make; `below` has the layers below it.
 pub(crate) fn restrict(layer: SettingsLayer, below: &MergedSettings) -> (SettingsLayer, Vec<IgnoredSetting>) {
     let mut kept = SettingsLayer::default();
@@ -112,7 +108,9 @@ pub(crate) fn restrict(layer: SettingsLayer, below: &MergedSettings) -> (Setting
             .map_or(WorkspaceMay::SetIfTrusted, |spec| spec.workspace_may);
         match trust {
             WorkspaceMay::Set => kept.entries.push((path, sourced)),
-            WorkspaceMay::SetIfTrusted => ignored.push(note(&path, &sourced, WAITS_FOR_TRUST, true)),
+            WorkspaceMay::SetIfTrusted => {
+                ignored.push(note(&path, &sourced, "only a trusted workspace may set it", true))
+            }
             WorkspaceMay::Never => {
                 ignored.push(note(&path, &sourced, "only your own settings may set it", false))
             }

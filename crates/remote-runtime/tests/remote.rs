@@ -11,7 +11,7 @@ use agentx_bus::{Bus, Filter, Queue, Reactors, Restart};
 use agentx_remote_runtime::{
     ConnectOptions, ConnectionState, Credentials, RemoteRuntime, WebSocketEnvironment,
 };
-use agentx_runtime::{
+use agentx_runtime::{RestoreRequest, 
     Delivery, Fact, LogError, OpenRequest, Runtime as _, RuntimeError, Session, SessionFold, Subscription,
     SystemEvent, UserInput, View,
 };
@@ -182,6 +182,31 @@ async fn what_is_added_comes_and_a_later_reader_needs_nothing_again() {
         session.send(input("late")).await,
         Err(RuntimeError::Gone { .. })
     ));
+}
+
+#[tokio::test]
+async fn a_restore_whose_answer_was_lost_is_asked_again_with_its_key() {
+    let fake = Fake::start().await;
+    let relay = Relay::to(&fake.address()).await;
+    fake.append(&log(2));
+    let runtime = Arc::new(soon(fake.connect_by(&relay)).await.unwrap());
+    let wish = RestoreRequest {
+        to_seq: 3,
+        files: Vec::new(),
+    };
+    let mut changes = fake.shared.changes.subscribe();
+    let asked = tokio::spawn({
+        let runtime = runtime.clone();
+        async move { runtime.restore(&session(), None, wish).await }
+    });
+    while fake.state().restores.is_empty() {
+        soon(changes.changed()).await.unwrap();
+    }
+    relay.cut_now();
+    let report = soon(asked).await.unwrap().unwrap();
+    assert_eq!((report.seq, report.restored.len()), (Some(9), 1));
+    let keys = fake.state().restores.clone();
+    assert!(keys.len() == 2 && keys[0] == keys[1] && !keys[0].is_empty(), "{keys:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

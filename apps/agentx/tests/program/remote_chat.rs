@@ -222,7 +222,7 @@ fn a_question_shows_the_change_and_files_go_back_where_the_server_is() {
     desk.wait_for_last("› replace hello with bye in notes.txt");
     assert_eq!(notes(), "one\nhello\nthree\n");
     desk.keys("\u{15}/rewind undo\r");
-    desk.wait_for_last("undo this restore? f files · d diff · n cancel ›");
+    desk.wait_for_last("undo this restore? y yes · d diff · n cancel ›");
     desk.keys("f\r");
     desk.wait_for_last("›");
     assert_eq!(notes(), "one\nbye\nthree\n");

@@ -219,8 +219,8 @@ fn in_a_chat_files_go_back_after_it_was_shown_what_that_undoes() {
     );
     assert_eq!(read(&sandbox, "new.txt").as_deref(), Some("by somebody else\n"));
     chat.keys("\u{15}/rewind undo\r");
-    chat.wait_for_last("undo this restore? f files · d diff · n cancel ›");
-    chat.keys("f\r");
+    chat.wait_for_last("undo this restore? y yes · d diff · n cancel ›");
+    chat.keys("y\r");
     chat.wait_for_last("›");
     chat.keys("/diff\r");
     chat.wait_for("are the same up to event");

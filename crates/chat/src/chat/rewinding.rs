@@ -76,6 +76,7 @@ impl RewindQuestion {
             Self::What(going) => {
                 let conversation = going.words.is_some();
                 let choices = match (conversation, going.has_files(), going.fork_only) {
+                    _ if going.reverts && going.has_files() => "y yes · d diff · n cancel",
                     (_, true, true) => "k keep files · r restore files · d diff · n cancel",
                     (_, false, true) => "y fork · n cancel",
                     (true, true, _) => "b both · c conversation · f files · d diff · n cancel",
@@ -267,6 +268,9 @@ impl Chat<'_> {
                 return Ok(self.ask_back(text, RewindQuestion::What(going)));
             }
             ("b" | "both", false) if going.words.is_some() && going.has_files() => true,
+            ("y" | "yes", false) if going.reverts && going.has_files() => {
+                return self.next_file(going).await;
+            }
             ("f" | "files", false) if going.has_files() => {
                 return self.next_file(going).await;
             }
@@ -343,7 +347,7 @@ impl Chat<'_> {
                 told.push_str("/rewind undo reverts this\n");
             }
             if !going.conversation {
-                rewind::tell_the_agent(&mut self.composer.shared, &report);
+                rewind::tell_the_agent(&mut self.composer.shared, &report, plan);
             }
         }
         if going.conversation {

@@ -8,7 +8,7 @@ use agentx::sandbox::{SandboxMode, SandboxStep};
 
 use super::DoctorCheck;
 use crate::command_sandbox::summary;
-use crate::configuration::check_tools;
+use crate::configuration::{check_tools, to_use_ignored};
 use crate::default_model;
 use crate::demo::is_demo;
 use crate::error::ChatError;
@@ -82,7 +82,7 @@ pub(super) fn configuration(loaded: Result<&Loaded, &ChatError>) -> DoctorCheck 
                 ignored.key, ignored.why, ignored.origin
             ),
             if ignored.waits_for_trust {
-                "`agentx config trust --show` lists what the folder contains, `agentx config trust` trusts all of it"
+                to_use_ignored(loaded.settings.folder.trust)
             } else {
                 "remove it from the folder's file, or put it into your own settings"
             },

@@ -37,6 +37,8 @@ pub(crate) struct RunOutcomeCollector {
     pub(crate) result: RunResult,
     last_error: Option<(String, String)>,
     reason: Option<String>,
+    /// Why the last attempt of a model call failed, until another one answers.
+    attempt: Option<String>,
     refused: u32,
     /// The command that allows the first call that was refused.
     allow: Option<String>,
@@ -54,7 +56,7 @@ pub(crate) struct RunOutcomeCollector {
     before: Option<RunResult>,
     /// The commands that were left in the background.
     jobs: JobList,
-    /// Why the run is left before its end: it waits for somebody.
+    /// Why the run is left before its end: it waits for somebody, or its session cannot continue.
     left: Option<ChatError>,
     /// The number of answers of the model, which a run that is left does not report.
     answers: u32,
@@ -72,6 +74,7 @@ impl RunOutcomeCollector {
             result,
             last_error: None,
             reason: None,
+            attempt: None,
             refused: 0,
             allow: None,
             called: Vec::new(),
@@ -111,7 +114,7 @@ impl RunOutcomeCollector {
         self.finished = true;
     }
 
-    /// The run waits for somebody, and is left for that.
+    /// The run is left before its end: it waits for somebody, or its session cannot continue.
     pub(crate) fn left(&mut self, why: ChatError) {
         self.left = Some(why);
     }
@@ -131,7 +134,10 @@ impl RunOutcomeCollector {
         // A run only counts jobs; it does not print the notices of a chat.
         let _ = self.jobs.event(event, Timestamp::default());
         match event {
-            RuntimeEvent::MessageStart(_) => self.partial.clear(),
+            RuntimeEvent::MessageStart(_) => {
+                self.partial.clear();
+                self.attempt = None;
+            }
             RuntimeEvent::TextDelta(delta) => self.partial.push_str(&delta.text),
             RuntimeEvent::ToolCallRequested(call) => {
                 let allow = command_that_allows(&call.name, &call.input);
@@ -139,6 +145,7 @@ impl RunOutcomeCollector {
             }
             RuntimeEvent::MessageStop(stop) => {
                 self.answers = self.answers.saturating_add(1);
+                self.result.answered += stop.usage;
                 self.result.stop_reason = Some(stop.stop_reason);
                 self.ended = self.result.stop_reason;
             }
@@ -147,6 +154,7 @@ impl RunOutcomeCollector {
             RuntimeEvent::ErrorRaised(error) if error.retry_in_ms.is_none() => {
                 self.last_error = Some((error.code.clone(), error.message.clone()));
             }
+            RuntimeEvent::ErrorRaised(error) => self.attempt = Some(error.message.clone()),
             RuntimeEvent::TurnResponse(turn) if turn.run_id == self.run_id => {
                 self.result.text.clone_from(&turn.text);
                 self.result.usage = turn.usage;
@@ -188,7 +196,7 @@ impl RunOutcomeCollector {
         if self.result.text.is_empty() {
             self.result.text = std::mem::take(&mut self.partial);
         }
-        if self.left.is_some() {
+        if self.left.is_some() || !self.finished {
             self.result.model_calls = self.answers;
         }
         self.result.error = self.left.take().or_else(|| self.error(signal));
@@ -212,11 +220,13 @@ impl RunOutcomeCollector {
             // A run that continued after it was stopped.
             (Some(RunStatus::Completed), Some(exit)) if self.cut_off => stopped(exit),
             (Some(RunStatus::Completed), _) => return self.lack(),
-            (Some(RunStatus::TimedOut), _) => error(
-                Exit::Limit,
-                self.code("limit"),
-                self.said("a limit of the run was reached"),
-            ),
+            (Some(RunStatus::TimedOut), _) => {
+                let mut message = self.said("a limit of the run was reached").to_owned();
+                if let Some(attempt) = &self.attempt {
+                    message.push_str(&format!("; the last attempt to ask the model failed: {attempt}"));
+                }
+                error(Exit::Limit, self.code("limit"), &message)
+            }
             (Some(RunStatus::Interrupted), signal) => stopped(signal.unwrap_or(Exit::Interrupted)),
             (Some(_), _) => {
                 let (exit, code) = (exit_of(self.code("failed")), self.code("failed").to_owned());
@@ -382,6 +392,7 @@ fn error(exit: Exit, code: &str, message: &str) -> ChatError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use agentx::types::{ErrorRaised, MessageStart, MessageStop, Usage};
     use serde_json::json;
 
     #[test]
@@ -437,5 +448,71 @@ mod tests {
         let result = ending.into_result(None);
         assert_eq!((result.exit(), result.cost.0), (Exit::Denied, 7));
         assert_eq!(result.text, "");
+    }
+
+    fn answer(output_tokens: u64) -> RuntimeEvent {
+        let usage = Usage {
+            output_tokens,
+            ..Usage::default()
+        };
+        let stop_reason = StopReason::ToolUse;
+        RuntimeEvent::from(MessageStop {
+            message_id: "msg_1".into(),
+            stop_reason,
+            usage,
+        })
+    }
+
+    fn failed_attempt(message: &str, retry_in_ms: Option<u64>) -> RuntimeEvent {
+        RuntimeEvent::from(ErrorRaised {
+            code: "overloaded".into(),
+            message: message.into(),
+            recoverable: true,
+            retry_in_ms,
+            gives_up_in_ms: None,
+        })
+    }
+
+    #[test]
+    fn a_run_whose_session_is_gone_has_the_calls_that_were_committed() {
+        let mut ending = RunOutcomeCollector::new("run_1".into());
+        ending.event(&answer(3));
+        ending.event(&answer(4));
+        ending.left(error(Exit::Storage, "disk_full", "no space left"));
+        let result = ending.into_result(None);
+        assert_eq!((result.model_calls, result.answered.output_tokens), (2, 7));
+        let shown = result.to_json(None);
+        assert_eq!(
+            (&shown["status"], &shown["model_calls"]),
+            (&json!("failed"), &json!(2))
+        );
+    }
+
+    #[test]
+    fn a_time_limit_during_retries_says_what_the_last_attempt_failed_with() {
+        let said = |events: &[RuntimeEvent]| {
+            let mut ending = RunOutcomeCollector::new("run_1".into());
+            events.iter().for_each(|event| ending.event(event));
+            ending.event(&RuntimeEvent::from(RunFinished {
+                run_id: "run_1".into(),
+                status: RunStatus::TimedOut,
+                reason: Some("the time is over".into()),
+                iterations: 1,
+            }));
+            ending.into_result(None).error.map(|error| error.to_string())
+        };
+        let failed = failed_attempt("503 no capacity", Some(1_000));
+        let start = RuntimeEvent::from(MessageStart {
+            message_id: "msg_1".into(),
+            model: "m".into(),
+            attempt: 2,
+        });
+        let cause = "the time is over; the last attempt to ask the model failed: 503 no capacity";
+        assert_eq!(said(std::slice::from_ref(&failed)).as_deref(), Some(cause));
+        assert_eq!(
+            said(&[failed, start]).as_deref(),
+            Some("the time is over"),
+            "it answered"
+        );
     }
 }

@@ -84,10 +84,11 @@ pub async fn with_session(
     result.session_id = Some(session.id().clone());
     result.asks_nobody = asks_nobody;
     result.has_no_price = session_opening::has_no_price(&before.config);
-    if !away.is_away()
-        && let Ok(state) = session.state().await
-    {
-        result.fill_cost(&before, &state);
+    if !away.is_away() {
+        match session.state().await {
+            Ok(state) => result.fill_cost(&before, &state),
+            Err(_) => result.fill_cost_of_answers(&before.config.model),
+        }
     }
     ending::notes(&result, before.config.limits.max_cost, console);
     if manner.typed {
@@ -172,7 +173,15 @@ impl Headless {
         while !over {
             tokio::select! {
                 delivery = events.next() => {
-                    let Some(delivery) = delivery? else { break };
+                    let delivery = match delivery {
+                        // What was committed until then is the result.
+                        Err(why) if !matches!(why, ChatError::ClosedOutput) => {
+                            self.ending.left(why);
+                            break;
+                        }
+                        delivery => delivery?,
+                    };
+                    let Some(delivery) = delivery else { break };
                     self.delivery(&delivery, console).await?;
                     while let Some(delivery) = events.ready() {
                         self.delivery(&delivery, console).await?;
@@ -214,7 +223,10 @@ impl Headless {
             self.print(console)?;
         }
         if let Some(facts) = &mut facts {
-            drain(facts, events.seq(), console).await?;
+            let drained = drain(facts, events.seq(), console).await;
+            if !self.ending.is_left() || matches!(drained, Err(ChatError::ClosedOutput)) {
+                drained?;
+            }
         }
         self.cast.end_lines(&mut self.transcript);
         self.transcript.end_line();

@@ -1,7 +1,7 @@
 //! The object at the end of every machine-readable output, also after a failure.
 
 use agentx::runtime::SessionState;
-use agentx::types::{NanoUsd, RunId, RunStatus, SessionId, StopReason, Usage};
+use agentx::types::{ModelSpec, NanoUsd, RunId, RunStatus, SessionId, StopReason, Usage};
 use serde_json::{Value, json};
 
 use crate::error::ChatError;
@@ -24,6 +24,8 @@ pub struct RunResult {
     pub stop_reason: Option<StopReason>,
     /// Tokens of the run.
     pub usage: Usage,
+    /// Tokens of its answers, for a run that did not report its own and whose session is gone.
+    pub answered: Usage,
     /// The cost of the run.
     pub cost: NanoUsd,
     /// Whether the prices of the model are unknown.
@@ -86,6 +88,15 @@ impl RunResult {
             unpriced_tokens: less(after.usage.unpriced_tokens, before.usage.unpriced_tokens),
         };
         self.cost = NanoUsd(less(after.cost.0, before.cost.0));
+    }
+
+    /// Fills in the cost of a run that did not report it and whose session cannot say it: that of its answers, at
+    /// the prices of this model.
+    pub fn fill_cost_of_answers(&mut self, model: &ModelSpec) {
+        if self.usage == Usage::default() {
+            self.usage = model.prices.marked(self.answered);
+            self.cost = model.prices.cost(&self.usage);
+        }
     }
 
     /// Returns the cost in dollars; `None` if tokens were used and their price is not known.

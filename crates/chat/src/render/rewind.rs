@@ -1,6 +1,6 @@
 //! Renders rewinds: the messages, what a rewind to before each would undo, and the result.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use agentx::history::{PastInput, Restoring, SessionHistory};
 use agentx::runtime::{PlannedFile, RestoreConflict, RestoreEffect, RestorePlan, RestoreReport};
@@ -260,20 +260,39 @@ pub fn report(report: &RestoreReport, plan: &RestorePlan) -> String {
 const BEFORE_PATHS: &str = "\n\n<files_put_back>\nThe person put these files back to how they were earlier; read them again before you change them:\n";
 const AFTER_PATHS: &str = "\n</files_put_back>";
 
-/// Notifies an agent with the next message that its files were restored: once, even after several restores.
-pub(crate) fn tell_the_agent(along: &mut Vec<ContentPart>, report: &RestoreReport) {
+/// What stands behind the path of a file that was removed.
+const REMOVED: &str = " (removed: it did not exist then)";
+
+/// Notifies an agent with the next message that its files were restored: once, even after several restores. Files
+/// that a restore removed are named as such.
+pub(crate) fn tell_the_agent(along: &mut Vec<ContentPart>, report: &RestoreReport, plan: &RestorePlan) {
     if report.restored.is_empty() {
         return;
     }
-    let mut paths: BTreeSet<String> = report.restored.iter().cloned().collect();
+    let removed = |path: &str| {
+        let file = plan.files.iter().find(|file| file.path == path);
+        file.is_some_and(|file| file.happens == RestoreEffect::Removed)
+    };
+    let mut paths: BTreeMap<String, &str> = report
+        .restored
+        .iter()
+        .map(|path| (path.clone(), if removed(path) { REMOVED } else { "" }))
+        .collect();
     along.retain(|part| {
         let told = part
             .as_text()
             .and_then(|text| text.strip_prefix(BEFORE_PATHS)?.strip_suffix(AFTER_PATHS));
-        paths.extend(told.into_iter().flat_map(str::lines).map(str::to_owned));
+        for line in told.into_iter().flat_map(str::lines) {
+            let (path, how) = match line.strip_suffix(REMOVED) {
+                Some(path) => (path, REMOVED),
+                None => (line, ""),
+            };
+            // What happened last counts.
+            paths.entry(path.to_owned()).or_insert(how);
+        }
         told.is_none()
     });
-    let paths: Vec<String> = paths.into_iter().collect();
+    let paths: Vec<String> = paths.into_iter().map(|(path, how)| path + how).collect();
     along.push(ContentPart::text(format!(
         "{BEFORE_PATHS}{}{AFTER_PATHS}",
         paths.join("\n")
@@ -290,15 +309,32 @@ mod tests {
             restored: restored.iter().map(|path| (*path).to_owned()).collect(),
             ..RestoreReport::default()
         };
+        let plan = |happens: RestoreEffect| RestorePlan {
+            session_id: "ses_1".into(),
+            to_seq: 3,
+            files: vec![
+                file("b", happens, None, None),
+                file("c", RestoreEffect::Removed, None, None),
+            ],
+        };
         let mut along = vec![ContentPart::text("\n\n<command_run_by_the_person>x")];
-        tell_the_agent(&mut along, &report(&[]));
+        tell_the_agent(&mut along, &report(&[]), &plan(RestoreEffect::Changed));
         assert_eq!(along.len(), 1);
-        tell_the_agent(&mut along, &report(&["/w/b", "/w/a"]));
-        tell_the_agent(&mut along, &report(&["/w/b", "/w/c"]));
+        tell_the_agent(
+            &mut along,
+            &report(&["/w/b", "/w/a"]),
+            &plan(RestoreEffect::Removed),
+        );
+        tell_the_agent(
+            &mut along,
+            &report(&["/w/b", "/w/c"]),
+            &plan(RestoreEffect::BroughtBack),
+        );
         let told: Vec<&str> = along.iter().filter_map(ContentPart::as_text).collect();
         assert_eq!(told.len(), 2, "{told:?}");
         assert!(
-            went_along(told[1]) && told[1].contains(":\n/w/a\n/w/b\n/w/c\n</"),
+            went_along(told[1])
+                && told[1].contains(":\n/w/a\n/w/b\n/w/c (removed: it did not exist then)\n</"),
             "{told:?}"
         );
     }

@@ -26,6 +26,7 @@ pub fn router(fake: Fake) -> Router {
         .route("/sessions/{id}", get(info))
         .route("/sessions/{id}/events", get(events))
         .route("/sessions/{id}/messages", post(message))
+        .route("/sessions/{id}/restore", post(restore))
         .route("/blobs/{id}", get(blob))
         .route("/garbage", get(async || "<html>not this</html>"))
         .route("/socket", get(socket::upgrade));
@@ -56,6 +57,19 @@ async fn challenge(State(fake): State<Fake>) -> Json<Value> {
     let nonce = format!("nonce_{}", state.challenges);
     drop(state);
     Json(json!({ "nonce": nonce, "origin": fake.origin(), "expires_at_ms": u64::MAX / 2 }))
+}
+
+/// The first answer never comes; a request with the same key is told what it did.
+async fn restore(State(fake): State<Fake>, headers: HeaderMap) -> Json<Value> {
+    let key = headers.get("idempotency-key").and_then(|key| key.to_str().ok());
+    let key = key.unwrap_or_default().to_owned();
+    let is_known = !key.is_empty() && fake.state().restores.contains(&key);
+    fake.state().restores.push(key);
+    fake.shared.changes.send_modify(|changes| *changes += 1);
+    if !is_known {
+        std::future::pending::<()>().await;
+    }
+    Json(json!({"seq": 9, "restored": ["/w/notes.txt"], "failed": []}))
 }
 
 #[derive(Deserialize)]

@@ -64,6 +64,8 @@ pub struct State {
     pub holes: BTreeSet<u64>,
     pub subscriptions: u64,
     pub messages: u64,
+    /// The keys of the requests to restore files, in order.
+    pub restores: Vec<String>,
 }
 
 pub fn key() -> SecretKey {

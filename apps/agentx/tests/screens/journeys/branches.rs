@@ -32,7 +32,7 @@ fn rewind_with_files() {
         assert_eq!(notes(&world), "one\nhello\nthree\n");
         assert!(!world.path("new.txt").exists());
         chat.keys("\u{15}/rewind undo\r");
-        chat.wait_for_words("undo this restore? f files · d diff · n cancel ›");
+        chat.wait_for_words("undo this restore? y yes · d diff · n cancel ›");
         chat.say("f");
         chat.wait("the files again", |_| world.path("new.txt").exists());
         chat.wait_for_prompt();
