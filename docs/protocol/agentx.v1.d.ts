@@ -972,6 +972,8 @@ export interface ToolSpec {
    * the mistakes, before a person or the tool gets it. In older sessions, only the tool checks.
    */
   checked?: boolean;
+  /** Whether only an agent that names the tool has it: one with all tools does not get it. */
+  only_by_name?: boolean;
   /**
    * The reach beyond the arguments, if a file describes the tool: for the question to a person and for
    * rules that name a host.

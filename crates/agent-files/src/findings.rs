@@ -32,6 +32,8 @@ pub(crate) struct FileFindings {
     pub(crate) links: Vec<ReferenceSite>,
     pub(crate) scripts: Vec<LocatedText>,
     pub(crate) script_files: Vec<LocatedText>,
+    /// The paths of files with JSON Schemas.
+    pub(crate) schema_files: Vec<LocatedText>,
     /// The nesting depth of agents in this file.
     pub(crate) agents: u32,
     /// JSON Schemas, whole.

@@ -100,6 +100,8 @@ pub(crate) enum Shape {
     ScriptFile,
     /// A JSON Schema.
     Schema,
+    /// A JSON Schema, or the path of a JSON file with one.
+    SchemaOrFile,
     /// Parameters of a tool: the short form, or a JSON Schema of an object.
     Params,
     /// A pattern of a rule, or a pattern and its output.

@@ -43,6 +43,7 @@ mod rules;
 mod scaffold;
 mod scalar;
 mod schema;
+mod schema_files;
 mod source;
 // A table is easier to read in columns.
 #[rustfmt::skip]

@@ -18,6 +18,7 @@ use crate::mistake::{DefinitionMistake, did_you_mean};
 use crate::read::{FileKind, ParsedFile, definition, read};
 use crate::resolve;
 use crate::scalar::article;
+use crate::schema_files;
 use crate::source::{FileFormat, FileSource};
 use crate::unreadable::{self, UnreadableFile};
 
@@ -124,6 +125,7 @@ impl<'a> Loading<'a> {
         for index in 0..self.entries.len() {
             resolve::links(&mut self, index);
             resolve::scripts(&mut self, index);
+            schema_files::read(&mut self, index);
             cross_checks::check(&mut self, index);
         }
         cycles::find(&mut self);

@@ -9,6 +9,7 @@ use crate::findings::ReferenceSite;
 use crate::jq::JqFilter;
 use crate::key_tables::{RefKind, Shape};
 use crate::rules;
+use crate::schema_files;
 use crate::tables::MAX_SCRIPT_BYTES;
 
 /// The longest name.
@@ -52,6 +53,10 @@ pub(crate) fn read(checker: &mut Checker<'_>, key: &str, shape: Shape, node: &Ya
         Shape::Choice(words) => setting(checker, key, ValueKind::Choice(words), node),
         Shape::Bytes => bytes(checker, key, node),
         Shape::Schema => schema(checker, key, node, crate::json_schema::read),
+        Shape::SchemaOrFile => match &node.value {
+            Yaml::Text(path) if !path.trim().is_empty() => Some(schema_files::named(checker, node, path)),
+            _ => schema(checker, key, node, crate::json_schema::read),
+        },
         Shape::Params => schema(checker, key, node, crate::params::read),
         Shape::Pattern => rules::pattern(checker, node),
         Shape::Example => rules::example(checker, node),

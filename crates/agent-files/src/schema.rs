@@ -213,6 +213,7 @@ fn scalar(shape: Shape) -> Value {
         Shape::Template => json!({"type": "string", "pattern": "^[^\\r\\n]*$"}),
         Shape::Secret => json!({"type": "string", "pattern": "\\$\\{[A-Za-z_][A-Za-z0-9_]*\\}$"}),
         Shape::Schema => json!({"type": ["object", "boolean"]}),
+        Shape::SchemaOrFile => json!({"type": ["object", "boolean", "string"]}),
         Shape::Params => params(),
         Shape::Pattern => {
             let line = json!({"type": "string", "pattern": "^[^\\r\\n]*\\S[^\\r\\n]*$"});

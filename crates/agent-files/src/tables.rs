@@ -250,7 +250,7 @@ macro_rules! agent {
 /// An agent that thinks and calls tools.
 pub(crate) static REACT: MappingShape = agent!("agent_react", [
     may("tools", Shape::List(&TOOL_USE), "what it can do"),
-    may("output", Shape::Schema, "the JSON Schema that its last answer has to fit"),
+    may("output", Shape::SchemaOrFile, "the JSON Schema that its last answer has to fit, or the JSON file with it, relative to this file"),
     may("agents", Shape::List(&AGENT_OR_REF), "agents it may create with its `delegate` tool"),
 ]);
 

@@ -232,6 +232,34 @@ fn references_do_not_escape_and_circles_are_shown_with_their_path() {
     assert_eq!(mistakes(&library), wanted.join("\n"));
 }
 
+#[test]
+fn a_schema_may_be_in_a_file_of_its_own() {
+    let library = load(&[
+        ("w/agents/a.yaml", "name: a\noutput: ../schemas/n.json\n"),
+        ("w/agents/b.yaml", "name: b\noutput: schemas/n.json\n"),
+        ("w/agents/c.yaml", "name: c\noutput: ../../secret.json\n"),
+        ("w/agents/d.yaml", "name: d\noutput: ../schemas/none.json\n"),
+        ("w/agents/e.yaml", "name: e\noutput: ../schemas/list.json\n"),
+        ("w/agents/f.yaml", "name: f\noutput: ../schemas/broken.json\n"),
+        ("w/agents/g.yaml", "name: g\noutput: {type: number}\n"),
+        ("w/schemas/n.json", r#"{"type": "object", "required": ["n"]}"#),
+        ("w/schemas/list.json", "[]"),
+        ("w/schemas/broken.json", "{"),
+        ("secret.json", "{}"),
+    ]);
+    let wanted = [
+        "w/agents/c.yaml:2:9: `output`: `../../secret.json`: it is outside the folder of this file",
+        "w/agents/d.yaml:2:9: `output`: `../schemas/none.json`: there is no such file",
+        "w/agents/e.yaml:2:9: `output`: `../schemas/list.json`: a JSON Schema is an object, `true` or `false`",
+        "w/agents/f.yaml:2:9: `output`: `../schemas/broken.json`: this is not JSON: EOF while parsing an object at line 1 column 1",
+    ];
+    assert_eq!(mistakes(&library), wanted.join("\n"));
+    let schema = |name: &str| library.agents()[name].definition.output.clone().unwrap();
+    let wanted = serde_json::json!({"type": "object", "required": ["n"]});
+    assert_eq!((schema("a"), schema("b")), (wanted.clone(), wanted));
+    assert_eq!(schema("g"), serde_json::json!({"type": "number"}));
+}
+
 struct NoGoto;
 
 impl ScriptCheck for NoGoto {

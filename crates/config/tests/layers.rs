@@ -348,6 +348,17 @@ fn a_workspace_cannot_widen_trust_until_the_person_says_so() {
 }
 
 #[test]
+fn only_a_person_offers_tools_that_are_off_by_default() {
+    let text = "tools: {optional: [query_write]}\n";
+    let loaded = Desk::new().workspace(text).load().unwrap();
+    assert!(!loaded.settings.tools.asks_for("query_write"));
+    assert_eq!(loaded.ignored[0].key, "tools.optional");
+    assert!(!loaded.ignored[0].waits_for_trust);
+    let loaded = Desk::new().user(text).load().unwrap();
+    assert!(loaded.settings.tools.asks_for("query_write") && !loaded.settings.tools.asks_for("test_tool"));
+}
+
+#[test]
 fn a_strict_person_cannot_be_loosened() {
     let desk = Desk::new()
         .user("approval: deny\nlimits: {max_cost: 1}\ntools: {enabled: [read], disabled: [glob]}\n")

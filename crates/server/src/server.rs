@@ -133,7 +133,7 @@ impl Server {
     ///
     /// # Panics
     /// Panics in [`Server::run`], before a connection is accepted, if a route is one of the server's own:
-    /// below `/v1`, and `/metrics`.
+    /// below `/v1`, `/metrics` and `/mcp`.
     #[must_use]
     pub fn with_routes(mut self, routes: Router) -> Self {
         self.own_routes = self.own_routes.merge(routes);

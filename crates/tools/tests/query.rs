@@ -509,3 +509,26 @@ async fn what_a_database_names_itself_is_only_data() {
     let words = "its schema has names that are not UTF-8";
     check(&place, "query", "SELECT * FROM users", Err((Failed, words))).await;
 }
+
+#[tokio::test]
+async fn a_database_with_a_write_ahead_log_is_read_while_another_program_writes() {
+    let place = shop();
+    let other = Connection::open(place.workspace.join("shop.db")).unwrap();
+    other
+        .execute_batch("PRAGMA journal_mode = WAL; BEGIN IMMEDIATE; DELETE FROM users")
+        .unwrap();
+    has(
+        &place.ok("query", asks("SELECT count(*) FROM users")).await,
+        &["[3]"],
+    );
+    other.execute_batch("COMMIT").unwrap();
+    has(
+        &place.ok("query", asks("SELECT count(*) FROM users")).await,
+        &["[0]"],
+    );
+    drop(other);
+    has(
+        &place.ok("query", asks("SELECT count(*) FROM users")).await,
+        &["[0]"],
+    );
+}

@@ -258,6 +258,15 @@ impl Desk {
         self.ask(Method::GET, path)
     }
 
+    /// Answers at an address of this machine from now on, and returns it.
+    pub(crate) async fn listen(&self) -> String {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        let serving = axum::serve(listener, self.router.clone());
+        tokio::spawn(async move { serving.await.unwrap() });
+        address
+    }
+
     /// The directory that Ann's sessions work in.
     pub(crate) fn ann_dir(&self) -> std::path::PathBuf {
         let real = std::fs::canonicalize(self.directory.path()).unwrap();

@@ -1,9 +1,16 @@
 //! `/mcp` as clients of the Model Context Protocol use it: every version, the caller's own tools and sessions,
 //! refusals, calls that run long, and clients that go away.
 
+use std::sync::Arc;
+
+use agentx_config::{McpServerSettings, McpTarget, McpValue, Secret};
+use agentx_mcp::{KnownServers, McpEnvironment, McpLaunchContext, McpLimits};
+use agentx_runtime::{BlobStore, CallSlots, Journal, MemoryLog, ToolContext, ToolOutputSink};
+use agentx_types::{ContentPart, SessionId, ToolCallId, ToolStatus};
 use axum::http::{Method, StatusCode};
 use futures_util::StreamExt as _;
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 use crate::http_api::desk::{Ask, Desk, Reply, rule_of, wide};
 
@@ -208,8 +215,8 @@ async fn strangers_and_nonsense_are_refused() {
         problem(ask_text("text/plain", "{}")).await,
         (415, "unsupported_media_type".into())
     );
-    assert_eq!(problem(ask_text("application/json", "{")).await.0, 400);
-    assert_eq!(problem(ask_text("application/json", "[]")).await.0, 400);
+    assert_eq!(problem(ask_text("application/json", "{")).await.0, 422);
+    assert_eq!(problem(ask_text("application/json", "[]")).await.0, 422);
     let wrong = ask_text("application/json", "{}").send().await;
     assert_eq!(
         (wrong.status.as_u16(), &wrong.json()["error"]["code"]),
@@ -272,4 +279,52 @@ async fn a_long_call_streams_its_progress_and_ends_with_its_client() {
     tokio::time::timeout(std::time::Duration::from_secs(30), free)
         .await
         .unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_of_the_official_library_lists_and_calls_tools() {
+    let desk = Desk::new().await;
+    std::fs::write(desk.ann_dir().join("hers.txt"), "of Ann\n").unwrap();
+    let mut settings = McpServerSettings::address("home", &format!("{}/mcp", desk.listen().await));
+    if let McpTarget::Address { headers, .. } = &mut settings.target {
+        headers.push(McpValue {
+            name: "Authorization".into(),
+            from: vec!["TOKEN".into()],
+            value: Some(Secret::new(format!("Bearer {}", desk.ann))),
+        });
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let surroundings = McpLaunchContext {
+        known: KnownServers::in_directory(folder.path()),
+        environment: Default::default(),
+        limits: McpLimits::default(),
+    };
+    let client = McpEnvironment::new(settings, surroundings, []);
+    let known = client.connect().await.unwrap();
+    assert_eq!(known.identity.unwrap().protocol, "2026-07-28");
+    let tools = client.tools();
+    let read = tools
+        .iter()
+        .find(|tool| tool.spec().name.ends_with("read"))
+        .unwrap();
+    let blobs: Arc<dyn BlobStore> = Arc::new(MemoryLog::new());
+    let context = ToolContext {
+        tool_call_id: ToolCallId::new("call_1"),
+        session_id: SessionId::new("ses_test"),
+        workspace: "/".into(),
+        outside_workspace: false,
+        output: ToolOutputSink::discard(),
+        journal: Journal::discard(),
+        blobs,
+        cancel: CancellationToken::new(),
+        values: Default::default(),
+        slots: CallSlots::default(),
+    };
+    let outcome = read.call(json!({"path": "hers.txt"}), context).await;
+    let text: String = outcome.content.iter().filter_map(ContentPart::as_text).collect();
+    assert!(
+        outcome.status == ToolStatus::Success && text.contains("of Ann"),
+        "{outcome:?}"
+    );
+    client.close().await;
 }
