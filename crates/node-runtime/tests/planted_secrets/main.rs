@@ -11,8 +11,8 @@ use agentx_llm::WireOptions;
 use agentx_node_runtime::scripted::ScriptedEnvironment;
 use agentx_node_runtime::{NodeParts, NodeRuntime};
 use agentx_runtime::{
-    BlobStore as _, BoxFuture, Delivery, OpenRequest, Redactor, Runtime as _, Session, SystemClock, Tool,
-    ToolContext, ToolOutcome, UserInput, View,
+    BoxFuture, Delivery, OpenRequest, Redactor, Runtime as _, Session, SystemClock, Tool, ToolContext,
+    ToolOutcome, UserInput, View,
 };
 use agentx_secrets::{Origin, SecretSet};
 use agentx_sqlite_log::{LogOptions, SqliteLog};
@@ -61,7 +61,10 @@ fn leaking_answer(tool: &str, input: &Value) -> ModelScript {
     let mut random = Random(5);
     let text = planted_text();
     let tool_call_id = ToolCallId::new(format!("call_{tool}"));
-    let thinking = random.pieces(&text).into_iter().map(|text| ThinkingChunk { text });
+    let thinking = random
+        .pieces(&text)
+        .into_iter()
+        .map(|text| ThinkingChunk { text });
     let said = random.pieces(&text).into_iter().map(|text| TextChunk { text });
     let arguments = random.pieces(&input.to_string()).into_iter();
     let arguments = arguments.map(|json| ToolCallChunk {
@@ -110,10 +113,23 @@ async fn run(redactor: Option<Redactor>) -> Seen {
     let log = SqliteLog::open(data.join("sessions.db"), LogOptions::default()).unwrap();
     let model = ScriptedModel::new([
         leaking_answer("leak", &json!({"text": planted_text()})),
-        ModelScript::call("call_edit", "edit", json!({"path": "notes.txt", "old_string": "end7\n", "new_string": "changed\n"})),
+        ModelScript::call(
+            "call_edit",
+            "edit",
+            json!({"path": "notes.txt", "old_string": "end7\n", "new_string": "changed\n"}),
+        ),
         ModelScript::call("call_read", "read", json!({"path": "notes.txt"})),
-        ModelScript::call("call_bash", "bash", json!({"command": "cat notes.txt notes.txt notes.txt notes.txt"})),
-        ModelScript::new().then(Random(9).pieces(&planted_text()).into_iter().map(|text| TextChunk { text })),
+        ModelScript::call(
+            "call_bash",
+            "bash",
+            json!({"command": "cat notes.txt notes.txt notes.txt notes.txt"}),
+        ),
+        ModelScript::new().then(
+            Random(9)
+                .pieces(&planted_text())
+                .into_iter()
+                .map(|text| TextChunk { text }),
+        ),
     ]);
     let mut tools = Toolbox::builtin(ToolOptions::default());
     tools.register(Arc::new(Leak)).unwrap();
@@ -146,24 +162,37 @@ async fn run(redactor: Option<Redactor>) -> Seen {
     }));
     input.idempotency_key = Some("once".into());
     let seq = session.send(input.clone()).await.unwrap();
-    assert_eq!(session.send(input).await.unwrap(), seq, "the same message again is the same message");
+    assert_eq!(
+        session.send(input).await.unwrap(),
+        seq,
+        "the same message again is the same message"
+    );
     let mut texts = vec![("a screen", follow(&*session, View::Runtime).await)];
     session.rename(format!("title {}", values()[0].1)).await.unwrap();
     texts.push(("a mirror", follow(&*session, View::Environment).await));
     let id = session.id().clone();
     session.close().await;
     drop(session);
-    runtime.rename(&id, format!("another title {}", values()[1].1)).await.unwrap();
+    runtime
+        .rename(&id, format!("another title {}", values()[1].1))
+        .await
+        .unwrap();
     let export = agentx_history::portable::export(&runtime, &id).await.unwrap();
     for blob in &export.blobs {
-        let bytes = base64::engine::general_purpose::STANDARD.decode(&blob.data).unwrap();
+        let bytes = base64::engine::general_purpose::STANDARD
+            .decode(&blob.data)
+            .unwrap();
         texts.push(("a blob", String::from_utf8_lossy(&bytes).into_owned()));
     }
     texts.push(("the export", agentx_history::portable::to_json(&export).unwrap()));
-    let requests: Vec<String> = model.requests().iter().map(|request| json!(**request).to_string()).collect();
+    let requests: Vec<String> = model
+        .requests()
+        .iter()
+        .map(|request| json!(**request).to_string())
+        .collect();
     assert_eq!(requests.len(), 5);
     texts.push(("requests to the model", requests.concat()));
-    assert!(runtime.verify(&id).await.unwrap().damage.is_empty());
+    assert!(runtime.verify(&id).await.unwrap().problems.is_empty());
     Seen {
         bytes: bytes_below(&data),
         texts,
@@ -230,13 +259,24 @@ async fn no_planted_secret_is_found_anywhere() {
     }
     let seen = run(Some(Redactor::new(&set))).await;
     let found = found(&seen);
-    assert!(found.is_empty(), "{} are found: {:#?}", found.len(), &found[..found.len().min(20)]);
+    assert!(
+        found.is_empty(),
+        "{} are found: {:#?}",
+        found.len(),
+        &found[..found.len().min(20)]
+    );
     for (place, text) in &seen.texts {
         assert!(text.contains("[secret MADE_UP_3]"), "{place}");
         for number in [0, 100, 199] {
-            assert!(text.contains(&format!("word{number} ")), "word{number} is missing in {place}");
+            assert!(
+                text.contains(&format!("word{number} ")),
+                "word{number} is missing in {place}"
+            );
         }
-        assert!(!text.contains("signature-of-the-thought"), "{place} has the signature of another thought");
+        assert!(
+            !text.contains("signature-of-the-thought"),
+            "{place} has the signature of another thought"
+        );
     }
 }
 
@@ -244,7 +284,13 @@ async fn no_planted_secret_is_found_anywhere() {
 async fn the_search_finds_what_is_not_replaced() {
     let seen = run(None).await;
     let found = found(&seen);
-    for place in ["a screen", "a mirror", "a blob", "the export", "requests to the model"] {
+    for place in [
+        "a screen",
+        "a mirror",
+        "a blob",
+        "the export",
+        "requests to the model",
+    ] {
         let count = found.iter().filter(|found| found.ends_with(place)).count();
         assert!(count >= 200, "{count} in {place}");
     }

@@ -64,11 +64,19 @@ pub(crate) fn plants() -> Vec<Plant> {
     for number in 0..40 {
         let key = match number % 10 {
             0 => format!("sk-ant-api03-{}AA", random.chars(LETTERS, 93)),
-            1 => format!("sk-proj-{}T3BlbkFJ{}", random.chars(LETTERS, 74), random.chars(LETTERS, 74)),
+            1 => format!(
+                "sk-proj-{}T3BlbkFJ{}",
+                random.chars(LETTERS, 74),
+                random.chars(LETTERS, 74)
+            ),
             2 => format!("AIza{}", random.chars(LETTERS, 35)),
             3 => format!("ghp_{}", random.chars(LETTERS, 36)),
             4 => format!("github_pat_{}", random.chars(LETTERS, 82)),
-            5 => format!("xoxb-{}-{}", random.chars("123456789", 12), random.chars(LETTERS, 24)),
+            5 => format!(
+                "xoxb-{}-{}",
+                random.chars("123456789", 12),
+                random.chars(LETTERS, 24)
+            ),
             6 => format!("AKIA{}", random.chars(CAPITALS, 16)),
             7 => format!("sk_live_{}", random.chars(LETTERS, 24)),
             8 => jwt(&random.chars(LETTERS, 43)),
@@ -103,7 +111,13 @@ fn forms(value: &str) -> Vec<Plant> {
         text,
     };
     let hex = |upper: bool| -> String {
-        let byte = |byte: u8| if upper { format!("{byte:02X}") } else { format!("{byte:02x}") };
+        let byte = |byte: u8| {
+            if upper {
+                format!("{byte:02X}")
+            } else {
+                format!("{byte:02x}")
+            }
+        };
         value.bytes().map(byte).collect()
     };
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(byte);
@@ -131,7 +145,10 @@ fn forms(value: &str) -> Vec<Plant> {
     for before in ["", "a", "ab"] {
         let text = STANDARD.encode(format!("{before}{value}xyz"));
         // The characters that follow from the value alone: 6 bits each.
-        let (first, end) = ((before.len() * 8).div_ceil(6), (before.len() + value.len()) * 8 / 6);
+        let (first, end) = (
+            (before.len() * 8).div_ceil(6),
+            (before.len() + value.len()) * 8 / 6,
+        );
         plants.push(Plant {
             core: text[first..end].to_owned(),
             text,
@@ -143,7 +160,9 @@ fn forms(value: &str) -> Vec<Plant> {
 /// All plants in one text, each between two words and on a line of its own.
 pub(crate) fn planted_text() -> String {
     let plants = plants();
-    let lines = (0..).zip(&plants).map(|(number, plant)| format!("word{number} {}\nend{number}\n", plant.text));
+    let lines = (0..)
+        .zip(&plants)
+        .map(|(number, plant)| format!("word{number} {}\nend{number}\n", plant.text));
     lines.collect()
 }
 
