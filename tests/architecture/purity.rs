@@ -10,10 +10,12 @@ use crate::edges::packages;
 use crate::none;
 use crate::source::sources;
 
-const PURE: &[&str] = &["types", "agent", "session", "llm"];
+const PURE: &[&str] = &["types", "secrets", "agent", "session", "llm"];
 
 /// The outside crates that a pure crate may use: data, text, arithmetic.
 const PURE_DEPENDENCIES: &[&str] = &[
+    // Searches in memory, without threads.
+    "aho-corasick",
     "base64",
     "blake3",
     "httpdate",

@@ -4,7 +4,7 @@
 use agentx::config::{EditKeys, FolderTrust, Loaded, Settings};
 use agentx::runtime::Session;
 use agentx::types::{AgentConfig, Api, ApprovalMode};
-use agentx_terminal::{Editor, LineHistory};
+use agentx_terminal::{Editor, LineFilter, LineHistory};
 use tokio::sync::mpsc;
 
 use crate::chat::appearance;
@@ -252,8 +252,17 @@ fn make_interface(
     // The earlier text has line ends for the terminal outside of raw mode.
     console.finish()?;
     let raw = Some(RawMode::enter()?);
-    let history = LineHistory::load(&settings.data_dir);
+    let history = line_history(settings);
     Ok((ChatInterface::Editor { raw, screen }, history))
+}
+
+/// The lines that were typed before; those of now are stored without secrets.
+fn line_history(settings: &Settings) -> LineHistory {
+    let history = LineHistory::load(&settings.data_dir);
+    match agentx::node::redactor(settings) {
+        Some(redactor) => history.filtered(LineFilter::new(move |line| redactor.redact(line).into_owned())),
+        None => history,
+    }
 }
 
 #[cfg(test)]

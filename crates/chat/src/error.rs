@@ -397,6 +397,17 @@ fn listen_hint(address: &SocketAddr, what: &str) -> Option<String> {
     }
 }
 
+/// The owner of a session cannot grant rights that a server reserves for its operator.
+pub fn operator_only_error(error: RuntimeError) -> RuntimeError {
+    match error {
+        RuntimeError::Denied(detail) => RuntimeError::Remote {
+            code: "operators_only".into(),
+            detail,
+        },
+        error => error,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -70,6 +70,7 @@ pub mod rules;
 pub mod run_failure;
 mod runtime_error;
 pub mod script_output;
+pub mod secret_scan;
 pub mod server_patience;
 pub mod session_opening;
 mod session_status;

@@ -28,7 +28,7 @@ const ENV_FILES: &[&str] = &[
 const MAX_ENV_FILE: u64 = 64 * 1024;
 
 /// The redactor of the settings; `None` if they switch it off.
-pub(crate) fn redactor(settings: &Settings) -> Option<Redactor> {
+pub fn redactor(settings: &Settings) -> Option<Redactor> {
     settings
         .secrets
         .redact

@@ -81,7 +81,7 @@ pub use command_sandbox::command_sandbox;
 #[cfg(feature = "settings")]
 pub use from_settings::{built_in_tools, open_log, program_environment};
 #[cfg(feature = "settings")]
-pub use known_secrets::known_secrets;
+pub use known_secrets::{known_secrets, redactor};
 pub use node::NodeRuntime;
 pub use node_parts::{KeptBytes, NodeParts, WireOptionsOf};
 pub use pending_change::DiskPreview;

@@ -1,4 +1,4 @@
-//! The redactor: all forms of all secrets, and the beginnings of all published forms, in one automaton.
+//! The redactor: all forms of all secrets, and the beginnings of all published forms, in two automata.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use aho_corasick::automaton::{Automaton as _, StateID};
 use aho_corasick::nfa::noncontiguous::NFA;
 use aho_corasick::{AhoCorasick, Anchored, MatchKind};
 
-use crate::encodings::forms;
+use crate::encodings::{base64_forms, plain_forms};
 use crate::patterns::{PATTERNS, Pattern};
 use crate::secret_set::SecretSet;
 use crate::stream::StreamRedactor;
@@ -36,16 +36,10 @@ pub struct Redactor {
 }
 
 pub(crate) struct Tables {
-    /// The automaton for text that arrives in pieces.
-    nfa: NFA,
-    /// The same words, for a quick look at a text that most often has none.
-    quick: AhoCorasick,
-    /// The length of the longest beginning of a word that each state stands for, in bytes.
-    depths: Vec<usize>,
-    /// The replaced name of each word, by its number; words after them are prefixes of [`PATTERNS`].
-    names: Vec<Arc<str>>,
-    /// The length of each word.
-    lengths: Vec<usize>,
+    /// All forms but base64, and the prefixes of published forms.
+    pub(crate) plain: WordAutomaton,
+    /// Forms in base64, which are found across the ends of lines too.
+    pub(crate) base64: WordAutomaton,
 }
 
 /// A word of the automaton that ends at a place.
@@ -62,26 +56,27 @@ impl Redactor {
     /// # Panics
     /// Panics if the values have more than about 100 MB together.
     pub fn new(set: &SecretSet) -> Self {
-        let mut names_of_forms: BTreeMap<String, Arc<str>> = BTreeMap::new();
+        let (mut plain, mut base64) = (NamedForms::new(), NamedForms::new());
         for secret in set.iter() {
             let name: Arc<str> = secret.name().into();
-            for form in forms(secret.value()) {
-                names_of_forms.entry(form).or_insert_with(|| name.clone());
+            for form in plain_forms(secret.value()) {
+                plain.entry(form).or_insert_with(|| name.clone());
+            }
+            for form in base64_forms(secret.value()) {
+                base64.entry(form).or_insert_with(|| name.clone());
             }
         }
-        let known = names_of_forms.keys().map(String::as_str);
-        let words: Vec<&str> = known
-            .chain(PATTERNS.iter().map(|pattern| pattern.prefix))
-            .collect();
-        let tables = Tables::of(&words, names_of_forms.values().cloned().collect());
         Self {
-            tables: Arc::new(tables),
+            tables: Arc::new(Tables {
+                plain: WordAutomaton::of(&plain, PATTERNS),
+                base64: WordAutomaton::of(&base64, &[]),
+            }),
         }
     }
 
     /// Replaces all secrets in `text`. Borrowed if there is none.
     pub fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        if !self.tables.quick.is_match(text) {
+        if !self.may_find_in(text) {
             return Cow::Borrowed(text);
         }
         let mut stream = self.stream();
@@ -96,12 +91,15 @@ impl Redactor {
     /// Returns whether a secret may be in `text`, or in a JSON text that quotes it. A quick look: `false` is
     /// certain, and `true` is not.
     pub fn may_find_in(&self, text: &str) -> bool {
-        self.tables.quick.is_match(text)
+        let Tables { plain, base64 } = &*self.tables;
+        plain.quick.is_match(text) || base64.quick.is_match(text) || {
+            base64.has_words() && has_line_ends(text) && base64.quick.is_match(&without_line_ends(text))
+        }
     }
 
     /// The secrets in `text`, in order. Of those that overlap, the first is named, and covers all.
     pub fn find(&self, text: &str) -> Vec<Finding> {
-        if !self.tables.quick.is_match(text) {
+        if !self.may_find_in(text) {
             return Vec::new();
         }
         let mut stream = self.stream();
@@ -118,45 +116,72 @@ impl Redactor {
 
 impl fmt::Debug for Redactor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let words = self.tables.names.len();
+        let words = self.tables.plain.names.len() + self.tables.base64.names.len();
         f.debug_struct("Redactor")
             .field("words", &words)
             .finish_non_exhaustive()
     }
 }
 
-impl Tables {
+/// The words of one automaton, each with the name of its secret.
+type NamedForms = BTreeMap<String, Arc<str>>;
+
+/// Finds many words at once, also in text that arrives in pieces.
+pub(crate) struct WordAutomaton {
+    nfa: NFA,
+    /// The same words, for a quick look at a text that most often has none.
+    quick: AhoCorasick,
+    /// The length of the longest beginning of a word that each state stands for, in bytes.
+    depths: Vec<usize>,
+    /// The replaced name of each word, by its number; words after them are prefixes.
+    names: Vec<Arc<str>>,
+    /// The length of each word.
+    lengths: Vec<usize>,
+}
+
+impl WordAutomaton {
     #[expect(
         clippy::expect_used,
         reason = "building fails only above 2^31 states, which the documentation of the caller excludes"
     )]
-    fn of(words: &[&str], names: Vec<Arc<str>>) -> Self {
+    fn of(forms: &NamedForms, patterns: &[Pattern]) -> Self {
+        let prefixes = patterns.iter().map(|pattern| pattern.prefix);
+        let words: Vec<&str> = forms.keys().map(String::as_str).chain(prefixes).collect();
         let nfa = NFA::builder()
             .match_kind(MatchKind::Standard)
-            .build(words)
+            .build(&words)
             .expect("the automaton of all words has less than 2^31 states");
-        let quick = AhoCorasick::new(words).expect("the automaton of all words has less than 2^31 states");
-        let mut tables = Self {
+        let quick = AhoCorasick::new(&words).expect("the automaton of all words has less than 2^31 states");
+        let mut automaton = Self {
             nfa,
             quick,
             depths: Vec::new(),
-            names,
+            names: forms.values().cloned().collect(),
             lengths: words.iter().map(|word| word.len()).collect(),
         };
         for word in words {
-            let mut state = tables.start();
-            for (at, byte) in word.bytes().enumerate() {
-                state = tables.next(state, byte);
-                let index = state.as_usize();
-                if tables.depths.len() <= index {
-                    tables.depths.resize(index + 1, 0);
-                }
-                if let Some(depth) = tables.depths.get_mut(index) {
-                    *depth = at + 1;
-                }
+            automaton.note_depths(word);
+        }
+        automaton
+    }
+
+    /// Notes which beginning of the word each of its states stands for.
+    fn note_depths(&mut self, word: &str) {
+        let mut state = self.start();
+        for (at, byte) in word.bytes().enumerate() {
+            state = self.next(state, byte);
+            let index = state.as_usize();
+            if self.depths.len() <= index {
+                self.depths.resize(index + 1, 0);
+            }
+            if let Some(depth) = self.depths.get_mut(index) {
+                *depth = at + 1;
             }
         }
-        tables
+    }
+
+    fn has_words(&self) -> bool {
+        !self.lengths.is_empty()
     }
 
     /// The state before any text.
@@ -198,4 +223,15 @@ impl Tables {
             None => PATTERNS.get(number - self.names.len()).map(Word::Prefix),
         }
     }
+}
+
+/// Returns whether a text has the end of a line, as it is or as JSON escapes it.
+fn has_line_ends(text: &str) -> bool {
+    text.contains(['\n', '\\'])
+}
+
+/// The text without ends of lines, for a look at base64 that is broken into lines.
+fn without_line_ends(text: &str) -> String {
+    let text = text.replace("\\n", "").replace("\\r", "");
+    text.replace(['\n', '\r'], "")
 }

@@ -16,6 +16,11 @@ use crate::token_scan::{EndedToken, LOOK_BACK, TokenScan};
 pub struct StreamRedactor {
     tables: Arc<Tables>,
     state: StateID,
+    /// The state of the automaton for base64, which passes over ends of lines.
+    base64: StateID,
+    /// The number of bytes since the last one that ends no line. An empty line ends base64, so that the held
+    /// text stays short.
+    line_ends: u8,
     tokens: TokenScan,
     spans: Spans,
     /// The latest text: all that is held back, and a little before it.
@@ -30,7 +35,9 @@ pub struct StreamRedactor {
 impl StreamRedactor {
     pub(crate) fn new(tables: Arc<Tables>) -> Self {
         Self {
-            state: tables.start(),
+            state: tables.plain.start(),
+            base64: tables.base64.start(),
+            line_ends: 0,
             tables,
             tokens: TokenScan::default(),
             spans: Spans::default(),
@@ -49,8 +56,10 @@ impl StreamRedactor {
             self.take(index);
         }
         let place = self.held_from + self.held.len();
-        let word = place - self.tables.depth(self.state);
-        let safe = self.tokens.first_start().map_or(word, |token| token.min(word));
+        let word = place - self.tables.plain.depth(self.state);
+        let base64 = self.held_from + self.back_over_lines(self.tables.base64.depth(self.base64));
+        let starts = [word, base64].into_iter().chain(self.tokens.first_start());
+        let safe = starts.min().unwrap_or(place);
         self.release(safe)
     }
 
@@ -63,7 +72,8 @@ impl StreamRedactor {
             |token| spans.add(token.into()),
         );
         let rest = self.release(self.held_from + self.held.len());
-        self.state = self.tables.start();
+        self.state = self.tables.plain.start();
+        self.base64 = self.tables.base64.start();
         self.held_from += self.held.len();
         self.held.clear();
         rest
@@ -98,8 +108,26 @@ impl StreamRedactor {
             self.tokens
                 .settle(upto(index + 1), |token| spans.add(token.into()));
         }
-        self.state = self.tables.next(self.state, byte);
-        for word in self.tables.words(self.state) {
+        if is_line_end(byte) {
+            self.line_ends = self.line_ends.saturating_add(1);
+            if self.line_ends > 2 {
+                self.base64 = self.tables.base64.start();
+            }
+        } else {
+            self.line_ends = 0;
+            self.base64 = self.tables.base64.next(self.base64, byte);
+            for word in self.tables.base64.words(self.base64) {
+                if let Word::Known { name, length } = word {
+                    spans.add(Span {
+                        start: from + start_over_lines(held, index + 1, length),
+                        end: at + 1,
+                        name: name.clone(),
+                    });
+                }
+            }
+        }
+        self.state = self.tables.plain.next(self.state, byte);
+        for word in self.tables.plain.words(self.state) {
             match word {
                 Word::Known { name, length } => spans.add(Span {
                     start: at + 1 - length,
@@ -113,6 +141,11 @@ impl StreamRedactor {
                 }
             }
         }
+    }
+
+    /// The place in `held` at which its last `count` bytes begin, ends of lines not counted.
+    fn back_over_lines(&self, count: usize) -> usize {
+        start_over_lines(&self.held, self.held.len(), count)
     }
 
     /// Gives on all text before `safe`, in which no further secret begins.
@@ -152,6 +185,20 @@ impl StreamRedactor {
             self.held.drain(..dropped);
             self.held_from = keep_from;
         }
+    }
+}
+
+fn is_line_end(byte: u8) -> bool {
+    matches!(byte, b'\n' | b'\r')
+}
+
+/// The place at which the `count` bytes before `end` begin, ends of lines not counted.
+fn start_over_lines(held: &[u8], end: usize, count: usize) -> usize {
+    let bytes = held.get(..end).unwrap_or(held).iter().enumerate().rev();
+    let mut counted = bytes.filter(|(_, byte)| !is_line_end(**byte));
+    match count.checked_sub(1) {
+        Some(before) => counted.nth(before).map_or(0, |(at, _)| at),
+        None => end,
     }
 }
 

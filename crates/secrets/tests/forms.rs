@@ -61,6 +61,25 @@ fn base64_of_a_line_with_the_value_keeps_no_more_than_the_borders() {
     }
 }
 
+#[test]
+fn base64_in_lines_is_found() {
+    let encoded = STANDARD.encode(format!("A=1\nTOKEN={VALUE}\nB=2\n"));
+    for width in [1, 4, 7, 20] {
+        for end in ["\n", "\r\n"] {
+            let lines: Vec<&str> = (0..encoded.len())
+                .step_by(width)
+                .map(|at| &encoded[at..(at + width).min(encoded.len())])
+                .collect();
+            let text = lines.join(end);
+            let redacted = redactor().redact(&text).into_owned();
+            assert!(redacted.contains("[secret TOKEN]"), "{redacted}");
+            let left = redacted.replace(end, "").len() - "[secret TOKEN]".len();
+            assert!(left <= encoded.len() - VALUE.len(), "{redacted}");
+            assert!(redactor().may_find_in(&serde_json::to_string(&text).unwrap()));
+        }
+    }
+}
+
 /// Tokens of the published forms, with made-up characters.
 fn published() -> Vec<(&'static str, String)> {
     let chars = |count: usize| {

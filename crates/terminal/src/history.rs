@@ -1,7 +1,9 @@
 //! The history of inputs, of this and earlier starts of the program.
 
+use std::fmt;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The number of lines that are kept.
 const MOST: usize = 1_000;
@@ -11,6 +13,23 @@ pub const LONGEST: usize = 4_096;
 const LONG_ONES: usize = 8;
 const FILE: &str = "history";
 
+/// Returns a line as it may be written to a file, without what must not be there.
+#[derive(Clone)]
+pub struct LineFilter(Arc<dyn Fn(&str) -> String + Send + Sync>);
+
+impl LineFilter {
+    /// A filter that calls `filter` for each line before it is written.
+    pub fn new(filter: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
+        Self(Arc::new(filter))
+    }
+}
+
+impl fmt::Debug for LineFilter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("LineFilter")
+    }
+}
+
 /// Lines, the oldest first, and the person's position among them.
 #[derive(Debug, Default)]
 pub struct LineHistory {
@@ -18,6 +37,7 @@ pub struct LineHistory {
     at: Option<usize>,
     draft: String,
     file: Option<PathBuf>,
+    filter: Option<LineFilter>,
 }
 
 impl LineHistory {
@@ -39,6 +59,16 @@ impl LineHistory {
             at: None,
             draft: String::new(),
             file: Some(file),
+            filter: None,
+        }
+    }
+
+    /// Writes lines to the file as `filter` returns them. In memory they stay as they were typed.
+    #[must_use]
+    pub fn filtered(self, filter: LineFilter) -> Self {
+        Self {
+            filter: Some(filter),
+            ..self
         }
     }
 
@@ -55,13 +85,17 @@ impl LineHistory {
             return self.forget_long_ones();
         }
         if let Some(file) = &self.file {
+            let line = match &self.filter {
+                Some(filter) => (filter.0)(line),
+                None => line.to_owned(),
+            };
             let mut options = std::fs::OpenOptions::new();
             options.append(true).create(true);
             #[cfg(unix)]
             std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
             let _ = options
                 .open(file)
-                .and_then(|mut file| writeln!(file, "{}", escape(line)));
+                .and_then(|mut file| writeln!(file, "{}", escape(&line)));
         }
     }
 
@@ -165,6 +199,16 @@ mod tests {
         assert_eq!(again.older("").as_deref(), Some("two\nlines \\n"));
         assert_eq!(again.older("").as_deref(), Some("one"));
         assert_eq!(again.older(""), None);
+    }
+
+    #[test]
+    fn a_filter_decides_what_is_written_and_not_what_is_recalled() {
+        let dir = tempfile::tempdir().unwrap();
+        let filter = LineFilter::new(|line| line.replace("made-up", "[…]"));
+        let mut history = LineHistory::load(dir.path()).filtered(filter);
+        history.add("use made-up");
+        assert_eq!(history.older("").as_deref(), Some("use made-up"));
+        assert_eq!(LineHistory::load(dir.path()).lines, ["use […]"]);
     }
 
     #[test]

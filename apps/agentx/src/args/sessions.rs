@@ -48,6 +48,11 @@ pub(crate) enum SessionsCommand {
     },
     /// Check every stored byte of a session
     Verify(IdArgs),
+    /// Find secrets that sessions have recorded, without showing them
+    Scan {
+        /// Session id, or a prefix of it; all sessions by default
+        id: Option<String>,
+    },
     /// Change the title of a session
     Rename(RenameArgs),
     /// Export a session, to read it or to import it elsewhere

@@ -7,7 +7,7 @@ mod stats;
 use std::io::BufRead as _;
 
 use agentx::config::Loaded;
-use agentx::runtime::{Runtime, RuntimeError, SessionInfo, SessionQuery};
+use agentx::runtime::{Runtime, SessionInfo, SessionQuery};
 use agentx::types::{RunStatus, SessionId};
 use serde_json::json;
 
@@ -15,12 +15,12 @@ use crate::args::SessionsCommand;
 
 use crate::compose::CommandTarget;
 use crate::console::Console;
-use crate::error::ChatError;
+use crate::error::{ChatError, operator_only_error};
 use crate::exit::Exit;
 use crate::render::clean::visible;
 use crate::render::sessions::render_list;
 use crate::render::{conversation, search_hits, units};
-use crate::{session_opening, show};
+use crate::{secret_scan, session_opening, show};
 
 /// Runs one of the commands.
 pub(crate) async fn run(
@@ -65,6 +65,13 @@ pub(crate) async fn run(
         SessionsCommand::Export(args) => export::export(runtime, args, &loaded.settings, console).await?,
         SessionsCommand::Import(args) => export::import(place, args, json, console).await?,
         SessionsCommand::Stats(args) => stats::run(runtime, args, json, console).await?,
+        SessionsCommand::Scan { id } => {
+            let found = secret_scan::scan(runtime, &loaded.settings, id.as_deref()).await?;
+            match json {
+                true => console.out_pretty(&found)?,
+                false => console.out(&secret_scan::describe(&found))?,
+            }
+        }
         SessionsCommand::Gc => {
             let freed = runtime.collect_garbage().await.map_err(operator_only_error)?;
             if json {
@@ -103,17 +110,6 @@ async fn listed(
     found.retain(|info| info.status == Some(RunStatus::AwaitingApproval));
     found.truncate(limit);
     Ok(found)
-}
-
-/// The owner of a session cannot grant rights that a server reserves for its operator.
-fn operator_only_error(error: RuntimeError) -> RuntimeError {
-    match error {
-        RuntimeError::Denied(detail) => RuntimeError::Remote {
-            code: "operators_only".into(),
-            detail,
-        },
-        error => error,
-    }
 }
 
 /// Maximum number of sessions of this machine to search for waiting calls.

@@ -11,8 +11,8 @@ use agentx_llm::WireOptions;
 use agentx_node_runtime::scripted::ScriptedEnvironment;
 use agentx_node_runtime::{NodeParts, NodeRuntime};
 use agentx_runtime::{
-    BlobStore as _, BoxFuture, Delivery, OpenRequest, Redactor, Runtime as _, Session, SystemClock, Tool,
-    ToolContext, ToolOutcome, UserInput, View,
+    BoxFuture, Delivery, OpenRequest, Redactor, Runtime as _, Session, SystemClock, Tool, ToolContext,
+    ToolOutcome, UserInput, View,
 };
 use agentx_secrets::{Origin, SecretSet};
 use agentx_sqlite_log::{LogOptions, SqliteLog};
@@ -192,7 +192,7 @@ async fn run(redactor: Option<Redactor>) -> Seen {
         .collect();
     assert_eq!(requests.len(), 5);
     texts.push(("requests to the model", requests.concat()));
-    assert!(runtime.verify(&id).await.unwrap().damage.is_empty());
+    assert!(runtime.verify(&id).await.unwrap().problems.is_empty());
     Seen {
         bytes: bytes_below(&data),
         texts,

@@ -235,3 +235,157 @@ fn envelope_of(draft: &Draft) -> EventDraft<()> {
         event: (),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use agentx_secrets::{Origin, SecretSet};
+    use agentx_types::{Interrupted, ProviderPart, Source, StopReason, StreamEnd, ToolResult, ToolStatus};
+
+    fn redactor() -> FactRedactor {
+        let mut set = SecretSet::default();
+        assert!(set.add("KEY", Origin::Setting, "made-up-value"));
+        FactRedactor::new(Redactor::new(&set))
+    }
+
+    /// What is recorded for these events of one action, as JSON payloads.
+    fn recorded(redactor: &mut FactRedactor, events: Vec<EnvironmentEvent>) -> Vec<String> {
+        use agentx_types::Vocabulary as _;
+        let mut recorded = Vec::new();
+        for event in events {
+            let mut draft = Draft::new(Source::Environment, None, event);
+            draft.cause = Some(ActionId::with_suffix("1"));
+            let RedactedFacts { rests, event } = redactor.pass(draft);
+            for draft in rests.into_iter().chain(event) {
+                let payload = String::from_utf8(draft.event.payload_json()).unwrap();
+                recorded.push(format!("{} {payload}", draft.event.tag()));
+            }
+        }
+        recorded
+    }
+
+    fn text(text: &str) -> EnvironmentEvent {
+        TextChunk { text: text.into() }.into()
+    }
+
+    fn thinking(text: &str) -> EnvironmentEvent {
+        ThinkingChunk { text: text.into() }.into()
+    }
+
+    fn signature(signature: &str) -> EnvironmentEvent {
+        ProviderPart {
+            api: "anthropic".into(),
+            attach: true,
+            data: serde_json::json!({"signature": signature}),
+        }
+        .into()
+    }
+
+    fn end() -> EnvironmentEvent {
+        StreamEnd {
+            stop_reason: StopReason::EndTurn,
+            raw: None,
+        }
+        .into()
+    }
+
+    #[test]
+    fn a_rest_comes_before_the_event_that_ends_its_text() {
+        let events = vec![text("it is made-"), text("up"), end()];
+        let recorded = recorded(&mut redactor(), events);
+        assert_eq!(
+            recorded[..2],
+            [
+                r#"text_chunk {"text":"it is "}"#,
+                r#"text_chunk {"text":"made-up"}"#
+            ]
+        );
+        assert!(recorded[2].starts_with("stream_end "));
+    }
+
+    #[test]
+    fn a_rest_is_recorded_if_the_run_is_stopped() {
+        let stopped = Interrupted {
+            reason: "a person".into(),
+        };
+        let recorded = recorded(&mut redactor(), vec![text("made-up-v"), stopped.into()]);
+        assert_eq!(recorded[0], r#"text_chunk {"text":"made-up-v"}"#);
+        assert!(recorded[1].starts_with("interrupted "));
+    }
+
+    #[test]
+    fn only_a_thought_with_a_secret_loses_its_signature() {
+        let events = vec![
+            thinking("the key is made-up-"),
+            thinking("value"),
+            signature("first"),
+            EnvironmentEvent::from(agentx_types::PartEnd {}),
+            thinking("nothing is secret here"),
+            signature("second"),
+            text("well"),
+            end(),
+        ];
+        let recorded = recorded(&mut redactor(), events).concat();
+        assert!(recorded.contains("[secret KEY]"), "{recorded}");
+        assert!(
+            !recorded.contains("first") && recorded.contains("second"),
+            "{recorded}"
+        );
+    }
+
+    #[test]
+    fn channels_of_a_tool_do_not_mix() {
+        let tool_call_id = ToolCallId::new("call_1");
+        let chunk = |channel, text: &str| -> EnvironmentEvent {
+            ToolOutputChunk {
+                tool_call_id: tool_call_id.clone(),
+                channel,
+                text: text.into(),
+            }
+            .into()
+        };
+        let result = ToolResult {
+            tool_call_id: tool_call_id.clone(),
+            result: Vec::new(),
+            is_error: false,
+            status: ToolStatus::Success,
+            details: Some(serde_json::json!({"made-up-value": {"id": "made-up-value"}})),
+        };
+        let events = vec![
+            chunk(OutputChannel::Stdout, "made-up"),
+            chunk(OutputChannel::Stderr, "made-up"),
+            chunk(OutputChannel::Stdout, "-value\n"),
+            chunk(OutputChannel::Stderr, "\n"),
+            result.into(),
+        ];
+        let recorded = recorded(&mut redactor(), events);
+        assert_eq!(recorded.len(), 3, "{recorded:?}");
+        assert!(
+            recorded[0].contains(r#""text":"[secret KEY]\n""#),
+            "{}",
+            recorded[0]
+        );
+        assert!(recorded[1].contains(r#""text":"made-up\n""#), "{}", recorded[1]);
+        assert!(
+            recorded[2].contains(r#"{"[secret KEY]":{"id":"[secret KEY]"}}"#),
+            "{}",
+            recorded[2]
+        );
+    }
+
+    #[test]
+    fn events_without_a_secret_are_recorded_as_they_are() {
+        let events = vec![
+            text("a task-force, "),
+            thinking("and so on"),
+            text("sk-learn"),
+            end(),
+        ];
+        let before: Vec<String> = recorded(
+            &mut FactRedactor::new(Redactor::new(&SecretSet::default())),
+            events.clone(),
+        );
+        assert_eq!(before.len(), 4, "{before:?}");
+        assert!(before[2].contains("sk-learn"));
+    }
+}
