@@ -22,6 +22,8 @@ use crate::report::ImportReport;
 
 /// The input of a run whose log has none.
 const GOES_ON: &str = "[The log continues here without an input.]";
+/// The input of the first run of such a log.
+const BEGINS: &str = "[The log begins without an input.]";
 /// The result of a call whose log has none.
 const NO_OUTCOME: &str = "[The log has no observation of this call.]";
 
@@ -135,9 +137,7 @@ impl<'a> Recorder<'a> {
                 self.record_for_agent(Source::User, ran);
             }
             Step::Condensed { forgotten, summary } => self.condensed(&forgotten, summary),
-            Step::Stop { reason, source } => {
-                self.stop.get_or_insert((reason, source));
-            }
+            Step::Stop { reason, source } => self.stopped(reason, source),
             Step::Failure { code, message } => self.failure(code, message),
         }
     }
@@ -535,7 +535,8 @@ impl<'a> Recorder<'a> {
         let Some(mut first) = inputs.next() else {
             if needed {
                 self.report.add("input of a run without one");
-                let content = vec![ContentPart::text(GOES_ON)];
+                let is_first = self.used_messages.is_empty();
+                let content = vec![ContentPart::text(if is_first { BEGINS } else { GOES_ON })];
                 let at = self.at;
                 self.record_input(
                     Waiting {
@@ -615,6 +616,24 @@ impl<'a> Recorder<'a> {
             };
             self.record_for_action(Source::System, &call.action, result);
         }
+    }
+
+    /// Stops the run: at once, or, if calls are open, once the log has said what became of them.
+    fn stopped(&mut self, reason: String, source: Source) {
+        self.stop.get_or_insert((reason, source));
+        let is_held = |id: &ToolCallId| self.held.as_ref().is_some_and(|(_, held, ..)| held == id);
+        if self
+            .open
+            .iter()
+            .any(|(id, call)| call.ends.is_none() && !is_held(id))
+        {
+            return;
+        }
+        let stop = self.stop.take();
+        self.settle_ended();
+        self.open_run(false);
+        self.stop = stop;
+        self.halt();
     }
 
     /// Ends the run with an error.

@@ -38,10 +38,12 @@ pub(crate) fn of_log(setting: &Setting, items: &[Item]) -> Vec<ToolSpec> {
         described.insert(name_of(name), (description.clone(), schema.clone()));
     }
     let mut ends = BTreeSet::new();
+    let mut called = BTreeSet::new();
     for item in items {
         match &item.step {
             Step::Answer(answer) => {
                 for call in &answer.calls {
+                    called.insert(call.id.as_str());
                     let name = name_here(call);
                     if call.ends.is_some() {
                         ends.insert(name.clone());
@@ -49,7 +51,8 @@ pub(crate) fn of_log(setting: &Setting, items: &[Item]) -> Vec<ToolSpec> {
                     described.entry(name).or_default();
                 }
             }
-            Step::Outcome(outcome) => {
+            // A call that the log does not have is made of its outcome.
+            Step::Outcome(outcome) if !called.contains(outcome.call.as_str()) => {
                 described.entry(name_of(&outcome.name)).or_default();
             }
             _ => {}

@@ -13,7 +13,7 @@ mod observations;
 
 use std::collections::BTreeMap;
 
-use agentx_types::{ContentPart, Source};
+use agentx_types::{ContentPart, NanoUsd, Source, Usage};
 use serde_json::{Map, Value};
 
 use crate::content::{self, Blobs};
@@ -61,7 +61,9 @@ pub(crate) fn read(log: &Log, blobs: &mut Blobs, report: &mut ImportReport) -> (
         reader.event(index);
     }
     reader.left_commands();
-    (reader.setting, reader.items)
+    let (setting, mut items) = (reader.setting, reader.items);
+    price(&mut items, &log.state["metrics"]);
+    (setting, items)
 }
 
 /// What stands around the events: the resolver's issue, or the metadata of a conversation.
@@ -74,6 +76,37 @@ fn setting(state: &Value) -> Setting {
         title: title.to_owned(),
         model: json::first_text(&state["metadata"], &["model_name"]).to_owned(),
         ..Setting::default()
+    }
+}
+
+/// The resolver has the cost of its answers beside the history. If it has not one for each of them, the last
+/// answer gets the sum.
+fn price(items: &mut [Item], metrics: &Value) {
+    let mut answers: Vec<&mut Answer> = items
+        .iter_mut()
+        .filter_map(|item| match &mut item.step {
+            Step::Answer(answer) if answer.usage.is_none() => Some(answer),
+            _ => None,
+        })
+        .collect();
+    let costs: Vec<f64> = json::list(metrics, "costs")
+        .iter()
+        .filter_map(|cost| cost.as_f64().or_else(|| cost.get("cost")?.as_f64()))
+        .collect();
+    let priced = |cost: f64| {
+        let reported_cost = NanoUsd::from_usd(cost);
+        (reported_cost != NanoUsd(0)).then(|| Usage {
+            reported_cost,
+            ..Usage::default()
+        })
+    };
+    if costs.len() == answers.len() {
+        answers
+            .iter_mut()
+            .zip(costs)
+            .for_each(|(answer, cost)| answer.usage = priced(cost));
+    } else if let Some(last) = answers.last_mut() {
+        last.usage = priced(metrics["accumulated_cost"].as_f64().unwrap_or_default());
     }
 }
 
