@@ -6,7 +6,7 @@ use std::path::Path;
 
 use agentx::history::portable;
 use agentx::openhands::{
-    ImportOptions, ImportReport, Log, LogError, LogFile, MOST_BYTES, MOST_EVENTS, import,
+    ImportOptions, ImportReport, Log, LogFile, LogReadError, MOST_BYTES, MOST_EVENTS, import,
 };
 use agentx::runtime::{ExportedBlob, SessionExport};
 
@@ -51,7 +51,7 @@ pub fn read(path: &Path, workspace: &Path) -> Result<Vec<FoundSession>, ChatErro
     };
     match Log::read_all(&text, None) {
         Ok(logs) => of_logs(&logs, path, workspace),
-        Err(LogError::Other(_)) => Err(refused(path, &why, EXPORT_AGAIN)),
+        Err(LogReadError::Other(_)) => Err(refused(path, &why, EXPORT_AGAIN)),
         Err(error) => Err(refused(path, &error.to_string(), READS)),
     }
 }

@@ -17,11 +17,11 @@ const MOST_DETAIL: usize = 4 * 1024;
 
 /// The bytes that events refer to.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Blobs {
+pub(crate) struct LogBlobs {
     kept: BTreeMap<BlobId, Vec<u8>>,
 }
 
-impl Blobs {
+impl LogBlobs {
     /// Keeps bytes, and returns their name.
     pub(crate) fn keep(&mut self, bytes: Vec<u8>) -> BlobId {
         let id = BlobId::with_suffix(blake3::hash(&bytes).to_hex());
@@ -107,7 +107,7 @@ fn ceil(text: &str, mut at: usize) -> usize {
 
 /// Text and pictures of a list of V1's contents, or of a plain text. Returns how many pictures it could not
 /// read, too.
-pub(crate) fn parts(value: &Value, blobs: &mut Blobs) -> (Vec<ContentPart>, usize) {
+pub(crate) fn parts(value: &Value, blobs: &mut LogBlobs) -> (Vec<ContentPart>, usize) {
     let (mut found, mut lost) = (Vec::new(), 0);
     let list = match value {
         Value::String(text) => {
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn long_texts_keep_their_ends_and_the_whole() {
-        let mut blobs = Blobs::default();
+        let mut blobs = LogBlobs::default();
         let text = format!("begin{}end", "ä".repeat(MOST_RESULT));
         let (shown, blob) = blobs.shorten(&text);
         assert!(shown.starts_with("begin") && shown.ends_with("end") && shown.len() < MOST_RESULT + 100);
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn pictures_are_bytes_or_addresses() {
-        let mut blobs = Blobs::default();
+        let mut blobs = LogBlobs::default();
         for (url, is_one) in [
             ("data:image/png;base64,AAAA", true),
             ("https://example.org/a.jpg?x", true),

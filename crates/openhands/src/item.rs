@@ -6,27 +6,27 @@ use serde_json::Value;
 
 /// One step of a conversation.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Item {
+pub(crate) struct LogItem {
     /// When it happened; `None` if the log does not say so.
     pub(crate) at: Option<Timestamp>,
     /// The events of the log that it is made of, by their ids.
     pub(crate) events: Vec<String>,
     /// What happened.
-    pub(crate) step: Step,
+    pub(crate) step: LogStep,
 }
 
 /// What happened in a conversation.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Step {
+pub(crate) enum LogStep {
     /// Somebody or something gives the agent an input.
     Input {
         content: Vec<ContentPart>,
         source: Source,
     },
     /// The model answers.
-    Answer(Answer),
+    Answer(LoggedAnswer),
     /// A call has an outcome.
-    Outcome(Outcome),
+    Outcome(LoggedOutcome),
     /// A person ran a command outside the conversation.
     Command {
         command: String,
@@ -43,7 +43,7 @@ pub(crate) enum Step {
 
 /// An answer of the model.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Answer {
+pub(crate) struct LoggedAnswer {
     /// The provider's id of the answer, if the log has one.
     pub(crate) message_id: Option<String>,
     /// The model, if the log names it.
@@ -53,14 +53,14 @@ pub(crate) struct Answer {
     /// The words.
     pub(crate) text: String,
     /// The calls, in their order.
-    pub(crate) calls: Vec<Call>,
+    pub(crate) calls: Vec<LoggedCall>,
     /// The tokens and the cost, if the log has them.
     pub(crate) usage: Option<Usage>,
 }
 
 /// A call in an answer.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Call {
+pub(crate) struct LoggedCall {
     /// The id as the log has it, by which its outcome is found.
     pub(crate) id: String,
     /// The tool.
@@ -75,7 +75,7 @@ pub(crate) struct Call {
 
 /// What became of a call.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Outcome {
+pub(crate) struct LoggedOutcome {
     /// The id of the call as the log has it.
     pub(crate) call: String,
     /// The tool, for a call that the log does not have.
@@ -92,7 +92,7 @@ pub(crate) struct Outcome {
 
 /// What a log says about the agent, before its first step.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Setting {
+pub(crate) struct LogSetting {
     /// The name of the agent.
     pub(crate) agent: String,
     /// The model.

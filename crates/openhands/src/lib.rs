@@ -6,7 +6,7 @@
 //! because `agentx_history::portable::import` ends it with `session_imported`.
 //!
 //! [`ActionType`], [`ObservationType`], [`AgentState`], [`EventKind`] and [`ExecutionStatus`] are OpenHands'
-//! words, with what each is here ([`Row`]).
+//! words, with what each is here ([`WordRow`]).
 //!
 //! The crate is pure: texts come in, facts come out. It knows no file and no clock.
 //!
@@ -21,7 +21,7 @@
 //! let imported = import(&log, &ImportOptions::default())?;
 //! assert_eq!(imported.report.lines(), ["OpenHands V0: 2 events"]);
 //! assert!(imported.events.len() > 4);
-//! # Ok::<(), agentx_openhands::LogError>(())
+//! # Ok::<(), agentx_openhands::LogReadError>(())
 //! ```
 
 mod branch;
@@ -47,13 +47,13 @@ use agentx_types::{
     Timestamp, id_letters,
 };
 
-use content::Blobs;
-use item::{Item, Setting};
-pub use log::{Log, LogError, LogFile, MOST_BYTES, MOST_EVENTS};
-use recorder::Recorder;
+use content::LogBlobs;
+use item::{LogItem, LogSetting};
+pub use log::{Log, LogFile, LogReadError, MOST_BYTES, MOST_EVENTS};
+use recorder::SessionRecorder;
 pub use report::{ImportReport, LogVersion};
 pub use words::{
-    ActionType, AgentState, EventKind, ExecutionStatus, ObservationType, Role, Row, TABLES, markdown,
+    ActionType, AgentState, EventKind, ExecutionStatus, ObservationType, TABLES, WordRole, WordRow, markdown,
 };
 
 /// The tokens that fit into a call of a model that a log does not describe.
@@ -109,16 +109,16 @@ pub struct ImportedLog {
 ///
 /// # Errors
 /// Returns an error if the log has no step of a conversation.
-pub fn import(log: &Log, options: &ImportOptions) -> Result<ImportedLog, LogError> {
+pub fn import(log: &Log, options: &ImportOptions) -> Result<ImportedLog, LogReadError> {
     let mut report = ImportReport::new(log.version, log.events.len());
     (0..log.elsewhere).for_each(|_| report.leave_out("event of another branch"));
-    let mut blobs = Blobs::default();
+    let mut blobs = LogBlobs::default();
     let (setting, items) = match log.version {
         LogVersion::V0 => v0::read(log, &mut blobs, &mut report),
         LogVersion::V1 => v1::read(log, &mut blobs, &mut report),
     };
     if items.is_empty() {
-        return Err(LogError::Other(
+        return Err(LogReadError::Other(
             "it has no message, no action and no observation".into(),
         ));
     }
@@ -131,7 +131,7 @@ pub fn import(log: &Log, options: &ImportOptions) -> Result<ImportedLog, LogErro
         program: options.program.clone(),
     };
     let draft = EventDraft::new(Source::System, Some(agent), opened);
-    let mut recorder = Recorder::open(
+    let mut recorder = SessionRecorder::open(
         SessionFold::new(session_id.clone()),
         draft,
         created_at,
@@ -177,7 +177,12 @@ fn ids(log: &Log, options: &ImportOptions) -> (SessionId, AgentStateId) {
 }
 
 /// The configuration in which the calls of the log run as they ran there: without a question.
-fn config(setting: &Setting, items: &[Item], version: LogVersion, options: &ImportOptions) -> AgentConfig {
+fn config(
+    setting: &LogSetting,
+    items: &[LogItem],
+    version: LogVersion,
+    options: &ImportOptions,
+) -> AgentConfig {
     let name = if setting.agent.is_empty() {
         "openhands"
     } else {
@@ -198,7 +203,7 @@ fn config(setting: &Setting, items: &[Item], version: LogVersion, options: &Impo
 }
 
 /// Where the conversation comes from, for the model that continues it.
-fn origin(setting: &Setting, version: LogVersion) -> Instructions {
+fn origin(setting: &LogSetting, version: LogVersion) -> Instructions {
     let mut text = format!(
         "The conversation until here was imported from a log of {}.",
         version.as_str()
@@ -216,12 +221,17 @@ fn origin(setting: &Setting, version: LogVersion) -> Instructions {
 }
 
 /// The model, by the name that the log has: `PROVIDER/MODEL`, or the model alone.
-fn model(setting: &Setting) -> ModelSpec {
+fn model(setting: &LogSetting) -> ModelSpec {
     let name = setting.model.as_str();
     let (provider, id) = match name.split_once('/') {
         Some((provider, id)) => (provider, id),
         None if name.starts_with("claude") => ("anthropic", name),
-        None if name.starts_with("gpt") || name.starts_with('o') => ("openai", name),
+        None if ["gpt", "o1", "o3", "o4"]
+            .iter()
+            .any(|family| name.starts_with(family)) =>
+        {
+            ("openai", name)
+        }
         None if name.starts_with("gemini") => ("gemini", name),
         None => ("openhands", name),
     };

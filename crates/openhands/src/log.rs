@@ -14,7 +14,7 @@ pub const MOST_EVENTS: usize = 200_000;
 
 /// The reason why a log cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum LogError {
+pub enum LogReadError {
     /// The text is no log of OpenHands.
     #[error("not a log of OpenHands: {0}")]
     Other(String),
@@ -58,11 +58,11 @@ impl Log {
     /// # Errors
     /// Returns an error if it is something else, or damaged: with the line or the event; or if it has more
     /// than one log.
-    pub fn read(text: &str) -> Result<Self, LogError> {
+    pub fn read(text: &str) -> Result<Self, LogReadError> {
         let mut logs = Self::read_all(text, None)?;
         match (logs.pop(), logs.len()) {
             (Some(log), 0) => Ok(log),
-            (_, others) => Err(LogError::Other(format!("it has {} logs", others + 1))),
+            (_, others) => Err(LogReadError::Other(format!("it has {} logs", others + 1))),
         }
     }
 
@@ -71,13 +71,13 @@ impl Log {
     ///
     /// # Errors
     /// Returns an error if it is something else, or damaged: with the line or the event.
-    pub fn read_all(text: &str, state: Option<&LogFile>) -> Result<Vec<Self>, LogError> {
+    pub fn read_all(text: &str, state: Option<&LogFile>) -> Result<Vec<Self>, LogReadError> {
         let state = state_of(state)?;
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         match serde_json::from_str::<Value>(text) {
             Ok(Value::Array(events)) => Ok(vec![Self::of_events(events, state)?]),
             Ok(record @ Value::Object(_)) => Ok(vec![Self::of_record(record, state)?]),
-            Ok(_) => Err(LogError::Other(
+            Ok(_) => Err(LogReadError::Other(
                 "it is JSON, but neither a list nor an object".into(),
             )),
             Err(error) if text.trim_start().starts_with('[') => Err(damaged("the list", &error)),
@@ -90,7 +90,7 @@ impl Log {
     ///
     /// # Errors
     /// Returns an error if a file is damaged or none has an event: with the file.
-    pub fn of_folder(mut files: Vec<LogFile>, state: Option<&LogFile>) -> Result<Self, LogError> {
+    pub fn of_folder(mut files: Vec<LogFile>, state: Option<&LogFile>) -> Result<Self, LogReadError> {
         files.sort_by(|a, b| {
             number_in(&a.name)
                 .cmp(&number_in(&b.name))
@@ -103,7 +103,7 @@ impl Log {
                 // A page of V0's cache has several events; they are there as files too.
                 Value::Array(_) => {}
                 _ => {
-                    return Err(LogError::Damaged {
+                    return Err(LogReadError::Damaged {
                         place: file.name.clone(),
                         what: "it holds no event".into(),
                     });
@@ -118,7 +118,7 @@ impl Log {
         self.version
     }
 
-    fn of_lines(text: &str, state: Value) -> Result<Vec<Self>, LogError> {
+    fn of_lines(text: &str, state: Value) -> Result<Vec<Self>, LogReadError> {
         let mut values = Vec::new();
         let lines = text
             .lines()
@@ -131,14 +131,14 @@ impl Log {
             let read = serde_json::from_str::<Value>(line);
             let value = read.map_err(|error| {
                 if values.is_empty() {
-                    return LogError::Other("it is no JSON, and neither is its first line".into());
+                    return LogReadError::Other("it is no JSON, and neither is its first line".into());
                 }
                 damaged(&format!("line {}", index + 1), &error)
             })?;
             values.push(value);
         }
         match values.first() {
-            None => Err(LogError::Other("it is empty".into())),
+            None => Err(LogReadError::Other("it is empty".into())),
             // The resolver writes a record for each issue.
             Some(first) if first.get("history").is_some() => values
                 .into_iter()
@@ -149,7 +149,7 @@ impl Log {
     }
 
     /// A record around a history, or a single event.
-    fn of_record(mut record: Value, state: Value) -> Result<Self, LogError> {
+    fn of_record(mut record: Value, state: Value) -> Result<Self, LogReadError> {
         for key in ["history", "trajectory", "events"] {
             if let Some(Value::Array(events)) = record.get_mut(key).map(Value::take) {
                 return Self::of_events(events, record);
@@ -158,7 +158,7 @@ impl Log {
         Self::of_events(vec![record], state)
     }
 
-    fn of_events(events: Vec<Value>, state: Value) -> Result<Self, LogError> {
+    fn of_events(events: Vec<Value>, state: Value) -> Result<Self, LogReadError> {
         if events.len() > MOST_EVENTS {
             return Err(too_many());
         }
@@ -179,14 +179,14 @@ impl Log {
             Some(event) if is_v1(event) => LogVersion::V1,
             Some(_) => LogVersion::V0,
             None => {
-                return Err(LogError::Other(
+                return Err(LogReadError::Other(
                     "it has no event with an `action`, an `observation` or a `kind`".into(),
                 ));
             }
         };
         if let Some(index) = flat.iter().position(|event| !event.is_object()) {
             let place = format!("event {}", index + 1);
-            return Err(LogError::Damaged {
+            return Err(LogReadError::Damaged {
                 place,
                 what: "it is no object".into(),
             });
@@ -204,23 +204,23 @@ impl Log {
     }
 }
 
-fn state_of(state: Option<&LogFile>) -> Result<Value, LogError> {
+fn state_of(state: Option<&LogFile>) -> Result<Value, LogReadError> {
     state.map_or(Ok(Value::Null), |state| read_json(&state.text, &state.name))
 }
 
-fn read_json(text: &str, name: &str) -> Result<Value, LogError> {
+fn read_json(text: &str, name: &str) -> Result<Value, LogReadError> {
     serde_json::from_str(text).map_err(|error| damaged(name, &error))
 }
 
-fn damaged(place: &str, error: &serde_json::Error) -> LogError {
-    LogError::Damaged {
+fn damaged(place: &str, error: &serde_json::Error) -> LogReadError {
+    LogReadError::Damaged {
         place: place.to_owned(),
         what: format!("it is no JSON: {error}"),
     }
 }
 
-fn too_many() -> LogError {
-    LogError::TooLarge(format!("more than {MOST_EVENTS} events"))
+fn too_many() -> LogReadError {
+    LogReadError::TooLarge(format!("more than {MOST_EVENTS} events"))
 }
 
 /// The first number in a name: `event-00012-….json` and `12.json` are 12.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use agentx_types::{Access, AgentConfig, ToolSpec};
 use serde_json::{Value, json};
 
-use crate::item::{Call, Item, Setting, Step};
+use crate::item::{LogItem, LogSetting, LogStep, LoggedCall};
 
 /// The tool that gives work to another agent.
 const DELEGATE: &str = "delegate";
@@ -15,7 +15,7 @@ const DELEGATE: &str = "delegate";
 const OWN: [&str; 5] = [DELEGATE, "agents", "recall", "ask_user", "find_tools"];
 
 /// The name of a call's tool here.
-pub(crate) fn name_here(call: &Call) -> String {
+pub(crate) fn name_here(call: &LoggedCall) -> String {
     match &call.delegate {
         Some(_) => DELEGATE.to_owned(),
         None => name_of(&call.name),
@@ -32,7 +32,7 @@ fn name_of(name: &str) -> String {
 }
 
 /// All tools of a log: those that it describes and those that it calls.
-pub(crate) fn of_log(setting: &Setting, items: &[Item]) -> Vec<ToolSpec> {
+pub(crate) fn of_log(setting: &LogSetting, items: &[LogItem]) -> Vec<ToolSpec> {
     let mut described: BTreeMap<String, (String, Value)> = BTreeMap::new();
     for (name, description, schema) in &setting.tools {
         described.insert(name_of(name), (description.clone(), schema.clone()));
@@ -41,7 +41,7 @@ pub(crate) fn of_log(setting: &Setting, items: &[Item]) -> Vec<ToolSpec> {
     let mut called = BTreeSet::new();
     for item in items {
         match &item.step {
-            Step::Answer(answer) => {
+            LogStep::Answer(answer) => {
                 for call in &answer.calls {
                     called.insert(call.id.as_str());
                     let name = name_here(call);
@@ -52,7 +52,7 @@ pub(crate) fn of_log(setting: &Setting, items: &[Item]) -> Vec<ToolSpec> {
                 }
             }
             // A call that the log does not have is made of its outcome.
-            Step::Outcome(outcome) if !called.contains(outcome.call.as_str()) => {
+            LogStep::Outcome(outcome) if !called.contains(outcome.call.as_str()) => {
                 described.entry(name_of(&outcome.name)).or_default();
             }
             _ => {}
@@ -72,10 +72,10 @@ pub(crate) fn of_log(setting: &Setting, items: &[Item]) -> Vec<ToolSpec> {
 
 /// The agents that the log gives work to, each with the tools of the log. Those may give work to each other
 /// once more.
-pub(crate) fn agents_of_log(config: &AgentConfig, items: &[Item]) -> Vec<AgentConfig> {
+pub(crate) fn agents_of_log(config: &AgentConfig, items: &[LogItem]) -> Vec<AgentConfig> {
     let mut names = BTreeSet::new();
     for item in items {
-        if let Step::Answer(answer) = &item.step {
+        if let LogStep::Answer(answer) = &item.step {
             names.extend(
                 answer
                     .calls

@@ -11,11 +11,11 @@ use crate::json;
 /// The totals of each meter of a log so far.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Meters {
-    read: BTreeMap<String, Totals>,
+    read: BTreeMap<String, MeterTotals>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Totals {
+struct MeterTotals {
     cost: f64,
     prompt: u64,
     completion: u64,
@@ -28,7 +28,7 @@ impl Meters {
     /// The usage since the last reading of this meter; `None` if there was none.
     pub(crate) fn since_last(&mut self, meter: &str, metrics: &Value) -> Option<Usage> {
         let tokens = &metrics["accumulated_token_usage"];
-        let now = Totals {
+        let now = MeterTotals {
             cost: metrics["accumulated_cost"].as_f64().unwrap_or_default(),
             prompt: json::count(tokens, "prompt_tokens"),
             completion: json::count(tokens, "completion_tokens"),

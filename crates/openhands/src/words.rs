@@ -6,7 +6,7 @@
 
 /// What a word of a log becomes in an imported session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Role {
+pub enum WordRole {
     /// A part of the agent's configuration: the system prompt and the tools.
     Configuration,
     /// An input of a run: `user_message`.
@@ -31,7 +31,7 @@ pub enum Role {
     Counted,
 }
 
-impl Role {
+impl WordRole {
     /// The facts that it becomes, as the documentation names them.
     pub fn facts(self) -> &'static str {
         match self {
@@ -52,11 +52,11 @@ impl Role {
 
 /// A row of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct WordRow {
     /// The word as logs have it.
     pub word: &'static str,
     /// What it becomes in an imported session.
-    pub role: Role,
+    pub role: WordRole,
     /// What does the same in AgentX.
     pub here: &'static str,
 }
@@ -76,8 +76,8 @@ macro_rules! words {
 
         impl $name {
             /// A row for each word, in upstream's order.
-            pub const TABLE: &'static [Row] = &[
-                $(Row { word: $word, role: Role::$role, here: $here },)*
+            pub const TABLE: &'static [WordRow] = &[
+                $(WordRow { word: $word, role: WordRole::$role, here: $here },)*
             ];
 
             /// Reads a word; an unknown one is kept.
@@ -98,9 +98,9 @@ macro_rules! words {
 
             /// What it becomes in an imported session; `None` for an unknown word, which is judged by its
             /// event.
-            pub fn role(&self) -> Option<Role> {
+            pub fn role(&self) -> Option<WordRole> {
                 match self {
-                    $(Self::$variant => Some(Role::$role),)*
+                    $(Self::$variant => Some(WordRole::$role),)*
                     Self::Unknown(_) => None,
                 }
             }
@@ -225,7 +225,7 @@ words! {
 }
 
 /// Every table with its title, in the order of the documentation.
-pub const TABLES: [(&str, &[Row]); 5] = [
+pub const TABLES: [(&str, &[WordRow]); 5] = [
     ("Actions of V0", ActionType::TABLE),
     ("Observations of V0", ObservationType::TABLE),
     ("States of V0", AgentState::TABLE),

@@ -1,6 +1,6 @@
 //! Damaged logs and other files: an error that names the place, never a panic and never half a log.
 
-use agentx_openhands::{ImportOptions, Log, LogError, LogFile, import};
+use agentx_openhands::{ImportOptions, Log, LogFile, LogReadError, import};
 use serde_json::json;
 
 /// The error of a text, as people read it.
@@ -82,7 +82,7 @@ fn a_damaged_file_of_a_folder_is_named() {
 fn too_many_events_are_refused() {
     let events = vec![json!({"action": "null"}); agentx_openhands::MOST_EVENTS + 1];
     let log = Log::read(&json!(events).to_string());
-    assert!(matches!(log, Err(LogError::TooLarge(_))), "{log:?}");
+    assert!(matches!(log, Err(LogReadError::TooLarge(_))), "{log:?}");
 }
 
 /// A log that is cut anywhere is refused, or is a whole session of the lines before the cut.

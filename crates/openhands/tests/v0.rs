@@ -1,6 +1,6 @@
 //! V0: every action and every observation. All logs here are made up.
 
-use agentx_openhands::{ActionType, AgentState, ImportedLog, Log, LogFile, ObservationType, Role};
+use agentx_openhands::{ActionType, AgentState, ImportedLog, Log, LogFile, ObservationType, WordRole};
 use agentx_types::{ContentPart, EnvironmentEvent, NanoUsd, RunStatus, ToolStatus};
 use serde_json::{Value, json};
 
@@ -60,8 +60,8 @@ fn every_action_of_an_agent_is_what_its_row_says() {
         let tags = tags(&imported);
         let has = |tag: &str| tags.contains(&tag);
         match row.role {
-            Role::Call if row.word == "delegate" => assert!(has("agent_spawned"), "{tags:?}"),
-            Role::Call | Role::LastCall => {
+            WordRole::Call if row.word == "delegate" => assert!(has("agent_spawned"), "{tags:?}"),
+            WordRole::Call | WordRole::LastCall => {
                 assert_eq!(
                     tags.iter().filter(|tag| **tag == "tool_call").count(),
                     1,
@@ -75,9 +75,9 @@ fn every_action_of_an_agent_is_what_its_row_says() {
                     conversation(&imported)
                 );
             }
-            Role::Stop => assert_eq!(ends(&imported)[0], RunStatus::Interrupted, "{}", row.word),
-            Role::Configuration => {}
-            Role::Counted => {
+            WordRole::Stop => assert_eq!(ends(&imported)[0], RunStatus::Interrupted, "{}", row.word),
+            WordRole::Configuration => {}
+            WordRole::Counted => {
                 let name = format!("action {}", row.word);
                 assert_eq!(
                     imported.report.left_out.get(&name),
@@ -155,15 +155,15 @@ fn every_state_is_the_status_of_the_run_or_counted() {
     for row in AgentState::TABLE {
         let imported = imported(&json!([said(0, "Go."), state(1, row.word)]));
         let expected: &[RunStatus] = match row.role {
-            Role::Stop => &[RunStatus::Interrupted],
-            Role::Failure => &[RunStatus::Failed],
+            WordRole::Stop => &[RunStatus::Interrupted],
+            WordRole::Failure => &[RunStatus::Failed],
             _ => &[],
         };
         assert_eq!(ends(&imported), expected, "{}", row.word);
         let name = format!("state {}", row.word);
         assert_eq!(
             imported.report.left_out.contains_key(&name),
-            row.role == Role::Counted,
+            row.role == WordRole::Counted,
             "{}",
             row.word
         );
@@ -374,7 +374,7 @@ fn a_condensation_is_a_summary_of_its_events() {
     let mut log = Vec::new();
     for round in 0..4 {
         log.push(said(round * 2, &format!("Question {round}.")));
-        log.push(answered(round * 2 + 1, &format!("Answer {round}.")));
+        log.push(answered(round * 2 + 1, &format!("LoggedAnswer {round}.")));
     }
     for args in [
         json!({"forgotten_event_ids": [2, 3, 4, 5], "summary": "They talked."}),
@@ -386,7 +386,7 @@ fn a_condensation_is_a_summary_of_its_events() {
         let lines = conversation(&imported(&Value::Array(log)));
         let text = lines.join("\n");
         assert!(
-            text.contains("They talked.") && !text.contains("Question 1") && !text.contains("Answer 2"),
+            text.contains("They talked.") && !text.contains("Question 1") && !text.contains("LoggedAnswer 2"),
             "{text}"
         );
         assert!(

@@ -1,6 +1,6 @@
 //! V1: every kind of event. All logs here are made up.
 
-use agentx_openhands::{EventKind, Log, LogFile, Role};
+use agentx_openhands::{EventKind, Log, LogFile, WordRole};
 use agentx_types::{EnvironmentEvent, NanoUsd, RunStatus, ToolStatus};
 use serde_json::{Value, json};
 
@@ -125,10 +125,10 @@ fn every_kind_is_what_its_row_says() {
         let lines = conversation(&imported).join("\n");
         let tags = tags(&imported);
         match row.role {
-            Role::Configuration => assert_eq!(imported.report.kinds["SystemPromptEvent"], 1),
-            Role::Input => assert!(lines.contains("user: words"), "{}: {lines}", row.word),
-            Role::Call => assert!(tags.contains(&"tool_call"), "{}", row.word),
-            Role::Outcome => {
+            WordRole::Configuration => assert_eq!(imported.report.kinds["SystemPromptEvent"], 1),
+            WordRole::Input => assert!(lines.contains("user: words"), "{}: {lines}", row.word),
+            WordRole::Call => assert!(tags.contains(&"tool_call"), "{}", row.word),
+            WordRole::Outcome => {
                 let expected = match row.word {
                     "UserRejectObservation" => (ToolStatus::Denied, "Action rejected: no"),
                     "AgentErrorEvent" => (ToolStatus::Failed, "broke"),
@@ -137,9 +137,9 @@ fn every_kind_is_what_its_row_says() {
                 assert_eq!(statuses(&imported), [expected.0], "{}", row.word);
                 assert!(lines.contains(expected.1), "{}: {lines}", row.word);
             }
-            Role::Stop => assert_eq!(ends(&imported)[0], RunStatus::Interrupted, "{}", row.word),
-            Role::Failure => assert_eq!(ends(&imported)[0], RunStatus::Failed, "{}", row.word),
-            Role::Summary | Role::Usage | Role::Counted => {
+            WordRole::Stop => assert_eq!(ends(&imported)[0], RunStatus::Interrupted, "{}", row.word),
+            WordRole::Failure => assert_eq!(ends(&imported)[0], RunStatus::Failed, "{}", row.word),
+            WordRole::Summary | WordRole::Usage | WordRole::Counted => {
                 assert_eq!(
                     imported.report.left_out.values().sum::<usize>(),
                     1,
@@ -148,7 +148,7 @@ fn every_kind_is_what_its_row_says() {
                     imported.report
                 );
             }
-            Role::Answer | Role::LastCall => panic!("{}", row.word),
+            WordRole::Answer | WordRole::LastCall => panic!("{}", row.word),
         }
         assert!(lines.ends_with("assistant: Done."), "{}: {lines}", row.word);
     }
@@ -289,7 +289,11 @@ fn condensed_events_are_behind_a_summary() {
     let mut log = Vec::new();
     for round in 0..3 {
         log.push(said(&format!("q{round}"), "user", &format!("Question {round}.")));
-        log.push(said(&format!("a{round}"), "agent", &format!("Answer {round}.")));
+        log.push(said(
+            &format!("a{round}"),
+            "agent",
+            &format!("LoggedAnswer {round}."),
+        ));
     }
     log.push(event(
         "c",

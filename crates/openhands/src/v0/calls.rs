@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::{Reader, thought};
+use super::{V0Reader, thought};
 use crate::content;
-use crate::item::{Answer, Call, Step};
+use crate::item::{LogStep, LoggedAnswer, LoggedCall};
 use crate::json;
 use crate::usage;
 use crate::words::ActionType;
@@ -15,7 +15,7 @@ use crate::words::ActionType;
 const HANDLING: [&str; 4] = ["thought", "confirmation_state", "is_confirmed", "security_risk"];
 
 /// A call without an outcome.
-pub(super) struct OpenCall {
+pub(super) struct PendingAction {
     /// The id as the log has it, or one made of the action's place.
     pub(super) call: String,
     /// The ids of its actions: a call that a person confirmed has two.
@@ -44,7 +44,7 @@ fn response_id(event: &Value) -> &str {
     json::text(&event["tool_call_metadata"]["model_response"], "id")
 }
 
-impl<'a> Reader<'a> {
+impl<'a> V0Reader<'a> {
     /// An action that calls a tool: the first of its answer makes the whole answer.
     pub(super) fn call(&mut self, index: usize, event: &'a Value, word: &ActionType, args: &Value) {
         if self.is_confirmed_again(event, word, args) {
@@ -62,7 +62,7 @@ impl<'a> Reader<'a> {
         if let Some((_, task)) = &call.delegate {
             self.task = Some(task.clone());
         }
-        self.open.push(OpenCall {
+        self.open.push(PendingAction {
             call: call.id,
             actions: json::id(event, "id").into_iter().collect(),
             word: word.word().to_owned(),
@@ -75,7 +75,7 @@ impl<'a> Reader<'a> {
     fn is_confirmed_again(&mut self, event: &Value, word: &ActionType, args: &Value) -> bool {
         let id = json::text(&event["tool_call_metadata"], "tool_call_id");
         let input = arguments_of(args);
-        let same = |open: &&mut OpenCall| {
+        let same = |open: &&mut PendingAction| {
             let by_id = !id.is_empty() && open.call == id;
             let state = json::text(args, "confirmation_state");
             by_id
@@ -99,7 +99,9 @@ impl<'a> Reader<'a> {
         let message = &response["choices"][0]["message"];
         let (thought, reasoning) = thought(args);
         let mut text = content::text_of(&message["content"]);
-        if text.trim().is_empty() && *word != ActionType::Think {
+        // The call of a thought has it as its argument, if the log has the call.
+        let is_argument = *word == ActionType::Think && !response.is_null();
+        if text.trim().is_empty() && !is_argument {
             text = thought;
         }
         let said = json::first_text(message, &["reasoning_content", "reasoning", "thinking"]);
@@ -117,7 +119,7 @@ impl<'a> Reader<'a> {
             let word = ActionType::read(json::text(event, "action"));
             self.call_of(*at, event, &word, &super::fields(event, "args"))
         });
-        let answer = Answer {
+        let answer = LoggedAnswer {
             message_id: Some(json::text(response, "id").to_owned()).filter(|id| !id.is_empty()),
             model: Some(model.to_owned()).filter(|model| !model.is_empty()),
             thinking: if said.is_empty() {
@@ -129,7 +131,7 @@ impl<'a> Reader<'a> {
             calls: calls.collect(),
             usage: used,
         };
-        self.push(event, Step::Answer(answer));
+        self.push(event, LogStep::Answer(answer));
         let ids = mates.iter().filter_map(|at| json::id(&self.events[*at], "id"));
         let ids: Vec<String> = ids.collect();
         if let Some(item) = self.items.last_mut() {
@@ -138,7 +140,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The call that an action makes.
-    fn call_of(&self, index: usize, event: &Value, word: &ActionType, args: &Value) -> Call {
+    fn call_of(&self, index: usize, event: &Value, word: &ActionType, args: &Value) -> LoggedCall {
         let metadata = &event["tool_call_metadata"];
         let id = json::text(metadata, "tool_call_id");
         let name = json::text(metadata, "function_name");
@@ -146,7 +148,7 @@ impl<'a> Reader<'a> {
         let made = calls.iter().find(|call| json::text(call, "id") == id);
         let input = made.and_then(|call| json::arguments(&call["function"]["arguments"]));
         let number = json::id(event, "id").unwrap_or_else(|| (index + 1).to_string());
-        Call {
+        LoggedCall {
             id: if id.is_empty() {
                 format!("oh_{number}")
             } else {

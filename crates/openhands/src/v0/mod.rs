@@ -16,15 +16,15 @@ use std::collections::BTreeMap;
 use agentx_types::{ContentPart, NanoUsd, Source, Usage};
 use serde_json::{Map, Value};
 
-use crate::content::{self, Blobs};
-use crate::item::{Answer, Item, Setting, Step};
+use crate::content::{self, LogBlobs};
+use crate::item::{LogItem, LogSetting, LogStep, LoggedAnswer};
 use crate::json;
 use crate::log::Log;
 use crate::report::ImportReport;
 use crate::time;
 use crate::usage::Meters;
 use crate::words::ActionType;
-use calls::OpenCall;
+use calls::PendingAction;
 
 /// The fields of an event that are not arguments of its action.
 const FRAME: [&str; 13] = [
@@ -44,8 +44,8 @@ const FRAME: [&str; 13] = [
 ];
 
 /// The steps of a V0 log.
-pub(crate) fn read(log: &Log, blobs: &mut Blobs, report: &mut ImportReport) -> (Setting, Vec<Item>) {
-    let mut reader = Reader {
+pub(crate) fn read(log: &Log, blobs: &mut LogBlobs, report: &mut ImportReport) -> (LogSetting, Vec<LogItem>) {
+    let mut reader = V0Reader {
         events: &log.events,
         responses: calls::responses(&log.events),
         blobs,
@@ -67,25 +67,25 @@ pub(crate) fn read(log: &Log, blobs: &mut Blobs, report: &mut ImportReport) -> (
 }
 
 /// What stands around the events: the resolver's issue, or the metadata of a conversation.
-fn setting(state: &Value) -> Setting {
+fn setting(state: &Value) -> LogSetting {
     let title = match json::text(state, "title") {
         "" => json::text(&state["issue"], "title"),
         title => title,
     };
-    Setting {
+    LogSetting {
         title: title.to_owned(),
         model: json::first_text(&state["metadata"], &["model_name"]).to_owned(),
-        ..Setting::default()
+        ..LogSetting::default()
     }
 }
 
 /// The resolver has the cost of its answers beside the history. If it has not one for each of them, the last
 /// answer gets the sum.
-fn price(items: &mut [Item], metrics: &Value) {
-    let mut answers: Vec<&mut Answer> = items
+fn price(items: &mut [LogItem], metrics: &Value) {
+    let mut answers: Vec<&mut LoggedAnswer> = items
         .iter_mut()
         .filter_map(|item| match &mut item.step {
-            Step::Answer(answer) if answer.usage.is_none() => Some(answer),
+            LogStep::Answer(answer) if answer.usage.is_none() => Some(answer),
             _ => None,
         })
         .collect();
@@ -111,16 +111,16 @@ fn price(items: &mut [Item], metrics: &Value) {
 }
 
 /// Reads events one after another.
-struct Reader<'a> {
+struct V0Reader<'a> {
     events: &'a [Value],
     /// The actions of each answer with several of them, by the id of the answer.
     responses: BTreeMap<&'a str, Vec<usize>>,
-    blobs: &'a mut Blobs,
+    blobs: &'a mut LogBlobs,
     report: &'a mut ImportReport,
-    setting: Setting,
-    items: Vec<Item>,
+    setting: LogSetting,
+    items: Vec<LogItem>,
     /// Calls without an outcome.
-    open: Vec<OpenCall>,
+    open: Vec<PendingAction>,
     /// Commands of a person without an outcome, by the id of their action.
     commands: BTreeMap<String, String>,
     meters: Meters,
@@ -128,7 +128,7 @@ struct Reader<'a> {
     task: Option<String>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> V0Reader<'a> {
     fn event(&mut self, index: usize) {
         let event = &self.events[index];
         if let Some(word) = event.get("observation").and_then(Value::as_str) {
@@ -160,7 +160,7 @@ impl<'a> Reader<'a> {
                 let reason = format!("{word} by the person");
                 self.push(
                     event,
-                    Step::Stop {
+                    LogStep::Stop {
                         reason,
                         source: Source::User,
                     },
@@ -194,7 +194,7 @@ impl<'a> Reader<'a> {
         match json::text(event, "source") {
             "" if word == "message" => match self.items.last().map(|item| &item.step) {
                 None => false,
-                Some(Step::Answer(answer)) => !answer.calls.is_empty(),
+                Some(LogStep::Answer(answer)) => !answer.calls.is_empty(),
                 Some(_) => true,
             },
             "" => true,
@@ -202,8 +202,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn push(&mut self, event: &Value, step: Step) {
-        self.items.push(Item {
+    fn push(&mut self, event: &Value, step: LogStep) {
+        self.items.push(LogItem {
             at: time::read(json::text(event, "timestamp")),
             events: json::id(event, "id").into_iter().collect(),
             step,
@@ -211,12 +211,12 @@ impl<'a> Reader<'a> {
     }
 
     fn agent_message(&mut self, event: &'a Value, args: &Value) {
-        let answer = Answer {
+        let answer = LoggedAnswer {
             text: json::text(args, "content").to_owned(),
             usage: self.meters.since_last("", &event["llm_metrics"]),
-            ..Answer::default()
+            ..LoggedAnswer::default()
         };
-        self.push(event, Step::Answer(answer));
+        self.push(event, LogStep::Answer(answer));
     }
 
     fn input(&mut self, event: &Value, args: &Value) {
@@ -250,7 +250,7 @@ impl<'a> Reader<'a> {
             "environment" => Source::Environment,
             _ => Source::User,
         };
-        self.push(event, Step::Input { content, source });
+        self.push(event, LogStep::Input { content, source });
     }
 
     /// The first system message is the configuration.
@@ -297,18 +297,18 @@ impl<'a> Reader<'a> {
             listed
         };
         let summary = json::text(args, "summary").to_owned();
-        self.push(event, Step::Condensed { forgotten, summary });
+        self.push(event, LogStep::Condensed { forgotten, summary });
     }
 
     /// Commands of a person that the log has no output of.
     fn left_commands(&mut self) {
         for (id, command) in std::mem::take(&mut self.commands) {
-            let step = Step::Command {
+            let step = LogStep::Command {
                 command,
                 output: String::new(),
                 how: "no output in the log".into(),
             };
-            self.items.push(Item {
+            self.items.push(LogItem {
                 at: None,
                 events: vec![id],
                 step,

@@ -3,10 +3,10 @@
 use agentx_types::{ContentPart, Source, ToolStatus};
 use serde_json::{Map, Value, json};
 
-use super::calls::OpenCall;
-use super::{Reader, fields};
+use super::calls::PendingAction;
+use super::{V0Reader, fields};
 use crate::content;
-use crate::item::{Outcome, Step};
+use crate::item::{LogStep, LoggedOutcome};
 use crate::json;
 use crate::words::{AgentState, ObservationType};
 
@@ -22,7 +22,7 @@ const ARGUMENTS: [&str; 8] = [
     "agent",
 ];
 
-impl Reader<'_> {
+impl V0Reader<'_> {
     pub(super) fn observation(&mut self, event: &Value, word: &str) {
         use ObservationType as O;
         let kind = O::read(word);
@@ -34,7 +34,7 @@ impl Reader<'_> {
                 let reason = json::text(event, "content").to_owned();
                 return self.push(
                     event,
-                    Step::Stop {
+                    LogStep::Stop {
                         reason,
                         source: Source::System,
                     },
@@ -44,7 +44,7 @@ impl Reader<'_> {
         }
         if let Some(call) = self.take_call(event, word) {
             let outcome = self.outcome(event, &kind, &extras, call);
-            return self.push(event, Step::Outcome(outcome));
+            return self.push(event, LogStep::Outcome(outcome));
         }
         let of_person = json::id(event, "cause").and_then(|cause| self.commands.remove(&cause));
         if let Some(command) = of_person {
@@ -52,7 +52,7 @@ impl Reader<'_> {
             let output = json::text(event, "content").to_owned();
             return self.push(
                 event,
-                Step::Command {
+                LogStep::Command {
                     command,
                     output,
                     how: code,
@@ -64,13 +64,15 @@ impl Reader<'_> {
 
     /// The open call of an observation: by the id of the call, by its cause, or, in logs without ids, the
     /// first of its kind.
-    fn take_call(&mut self, event: &Value, word: &str) -> Option<OpenCall> {
+    fn take_call(&mut self, event: &Value, word: &str) -> Option<PendingAction> {
         let id = json::text(&event["tool_call_metadata"], "tool_call_id");
         let cause = json::id(event, "cause");
         let has_ids = json::id(event, "id").is_some() || cause.is_some();
-        let by_call = |open: &OpenCall| !id.is_empty() && open.call == id;
-        let by_cause = |open: &OpenCall| cause.as_ref().is_some_and(|cause| open.actions.contains(cause));
-        let by_kind = |open: &OpenCall| open.word == word || (word == "mcp" && open.word == "call_tool_mcp");
+        let by_call = |open: &PendingAction| !id.is_empty() && open.call == id;
+        let by_cause =
+            |open: &PendingAction| cause.as_ref().is_some_and(|cause| open.actions.contains(cause));
+        let by_kind =
+            |open: &PendingAction| open.word == word || (word == "mcp" && open.word == "call_tool_mcp");
         let position = self
             .open
             .iter()
@@ -86,7 +88,13 @@ impl Reader<'_> {
         position.map(|at| self.open.remove(at))
     }
 
-    fn outcome(&mut self, event: &Value, kind: &ObservationType, extras: &Value, call: OpenCall) -> Outcome {
+    fn outcome(
+        &mut self,
+        event: &Value,
+        kind: &ObservationType,
+        extras: &Value,
+        call: PendingAction,
+    ) -> LoggedOutcome {
         let mut details = call.details;
         let (kept, cuts) = content::bounded(extras);
         (0..cuts).for_each(|_| {
@@ -108,7 +116,7 @@ impl Reader<'_> {
         }
         let mut content = vec![ContentPart::text(text)];
         content.extend(self.screenshot(kind, extras));
-        Outcome {
+        LoggedOutcome {
             call: call.call,
             name: call.word,
             input: call.input,
@@ -174,7 +182,7 @@ impl Reader<'_> {
             .filter_map(|key| Some(((*key).to_owned(), extras.get(*key)?.clone())));
         let number = json::id(event, "id").unwrap_or_else(|| self.items.len().to_string());
         let name = json::text(&event["tool_call_metadata"], "function_name");
-        let call = OpenCall {
+        let call = PendingAction {
             call: format!("oh_lost_{number}"),
             actions: Vec::new(),
             word: if name.is_empty() {
@@ -186,12 +194,12 @@ impl Reader<'_> {
             details: json!({}),
         };
         let outcome = self.outcome(event, kind, extras, call);
-        self.push(event, Step::Outcome(outcome));
+        self.push(event, LogStep::Outcome(outcome));
     }
 
     fn say(&mut self, event: &Value, text: &str, source: Source) {
         let content = vec![ContentPart::text(text)];
-        self.push(event, Step::Input { content, source });
+        self.push(event, LogStep::Input { content, source });
     }
 
     /// A change of the controller's state.
@@ -212,7 +220,7 @@ impl Reader<'_> {
                 };
                 self.push(
                     event,
-                    Step::Stop {
+                    LogStep::Stop {
                         reason,
                         source: Source::User,
                     },
@@ -226,7 +234,7 @@ impl Reader<'_> {
                 };
                 self.push(
                     event,
-                    Step::Failure {
+                    LogStep::Failure {
                         code: "openhands_error".into(),
                         message,
                     },
