@@ -38,7 +38,7 @@ pub(crate) fn of_log(setting: &LogSetting, items: &[LogItem]) -> Vec<ToolSpec> {
         described.insert(name_of(name), (description.clone(), schema.clone()));
     }
     let mut ends = BTreeSet::new();
-    let mut called = BTreeSet::new();
+    let (mut called, mut answered) = (BTreeSet::new(), BTreeSet::new());
     for item in items {
         match &item.step {
             LogStep::Answer(answer) => {
@@ -51,8 +51,10 @@ pub(crate) fn of_log(setting: &LogSetting, items: &[LogItem]) -> Vec<ToolSpec> {
                     described.entry(name).or_default();
                 }
             }
-            // A call that the log does not have is made of its outcome.
-            LogStep::Outcome(outcome) if !called.contains(outcome.call.as_str()) => {
+            // A call that the log does not have is made of its outcome, and so is one with a second outcome.
+            LogStep::Outcome(outcome)
+                if !called.contains(outcome.call.as_str()) || !answered.insert(outcome.call.as_str()) =>
+            {
                 described.entry(name_of(&outcome.name)).or_default();
             }
             _ => {}

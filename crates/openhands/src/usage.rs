@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use agentx_types::{NanoUsd, Usage};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::json;
 
@@ -56,6 +56,31 @@ impl Meters {
     }
 }
 
+/// The usage of each answer by its id, as the state of a V1 conversation lists it.
+pub(crate) fn of_answers(stats: &Value) -> BTreeMap<String, Usage> {
+    let mut found = BTreeMap::new();
+    for metrics in stats["usage_to_metrics"]
+        .as_object()
+        .into_iter()
+        .flat_map(|meters| meters.values())
+    {
+        let (usages, costs) = (json::list(metrics, "token_usages"), json::list(metrics, "costs"));
+        for (index, tokens) in usages.iter().enumerate() {
+            // One cost for each usage, unless some calls had no price.
+            let cost = costs.get(index).filter(|_| costs.len() == usages.len());
+            let cost = cost
+                .and_then(|cost| cost.get("cost")?.as_f64())
+                .unwrap_or_default();
+            let metrics = json!({ "accumulated_token_usage": tokens, "accumulated_cost": cost });
+            let used = Meters::default().since_last("", &metrics);
+            if let (Some(used), Some(id)) = (used, json::id(tokens, "response_id")) {
+                found.insert(id, used);
+            }
+        }
+    }
+    found
+}
+
 /// The usage that a provider reports in its response.
 pub(crate) fn of_response(usage: &Value) -> Option<Usage> {
     if !usage.is_object() {
@@ -78,7 +103,6 @@ pub(crate) fn of_response(usage: &Value) -> Option<Usage> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn an_answer_gets_what_was_added_to_the_totals() {

@@ -445,6 +445,49 @@ fn calls_without_an_observation_are_unknown_and_ids_are_used_once() {
 }
 
 #[test]
+fn a_second_observation_of_a_call_is_not_lost() {
+    let mut call = called(1, "resp", "a", &json!([]));
+    call["tool_call_metadata"]["total_calls_in_response"] = json!(1);
+    let mut second = observed(3, 1, "run", "second");
+    second["extras"] = json!({"command": "ls"});
+    let log = json!([
+        said(0, "Go."),
+        call,
+        observed(2, 1, "run", "first"),
+        second,
+        answered(4, "Done.")
+    ]);
+    let lines = conversation(&imported(&log));
+    assert!(lines.contains(&"tool: => first".to_owned()), "{lines:?}");
+    assert!(lines.contains(&"tool: => second".to_owned()), "{lines:?}");
+}
+
+#[test]
+fn a_stop_reaches_the_agents_that_were_given_work() {
+    let log = json!([
+        said(0, "Go."),
+        acted(
+            1,
+            "delegate",
+            json!({"agent": "Browser", "inputs": {"task": "Look."}})
+        ),
+        acted(2, "browse", json!({"url": "https://example.org"})),
+        observed(3, 2, "browse", "a page"),
+        state(4, "paused"),
+        said(5, "Go on."),
+        answered(6, "Done."),
+    ]);
+    let imported = imported(&log);
+    assert_eq!(ends(&imported)[0], RunStatus::Interrupted);
+    let lines = conversation(&imported);
+    assert_eq!(
+        lines[lines.len() - 2..],
+        ["user: Go on.", "assistant: Done."],
+        "{lines:?}"
+    );
+}
+
+#[test]
 fn huge_texts_and_pictures_are_blobs() {
     let mut huge = observed(2, 1, "run", &"x".repeat(3_000_000));
     huge["extras"] =

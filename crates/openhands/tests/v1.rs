@@ -285,6 +285,33 @@ fn usage_is_what_was_added_to_the_totals() {
 }
 
 #[test]
+fn a_state_has_the_usage_of_each_answer() {
+    let state = json!({"stats": {"usage_to_metrics": {"default": {
+        "token_usages": [{"response_id": "r", "prompt_tokens": 50, "completion_tokens": 5, "cache_read_tokens": 20}],
+        "costs": [{"cost": 0.25}]}}}});
+    let state = LogFile {
+        name: "base_state.json".into(),
+        text: state.to_string(),
+    };
+    let lines = [
+        said("1", "user", "Go."),
+        called("2", "r", "a", ""),
+        observed("3", "a", "out", 0),
+    ];
+    let lines = lines.map(|event| event.to_string()).join("\n");
+    let imported = of_log(&Log::read_all(&lines, Some(&state)).unwrap()[0]);
+    let state = fold(&imported).state().unwrap();
+    assert_eq!(
+        (
+            state.cost,
+            state.usage.input_tokens,
+            state.usage.cache_read_tokens
+        ),
+        (NanoUsd(250_000_000), 30, 20)
+    );
+}
+
+#[test]
 fn condensed_events_are_behind_a_summary() {
     let mut log = Vec::new();
     for round in 0..3 {

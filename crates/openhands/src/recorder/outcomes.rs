@@ -42,78 +42,73 @@ impl SessionRecorder<'_> {
 
     /// The result of a call that the log does not have, or of one that has its result: an answer with such a
     /// call is added.
-    pub(super) fn outcome_without_call(&mut self, outcome: LoggedOutcome) {
+    fn outcome_without_call(&mut self, outcome: LoggedOutcome) {
         self.report.add("call of an observation without its action");
-        let logged = format!("{}_again", outcome.call);
+        let logged = match self.calls.contains_key(&outcome.call) {
+            true => format!("{}_again", outcome.call),
+            false => outcome.call.clone(),
+        };
         let call = LoggedCall {
-            id: if outcome.call.is_empty() {
-                String::new()
-            } else if self.calls.contains_key(&outcome.call) {
-                logged
-            } else {
-                outcome.call.clone()
-            },
+            id: logged.clone(),
             name: outcome.name.clone(),
             input: outcome.input.clone(),
             ends: None,
             delegate: None,
         };
         let events = self.events.clone();
-        let id = call.id.clone();
         self.answer(LoggedAnswer {
             calls: vec![call],
             ..LoggedAnswer::default()
         });
         self.events = events;
-        if let Some(id) = self
-            .calls
-            .get(&id)
-            .cloned()
-            .filter(|id| self.open.iter().any(|(open, _)| open == id))
-        {
-            self.held = Some((outcome, id, self.at, std::mem::take(&mut self.events)));
+        let is_open = |id: &ToolCallId| self.open.iter().any(|(open, _)| open == id);
+        match self.calls.get(&logged).cloned().filter(is_open) {
+            Some(id) => self.held = Some((outcome, id, self.at, std::mem::take(&mut self.events))),
+            None => self.report.leave_out("observation whose call could not be made"),
         }
     }
 
-    /// The agent that a call gave work to has ended: what it did not answer is answered with what its parent
-    /// heard. Returns whether it was such a call.
-    pub(super) fn delegate_ended(&mut self, call: &ToolCallId, outcome: &LoggedOutcome) -> bool {
-        let Some(child) = self
-            .delegated
-            .iter()
-            .find(|(_, made)| *made == call)
-            .map(|(child, _)| child.clone())
-        else {
+    /// If the call gave work to an agent, ends that agent. Returns whether it did.
+    fn delegate_ended(&mut self, call: &ToolCallId, outcome: &LoggedOutcome) -> bool {
+        let made = self.delegated.iter().find(|(_, made)| *made == call);
+        let Some(child) = made.map(|(child, _)| child.clone()) else {
             return false;
         };
         self.delegated.remove(&child);
         let text: String = outcome.content.iter().filter_map(ContentPart::as_text).collect();
+        let text = if text.trim().is_empty() {
+            "(no answer)"
+        } else {
+            &text
+        };
+        // Agents below it end first. Each turn of the loop ends one, or records nothing.
         while self.agents.contains(&child) {
-            if let Some((_, open)) = self
-                .open
-                .iter_mut()
-                .find(|(_, open)| open.ends.as_ref().is_some_and(String::is_empty))
-            {
-                open.ends = Some(text.clone());
-            }
             let before = self.facts.len();
-            self.settle_ended();
-            if self.agents.contains(&child) {
-                self.report.add("answer of an agent that was given work");
-                self.answer(LoggedAnswer {
-                    text: if text.trim().is_empty() {
-                        "(no answer)".into()
-                    } else {
-                        text.clone()
-                    },
-                    ..LoggedAnswer::default()
-                });
-            }
+            self.end_agent(text);
             if self.facts.len() == before {
                 break;
             }
         }
         true
+    }
+
+    /// Ends the run of the agent that works now, with its own last words, or with what its parent heard.
+    fn end_agent(&mut self, heard: &str) {
+        let agents = self.agents.len();
+        for (_, call) in &mut self.open {
+            call.ends = call
+                .ends
+                .take()
+                .map(|said| if said.is_empty() { heard.to_owned() } else { said });
+        }
+        self.settle_ended();
+        if self.agents.len() == agents {
+            self.report.add("answer of an agent that was given work");
+            self.answer(LoggedAnswer {
+                text: heard.to_owned(),
+                ..LoggedAnswer::default()
+            });
+        }
     }
 
     pub(super) fn record_outcome(

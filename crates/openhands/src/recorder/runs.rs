@@ -121,6 +121,8 @@ impl SessionRecorder<'_> {
             };
             self.record_for_action(Source::System, &call.action, result);
         }
+        self.agents.truncate(1);
+        self.delegated.clear();
     }
 
     /// Stops the run: at once, or, if calls are open, once the log has said what became of them.

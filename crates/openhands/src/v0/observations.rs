@@ -96,7 +96,7 @@ impl V0Reader<'_> {
         call: PendingAction,
     ) -> LoggedOutcome {
         let mut details = call.details;
-        let (kept, cuts) = content::bounded(extras);
+        let (kept, cuts) = content::bounded(&without_pictures(extras));
         (0..cuts).for_each(|_| {
             self.report
                 .leave_out("end of a long text in an observation's extras")
@@ -115,7 +115,7 @@ impl V0Reader<'_> {
             details["exit_code"] = code.into();
         }
         let mut content = vec![ContentPart::text(text)];
-        content.extend(self.screenshot(kind, extras));
+        content.extend(self.pictures(extras));
         LoggedOutcome {
             call: call.call,
             name: call.word,
@@ -131,17 +131,18 @@ impl V0Reader<'_> {
         }
     }
 
-    /// The picture of a page.
-    fn screenshot(&mut self, kind: &ObservationType, extras: &Value) -> Option<ContentPart> {
-        let url = json::first_text(extras, &["set_of_marks", "screenshot"]);
-        if *kind != ObservationType::Browse || url.is_empty() {
-            return None;
+    /// The pictures of a result: of a page, or those that a cell has drawn.
+    fn pictures(&mut self, extras: &Value) -> Vec<ContentPart> {
+        let page = json::first_text(extras, &["set_of_marks", "screenshot"]);
+        let drawn = json::list(extras, "image_urls").iter().filter_map(Value::as_str);
+        let mut found = Vec::new();
+        for url in std::iter::once(page).chain(drawn).filter(|url| !url.is_empty()) {
+            match self.blobs.picture(url) {
+                Some(picture) => found.push(picture),
+                None => self.report.leave_out("picture that cannot be read"),
+            }
         }
-        let picture = self.blobs.picture(url);
-        if picture.is_none() {
-            self.report.leave_out("picture that cannot be read");
-        }
-        picture
+        found
     }
 
     /// An observation that no open call waits for.
@@ -257,6 +258,15 @@ fn text(event: &Value, kind: &ObservationType, extras: &Value) -> String {
         ObservationType::Delegate if content.trim().is_empty() => extras["outputs"].to_string(),
         _ => content,
     }
+}
+
+/// The extras without what is in the result.
+fn without_pictures(extras: &Value) -> Value {
+    let mut kept = extras.clone();
+    if let Some(fields) = kept.as_object_mut() {
+        fields.retain(|key, _| !["set_of_marks", "screenshot", "image_urls"].contains(&key.as_str()));
+    }
+    kept
 }
 
 fn exit_code(extras: &Value) -> Option<i64> {

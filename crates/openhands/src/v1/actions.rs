@@ -30,7 +30,7 @@ impl<'a> V1Reader<'a> {
                 .map(|at| content::text_of(&events[*at]["thought"]))
                 .collect(),
             calls: mates.iter().map(|at| call_of(*at, &events[*at])).collect(),
-            usage: self.usage.take(),
+            usage: self.usage_of(json::text(event, "llm_response_id")),
         };
         self.push(event, LogStep::Answer(answer));
         if let Some(item) = self.items.last_mut() {
@@ -66,7 +66,7 @@ impl<'a> V1Reader<'a> {
         };
         let answer = LoggedAnswer {
             calls: vec![call],
-            usage: self.usage.take(),
+            usage: self.usage_of(json::text(event, "llm_response_id")),
             ..LoggedAnswer::default()
         };
         self.push(event, LogStep::Answer(answer));

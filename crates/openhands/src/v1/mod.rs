@@ -14,7 +14,7 @@ use crate::json;
 use crate::log::Log;
 use crate::report::ImportReport;
 use crate::time;
-use crate::usage::Meters;
+use crate::usage::{self, Meters};
 use crate::words::{EventKind, ExecutionStatus};
 use actions::{last_acp, responses};
 
@@ -31,6 +31,7 @@ pub(crate) fn read(log: &Log, blobs: &mut LogBlobs, report: &mut ImportReport) -
         acp: last_acp(&log.events),
         meters: Meters::default(),
         usage: None,
+        paid: usage::of_answers(&log.state["stats"]),
     };
     for (index, event) in log.events.iter().enumerate() {
         reader.event(index, event);
@@ -68,6 +69,8 @@ struct V1Reader<'a> {
     meters: Meters,
     /// The usage that was reported since the last answer.
     usage: Option<Usage>,
+    /// The usage of each answer by its id, if the state of the conversation has it.
+    paid: BTreeMap<String, Usage>,
 }
 
 impl<'a> V1Reader<'a> {
@@ -128,6 +131,12 @@ impl<'a> V1Reader<'a> {
         }
     }
 
+    /// The usage of an answer: by its id, else what was reported since the one before.
+    fn usage_of(&mut self, response: &str) -> Option<Usage> {
+        let reported = self.usage.take();
+        self.paid.remove(response).or(reported)
+    }
+
     fn push(&mut self, event: &Value, step: LogStep) {
         self.items.push(LogItem {
             at: time::read(json::text(event, "timestamp")),
@@ -178,7 +187,7 @@ impl<'a> V1Reader<'a> {
                 message_id: json::id(event, "llm_response_id"),
                 thinking: thinking(message, self.report),
                 text: content::text_of(&message["content"]),
-                usage: self.usage.take(),
+                usage: self.usage_of(json::text(event, "llm_response_id")),
                 ..LoggedAnswer::default()
             };
             return self.push(event, LogStep::Answer(answer));
