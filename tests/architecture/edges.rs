@@ -15,6 +15,8 @@ pub(crate) const ALLOWED: &[(&str, &[&str])] = &[
     ("bus", &["types"]),
     ("agent", &["types"]),
     ("session", &["types", "agent"]),
+    // Logs of OpenHands as facts.
+    ("openhands", &["types", "session"]),
     ("llm", &["types"]),
     ("secrets", &[]),
     ("runtime", &["types", "secrets", "bus", "agent", "session"]),
@@ -108,6 +110,7 @@ const LIBRARIES: &[&str] = &[
     "config",
     "node-runtime",
     "mcp",
+    "openhands",
     "identity",
     "remote-runtime",
     "luau-tools",

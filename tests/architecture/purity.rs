@@ -10,7 +10,7 @@ use crate::edges::packages;
 use crate::none;
 use crate::source::sources;
 
-const PURE: &[&str] = &["types", "secrets", "agent", "session", "llm"];
+const PURE: &[&str] = &["types", "secrets", "agent", "session", "llm", "openhands"];
 
 /// The outside crates that a pure crate may use: data, text, arithmetic.
 const PURE_DEPENDENCIES: &[&str] = &[

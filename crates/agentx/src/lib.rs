@@ -86,6 +86,7 @@
 //! | [`node`] | the runtime that acts |
 //! | [`remote`], [`identity`] | sessions of a server, and who a person is: features `remote` and `identity` |
 //! | [`agent_files`], [`assembly`], [`luau_tools`] | agents and tools described in files, and sandboxed Luau: feature `luau` |
+//! | [`openhands`] | logs of OpenHands as sessions: feature `openhands` |
 //! | [`tools`] | tools whose arguments are a type; the built-in ones: feature `tools` |
 //! | [`sqlite_log`], [`config`], [`server`], `testing` | by their features: sessions on disk, the configuration, a server, what tests share |
 
@@ -131,6 +132,8 @@ pub use agentx_luau_tools as luau_tools;
 #[cfg(feature = "mcp")]
 pub use agentx_mcp as mcp;
 pub use agentx_node_runtime as node;
+#[cfg(feature = "openhands")]
+pub use agentx_openhands as openhands;
 #[cfg(feature = "remote")]
 pub use agentx_remote_runtime as remote;
 pub use agentx_runtime as runtime;

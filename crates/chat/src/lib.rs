@@ -45,6 +45,7 @@ pub mod export;
 pub mod folder;
 pub mod follow;
 pub mod headless;
+pub mod import;
 mod keys;
 pub mod mcp_changes;
 mod mcp_command_line;

@@ -108,6 +108,30 @@ fn mistake(document: &SessionExport) -> Option<String> {
     }
 }
 
+/// A document of facts that were not exported but made, such as those of an imported log of another program.
+/// The first fact gives its id and time; a document without facts is refused by [`import`].
+pub fn of_facts(
+    events: Vec<Envelope<EnvironmentEvent>>,
+    title: String,
+    workspace: String,
+    blobs: Vec<ExportedBlob>,
+) -> SessionExport {
+    let first = events.first();
+    SessionExport {
+        format: FORMAT.into(),
+        version: EXPORT_VERSION,
+        session_id: first.map_or_else(|| SessionId::new(""), |first| first.session_id.clone()),
+        title,
+        workspace,
+        created_at: first.map_or(Timestamp(0), |first| first.at),
+        parent: None,
+        hash: hash_of(&events),
+        blobs,
+        missing_blobs: Vec::new(),
+        events,
+    }
+}
+
 /// The hash of a document with these events ([`SessionExport::hash`]).
 pub fn hash_of(events: &[Envelope<EnvironmentEvent>]) -> String {
     let mut hasher = blake3::Hasher::new();

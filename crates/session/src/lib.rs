@@ -15,6 +15,7 @@ mod agent_round;
 mod background;
 pub mod bridge;
 mod configured_tools;
+mod consequence;
 mod cut_off;
 mod derived;
 mod digest;
@@ -33,6 +34,7 @@ mod tree;
 mod ui;
 
 pub use configured_tools::as_offered;
+pub use consequence::consequence;
 pub use derived::Derived;
 pub use digest::{DerivedDigest, Digest};
 pub use fold::SessionFold;

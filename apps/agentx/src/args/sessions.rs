@@ -57,7 +57,7 @@ pub(crate) enum SessionsCommand {
     Rename(RenameArgs),
     /// Export a session, to read it or to import it elsewhere
     Export(ExportArgs),
-    /// Import a session that was exported as JSON
+    /// Import a session that was exported as JSON, or a log of OpenHands
     Import(ImportArgs),
     /// Show statistics of sessions: events, bytes, tokens, cost, tools
     Stats(StatsArgs),
@@ -147,7 +147,8 @@ pub(crate) enum ExportFormat {
                         resuming it continues unfinished work."
 )]
 pub(crate) struct ImportArgs {
-    /// Output of `agentx sessions export --format json`; `-` reads standard input
+    /// Output of `agentx sessions export --format json`, or a log of OpenHands: a file of events or the folder of a
+    /// conversation; `-` reads standard input
     pub(crate) file: PathBuf,
 }
 

@@ -63,7 +63,7 @@ pub(crate) async fn run(
             rename(runtime, &id, &args.title.join(" "), json, console).await?
         }
         SessionsCommand::Export(args) => export::export(runtime, args, &loaded.settings, console).await?,
-        SessionsCommand::Import(args) => export::import(place, args, json, console).await?,
+        SessionsCommand::Import(args) => export::import(place, args, &loaded.settings, json, console).await?,
         SessionsCommand::Stats(args) => stats::run(runtime, args, json, console).await?,
         SessionsCommand::Scan { id } => {
             let found = secret_scan::scan(runtime, &loaded.settings, id.as_deref()).await?;

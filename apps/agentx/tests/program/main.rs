@@ -40,6 +40,7 @@ mod model_lists;
 mod names_of_people;
 mod newcomer;
 mod only_a_person;
+mod openhands;
 mod other_programs;
 mod other_server;
 mod own_commands;

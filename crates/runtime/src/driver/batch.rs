@@ -9,12 +9,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use agentx_types::{
-    Action, ActionBody, ActionStarted, EnvironmentEvent, ErrorOccurred, EventDraft, Interrupted, Report,
-    Source, ToolResult, ToolStatus, Vocabulary as _,
-};
+use agentx_types::{Action, ActionBody, EnvironmentEvent, EventDraft, Source, Vocabulary as _};
 
-use super::children;
 use super::pending_fact::{CommitWaiter, PendingFact};
 use super::shutdown::unless_halted;
 use super::{BATCH_FACTS, LINGER, SessionDriver};
@@ -320,47 +316,14 @@ fn is_for_effectors(action: &Action) -> bool {
 /// The fact that an action is recorded by: that it begins, or, if nothing outside is touched, its whole
 /// outcome.
 fn consequence(action: &Action) -> Option<EventDraft<EnvironmentEvent>> {
-    let started = |tool_call_id| {
-        ActionStarted {
-            kind: action.body.kind(),
-            tool_call_id,
-        }
-        .into()
-    };
-    let event: EnvironmentEvent = match &action.body {
-        ActionBody::CallModel(_) | ActionBody::Condense(_) | ActionBody::StartTimer(_) => started(None),
-        ActionBody::CallTool(call) => started(Some(call.tool_call_id.clone())),
-        ActionBody::AnswerCall(answer) => ToolResult {
-            tool_call_id: answer.tool_call_id.clone(),
-            result: answer.content.clone(),
-            is_error: answer.status != ToolStatus::Success,
-            status: answer.status,
-            details: None,
-        }
-        .into(),
-        ActionBody::CheckAnswer(check) => answer_schema::check(check).into(),
-        ActionBody::Report(Report::Interrupted { reason }) => Interrupted {
-            reason: reason.clone(),
-        }
-        .into(),
-        ActionBody::Report(Report::Error { code, message }) => ErrorOccurred {
-            code: code.clone(),
-            message: message.clone(),
-            recoverable: true,
-        }
-        .into(),
-        ActionBody::Report(Report::Fallback(asked)) => asked.clone().into(),
-        ActionBody::SpawnAgent(_)
-        | ActionBody::SendInput(_)
-        | ActionBody::InterruptAgent(_)
-        | ActionBody::CloseAgent(_) => return children::consequence(action),
-        ActionBody::Cancel(_) | ActionBody::DecideInnerCall(_) => return None,
+    let ActionBody::CheckAnswer(check) = &action.body else {
+        return agentx_session::consequence(action);
     };
     Some(EventDraft {
         source: Source::System,
         agent_state_id: Some(action.agent_state_id.clone()),
         run_id: action.run_id.clone(),
         cause: Some(action.action_id.clone()),
-        event,
+        event: answer_schema::check(check).into(),
     })
 }

@@ -17,7 +17,6 @@
 //! output.
 
 mod batch;
-mod children;
 mod current_rules;
 mod effects;
 mod fact_requests;

@@ -1,10 +1,7 @@
 //! `agentx sessions export` and `import`: a session as a document, and back.
 
-use std::io::Read as _;
-use std::path::Path;
-
 use agentx::config::Settings;
-use agentx::history::portable;
+use agentx::openhands::ImportReport;
 use agentx::runtime::{Runtime, RuntimeError};
 use agentx::types::SessionId;
 use serde_json::json;
@@ -14,13 +11,8 @@ use crate::compose::CommandTarget;
 use crate::console::Console;
 use crate::error::ChatError;
 use crate::export::{self, SessionFileFormat};
-use crate::named_file::open_named;
+use crate::import::{self, EXPORT_AGAIN};
 use crate::render::{conversation, units};
-
-const AGAIN: &str =
-    "export it again on the machine it came from: agentx sessions export ID --format json -o FILE";
-
-const READS: &str = "it reads the output of: agentx sessions export ID --format json -o FILE";
 
 /// Exports a session.
 pub(crate) async fn export(
@@ -65,47 +57,48 @@ fn write(id: &SessionId, text: &str, args: &ExportArgs, console: &mut Console) -
     }
 }
 
-/// Imports a session.
+/// Imports the sessions of a document, or of a log of another program.
 pub(crate) async fn import(
     place: &CommandTarget,
     args: &ImportArgs,
+    settings: &Settings,
     json: bool,
     console: &mut Console,
 ) -> Result<(), ChatError> {
-    let text = read(&args.file)?;
-    let document = portable::from_json(&text)
-        .map_err(|what| ChatError::usage(format!("{}: {what}", args.file.display()), AGAIN))?;
-    let lost = document.missing_blobs.len();
-    let report = match place.runtime().import(document).await {
-        Err(RuntimeError::Refused(what)) => return Err(ChatError::usage(what, AGAIN)),
-        taken => taken.map_err(super::operator_only_error)?,
-    };
-    let id = &report.session_id;
-    if json {
-        return console
-            .out_pretty(&json!({ "session_id": id, "events": report.last_seq, "head": report.head }));
+    let mut imported = Vec::new();
+    for found in import::read(&args.file, &settings.workspace)? {
+        let lost = found.document.missing_blobs.len();
+        let report = match place.runtime().import(found.document).await {
+            Err(RuntimeError::Refused(what)) => return Err(ChatError::usage(what, EXPORT_AGAIN)),
+            taken => taken.map_err(super::operator_only_error)?,
+        };
+        let id = &report.session_id;
+        if json {
+            let mut value = json!({ "session_id": id, "events": report.last_seq, "head": report.head });
+            if let Some(read) = found.report {
+                value["read"] = read.to_json();
+            }
+            imported.push(value);
+            continue;
+        }
+        console.out(&format!(
+            "{id}: {}, checked\n",
+            units::counted(report.last_seq, "event")
+        ))?;
+        for line in found.report.iter().flat_map(ImportReport::lines) {
+            console.say(&format!("{line}\n"));
+        }
+        if lost > 0 {
+            console.say(&format!(
+                "note: {lost} blobs were already missing when it was exported\n"
+            ));
+        }
+        let command = place.command(&format!("resume {id}"));
+        console.say(&conversation::go_on_with(&command, console.terminal.width));
     }
-    console.out(&format!(
-        "{id}: {}, checked\n",
-        units::counted(report.last_seq, "event")
-    ))?;
-    if lost > 0 {
-        console.say(&format!(
-            "note: {lost} blobs were already missing when it was exported\n"
-        ));
+    match &imported[..] {
+        [] => Ok(()),
+        [one] => console.out_pretty(one),
+        several => console.out_pretty(&json!(several)),
     }
-    let command = place.command(&format!("resume {id}"));
-    console.say(&conversation::go_on_with(&command, console.terminal.width));
-    Ok(())
-}
-
-fn read(file: &Path) -> Result<String, ChatError> {
-    let mut text = String::new();
-    let done = if file.as_os_str() == "-" {
-        std::io::stdin().lock().read_to_string(&mut text)
-    } else {
-        open_named(file).and_then(|mut file| file.read_to_string(&mut text))
-    };
-    done.map(|_| text)
-        .map_err(|error| ChatError::usage(format!("{}: {error}", file.display()), READS))
 }

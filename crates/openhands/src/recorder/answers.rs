@@ -1,0 +1,123 @@
+//! Answers of the model, with the calls in them.
+
+use agentx_types::{
+    Action, ActionBody, MessageId, Source, StopReason, StreamEnd, StreamStart, TextChunk, ThinkingChunk,
+    ToolCall, ToolCallId, UsageReport,
+};
+
+use super::SessionRecorder;
+use crate::item::{LoggedAnswer, LoggedCall};
+
+impl SessionRecorder<'_> {
+    /// Records an answer of the model: before it, everything that makes the fold ask for it.
+    pub(super) fn answer(&mut self, answer: LoggedAnswer) {
+        let events = std::mem::take(&mut self.events);
+        self.settle();
+        let Some(action) = self.agent().and_then(|agent| self.model_calls.remove(&agent)) else {
+            return self.report.leave_out("answer that no model call waits for");
+        };
+        self.events = events;
+        let message_id = self.message_id(answer.message_id, &action);
+        let start = StreamStart {
+            message_id,
+            model: answer.model.unwrap_or_else(|| model_of(&action)),
+            attempt: 1,
+        };
+        self.record_for_action(Source::Environment, &action, start);
+        if !answer.thinking.is_empty() {
+            let text = answer.thinking;
+            self.record_for_action(Source::Environment, &action, ThinkingChunk { text });
+        }
+        if !answer.text.trim().is_empty() {
+            let text = answer.text;
+            self.record_for_action(Source::Environment, &action, TextChunk { text });
+        }
+        let calls: Vec<(ToolCallId, LoggedCall)> = answer
+            .calls
+            .into_iter()
+            .map(|call| (self.call_id(&call.id), call))
+            .collect();
+        for (id, call) in &calls {
+            let call = tool_call(id.clone(), call);
+            self.record_for_action(Source::Environment, &action, call);
+        }
+        if let Some(usage) = answer.usage {
+            self.record_for_action(Source::Environment, &action, UsageReport { usage });
+        }
+        let stop_reason = if calls.is_empty() {
+            StopReason::EndTurn
+        } else {
+            StopReason::ToolUse
+        };
+        let agents = self.agents.len();
+        self.record_for_action(
+            Source::Environment,
+            &action,
+            StreamEnd {
+                stop_reason,
+                raw: None,
+            },
+        );
+        for (id, call) in calls {
+            if let Some((_, open)) = self.open.iter_mut().find(|(open, _)| *open == id) {
+                open.ends = call.ends;
+            } else if call.delegate.is_some() && self.agents.len() > agents {
+                if let Some(child) = self.agent() {
+                    self.delegated.insert(child, id);
+                }
+            }
+        }
+    }
+
+    /// A provider's id of an answer, if it is new, else one of its action.
+    pub(super) fn message_id(&mut self, wanted: Option<String>, action: &Action) -> MessageId {
+        let wanted = wanted
+            .map(MessageId::new)
+            .filter(|id| !self.used_messages.contains(id));
+        let own = || {
+            MessageId::with_suffix(format_args!(
+                "{}_1",
+                action.action_id.as_str().trim_start_matches("act_")
+            ))
+        };
+        let id = wanted.unwrap_or_else(own);
+        self.used_messages.insert(id.clone());
+        id
+    }
+
+    /// A new id for a call: the log's own, unless an earlier call has it.
+    pub(super) fn call_id(&mut self, logged: &str) -> ToolCallId {
+        let stem = if logged.is_empty() { "oh_call" } else { logged };
+        let mut id = ToolCallId::new(stem);
+        let mut number = 1;
+        while self.used_calls.contains(&id) {
+            number += 1;
+            id = ToolCallId::new(format!("{stem}_{number}"));
+        }
+        self.used_calls.insert(id.clone());
+        self.calls.insert(logged.to_owned(), id.clone());
+        id
+    }
+}
+
+fn model_of(action: &Action) -> String {
+    match &action.body {
+        ActionBody::CallModel(call) => call.request.model.id.clone(),
+        _ => String::new(),
+    }
+}
+
+/// The call as the model makes it here.
+fn tool_call(tool_call_id: ToolCallId, call: &LoggedCall) -> ToolCall {
+    let mut input = call.input.clone();
+    if let (Some((agent, task)), Some(fields)) = (&call.delegate, input.as_object_mut()) {
+        fields.insert("agent".into(), agent.as_str().into());
+        fields.insert("input".into(), task.as_str().into());
+    }
+    ToolCall {
+        tool_call_id,
+        name: crate::tools::name_here(call),
+        input,
+        invalid: None,
+    }
+}

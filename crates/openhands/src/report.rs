@@ -1,0 +1,106 @@
+//! What an import says about a log: what it read, and what it left out. Nothing is left out silently.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+/// The version of OpenHands that wrote a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogVersion {
+    /// Actions and observations.
+    V0,
+    /// Events with a `kind`.
+    V1,
+}
+
+impl LogVersion {
+    /// The name for people.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::V0 => "OpenHands V0",
+            Self::V1 => "OpenHands V1",
+        }
+    }
+}
+
+/// What was read from a log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImportReport {
+    /// The version that wrote it.
+    pub version: LogVersion,
+    /// The number of events in the log.
+    pub events: usize,
+    /// How many events of each kind it has, by the log's own word: `action run`, `observation run`,
+    /// `MessageEvent`.
+    pub kinds: BTreeMap<String, usize>,
+    /// What has no fact of its own here, by name, and how often. Words that the tables do not have begin with
+    /// `unknown`.
+    pub left_out: BTreeMap<String, usize>,
+    /// What the log does not have and was added, by name, and how often.
+    pub added: BTreeMap<String, usize>,
+}
+
+impl ImportReport {
+    pub(crate) fn new(version: LogVersion, events: usize) -> Self {
+        Self {
+            version,
+            events,
+            kinds: BTreeMap::new(),
+            left_out: BTreeMap::new(),
+            added: BTreeMap::new(),
+        }
+    }
+
+    pub(crate) fn note_kind(&mut self, kind: &str) {
+        *self.kinds.entry(shortened(kind)).or_default() += 1;
+    }
+
+    pub(crate) fn leave_out(&mut self, what: &str) {
+        *self.left_out.entry(shortened(what)).or_default() += 1;
+    }
+
+    pub(crate) fn add(&mut self, what: &str) {
+        *self.added.entry(shortened(what)).or_default() += 1;
+    }
+
+    /// The same for programs: `version`, `events`, `kinds`, `left_out`, `added`.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "version": self.version.as_str(),
+            "events": self.events,
+            "kinds": self.kinds,
+            "left_out": self.left_out,
+            "added": self.added,
+        })
+    }
+
+    /// The log on one line, and then a line for what was left out and for what was added, if there is any.
+    ///
+    /// ```
+    /// let log = agentx_openhands::Log::read("[{\"action\":\"message\",\"source\":\"user\",\"args\":{\"content\":\"Hi\"}}]").unwrap();
+    /// let imported = agentx_openhands::import(&log, &Default::default()).unwrap();
+    /// assert_eq!(imported.report.lines(), ["OpenHands V0: 1 event"]);
+    /// ```
+    pub fn lines(&self) -> Vec<String> {
+        let s = if self.events == 1 { "" } else { "s" };
+        let mut lines = vec![format!("{}: {} event{s}", self.version.as_str(), self.events)];
+        for (title, names) in [("not in the session", &self.left_out), ("added", &self.added)] {
+            let all: Vec<String> = names
+                .iter()
+                .map(|(name, count)| format!("{count} × {name}"))
+                .collect();
+            if !all.is_empty() {
+                lines.push(format!("{title}: {}", all.join(", ")));
+            }
+        }
+        lines
+    }
+}
+
+/// A name of at most 60 printable characters: it may be any text of a log.
+fn shortened(name: &str) -> String {
+    name.chars()
+        .map(|letter| if letter.is_control() { ' ' } else { letter })
+        .take(60)
+        .collect()
+}

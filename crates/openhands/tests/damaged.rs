@@ -1,0 +1,167 @@
+//! Damaged logs and other files: an error that names the place, never a panic and never half a log.
+
+use agentx_openhands::{ImportOptions, Log, LogFile, LogReadError, import};
+use serde_json::json;
+
+/// The error of a text, as people read it.
+fn error(text: &str) -> String {
+    match Log::read_all(text, None) {
+        Ok(logs) => logs
+            .iter()
+            .find_map(|log| import(log, &ImportOptions::default()).err())
+            .unwrap()
+            .to_string(),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn what_is_no_log_is_refused_with_the_reason() {
+    for (text, expected) in [
+        ("", "not a log of OpenHands: it is empty"),
+        (
+            "hello",
+            "not a log of OpenHands: it is no JSON, and neither is its first line",
+        ),
+        (
+            "3",
+            "not a log of OpenHands: it is JSON, but neither a list nor an object",
+        ),
+        (
+            "[]",
+            "not a log of OpenHands: it has no event with an `action`, an `observation` or a `kind`",
+        ),
+        (
+            "{\"format\":\"x\"}",
+            "not a log of OpenHands: it has no event with an `action`, an `observation` or a `kind`",
+        ),
+        (
+            "{\"history\": []}",
+            "not a log of OpenHands: it has no event with an `action`, an `observation` or a `kind`",
+        ),
+        ("[{\"action\":\"null\"}, 3]", "event 2: it is no object"),
+        (
+            "[{\"action\":\"null\"}]",
+            "not a log of OpenHands: it has no message, no action and no observation",
+        ),
+        (
+            "[{\"action\":",
+            "the list: it is no JSON: EOF while parsing a value at line 1 column 11",
+        ),
+        (
+            "{\"kind\":\"PauseEvent\"}\n{\"kind\":",
+            "line 2: it is no JSON: EOF while parsing a value at line 1 column 8",
+        ),
+    ] {
+        assert_eq!(error(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn a_damaged_file_of_a_folder_is_named() {
+    let file = |name: &str, text: &str| LogFile {
+        name: name.into(),
+        text: text.into(),
+    };
+    let whole = file("0.json", "{\"action\":\"message\",\"source\":\"user\"}");
+    let of = |other: LogFile, state: Option<&LogFile>| {
+        Log::of_folder(vec![whole.clone(), other], state)
+            .unwrap_err()
+            .to_string()
+    };
+    assert_eq!(
+        of(file("1.json", "{\"id\":"), None),
+        "1.json: it is no JSON: EOF while parsing a value at line 1 column 6"
+    );
+    assert_eq!(of(file("1.json", "3"), None), "1.json: it holds no event");
+    let state = file("base_state.json", "{");
+    assert!(of(file("1.json", "{}"), Some(&state)).starts_with("base_state.json: "));
+}
+
+#[test]
+fn too_many_events_are_refused() {
+    let events = vec![json!({"action": "null"}); agentx_openhands::MOST_EVENTS + 1];
+    let log = Log::read(&json!(events).to_string());
+    assert!(matches!(log, Err(LogReadError::TooLarge(_))), "{log:?}");
+}
+
+/// A log that is cut anywhere is refused, or is a whole session of the lines before the cut.
+#[test]
+fn a_log_that_is_cut_anywhere_never_panics() {
+    let events = [
+        json!({"id": "1", "kind": "MessageEvent", "source": "user", "llm_message": {"content": [{"text": "Go."}]}}),
+        json!({"id": "2", "kind": "ActionEvent", "source": "agent", "tool_name": "t", "tool_call_id": "c", "llm_response_id": "r"}),
+        json!({"id": "3", "kind": "ObservationEvent", "tool_name": "t", "tool_call_id": "c", "observation": {"content": "ä"}}),
+    ];
+    let text = events.map(|event| event.to_string()).join("\n");
+    let mut whole = 0;
+    for cut in (0..=text.len()).filter(|cut| text.is_char_boundary(*cut)) {
+        if let Ok(log) = Log::read(&text[..cut]) {
+            crate::session::of_log(&log);
+            whole += 1;
+        }
+    }
+    assert_eq!(whole, 5, "each line with and without its end, and the last one");
+}
+
+/// Every field may have another type than it should have.
+#[test]
+fn fields_of_other_types_are_no_error() {
+    let odd = [
+        json!(null),
+        json!(7),
+        json!("x"),
+        json!([]),
+        json!([[1]]),
+        json!({"a": {}}),
+    ];
+    let v0 = [
+        "source",
+        "args",
+        "extras",
+        "content",
+        "cause",
+        "tool_call_metadata",
+        "llm_metrics",
+        "timestamp",
+        "message",
+    ];
+    let v1 = [
+        "source",
+        "llm_message",
+        "observation",
+        "tool_call",
+        "thought",
+        "tool_name",
+        "tool_call_id",
+        "value",
+        "forgotten_event_ids",
+        "parent_id",
+    ];
+    for value in &odd {
+        for key in v0 {
+            for word in ["message", "run", "finish", "delegate", "condensation", "system"] {
+                let mut event = json!({"id": 1, "action": word, "source": "agent", "args": {}});
+                event[key] = value.clone();
+                let seen = json!({"id": 2, "cause": 1, "observation": "run", key: value});
+                let log =
+                    json!([{"action": "message", "source": "user", "args": {"content": "Go."}}, event, seen]);
+                crate::session::imported(&log);
+            }
+        }
+        for key in v1 {
+            for kind in [
+                "MessageEvent",
+                "ActionEvent",
+                "ObservationEvent",
+                "Condensation",
+                "ConversationStateUpdateEvent",
+            ] {
+                let mut event = json!({"id": "1", "kind": kind, "source": "agent", "key": "stats"});
+                event[key] = value.clone();
+                let log = json!([{"kind": "MessageEvent", "id": "0", "source": "user", "llm_message": {"content": "Go."}}, event]);
+                crate::session::imported(&log);
+            }
+        }
+    }
+}
