@@ -10,6 +10,7 @@ use agentx_types::{AgentConfig, ApprovalMode, Rule, RuleEffect, ToolSpec};
 use serde_json::Value;
 
 use crate::approval::{covers, describe, rules_of};
+use crate::call_subject::CallSubject;
 use crate::command_analysis::{PathOverlap, read};
 use crate::path_pattern::{glob_meets, is_named_by};
 use crate::pattern::{is_within, literal, normalize};
@@ -117,13 +118,17 @@ pub fn refused_in_line(
     };
     let denied = || {
         let rules = rules_of(config);
+        let subject = CallSubject::of_agent(config, tool, input);
         let denies = |rule: &&Rule| {
             let base = rule.workspace.as_deref().unwrap_or(workspace);
+            // A rule about reading holds for lines, whichever tool it names.
             let on_line = Rule {
                 path: None,
+                tool: tool.name.clone(),
                 ..(*rule).clone()
             };
             rule.effect == RuleEffect::Deny
+                && subject.is_tool_of(rule)
                 && rule
                     .path
                     .as_deref()

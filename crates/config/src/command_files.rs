@@ -95,12 +95,6 @@ impl<'a> CommandWords<'a> {
                 }
             }
         }
-        if is_computed(texts) {
-            let directory = std::fs::canonicalize(self.directory).unwrap_or_default();
-            if directory.starts_with(&self.places.workspace_root) {
-                self.add_all_below(&directory, &mut add);
-            }
-        }
         Ok(found)
     }
 
@@ -189,7 +183,7 @@ impl<'a> CommandWords<'a> {
 }
 
 /// The existing paths that a word may mean: itself, and a module of that name.
-fn ways(directory: &Path, word: &str) -> Vec<PathBuf> {
+pub(crate) fn ways(directory: &Path, word: &str) -> Vec<PathBuf> {
     let path = |word: &str| ConfigPaths::resolve(directory, word);
     let mut ways: Vec<PathBuf> = ENDINGS
         .iter()
@@ -272,25 +266,4 @@ pub(crate) fn pieces(text: &str) -> Vec<String> {
         .filter(|piece| seen.insert(*piece))
         .map(str::to_owned)
         .collect()
-}
-
-/// Returns whether one of the texts is a script that may put together the names of files, so that they cannot
-/// be seen in it: it is then as if it named the whole directory.
-fn is_computed(texts: &[&str]) -> bool {
-    let is_flag = |text: &&str| {
-        let is_cluster = text.starts_with('-') && !text.starts_with("--") && text.len() <= 5;
-        (is_cluster && text.contains(['c', 'e', 'p']))
-            || ["--eval", "--command", "--call", "--print"].contains(text)
-    };
-    let is_odd = |text: &str| {
-        text.contains(['*', '?', '[', '\\', '$', '`', '"', '\'', '+', '~', '{'])
-            || text
-                .split(|c: char| !c.is_alphanumeric())
-                .any(|word| ["cd", "pushd", "eval"].contains(&word))
-    };
-    let has_script = texts.iter().any(is_flag);
-    has_script
-        && texts
-            .iter()
-            .any(|text| text.contains(char::is_whitespace) && is_odd(text))
 }

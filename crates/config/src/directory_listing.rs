@@ -31,26 +31,15 @@ pub(crate) fn name_of(directory: &Path, root: &Path) -> PathBuf {
 impl Listing {
     /// Reads a directory below `root`; both are real paths. `.git` in it is left out: Git changes that itself.
     pub(crate) fn of(directory: &Path, root: &Path) -> Self {
-        let mut walk = Walk {
-            root,
-            files: Vec::new(),
-            lines: BTreeSet::new(),
-            bytes: 0,
-            seen: BTreeSet::new(),
-        };
-        if walk.enter(directory).is_some() {
-            let lines = walk.lines.into_iter().map(|line| line + "\n");
-            return Self {
-                text: lines.collect(),
-                files: walk.files,
-            };
-        }
+        let mut walk = Walk::new(root, (MAX_FILES, MAX_BYTES), true);
+        let is_whole = walk.enter(directory).is_some();
         Self {
-            files: Vec::new(),
-            text: format!(
-                "more than {MAX_FILES} files or {MAX_BYTES} bytes, so AgentX does not notice changes and asks in every session\n({})\n",
-                this_process()
-            ),
+            files: if is_whole {
+                std::mem::take(&mut walk.files)
+            } else {
+                Vec::new()
+            },
+            text: walk.text(is_whole),
         }
     }
 }
@@ -65,17 +54,47 @@ fn this_process() -> &'static str {
     })
 }
 
-struct Walk<'a> {
+/// A walk through the files of a directory, which notes a line for each.
+pub(crate) struct Walk<'a> {
     root: &'a Path,
+    /// The most files and bytes.
+    most: (usize, u64),
+    /// Whether the bytes of the files are kept.
+    keeps: bool,
     files: Vec<(PathBuf, Vec<u8>)>,
     lines: BTreeSet<String>,
     bytes: u64,
     seen: BTreeSet<PathBuf>,
 }
 
-impl Walk<'_> {
+impl<'a> Walk<'a> {
+    /// Creates a walk below `root`, through at most so many files and bytes.
+    pub(crate) fn new(root: &'a Path, most: (usize, u64), keeps: bool) -> Self {
+        Self {
+            root,
+            most,
+            keeps,
+            files: Vec::new(),
+            lines: BTreeSet::new(),
+            bytes: 0,
+            seen: BTreeSet::new(),
+        }
+    }
+
+    /// Returns the lines; if the walk ended early, another text in every process.
+    pub(crate) fn text(self, is_whole: bool) -> String {
+        if is_whole {
+            return self.lines.into_iter().map(|line| line + "\n").collect();
+        }
+        let (files, bytes) = self.most;
+        format!(
+            "more than {files} files or {bytes} bytes, so AgentX does not notice changes and asks in every session\n({})\n",
+            this_process()
+        )
+    }
+
     /// Reads a directory and those in it; `None` if there is too much in it.
-    fn enter(&mut self, directory: &Path) -> Option<()> {
+    pub(crate) fn enter(&mut self, directory: &Path) -> Option<()> {
         if !self.seen.insert(directory.to_owned()) {
             return Some(());
         }
@@ -93,8 +112,9 @@ impl Walk<'_> {
         Some(())
     }
 
-    fn take(&mut self, path: &Path) -> Option<()> {
-        if self.lines.len() >= MAX_FILES || self.seen.len() > MAX_FILES {
+    /// Notes a file, or reads a directory; `None` if there is too much.
+    pub(crate) fn take(&mut self, path: &Path) -> Option<()> {
+        if self.lines.len() >= self.most.0 || self.seen.len() > self.most.0 {
             return None;
         }
         let Ok(real) = std::fs::canonicalize(path) else {
@@ -117,14 +137,14 @@ impl Walk<'_> {
             return Some(());
         }
         self.bytes += found.len();
-        if self.bytes > MAX_BYTES {
+        if self.bytes > self.most.1 {
             return None;
         }
         match std::fs::read(&real) {
             Ok(bytes) => {
                 self.note(path, &digest(&bytes));
                 let below = real.strip_prefix(self.root).unwrap_or(&real).to_owned();
-                if self.files.iter().all(|(known, _)| *known != below) {
+                if self.keeps && self.files.iter().all(|(known, _)| *known != below) {
                     self.files.push((below, bytes));
                 }
             }

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use crate::assemble::{SettingsGetter, mistake};
 use crate::keys::SettingPath;
+use crate::server_files::ServerFiles;
 use crate::value::Value;
 use crate::{ConfigMistake, KeyReference, Secret};
 
@@ -42,6 +43,8 @@ pub struct McpServerSettings {
     /// For a folder's server: a hash of its entry in the file and of the folder's files that the entry names;
     /// else empty.
     pub entry_hash: String,
+    /// For a folder's server: the files of the folder that it runs, as a person trusted them.
+    pub(crate) files: Option<ServerFiles>,
     /// The values of variables that it gets anywhere, which nothing may show.
     pub hidden: Vec<Secret>,
 }
@@ -142,6 +145,7 @@ impl McpServerSettings {
             shown,
             details: Vec::new(),
             entry_hash: String::new(),
+            files: None,
             hidden: Vec::new(),
         }
     }

@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use crate::command_files::CommandWords;
 use crate::mcp::{McpOauthSettings, McpServerSettings, McpTarget, McpValue, check_mcp_name};
 use crate::mcp_entry::{as_written, details, effect, variables_in};
+use crate::server_files::{ServerFiles, files_of, has_changed};
 use crate::trust::digest;
 use crate::value::url;
 use crate::workspace::named;
@@ -104,7 +104,9 @@ impl ProjectContext<'_> {
     ) -> Result<McpServerSettings, String> {
         let name = server.name.clone();
         let mut missing = None;
-        for (path, bytes) in self.files_of(&server)? {
+        let of_server = self.files_of(&server)?;
+        server.files = Some(ServerFiles::new(self.places, &of_server));
+        for (path, bytes) in of_server {
             if self.folder.standing(&path, &bytes) != FileAcceptance::Accepted {
                 missing.get_or_insert_with(|| path.clone());
             }
@@ -117,38 +119,21 @@ impl ProjectContext<'_> {
         }
         match missing.filter(|_| self.folder.trust == FolderTrust::Trusted) {
             Some(path) => Err(format!(
-                "the server {name:?} is left out: {} is new or has changed since you trusted this folder; `agentx config trust` shows it",
-                path.display()
+                "the server {name:?} is left out: {}; `agentx config trust` shows it",
+                has_changed(&path)
             )),
             None => Ok(server),
         }
     }
 
-    /// Reads the files of the folder that a server's command line, variables and directory name.
+    /// Reads the files of the folder that a server runs.
     fn files_of(&self, server: &McpServerSettings) -> Result<Vec<(PathBuf, Vec<u8>)>, String> {
-        let McpTarget::Program {
-            command,
-            arguments,
-            directory,
-            variables,
-        } = &server.target
-        else {
-            return Ok(Vec::new());
-        };
-        let mut texts: Vec<&str> = vec![command];
-        texts.extend(arguments.iter().map(String::as_str));
-        let values = variables.iter().filter_map(|variable| variable.value.as_ref());
-        texts.extend(values.map(Secret::expose));
-        let elsewhere = (*directory != self.places.workspace_root).then(|| directory.to_string_lossy());
-        texts.extend(elsewhere.as_deref());
-        CommandWords::in_directory(directory, self.places)
-            .files(&texts)
-            .map_err(|why| {
-                format!(
-                    "the server {:?} is left out: {why}; add the server to your own settings with `agentx mcp add`",
-                    server.name
-                )
-            })
+        files_of(&server.target, self.places).map_err(|why| {
+            format!(
+                "the server {:?} is left out: {why}; add the server to your own settings with `agentx mcp add`",
+                server.name
+            )
+        })
     }
 
     /// Reads the servers. What an entry says is an effect, whether it can be used today or not: a variable that
@@ -235,6 +220,7 @@ impl ProjectContext<'_> {
             sampling: false,
             oauth: McpOauthSettings::default(),
             of_folder: true,
+            files: None,
         })
     }
 
@@ -477,7 +463,7 @@ mod tests {
         };
         let files = look(&Folder::default()).files;
         let names: Vec<_> = files.iter().map(|file| file.path.to_string_lossy()).collect();
-        assert_eq!(names, [".mcp.json", "srv/db.py", "db.ini"]);
+        assert_eq!(names, [".mcp.json", "srv/db.py", "db.ini", "srv/*.py"]);
         let accepted: Vec<_> = files
             .iter()
             .map(|file| (file.path.clone(), file.bytes.clone()))

@@ -6,7 +6,7 @@
 //! and in a folder that nobody trusts a server starts beside the settings, where no `node_modules`, `pyproject.toml`
 //! or module of the folder is found.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::command_files::{CommandWords, path_in};
 use crate::keys::SettingPath;
@@ -69,7 +69,12 @@ impl FolderOfServers<'_> {
             return Ok(());
         }
         if is_set {
-            return match texts.iter().find_map(|text| here.named_file(text)) {
+            // Programs look for modules, packages and settings where they start.
+            let is_here = std::fs::canonicalize(directory)
+                .is_ok_and(|directory| directory.starts_with(&self.places.workspace_root));
+            let named = texts.iter().find_map(|text| here.named_file(text));
+            let named = named.or_else(|| is_here.then(|| directory.clone()));
+            return match named {
                 Some(file) => Err(self.left_out(server, &file.display().to_string())),
                 None => Ok(()),
             };
@@ -87,13 +92,29 @@ impl FolderOfServers<'_> {
                 return Err(self.left_out(server, &named));
             }
         }
-        let moves = is_beside || !self.is_trusted;
-        if let (true, Some(own), McpTarget::Program { directory, .. }) =
-            (moves, beside_settings, &mut server.target)
-        {
-            own.clone_into(directory);
+        let start = match beside_settings {
+            Some(own) if is_beside => Some(own.to_owned()),
+            _ if !self.is_trusted => Some(self.directory_of_no_folder()),
+            _ => None,
+        };
+        if let (Some(start), McpTarget::Program { directory, .. }) = (start, &mut server.target) {
+            *directory = start;
         }
         Ok(())
+    }
+
+    /// A directory that the open folder does not control: beside the settings, else that of the data, else the nearest
+    /// one above these that exists.
+    fn directory_of_no_folder(&self) -> PathBuf {
+        let beside = self.places.user_file.parent();
+        let own = beside.into_iter().chain([self.places.data_dir.as_path()]);
+        let candidates = own.clone().chain(own.flat_map(Path::ancestors));
+        let is_elsewhere = |directory: &&Path| {
+            std::fs::canonicalize(directory)
+                .is_ok_and(|real| real.is_dir() && !real.starts_with(&self.places.workspace_root))
+        };
+        let found = candidates.filter(|directory| directory.is_absolute()).find(is_elsewhere);
+        found.unwrap_or(Path::new("/")).to_owned()
     }
 
     /// The warning about a server that is left out.

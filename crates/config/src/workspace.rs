@@ -15,6 +15,7 @@ use agentx_types::Guard;
 use crate::assemble::{MAX_TEXT_BYTES, SettingsGetter, resolved};
 use crate::cloud::Clouds;
 use crate::command_files::{CommandWords, PathTarget, pieces};
+use crate::keys::SettingPath;
 use crate::layers::{MergedSettings, price_in_dollars};
 use crate::load::ReadFile;
 use crate::models;
@@ -86,8 +87,9 @@ pub(crate) fn admitted(
     let (layer, of_rules) =
         guarded_files::without_opening_rules(layer, &guarded_files::secrets(), &own.places.workspace_root);
     never.extend(of_rules);
+    let whole = layer.clone();
     let (layer, files, of_files) = with_its_files(layer, folder, own.places);
-    let effects = effects(&layer, own);
+    let effects = effects(&once_trusted(whole, &of_files), below, own);
     let never_counts = never
         .iter()
         .map(|setting| format!("{}: {}", setting.key, setting.why));
@@ -255,6 +257,17 @@ fn with_its_files(
         }
     }
     (kept, files, ignored)
+}
+
+/// Leaves out the settings that no trust lets count because of the files that they name. A setting whose file is new
+/// stays: a person who trusts the folder accepts that file, too.
+fn once_trusted(mut layer: SettingsLayer, of_files: &[IgnoredSetting]) -> SettingsLayer {
+    let never = |path: &SettingPath| {
+        let key = path.to_string();
+        of_files.iter().any(|ignored| !ignored.waits_for_trust && ignored.key == key)
+    };
+    layer.entries.retain(|(path, _)| !never(path));
+    layer
 }
 
 /// Reads the one file that a setting names. A missing or too large file is reported later, when it is read

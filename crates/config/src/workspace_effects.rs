@@ -1,7 +1,7 @@
 //! The effects of a workspace's settings in sentences, for a person who is about to trust them: where prompts
 //! and keys go, which programs run, and what is allowed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use agentx_agent::approval::describe;
 use agentx_types::{Rule, RuleEffect};
@@ -9,19 +9,39 @@ use agentx_types::{Rule, RuleEffect};
 use crate::assemble::SettingsGetter;
 use crate::cloud::Clouds;
 use crate::keys::SettingPath;
+use crate::layers::MergedSettings;
 use crate::models;
 use crate::read::SettingsLayer;
+use crate::trust;
 use crate::value::{KeyReference, Value};
 use crate::workspace::PersonalSettings;
 use crate::workspace_models::effects_on_the_bill;
 
-/// Returns the effects of these settings: where prompts and keys go, and which programs run.
-pub(crate) fn effects(layer: &SettingsLayer, own: &PersonalSettings<'_>) -> Vec<String> {
+/// Settings whose effects have sentences of their own.
+const DESCRIBED: &[&str] = &[
+    "approval",
+    "chat.status_command",
+    "condense.model",
+    "connect",
+    "fallbacks",
+    "model",
+    "rules",
+    "tools.environment",
+];
+
+/// Returns the effects of these settings: what else they loosen or decide, where prompts and keys go, and which
+/// programs run. Those that reach farthest are the last. `below` has the layers below the folder's.
+pub(crate) fn effects(
+    layer: &SettingsLayer,
+    below: &MergedSettings,
+    own: &PersonalSettings<'_>,
+) -> Vec<String> {
     let text = |path: &SettingPath| {
         let found = layer.entries.iter().find(|(at, _)| at == path);
         found.map(|(_, sourced)| sourced.value.to_string())
     };
-    let mut effects = of_providers(layer);
+    let mut effects = beyond_stricter(layer, below);
+    effects.extend(of_providers(layer));
     let at = |model: &str| model_with_address(layer, own, model);
     if let Some(model) = text(&SettingPath::dotted("model")) {
         effects.push(format!("the model is {}", at(&model)));
@@ -60,6 +80,23 @@ pub(crate) fn effects(layer: &SettingsLayer, own: &PersonalSettings<'_>) -> Vec<
         effects.push("calls run without asking".to_owned());
     }
     effects
+}
+
+/// Returns each setting that does more than make something stricter, and that no other sentence describes: what a
+/// folder may only set if it is trusted has an effect, whichever it is.
+fn beyond_stricter(layer: &SettingsLayer, below: &MergedSettings) -> Vec<String> {
+    let (_, loosening) = trust::restrict(layer.clone(), below);
+    let keys: BTreeSet<&str> = loosening.iter().map(|ignored| ignored.key.as_str()).collect();
+    let is_told = |path: &SettingPath| {
+        let key = path.to_string();
+        // An address, a price and the model that is asked are told; other names of models and providers are quiet.
+        let of_catalog = matches!(path.0.first().map(String::as_str), Some("models" | "providers" | "limits"));
+        of_catalog || DESCRIBED.contains(&key.as_str()) || !keys.contains(key.as_str())
+    };
+    let others = layer.entries.iter().filter(|(path, _)| !is_told(path));
+    others
+        .map(|(path, sourced)| format!("sets {path}: {}", sourced.value.to_string().replace(['\n', '\r'], " ⏎ ")))
+        .collect()
 }
 
 /// Describes the addresses of the file's providers and the keys that they get.

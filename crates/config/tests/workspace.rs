@@ -50,19 +50,27 @@ impl Desk {
         std::fs::canonicalize(self.dir.path().join("ws")).unwrap()
     }
 
+    fn places(&self) -> ConfigPaths {
+        let root = self.root();
+        ConfigPaths {
+            cwd: root.clone(),
+            user_file: self.dir.path().join("home/config.yaml"),
+            user_file_named: false,
+            workspace_file: root.join(".agentx/config.yaml"),
+            workspace_root: root,
+            data_dir: self.dir.path().join("data"),
+        }
+    }
+
     /// Reads everything, with the folder trusted as it is when it was trusted last.
     fn load(&self) -> Loaded {
-        let root = self.root();
+        self.load_at(self.places())
+    }
+
+    fn load_at(&self, places: ConfigPaths) -> Loaded {
         let lookup = |name: &str| self.env.get(name).map(|value| (*value).to_owned());
         let request = LoadRequest {
-            places: ConfigPaths {
-                cwd: root.clone(),
-                user_file: self.dir.path().join("home/config.yaml"),
-                user_file_named: false,
-                workspace_file: root.join(".agentx/config.yaml"),
-                workspace_root: root,
-                data_dir: self.dir.path().join("data"),
-            },
+            places,
             lookup: &lookup,
             flags: Vec::new(),
         };

@@ -60,6 +60,14 @@ struct ServerProcess {
     stderr: JoinHandle<()>,
 }
 
+/// Checks that the files which a folder's server runs are those that a person trusted.
+async fn check_files(server: &McpServerSettings) -> Result<(), McpFailure> {
+    let server = server.clone();
+    let checked = tokio::task::spawn_blocking(move || server.check_files()).await;
+    let checked = checked.unwrap_or_else(|error| Err(format!("its files cannot be checked: {error}")));
+    checked.map_err(McpFailure::Changed)
+}
+
 impl Drop for ServerProcess {
     fn drop(&mut self) {
         self.stderr.abort();
@@ -88,6 +96,7 @@ impl McpConnection {
                 directory,
                 variables,
             } => {
+                check_files(server).await?;
                 let variables = stdio::environment(usual, variables);
                 let started = stdio::start(&server.name, command, arguments, directory, variables)?;
                 let StartedProgram {

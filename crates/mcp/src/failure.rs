@@ -9,6 +9,9 @@ pub enum McpFailure {
     /// Its program cannot be started.
     #[error("cannot be started: {0}")]
     Start(String),
+    /// A file of the folder that it runs is not the one that a person trusted.
+    #[error("{0}")]
+    Changed(String),
     /// A header or address that no request can have.
     #[error("it cannot be asked: {0}")]
     Setup(String),

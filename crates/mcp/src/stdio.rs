@@ -38,8 +38,11 @@ pub(crate) fn start(
     command: &str,
     arguments: &[String],
     directory: &Path,
-    variables: Vec<(OsString, OsString)>,
+    mut variables: Vec<(OsString, OsString)>,
 ) -> Result<StartedProgram, McpFailure> {
+    // Programs that believe `PWD` start in the same directory as the others.
+    variables.retain(|(name, _)| name != "PWD" && name != "OLDPWD");
+    variables.push(("PWD".into(), directory.into()));
     let command_line = PipedCommand {
         name,
         program: command,

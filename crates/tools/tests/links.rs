@@ -333,7 +333,18 @@ async fn words_that_are_links_are_seen(version: u32) {
         ..Guard::default()
     });
     let denies_far = vec![rule(RuleEffect::Deny, &format!("{}/notes", outside.display()))];
+    let reading = |path: &str| {
+        let rule = rule(RuleEffect::Deny, path);
+        vec![Rule {
+            tool: "read".into(),
+            ..rule
+        }]
+    };
+    let holds_for_lines = version >= since::READING_RULES_HOLD_FOR_LINES;
     for (mode, rules, line, goes) in [
+        (Auto, reading("plain"), "cat near", !holds_for_lines),
+        (Auto, reading("plain"), "cat sub/up/plain", !holds_for_lines),
+        (Auto, reading("plain"), "cat settings", false),
         (Ask, vec![], "cat LICENSE", false),
         (Auto, vec![], "cat LICENSE", false),
         (Ask, vec![], "cat LICEN*", false),

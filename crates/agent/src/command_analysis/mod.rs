@@ -17,7 +17,7 @@
 //! | finds commands whose words, files or variables name programs to run | `indirect_programs`, `git`, `loaders` |
 //! | makes names of braces and globs, and collects files and texts | `expand`, `names`, `working_directory`, `pathspecs`, `mentioned_commands` |
 //! | reads the parts that bash expands a second time | `subscripts`, `descriptors` |
-//! | finds commands that act on whole folders | `whole_folders` |
+//! | finds commands that act on whole folders, named or not | `whole_folders`, `directory_readers` |
 //! | compares names and commands with marks to patterns | `pattern_overlap`, `path_overlap` |
 //!
 //! Every recursion and every list has a bound (`DEPTH`, `WRAPPERS`, `MOST_OPEN`). A line that reaches one of
@@ -30,6 +30,7 @@ mod ansi;
 mod command_forms;
 mod data_consumers;
 mod descriptors;
+mod directory_readers;
 mod documents;
 mod expand;
 mod git;

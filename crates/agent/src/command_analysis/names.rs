@@ -5,10 +5,11 @@
 //! notes relative names as they are written and, after a `cd`, below the target folder.
 
 use super::CommandAnalysis;
+use super::directory_readers::leads_anywhere;
 use super::expand::STAR;
 use super::indirect_programs::is_quiet;
 use super::lex::Lexed;
-use super::pathspecs::{of_address, takes_objects};
+use super::pathspecs::{behind_marks, of_address, takes_objects};
 use super::word::{ANYTHING, Word};
 use super::working_directory::{ANYWHERE, MOST_FOLDERS, working_folders};
 use super::wrapper_commands::{Runs, basename, is_assignment, is_shell, is_wrapper, runs};
@@ -84,6 +85,7 @@ impl CommandAnalysis {
 
     /// Records a literal path, as it is written and below the folder of an earlier `cd`.
     fn note_path(&mut self, path: &str) {
+        self.unnamed |= self.expands_twice && leads_anywhere(path);
         self.paths.push(path.to_owned());
         // The shell puts its working directory in place of `~+`.
         let here = path.strip_prefix("~+/").filter(|_| self.feeds);
@@ -110,6 +112,7 @@ impl CommandAnalysis {
 
     /// Records a name that a word becomes: a path, or a glob if it has a mark. At most [`MOST_NAMES`].
     pub(super) fn note_name(&mut self, name: String) {
+        self.unnamed |= self.expands_twice && leads_anywhere(&name);
         if self.globs.len() + self.paths.len() > MOST_NAMES {
             self.unnamed = true;
         } else if name.contains([STAR, ANYTHING]) {
@@ -328,15 +331,6 @@ fn joined(words: &[Word]) -> String {
 /// Returns whether a name begins in the line's folder, and not at the root, a home, a variable or an option.
 fn is_relative(path: &str) -> bool {
     !path.starts_with(['/', '~', '$', ANYTHING, '-'])
-}
-
-/// Returns the parts of a word behind the marks before a file in some programs: `file=@.env`, `HEAD:.env`.
-fn behind_marks(word: &str) -> impl Iterator<Item = &str> {
-    let behind = |mark: char| word.rsplit_once(mark).map(|(_, rest)| rest);
-    ['=', '@', ':']
-        .into_iter()
-        .filter_map(behind)
-        .filter(|rest| !rest.is_empty())
 }
 
 /// Returns a command without the commands before it: `sudo`, `env`, assignments.

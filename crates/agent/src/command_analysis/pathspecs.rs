@@ -58,6 +58,15 @@ pub(super) fn takes_objects(words: &[Word]) -> bool {
         })
 }
 
+/// Returns the parts of a word behind the marks before a file in some programs: `file=@.env`, `HEAD:.env`.
+pub(super) fn behind_marks(word: &str) -> impl Iterator<Item = &str> {
+    let behind = |mark: char| word.rsplit_once(mark).map(|(_, rest)| rest);
+    ['=', '@', ':']
+        .into_iter()
+        .filter_map(behind)
+        .filter(|rest| !rest.is_empty())
+}
+
 /// Returns the path in the address of a file, without the host and with decoded characters:
 /// `file://localhost/ws/.en%76`.
 pub(super) fn of_address(text: &str) -> Option<String> {

@@ -1,6 +1,7 @@
 //! Reads a line, the commands in it, and the lines and commands that those run, down to a bound.
 
 use super::data_consumers::{names_a_program, takes_data};
+use super::directory_readers::{names_of_templates, reads_its_folder};
 use super::indirect_programs::{has_indirect_program, texts_that_may_run, words_that_may_run};
 use super::lex::{Lexed, lex};
 use super::loaders::{evaluates_what_it_reads, expansion_sets_a_loader, sets_a_loader, sets_a_place};
@@ -164,6 +165,20 @@ impl CommandAnalysis {
         if writes_what_it_names(inner) {
             self.files_written.extend(noted());
         }
+        if reads_its_folder(inner) || reads_its_folder(words) {
+            self.take_working_folders();
+        }
+        for name in names_of_templates(words) {
+            self.note_name(name);
+        }
+    }
+
+    /// Records the folders in which the current command may work as taken whole.
+    fn take_working_folders(&mut self) {
+        let here = std::iter::once(".".to_owned());
+        let folders = self.folders.iter().chain(&self.command_folders).cloned();
+        let taken: Vec<String> = here.chain(folders).collect();
+        self.folders_taken.extend(taken);
     }
 
     /// Records a command by itself, without the one that it runs.

@@ -190,3 +190,42 @@ fn a_folder_that_is_told_elsewhere_hides_no_path() {
         }
     }
 }
+
+/// Lines that read a folder without a word for it, and names that lead anywhere, are about a denied folder in it.
+#[test]
+fn what_reads_a_folder_that_it_does_not_name_is_asked_about_beside_a_rule_for_a_part_of_it() {
+    for rule in ["deny read in priv/**", "deny * in priv/**"] {
+        let config = guarded(ApprovalMode::Ask, &["allow bash", rule]);
+        for line in [
+            "grep -r TOP",
+            "grep -rh TOP --include='*.rs'",
+            "rg TOP",
+            "git grep TOP",
+            "git log -p",
+            "git show",
+            "git diff",
+            "git archive HEAD | tar xO",
+            "git checkout-index --prefix=out/ -a",
+            "git worktree add -q ../x",
+            "cd sub/..; rg TOP",
+            "xargs -I% cat %/k <<< priv",
+            "parallel cat {}/k ::: priv",
+            "cat /proc/self/cwd/priv/k",
+            "cat /proc/$$/cwd/priv/k",
+            "cd /proc/self; cat cwd/priv/k",
+            "cat ../../proc/1/root/ws/priv/k",
+            "exec 5<.; cat /dev/fd/5/priv/k",
+        ] {
+            let said = word(&config, "bash", json!({ "command": line }));
+            assert_ne!(said, "allow", "{rule}: {line}");
+        }
+        for line in ["rg TOP src", "git log --oneline", "git status", "git diff -- src", "cat /proc/cpuinfo"] {
+            assert_eq!(word(&config, "bash", json!({ "command": line })), "allow", "{rule}: {line}");
+        }
+    }
+    // Nothing asks about them if no rule is about files.
+    let open = guarded(ApprovalMode::Ask, &["allow bash"]);
+    for line in ["rg TOP", "git diff", "cat /proc/self/cwd/a"] {
+        assert_eq!(word(&open, "bash", json!({ "command": line })), "allow", "{line}");
+    }
+}

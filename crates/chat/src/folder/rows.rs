@@ -1,6 +1,8 @@
 //! The rows about a folder that a person may trust: first what changes nothing by itself, then the effects, so
 //! that no number of other rows moves an effect out of sight.
 
+use std::path::Path;
+
 use agentx::assembly::{FileRole, FolderContents, FolderFile};
 use agentx::config::{FolderTrust, Loaded};
 
@@ -213,6 +215,12 @@ fn named(loaded: &Loaded) -> impl Iterator<Item = String> + '_ {
     let files = loaded.settings.named_files.iter();
     files.filter(|file| !file.is_of_servers()).map(|file| {
         let lines = String::from_utf8_lossy(&file.bytes).lines().count();
+        if file.path == Path::new(".") {
+            return format!(
+                "every file of this folder ({lines} in all), because `{}` may run any",
+                file.key
+            );
+        }
         format!(
             "{}: {}, for `{}`",
             file.path.display(),

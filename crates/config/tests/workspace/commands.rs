@@ -292,3 +292,127 @@ fn the_open_folder_never_decides_what_an_own_server_means() {
         );
     }
 }
+
+/// A line that does not show which files it runs counts as one that reads the whole folder.
+#[test]
+fn a_command_line_that_does_not_show_what_it_runs_is_trusted_with_the_whole_folder() {
+    for entry in [
+        r#"{"command": "sh", "args": ["-c", "./s*v.py"]}"#,
+        r#"{"command": "python3", "args": ["-c", "exec(open(chr(115)+'rv.py').read())"]}"#,
+        r#"{"command": "node", "args": ["-e", "require('./s'+'rv.js')"]}"#,
+        r#"{"command": "node", "args": ["--eval=require('./s' + 'rv.js')"]}"#,
+        r#"{"command": "node", "args": ["--import", "file:///proc/self/cwd/s%72v.mjs", "-e", "0"]}"#,
+        r#"{"command": "awk", "args": ["BEGIN{system(\"python3 s\" \"rv.py\")}"]}"#,
+        r#"{"command": "find", "args": ["-maxdepth", "1", "-name", "s*v.py", "-exec", "python3", "{}", ";"]}"#,
+        r#"{"command": "env", "args": ["-S", "sh -c './s*v.py'"]}"#,
+        r#"{"command": "xargs", "args": ["-a", "/dev/null", "sh", "-c", "./s*v.py"]}"#,
+        r#"{"command": "git", "args": ["-c", "alias.x=!./s*v.py", "x"]}"#,
+        r#"{"command": "timeout", "args": ["99", "sh", "-c", "./s[r]v.py"]}"#,
+        r#"{"command": "npm", "args": ["start", "-s"]}"#,
+        r#"{"command": "make"}"#,
+        r#"{"command": "sh", "args": ["-ec", "./s*v.py"]}"#,
+        r#"{"command": "sh", "args": ["-c", "exec<&0;./s?v.py"]}"#,
+        r#"{"command": "bash", "args": ["-c", "true"], "env": {"BASH_ENV": "run.sh"}}"#,
+        r#"{"command": "some-server", "env": {"PATH": ":/usr/bin"}}"#,
+    ] {
+        let desk = with_server(entry);
+        desk.write("ws/run.sh", "exec ./srv.py");
+        let before = desk.trusted();
+        assert!(has_server(&before), "{entry}: {:?}", before.warnings);
+        assert!(has_server(&desk.load()), "{entry}: nothing has changed");
+        desk.write("ws/srv.py", "two");
+        let after = desk.load();
+        assert!(!has_server(&after), "{entry}");
+        assert!(
+            after.warnings[0].to_string().contains("a file of this folder, any of which"),
+            "{:?}",
+            after.warnings
+        );
+        assert!(has_server(&desk.trusted()), "{entry}: a person takes it as it is now");
+    }
+}
+
+/// A script is trusted with the code that it names, and Python's with the modules beside it.
+#[test]
+fn a_script_is_trusted_with_the_code_that_it_loads() {
+    for (line, script, changed) in [
+        (r#""command": "sh", "args": ["run.sh"]"#, "exec python3 srv.py", "srv.py"),
+        (r#""command": "sh", "args": ["run.sh"]"#, "exec \"$(dirname $0)/lib/a.sh\"", "lib/a.sh"),
+        (r#""command": "./run.sh""#, "#!/usr/bin/node\nrequire('./hook')", "hook.js"),
+        (r#""command": "python3", "args": ["run.sh"]"#, "from lib import helper", "lib/helper.py"),
+        (r#""command": "python3", "args": ["run.sh"]"#, "import srv", "srv/__main__.py"),
+        (r#""command": "python3", "args": ["run.sh"]"#, "import random", "types.py"),
+        (r#""command": "bash", "args": ["lib/a.sh"], "env": {"BASH_ENV": "run.sh"}"#, "./srv.py", "srv.py"),
+        (r#""command": "npx", "args": ["-y", "some-server"]"#, "", ".npmrc"),
+        (r#""command": "uvx", "args": ["some-server"]"#, "", "pyproject.toml"),
+    ] {
+        let desk = with_server(&format!("{{{line}}}"));
+        desk.write("ws/run.sh", script);
+        desk.write("ws/lib/helper.py", "import lib.a");
+        assert!(has_server(&desk.trusted()), "{line}");
+        desk.write("ws/README.md", "nobody runs it");
+        assert!(has_server(&desk.load()), "{line}");
+        desk.write(&format!("ws/{changed}"), "two");
+        assert!(!has_server(&desk.load()), "{line}: {changed}");
+    }
+}
+
+/// A file may change after the settings were read: it is looked at again when the server starts.
+#[test]
+fn the_files_of_a_server_are_checked_whenever_it_starts() {
+    for (entry, changed, said) in [
+        (r#"{"command": "python3", "args": ["srv.py"]}"#, "srv.py", "srv.py is new or has changed"),
+        (r#"{"command": "python3", "args": ["srv.py"]}"#, "json.py", "*.py is new or has changed"),
+        (r#"{"command": "make"}"#, "new.mk", "a file of this folder, any of which"),
+    ] {
+        let desk = with_server(entry);
+        let loaded = desk.trusted();
+        let server = &loaded.settings.mcp[0];
+        assert_eq!(server.check_files(), Ok(()), "{entry}");
+        desk.write(&format!("ws/{changed}"), "two");
+        let why = server.check_files().unwrap_err();
+        assert!(why.contains(said) && why.contains("`agentx config trust`"), "{why}");
+        assert_eq!(desk.trusted().settings.mcp[0].check_files(), Ok(()), "{entry}");
+    }
+}
+
+/// What a program finds where it starts (modules, `node_modules/.bin`, `.npmrc`) is never that of a folder that nobody
+/// trusts, whether there is a directory of settings or not, and whatever directory the person set.
+#[test]
+fn own_servers_start_where_no_strange_folder_decides_what_they_load() {
+    for line in [
+        "{command: python3, args: [-m, own_srv]}",
+        "{command: npx, args: [-y, own-fs]}",
+    ] {
+        let desk = with_server("{}");
+        for folder in ["own_srv", "node_modules", "node_modules/.bin"] {
+            std::fs::create_dir(desk.root().join(folder)).unwrap();
+        }
+        for file in ["own_srv/__main__.py", "json.py", "node_modules/.bin/own-fs", ".npmrc"] {
+            desk.write(&format!("ws/{file}"), "planted");
+        }
+        desk.write("home/config.yaml", &format!("mcp:\n  mine: {line}\n"));
+        let (place, told) = starts_in(&desk, &desk.load());
+        assert_eq!(place.as_deref(), Some("home"), "{line}: {told}");
+        // The settings lie in the folder: then it is the nearest directory outside of it.
+        desk.write("ws/own.yaml", &format!("mcp:\n  mine: {line}\n"));
+        let mut places = desk.places();
+        places.user_file = desk.root().join("own.yaml");
+        let (place, told) = starts_in(&desk, &desk.load_at(places));
+        assert_eq!(place.as_deref(), Some(""), "{line}: {told}");
+    }
+    for (cwd, counts) in [("WS", false), ("WS/lib", false), ("HOME", true)] {
+        let desk = with_server("{}");
+        let home = desk.dir.path().join("home");
+        let cwd = cwd
+            .replace("WS", &desk.root().to_string_lossy())
+            .replace("HOME", &home.to_string_lossy());
+        desk.write(
+            "home/config.yaml",
+            &format!("mcp:\n  mine: {{command: python3, args: [-m, own_srv], cwd: {cwd:?}}}\n"),
+        );
+        let (place, told) = starts_in(&desk, &desk.load());
+        assert_eq!(place.is_some(), counts, "{cwd}: {told}");
+        assert_eq!(told.contains("mine is left out"), !counts, "{cwd}: {told}");
+    }
+}

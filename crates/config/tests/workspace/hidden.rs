@@ -298,3 +298,39 @@ fn a_folder_that_a_person_ignores_keeps_nobody_from_working() {
     assert!(loaded.settings.tools.offers("read") && loaded.settings.rules.is_empty());
     assert_eq!(ignored(&loaded).len(), 4);
 }
+
+/// Each setting that a folder may only set once it is trusted is an effect, before it is trusted too, so that no
+/// number of other rows hides it.
+#[test]
+fn what_settings_would_do_once_the_folder_is_trusted_is_an_effect_before_that() {
+    let models: String = (0..8)
+        .map(|number| format!("  m{number}: {{provider: work, context_window: 1000}}\n"))
+        .collect();
+    for line in ["sh st.sh", "./st.sh", "python3 -I st.py"] {
+        let desk = Desk::new(&format!(
+            "models:\n{models}chat: {{status_command: {line:?}, status: '{{model}}'}}\nstuck: {{mode: off}}\n\
+             system_prompt_file: prompt.md\ntools: {{ask_user: decide, timeout: 5s}}\n"
+        ));
+        for file in ["st.sh", "st.py", ".agentx/prompt.md"] {
+            desk.write(&format!("ws/{file}"), "echo");
+        }
+        for loaded in [desk.load(), desk.trusted()] {
+            let effects = loaded.effects.join("\n");
+            for effect in [
+                &format!("a chat automatically runs: {line}"),
+                "sets stuck.mode: off",
+                "sets system_prompt_file: prompt.md",
+                "sets tools.ask_user: decide",
+                "sets chat.status: {model}",
+            ] {
+                assert!(effects.contains(effect), "{effect} in {effects}");
+            }
+            assert!(!effects.contains("tools.timeout"), "it only restricts: {effects}");
+        }
+    }
+    // What no trust lets count is no effect.
+    let desk = Desk::new("chat: {status_command: 'sh ../st.sh'}\nsystem_prompt_file: ../../prompt.md\n");
+    desk.write("st.sh", "echo");
+    desk.write("prompt.md", "x");
+    assert!(desk.load().effects.is_empty(), "{:?}", desk.load().effects);
+}
