@@ -62,18 +62,12 @@ impl FolderOfServers<'_> {
             return Ok(());
         };
         let cwd = SettingPath::dotted("mcp").child(&server.name).child("cwd");
-        let is_set = self.merged.get(&cwd).is_some();
-        let texts = texts_of(&server.target);
-        let here = CommandWords::in_directory(directory, self.places);
-        if is_set && self.is_trusted {
+        // A directory that the person wrote says where the line belongs, as whole paths do.
+        if self.merged.get(&cwd).is_some() {
             return Ok(());
         }
-        if is_set {
-            return match texts.iter().find_map(|text| here.named_file(text)) {
-                Some(file) => Err(self.left_out(server, &file.display().to_string())),
-                None => Ok(()),
-            };
-        }
+        let texts = texts_of(&server.target);
+        let here = CommandWords::in_directory(directory, self.places);
         let beside_settings = self.places.user_file.parent().filter(|own| own.is_dir());
         let is_beside = beside_settings.is_some_and(|own| {
             texts
