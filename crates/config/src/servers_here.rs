@@ -62,23 +62,19 @@ impl FolderOfServers<'_> {
             return Ok(());
         };
         let cwd = SettingPath::dotted("mcp").child(&server.name).child("cwd");
-        let is_set = self.merged.get(&cwd).is_some();
-        let texts = texts_of(&server.target);
-        let here = CommandWords::in_directory(directory, self.places);
-        if is_set && self.is_trusted {
-            return Ok(());
-        }
-        if is_set {
-            // Programs look for modules, packages and settings where they start.
+        // A directory that the person wrote says where the line belongs, as whole paths do; but programs look for
+        // modules, packages and settings where they start.
+        if self.merged.get(&cwd).is_some() {
             let is_here = std::fs::canonicalize(directory)
                 .is_ok_and(|directory| directory.starts_with(&self.places.workspace_root));
-            let named = texts.iter().find_map(|text| here.named_file(text));
-            let named = named.or_else(|| is_here.then(|| directory.clone()));
-            return match named {
-                Some(file) => Err(self.left_out(server, &file.display().to_string())),
-                None => Ok(()),
+            return if is_here && !self.is_trusted {
+                Err(self.left_out(server, &directory.display().to_string()))
+            } else {
+                Ok(())
             };
         }
+        let texts = texts_of(&server.target);
+        let here = CommandWords::in_directory(directory, self.places);
         let beside_settings = self.places.user_file.parent().filter(|own| own.is_dir());
         let is_beside = beside_settings.is_some_and(|own| {
             texts
