@@ -285,7 +285,7 @@ async fn a_long_call_streams_its_progress_and_ends_with_its_client() {
 async fn a_client_of_the_official_library_lists_and_calls_tools() {
     let desk = Desk::new().await;
     std::fs::write(desk.ann_dir().join("hers.txt"), "of Ann\n").unwrap();
-    let mut settings = McpServerSettings::address("home", &format!("{}/mcp", desk.listen().await));
+    let mut settings = McpServerSettings::address("home", format!("{}/mcp", desk.listen().await));
     if let McpTarget::Address { headers, .. } = &mut settings.target {
         headers.push(McpValue {
             name: "Authorization".into(),
