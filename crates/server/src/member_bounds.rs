@@ -154,6 +154,7 @@ impl MemberBounds {
             answer_schema: _,
             ask_user: _,
             stuck: _,
+            context_sources: _,
         } = after;
         let summarizer = condensing
             .as_deref()

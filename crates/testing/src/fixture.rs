@@ -100,6 +100,7 @@ pub fn config() -> AgentConfig {
         ask_user: None,
         stuck: None,
         answer_schema: None,
+        context_sources: Vec::new(),
     }
 }
 

@@ -83,6 +83,7 @@ fn guarded(
         tool_search: None,
         ask_user: None,
         stuck: None,
+        context_sources: Vec::new(),
         answer_schema: None,
     };
     let caller = CallingAgent {

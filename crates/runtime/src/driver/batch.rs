@@ -334,6 +334,7 @@ fn is_for_effectors(action: &Action) -> bool {
     match action.body {
         ActionBody::CallModel(_)
         | ActionBody::Condense(_)
+        | ActionBody::BuildContext(_)
         | ActionBody::CallTool(_)
         | ActionBody::StartTimer(_)
         | ActionBody::Cancel(_)
@@ -348,8 +349,7 @@ fn is_for_effectors(action: &Action) -> bool {
     }
 }
 
-/// The fact that an action is recorded by: that it begins, or, if nothing outside is touched, its whole
-/// outcome.
+/// The fact that records an action: that it begins, or its whole outcome if nothing outside is touched.
 fn consequence(action: &Action) -> Option<EventDraft<EnvironmentEvent>> {
     let started = |tool_call_id| {
         ActionStarted {
@@ -359,7 +359,10 @@ fn consequence(action: &Action) -> Option<EventDraft<EnvironmentEvent>> {
         .into()
     };
     let event: EnvironmentEvent = match &action.body {
-        ActionBody::CallModel(_) | ActionBody::Condense(_) | ActionBody::StartTimer(_) => started(None),
+        ActionBody::CallModel(_)
+        | ActionBody::Condense(_)
+        | ActionBody::BuildContext(_)
+        | ActionBody::StartTimer(_) => started(None),
         ActionBody::CallTool(call) => started(Some(call.tool_call_id.clone())),
         ActionBody::AnswerCall(answer) => ToolResult {
             tool_call_id: answer.tool_call_id.clone(),

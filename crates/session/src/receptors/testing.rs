@@ -81,6 +81,7 @@ pub(super) fn config() -> AgentConfig {
         tool_search: None,
         ask_user: None,
         stuck: None,
+        context_sources: Vec::new(),
         answer_schema: None,
     }
 }

@@ -341,6 +341,10 @@ fn childless() -> AgentConfig {
         answer_schema: None,
         ask_user: Some(AskUser::Decide),
         stuck: Some(StuckSettings::default()),
+        context_sources: vec![ContextSource {
+            name: "memory".into(),
+            max_tokens: 500,
+        }],
     }
 }
 
@@ -370,6 +374,7 @@ pub(crate) fn small_config() -> AgentConfig {
         tool_search: None,
         ask_user: None,
         stuck: None,
+        context_sources: Vec::new(),
         answer_schema: None,
         ..childless()
     }
