@@ -221,6 +221,7 @@ fn runtime(log: &Arc<SqliteLog>, owner: &str) -> NodeRuntime {
         tools: Toolbox::builtin(ToolOptions::default()),
         clock: Arc::new(SimulatedClock::default()),
         guard: None,
+        context: Default::default(),
         program: "test".into(),
         data_dir: std::path::PathBuf::from("/nowhere"),
     })

@@ -34,6 +34,7 @@ fn runtime(world: &World) -> NodeRuntime {
         tools: Toolbox::builtin(ToolOptions::default()),
         clock: Arc::new(SystemClock),
         guard: None,
+        context: Default::default(),
         program: "test".into(),
         data_dir: world.data(),
     })

@@ -23,6 +23,8 @@ pub(crate) const ALLOWED: &[(&str, &[&str])] = &[
     ("tools", &["types", "runtime", "history", "sandbox"]),
     ("config", &["types", "agent", "llm", "sandbox"]),
     ("agent-files", &["types", "config"]),
+    // Memories of a person: a store, two tools, and the service that gives them to runs.
+    ("memory", &["types", "agent", "runtime", "sqlite-log", "tools"]),
     // The search engine that the person chose, as a tool.
     ("web", &["types", "runtime", "tools"]),
     (
@@ -34,6 +36,7 @@ pub(crate) const ALLOWED: &[(&str, &[&str])] = &[
             "runtime",
             "history",
             "llm",
+            "memory",
             "sandbox",
             "sqlite-log",
             "tools",
@@ -90,6 +93,7 @@ const LIBRARIES: &[&str] = &[
     "config",
     "node-runtime",
     "mcp",
+    "memory",
     "identity",
     "remote-runtime",
     "luau-tools",

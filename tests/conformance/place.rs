@@ -89,6 +89,7 @@ impl Place {
             tools: Toolbox::builtin(ToolOptions::default()),
             clock: Arc::new(SystemClock),
             guard: None,
+            context: Default::default(),
             program: "test".into(),
             data_dir: home.path().to_owned(),
         };

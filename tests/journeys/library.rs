@@ -57,6 +57,7 @@ impl Place {
             tools,
             clock: Arc::new(SystemClock),
             guard: None,
+            context: Default::default(),
             program: "test".into(),
             data_dir: home.path().to_owned(),
         });

@@ -42,6 +42,7 @@ fn elsewhere() -> (Arc<SqliteLog>, NodeRuntime) {
         tools: Toolbox::builtin(ToolOptions::default()),
         clock: Arc::new(SystemClock),
         guard: None,
+        context: Default::default(),
         program: "test".into(),
         data_dir: std::path::PathBuf::from("/nowhere"),
     });

@@ -150,6 +150,7 @@ fn alone(definition: Definition, place: &WorkDirs) -> Result<BuiltParts, AgentEr
         program: PROGRAM.to_owned(),
         data_dir: place.data_dir(),
         guard: None,
+        context: Default::default(),
     };
     let mut guard = secret_files(&["~".to_owned()]);
     let workspace = place.workspace()?;

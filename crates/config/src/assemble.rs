@@ -12,6 +12,7 @@ use crate::condense;
 use crate::keys::SettingPath;
 use crate::layers::MergedSettings;
 use crate::mcp;
+use crate::memory;
 use crate::models;
 use crate::quotas;
 use crate::sandbox;
@@ -64,6 +65,7 @@ pub(crate) fn settings(
         rules: get.rules(trust_dir),
         tools: get.tools(),
         sandbox: sandbox::settings(&get),
+        memory: memory::settings(&get),
         mcp: mcp::servers(&get, lookup, mistakes),
         search: search(&get, lookup, mistakes),
         catalog,

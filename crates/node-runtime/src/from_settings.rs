@@ -12,6 +12,7 @@
 //! | `tools.enabled`, `tools.disabled` | which built-in tools are in the box |
 //! | `search.*` | the tool `web_search`, if an engine is chosen |
 //! | `tools.timeout`, `tools.max_output_bytes` | the limits of `bash`, `job`, `glob` and `grep` |
+//! | `memory.*` | the service of memories and their tools, if memory is on |
 //! | `sandbox.*` | what holds the commands of `bash` and `job` |
 //! | `scripted_answers` | the answers of the offline demo that take precedence |
 //! | `rules`, `approval`, `limits.*` | nothing here: they are part of the configuration of an agent |
@@ -34,12 +35,13 @@ use agentx_web::{SearchEngine, SearchKey, WebSearchOptions, WebSearchTool};
 
 use crate::command_sandbox::command_sandbox;
 use crate::folder_instructions::telling_instructions;
+use crate::memory::with_memory;
 use crate::model::{CallLimits, Endpoint, ModelEffector, ModelParts, PricesOf, RetryPolicy};
 use crate::scripted::{ScriptedEnvironment, scripted_model};
 use crate::{COMMANDS, DATABASE, NodeParts, NodeRuntime, WireOptionsOf};
 
 /// The owner of sessions in a single-user data directory.
-const LOCAL_OWNER: &str = "own_local";
+pub(crate) const LOCAL_OWNER: &str = "own_local";
 
 impl NodeRuntime {
     /// Creates a runtime from the settings. Must be called inside a tokio runtime.
@@ -87,14 +89,17 @@ impl NodeParts {
             prices,
             ..ModelParts::new(endpoints(settings), wire_options.clone(), log.clone())
         });
+        let mut toolbox = with_search(Toolbox::builtin(tools), settings);
+        let context = with_memory(&mut toolbox, settings, &log);
         Self {
+            context,
             log,
             owner: OwnerId::new(LOCAL_OWNER),
             models: models(&settings.catalog, &settings.providers),
             wire_options,
             network: Arc::new(network),
             scripted: ScriptedEnvironment::live().with_answers(settings.scripted_answers.clone()),
-            tools: with_search(Toolbox::builtin(tools), settings)
+            tools: toolbox
                 .filtered(|name| settings.tools.offers(name))
                 .wrapped(telling_instructions(settings)),
             clock: Arc::new(SystemClock),

@@ -58,6 +58,8 @@ mod folder_instructions;
 mod from_settings;
 mod front_end;
 mod ids;
+#[cfg(feature = "settings")]
+mod memory;
 mod model_router;
 #[cfg(not(feature = "tools"))]
 mod no_rewind;
@@ -78,8 +80,10 @@ pub use agentx_sqlite_log::{Examined, FORMAT as DATABASE_FORMAT, examine as exam
 pub use command_sandbox::command_sandbox;
 #[cfg(feature = "settings")]
 pub use from_settings::{built_in_tools, open_log, program_environment};
+#[cfg(feature = "settings")]
+pub use memory::open_memories;
 pub use node::NodeRuntime;
-pub use node_parts::{KeptBytes, NodeParts, WireOptionsOf};
+pub use node_parts::{ContextServices, KeptBytes, NodeParts, WireOptionsOf};
 pub use pending_change::DiskPreview;
 pub use scripted::scripted_model;
 pub use tool_effector::ToolEffector;

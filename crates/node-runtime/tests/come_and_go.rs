@@ -217,6 +217,7 @@ fn runtime(log: &FaultyLog, ledger: &Ledger) -> NodeRuntime {
         program: "test".into(),
         data_dir: "/".into(),
         guard: None,
+        context: Default::default(),
     };
     NodeRuntime::new(parts).with_slots(CallSlots::new(2 * SESSIONS))
 }

@@ -163,6 +163,7 @@ fn node(settings: &Settings) -> NodeRuntime {
         tools: tools(),
         clock: Arc::new(SystemClock),
         guard: None,
+        context: Default::default(),
         program: "bench".to_owned(),
         data_dir: settings.data_dir.clone(),
     })

@@ -67,6 +67,10 @@ pub(super) fn describe(event: &EnvironmentEvent) -> String {
             checked.attempt,
             short(&checked.problems.join("; "))
         ),
+        E::ContextBuilt(built) => match &built.problem {
+            Some(problem) => format!("no context from {}: {}", visible(&built.source), short(problem)),
+            None => format!("context from {}: {}", visible(&built.source), short(&built.text)),
+        },
         E::JobEnded(ended) => format!("{} has ended: {}", visible(&ended.job), visible(&ended.how)),
         E::CommandRan(ran) => command(ran),
         E::RequestRecorded(done) => format!("the request of event {} is remembered", done.seq),
@@ -190,6 +194,7 @@ fn action(kind: ActionKind) -> &'static str {
     match kind {
         ActionKind::CallModel => "ask the model",
         ActionKind::Condense => "write a summary of earlier messages",
+        ActionKind::BuildContext => "collect context for the run",
         ActionKind::CallTool => "run a tool",
         ActionKind::AnswerCall => "answer a call without running it",
         ActionKind::CheckAnswer => "hold an answer against its schema",

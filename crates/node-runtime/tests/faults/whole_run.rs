@@ -61,6 +61,7 @@ fn runtime(url: &str, log: Arc<FaultyLog>) -> NodeRuntime {
         tools,
         clock: Arc::new(SimulatedClock::default()),
         guard: None,
+        context: Default::default(),
         program: "test".into(),
         data_dir: PathBuf::new(),
     })

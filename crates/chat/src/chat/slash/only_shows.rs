@@ -46,6 +46,7 @@ impl Slash {
             | Self::Export(_)
             | Self::Init
             | Self::Mcp(_)
+            | Self::Memory(_)
             | Self::Pin(_) => false,
         }
     }
