@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use agentx_sqlite_log::search_words::{match_expression, pieces};
 
 /// Maximum number of words of an input that are searched: the first ones.
-const MAX_WORDS: usize = 48;
+const MAX_WORDS: usize = 32;
 /// Maximum length of an input that is read, in characters: its beginning and its end are read, half of it
 /// each.
 const READ: usize = 4_000;

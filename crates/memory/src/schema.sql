@@ -20,8 +20,8 @@ CREATE INDEX memories_state ON memories (owner, state);
 CREATE INDEX memories_pinned ON memories (owner) WHERE pinned = 1;
 CREATE INDEX memories_text ON memories (owner, lower(text));
 
--- The words of the memories, not their text.
+-- The words of the memories, not their text; `porter` makes one of the forms of an English word.
 CREATE VIRTUAL TABLE memory_words USING fts5 (
-  text, content = '', contentless_delete = 1, tokenize = "unicode61 remove_diacritics 2"
+  text, content = '', contentless_delete = 1, tokenize = "porter unicode61 remove_diacritics 2"
 );
 PRAGMA user_version = 1;

@@ -8,9 +8,9 @@ use rusqlite::Connection;
 use crate::database::SqlResult;
 
 /// A word that more memories have says nothing.
-const COMMON: usize = 400;
+const COMMON: usize = 150;
 /// The number of matches that are ranked.
-const RANKED: usize = 2_000;
+const RANKED: usize = 800;
 
 /// What to search for.
 pub(crate) struct WantedWords {

@@ -44,7 +44,9 @@ impl Desk {
         for (seq, event) in (1..).zip(events) {
             let draft = EventDraft::new(Source::Environment, None, event);
             let fact = Arc::new(draft.into_envelope(session.clone(), seq, Timestamp(seq as i64)));
-            log.append(&writer, Batch::new(vec![fact], [0; 32])).await.unwrap();
+            log.append(&writer, Batch::new(vec![fact], [0; 32]))
+                .await
+                .unwrap();
         }
         Self {
             _directory: directory,
@@ -71,13 +73,21 @@ impl Desk {
 
     async fn remember(&self, accept: AcceptMode, call: &str, input: Value) -> ToolOutcome {
         let log: Arc<dyn SessionLog> = self.log.clone();
-        let tool = RememberTool::new(self.store.clone(), log, OwnerId::new(ME), accept, Arc::new(SystemClock));
+        let tool = RememberTool::new(
+            self.store.clone(),
+            log,
+            OwnerId::new(ME),
+            accept,
+            Arc::new(SystemClock),
+        );
         Typed::new(tool).call(input, self.context(call)).await
     }
 
     async fn recall(&self, words: &str) -> ToolOutcome {
         let tool = RecallMemoryTool::new(self.store.clone(), self.log.clone(), OwnerId::new(ME));
-        Typed::new(tool).call(json!({ "words": words }), self.context("call_r")).await
+        Typed::new(tool)
+            .call(json!({ "words": words }), self.context("call_r"))
+            .await
     }
 
     /// What the service gives to an input.
@@ -102,7 +112,9 @@ impl Desk {
         let (queue, mut said) = mpsc::channel(4);
         let scope = SessionScope::new(self.session.clone(), CallSlots::default());
         let sink = EventSink::in_session(queue, &action, scope);
-        service.perform(action.clone(), sink, CancellationToken::new()).await;
+        service
+            .perform(action.clone(), sink, CancellationToken::new())
+            .await;
         let draft = said.recv().await.unwrap().drafts.remove(0);
         assert_eq!(draft.cause.as_ref(), Some(&action.action_id));
         match draft.event {
@@ -116,7 +128,11 @@ impl Desk {
     }
 
     fn accepted(&self, text: &str) -> i64 {
-        self.store.add(&NewMemory::of_person(text), Timestamp(1)).unwrap().0.id
+        self.store
+            .add(&NewMemory::of_person(text), Timestamp(1))
+            .unwrap()
+            .0
+            .id
     }
 }
 
@@ -153,9 +169,16 @@ async fn a_model_proposes_and_the_person_decides() {
     let outcome = desk.remember(AcceptMode::Ask, "call_1", input.clone()).await;
     assert!(text(&outcome).starts_with("Proposed as memory 1."), "{outcome:?}");
     let memory = desk.store.get(1).unwrap();
-    assert_eq!((memory.state, memory.folder.as_deref()), (MemoryState::Proposed, Some("/work")));
+    assert_eq!(
+        (memory.state, memory.folder.as_deref()),
+        (MemoryState::Proposed, Some("/work"))
+    );
     assert_eq!(memory.origin.unwrap().session, desk.session);
-    assert_eq!(desk.built(&desk.service(), |_| {}).await.items, [], "a proposal is not given");
+    assert_eq!(
+        desk.built(&desk.service(), |_| {}).await.items,
+        [],
+        "a proposal is not given"
+    );
     let again = desk.remember(AcceptMode::Ask, "call_1", input).await;
     assert!(text(&again).contains("memory 1"), "a repeated call: {again:?}");
     assert_eq!(desk.store.count(MemoryState::Proposed).unwrap(), 1);
@@ -186,7 +209,8 @@ async fn nothing_is_accepted_unasked_where_text_from_outside_may_be() {
         (vec![said_by(Some("own_guest"))], Proposed),
     ] {
         let desk = Desk::of(ME, events.clone()).await;
-        desk.remember(AcceptMode::Always, "call_1", json!({"text": "likes tea"})).await;
+        desk.remember(AcceptMode::Always, "call_1", json!({"text": "likes tea"}))
+            .await;
         assert_eq!(desk.store.get(1).unwrap().state, state, "{events:?}");
     }
 }
@@ -199,12 +223,22 @@ async fn what_fits_is_given_once_and_within_bounds() {
     let built = desk.built(&desk.service(), |_| {}).await;
     assert_eq!(built.items[0].id, id.to_string());
     assert_eq!(built.items.len(), 1);
-    assert!(built.text.contains("deploys go over staging") && !built.text.contains("tea"), "{built:?}");
-    let known = desk.built(&desk.service(), |request| request.known = vec![id.to_string()]).await;
-    let small = desk.built(&desk.service(), |request| request.source.max_tokens = 0).await;
+    assert!(
+        built.text.contains("deploys go over staging") && !built.text.contains("tea"),
+        "{built:?}"
+    );
+    let known = desk
+        .built(&desk.service(), |request| request.known = vec![id.to_string()])
+        .await;
+    let small = desk
+        .built(&desk.service(), |request| request.source.max_tokens = 0)
+        .await;
     let off = desk.built(&MemoryContext::off(), |_| {}).await;
     for nothing in [known, small, off] {
-        assert_eq!((nothing.text.as_str(), nothing.items.len(), nothing.problem), ("", 0, None));
+        assert_eq!(
+            (nothing.text.as_str(), nothing.items.len(), nothing.problem),
+            ("", 0, None)
+        );
     }
     let broken = desk.built(&MemoryContext::unavailable("locked"), |_| {}).await;
     assert_eq!(broken.problem.as_deref(), Some("locked"));
@@ -214,8 +248,14 @@ async fn what_fits_is_given_once_and_within_bounds() {
 async fn others_neither_get_nor_leave_memories() {
     let desk = Desk::of("own_member", vec![said_by(None)]).await;
     desk.accepted("deploys go over staging");
-    assert_eq!(desk.built(&desk.service(), |_| {}).await.items, [], "in their session");
-    let outcome = desk.remember(AcceptMode::Always, "call_1", json!({"text": "likes tea"})).await;
+    assert_eq!(
+        desk.built(&desk.service(), |_| {}).await.items,
+        [],
+        "in their session"
+    );
+    let outcome = desk
+        .remember(AcceptMode::Always, "call_1", json!({"text": "likes tea"}))
+        .await;
     assert_eq!(outcome.status, ToolStatus::Denied);
     assert_eq!(desk.recall("deploys").await.status, ToolStatus::Denied);
     assert_eq!(desk.store.count(MemoryState::Proposed).unwrap(), 0);
@@ -223,7 +263,11 @@ async fn others_neither_get_nor_leave_memories() {
     let desk = Desk::of(ME, vec![said_by(None)]).await;
     desk.accepted("deploys go over staging");
     let by = |request: &mut BuildContext| request.by = Some(OwnerId::new("own_guest"));
-    assert_eq!(desk.built(&desk.service(), by).await.items, [], "for their input in the owner's session");
+    assert_eq!(
+        desk.built(&desk.service(), by).await.items,
+        [],
+        "for their input in the owner's session"
+    );
 }
 
 #[tokio::test]

@@ -134,6 +134,12 @@ fn every_script_is_found_and_no_input_is_a_query() {
     add(&store, "Zürich ist die Stadt");
     assert_eq!(recalled(&store, "日志"), ["会话日志在数据库里"]);
     assert_eq!(recalled(&store, "zurich"), ["Zürich ist die Stadt"]);
+    add(&store, "deploys go over staging");
+    assert_eq!(
+        recalled(&store, "how do I deploy?"),
+        ["deploys go over staging"],
+        "another form of the word"
+    );
     for odd in [
         "\" OR 1",
         "NEAR(",

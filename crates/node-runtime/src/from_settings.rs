@@ -35,7 +35,7 @@ use agentx_web::{SearchEngine, SearchKey, WebSearchOptions, WebSearchTool};
 
 use crate::command_sandbox::command_sandbox;
 use crate::folder_instructions::telling_instructions;
-use crate::memory::with_memory;
+use crate::memory::{with_memory, without_memory};
 use crate::model::{CallLimits, Endpoint, ModelEffector, ModelParts, PricesOf, RetryPolicy};
 use crate::scripted::{ScriptedEnvironment, scripted_model};
 use crate::{COMMANDS, DATABASE, NodeParts, NodeRuntime, WireOptionsOf};
@@ -63,17 +63,24 @@ impl NodeParts {
         let records = CommandRecords::in_directory(settings.data_dir.join(COMMANDS));
         let mut options = tool_options(settings);
         options.bash.records = Some(records);
-        Ok(Self::of(settings, program, (open(settings)?, options)))
+        let log: Arc<dyn SessionLog> = open(settings)?;
+        let mut tools = with_search(Toolbox::builtin(options), settings);
+        let context = with_memory(&mut tools, settings, &log);
+        Ok(Self {
+            context,
+            ..Self::of(settings, program, (log, tools))
+        })
     }
 
     /// Makes the parts with `log` in place of the log in the data directory, if nothing is written then: no
-    /// database is opened, and commands that run are not written down. So a killed program leaves its
-    /// commands running.
+    /// database is opened, memory is off, and commands that run are not written down. So a killed program
+    /// leaves its commands running.
     pub fn on_log(settings: &Settings, program: &str, log: Arc<dyn SessionLog>) -> Self {
-        Self::of(settings, program, (log, tool_options(settings)))
+        let tools = with_search(Toolbox::builtin(tool_options(settings)), settings);
+        Self::of(settings, program, (log, tools))
     }
 
-    fn of(settings: &Settings, program: &str, (log, tools): (Arc<dyn SessionLog>, ToolOptions)) -> Self {
+    fn of(settings: &Settings, program: &str, (log, tools): (Arc<dyn SessionLog>, Toolbox)) -> Self {
         let catalog = settings.catalog.clone();
         let wire_options: WireOptionsOf = Arc::new(move |model: &ModelSpec| catalog.wire_options(model));
         let catalog = settings.catalog.clone();
@@ -89,17 +96,15 @@ impl NodeParts {
             prices,
             ..ModelParts::new(endpoints(settings), wire_options.clone(), log.clone())
         });
-        let mut toolbox = with_search(Toolbox::builtin(tools), settings);
-        let context = with_memory(&mut toolbox, settings, &log);
         Self {
-            context,
+            context: without_memory(),
             log,
             owner: OwnerId::new(LOCAL_OWNER),
             models: models(&settings.catalog, &settings.providers),
             wire_options,
             network: Arc::new(network),
             scripted: ScriptedEnvironment::live().with_answers(settings.scripted_answers.clone()),
-            tools: toolbox
+            tools: tools
                 .filtered(|name| settings.tools.offers(name))
                 .wrapped(telling_instructions(settings)),
             clock: Arc::new(SystemClock),

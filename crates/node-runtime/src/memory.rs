@@ -36,7 +36,7 @@ pub(crate) fn with_memory(
             tracing::warn!(%error, "memory is not available");
             return services(MemoryContext::unavailable(error.to_string()));
         }
-        None => return services(MemoryContext::off()),
+        None => return without_memory(),
     };
     let accept = match settings.memory.accept {
         MemoryAccept::Ask => AcceptMode::Ask,
@@ -56,6 +56,11 @@ pub(crate) fn with_memory(
         tracing::warn!(tool = name, "there are two tools of one name");
     }
     services(MemoryContext::new(store, log.clone(), person))
+}
+
+/// The service while memory is off: agents that ask for memories get none.
+pub(crate) fn without_memory() -> ContextServices {
+    services(MemoryContext::off())
 }
 
 fn services(memory: MemoryContext) -> ContextServices {
