@@ -222,6 +222,7 @@ fn runtime(log: &Arc<SqliteLog>, owner: &str) -> NodeRuntime {
         clock: Arc::new(SimulatedClock::default()),
         guard: None,
         redactor: None,
+        context: Default::default(),
         program: "test".into(),
         data_dir: std::path::PathBuf::from("/nowhere"),
     })

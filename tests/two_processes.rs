@@ -35,6 +35,7 @@ fn runtime(world: &World) -> NodeRuntime {
         clock: Arc::new(SystemClock),
         guard: None,
         redactor: None,
+        context: Default::default(),
         program: "test".into(),
         data_dir: world.data(),
     })

@@ -533,6 +533,7 @@ export type EnvironmentEvent =
   | { event: "agent_closed"; payload: AgentClosed }
   | { event: "input_pinned"; payload: InputPinned }
   | { event: "condense_requested"; payload: CondenseRequested }
+  | { event: "context_built"; payload: ContextBuilt }
   | { event: "context_condensed"; payload: ContextCondensed }
   | { event: "condensing_failed"; payload: CondensingFailed }
   | { event: "context_restored"; payload: ContextRestored }
@@ -853,7 +854,7 @@ export interface ActionStarted {
 }
 
 /** The kinds of actions. */
-export type ActionKind = "call_model" | "condense" | "call_tool" | "answer_call" | "check_answer" | "start_timer" | "cancel" | "decide_inner_call" | "report" | "spawn_agent" | "send_input" | "interrupt_agent" | "close_agent" | "unknown";
+export type ActionKind = "call_model" | "condense" | "build_context" | "call_tool" | "answer_call" | "check_answer" | "start_timer" | "cancel" | "decide_inner_call" | "report" | "spawn_agent" | "send_input" | "interrupt_agent" | "close_agent" | "unknown";
 
 /** Output of a tool while it runs. */
 export interface ToolOutputChunk {
@@ -1173,6 +1174,11 @@ export interface AgentConfig {
   ask_user?: AskUser | null;
   /** When the agent counts as stuck in a loop; `None` if never, and in logs older than this field. */
   stuck?: StuckSettings | null;
+  /**
+   * Sources of context for each run, such as `memory`; none in logs older than this field. Agents that
+   * this one makes ask for none.
+   */
+  context_sources?: ContextSource[];
 }
 
 /** The state machine that drives the agent. */
@@ -1419,6 +1425,14 @@ export interface StuckSettings {
 /** The rules by which an agent counts as stuck. */
 export type StuckMode = "off" | "calls" | "v0";
 
+/** A source of context of an agent. */
+export interface ContextSource {
+  /** The name of the source, by which a service serves it: `memory`. */
+  name: string;
+  /** The maximum size of what it gives for one run, in tokens, which the service estimates. */
+  max_tokens: number;
+}
+
 /** A process became the session's writer. */
 export interface WriterAttached {
   /** Counts the writers of this session, from 1; a writer with a smaller one is refused. */
@@ -1613,6 +1627,26 @@ export interface CondenseRequested {
   instructions?: string | null;
   /** The person, if not the session's owner. */
   by?: OwnerId | null;
+}
+
+/** A service has built context for a run, or could not. The `cause` is the action that asked for it. */
+export interface ContextBuilt {
+  /** The name of the source. */
+  source: string;
+  /** The text as the model reads it; empty if there is nothing to say. */
+  text?: string;
+  /** The items in the text. */
+  items?: ContextItem[];
+  /** The reason why nothing could be built, for people. The run goes on without it. */
+  problem?: string | null;
+}
+
+/** An item of a built context. */
+export interface ContextItem {
+  /** The id of the item in its source. A changed item has another id. */
+  id: string;
+  /** Where it comes from: `session:seq`, if it comes from a session. */
+  origin?: string | null;
 }
 
 /** A range of the conversation is represented by a summary; the range itself stays in the log. */
@@ -2061,6 +2095,7 @@ export type ContextChange =
   | { repaired: RequestPart }
   | { tools_left_out: { tools: string[] } }
   | { cut: { window: number; assumed: number } }
+  | { built: { source: string; items?: ContextItem[]; problem?: string | null } }
   | { fell_back: { from: string; to: string; code: string; message: string; unpriced?: boolean } }
   | { shortened: { window: number } };
 

@@ -28,6 +28,8 @@ pub(crate) const ALLOWED: &[(&str, &[&str])] = &[
     ("tools", &["types", "runtime", "history", "sandbox"]),
     ("config", &["types", "agent", "llm", "sandbox"]),
     ("agent-files", &["types", "config"]),
+    // Memories of a person: a store, two tools, and the service that gives them to runs.
+    ("memory", &["types", "agent", "runtime", "sqlite-log", "tools"]),
     // The search engine that the person chose, as a tool.
     ("web", &["types", "http", "runtime", "tools"]),
     (
@@ -40,6 +42,7 @@ pub(crate) const ALLOWED: &[(&str, &[&str])] = &[
             "history",
             "http",
             "llm",
+            "memory",
             "sandbox",
             "secrets",
             "sqlite-log",
@@ -111,6 +114,7 @@ const LIBRARIES: &[&str] = &[
     "node-runtime",
     "mcp",
     "openhands",
+    "memory",
     "identity",
     "remote-runtime",
     "luau-tools",

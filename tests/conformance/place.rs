@@ -90,6 +90,7 @@ impl Place {
             clock: Arc::new(SystemClock),
             guard: None,
             redactor: None,
+            context: Default::default(),
             program: "test".into(),
             data_dir: home.path().to_owned(),
         };

@@ -43,6 +43,7 @@ fn elsewhere() -> (Arc<SqliteLog>, NodeRuntime) {
         clock: Arc::new(SystemClock),
         guard: None,
         redactor: None,
+        context: Default::default(),
         program: "test".into(),
         data_dir: std::path::PathBuf::from("/nowhere"),
     });

@@ -36,6 +36,7 @@ use agentx::runtime::View;
 use clap::{ArgAction, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
 use crate::headless::{Format, OutputOptions};
+use crate::memory::MemoryCommand;
 
 /// Run agents: chat in a terminal, headless runs, sessions that keep every event.
 #[derive(Debug, Parser)]
@@ -222,6 +223,12 @@ pub(crate) enum Command {
         /// What to do; shows the sandbox by default
         #[command(subcommand)]
         command: Option<SandboxCommand>,
+    },
+    /// See what the agent proposes to remember, decide about it, and change your memories
+    Memory {
+        /// What to do; shows what waits for you by default
+        #[command(subcommand)]
+        command: Option<MemoryCommand>,
     },
     /// Print a shell completion script
     Completions(CompletionsArgs),

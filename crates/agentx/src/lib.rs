@@ -131,6 +131,8 @@ pub use agentx_llm as llm;
 pub use agentx_luau_tools as luau_tools;
 #[cfg(feature = "mcp")]
 pub use agentx_mcp as mcp;
+#[cfg(feature = "config")]
+pub use agentx_memory as memory;
 pub use agentx_node_runtime as node;
 #[cfg(feature = "openhands")]
 pub use agentx_openhands as openhands;

@@ -152,6 +152,7 @@ fn alone(definition: Definition, place: &WorkDirs) -> Result<BuiltParts, AgentEr
         data_dir: place.data_dir(),
         guard: None,
         redactor: redactor(&models),
+        context: Default::default(),
     };
     let mut guard = secret_files(&["~".to_owned()]);
     let workspace = place.workspace()?;

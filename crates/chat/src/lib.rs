@@ -52,6 +52,7 @@ mod mcp_command_line;
 pub mod mcp_login;
 pub mod mcp_servers;
 pub mod mcp_serving;
+pub mod memory;
 pub mod model_facts;
 pub mod models;
 pub mod named_file;

@@ -154,6 +154,7 @@ impl Settings {
             tool_search: self.tool_search,
             stuck: Some(self.stuck),
             plan_mode: None,
+            context_sources: self.memory.context_sources(),
             ask_user: self.ask_user.filter(|_| self.tools.offers(ASK_USER)),
             ..AgentConfig::react(model)
         }

@@ -12,6 +12,7 @@ use crate::condense;
 use crate::keys::SettingPath;
 use crate::layers::MergedSettings;
 use crate::mcp;
+use crate::memory;
 use crate::models;
 use crate::quotas;
 use crate::sandbox;
@@ -69,6 +70,7 @@ pub(crate) fn settings(
             names: get.name_list("secrets.names"),
             ignore: get.name_list("secrets.ignore"),
         },
+        memory: memory::settings(&get),
         mcp: mcp::servers(&get, lookup, mistakes),
         search: search(&get, lookup, mistakes),
         catalog,

@@ -65,6 +65,7 @@ const APPROVALS: &[&str] = &["ask", "auto", "deny"];
 const ASK_USER: &[&str] = &["off", "decide", "wait"];
 const STUCK_MODES: &[&str] = &["off", "calls", "v0"];
 const SANDBOXES: &[&str] = agentx_sandbox::SandboxMode::WORDS;
+const MEMORY_ACCEPTS: &[&str] = &["ask", "always"];
 const ON_OR_OFF: &[&str] = &["on", "off"];
 const DURABILITIES: &[&str] = &["process", "machine"];
 const LEVELS: &[&str] = &["off", "error", "warn", "info", "debug", "trace"];
@@ -138,6 +139,9 @@ pub const KEYS: &[SettingSpec] = &[
     key("secrets.redact", ValueKind::Choice(YES_OR_NO), Never, Some("true"), "whether secrets are replaced before anything is recorded, shown or sent to a model; the published forms of keys too"),
     key("secrets.names", ValueKind::Names("SIGNING_SEED"), Never, None, "more variables, of the environment or of `.env` files, whose values are secrets although their names do not say so"),
     key("secrets.ignore", ValueKind::Names("PUBLIC_KEY"), Never, None, "variables whose values are no secrets although their names look like it"),
+    key("memory.enabled", ValueKind::Choice(YES_OR_NO), Tighten, Some("false"), "whether the agent may propose memories with `remember`, and is given those that you accepted"),
+    key("memory.accept", ValueKind::Choice(MEMORY_ACCEPTS), Tighten, Some("ask"), "whether a proposal waits for you, or is accepted at once unless text from outside is in the conversation"),
+    key("memory.max_tokens", ValueKind::Count, Tighten, Some("500"), "maximum size of the memories that the model is given for one input, in tokens; `0` for none"),
     key("mcp.*.command", ValueKind::Text, Never, None, "the program of an MCP server: a path, or a name in PATH"),
     key("mcp.*.args", ValueKind::Names("-y, some-server"), Never, None, "the arguments of the program"),
     key("mcp.*.env.*", ValueKind::Key, Never, None, "a variable that the program gets besides the usual ones, as a reference: `${NAME}`"),

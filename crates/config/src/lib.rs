@@ -41,6 +41,7 @@ mod mcp;
 mod mcp_edit;
 mod mcp_entry;
 mod mcp_project;
+mod memory;
 mod mistake;
 mod models;
 mod named_file;
@@ -114,8 +115,8 @@ pub use scalar::scalar;
 pub use seen_folders::lying_since;
 pub use set::{SetResult, replace, set};
 pub use settings::{
-    ApiKeySource, CallSettings, DurabilitySetting, HeaderSetting, ProviderSettings, SandboxSettings,
-    SearchSettings, SecretSettings, Settings, ToolSettings,
+    ApiKeySource, CallSettings, DurabilitySetting, HeaderSetting, MemoryAccept, MemorySettings,
+    ProviderSettings, SandboxSettings, SearchSettings, SecretSettings, Settings, ToolSettings,
 };
 pub use suggestions::nearest;
 pub use symlinks::{leads_out, refuse_links};

@@ -50,6 +50,8 @@ pub struct Settings {
     pub sandbox: SandboxSettings,
     /// What is replaced as a secret.
     pub secrets: SecretSettings,
+    /// The memories of the person: whether there are any, and how they are used.
+    pub memory: MemorySettings,
     /// The MCP servers: the person's own, then those of the folder that the person accepted.
     pub mcp: Vec<McpServerSettings>,
     /// The search engine of the tool `web_search`; without one, the tool is not offered.
@@ -218,6 +220,27 @@ pub struct HeaderSetting {
     pub name: String,
     /// The header's value. The header is sent only if it has one.
     pub value: ApiKeySource,
+}
+
+/// The settings of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemorySettings {
+    /// Whether memories are proposed and used.
+    pub enabled: bool,
+    /// What happens to a proposal of a model.
+    pub accept: MemoryAccept,
+    /// The maximum size of the memories that a model is given for one run, in tokens.
+    pub max_tokens: u32,
+}
+
+/// What happens to a proposal of a model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MemoryAccept {
+    /// It waits until the person decides.
+    #[default]
+    Ask,
+    /// It is accepted at once, unless text from outside may be in the conversation.
+    Always,
 }
 
 /// The search engine of the tool `web_search`.

@@ -17,6 +17,7 @@ use agentx_types::RuleEffect;
 use crate::files::{FileLock, replace_file};
 use crate::keys::{SettingPath, WorkspaceMay};
 use crate::layers::MergedSettings;
+use crate::memory;
 use crate::read::SettingsLayer;
 use crate::sandbox;
 use crate::value::Value;
@@ -164,7 +165,8 @@ fn tighten(
     {
         kept.entries.push((path, sourced));
     } else {
-        let (why, waits_for_trust) = match sandbox::why_never(&path) {
+        let why_never = sandbox::why_never(&path).or_else(|| memory::why_never(&path));
+        let (why, waits_for_trust) = match why_never {
             Some(why) => (why, false),
             None => ("only a trusted workspace may relax it", true),
         };
@@ -182,6 +184,9 @@ pub(crate) fn is_stricter(path: &SettingPath, value: &Value, present: &Value) ->
         (Value::Text(new), Value::Text(old)) if path.0 == ["approval"] => strictness(new) >= strictness(old),
         (Value::Text(new), Value::Text(old)) if path.0.first().is_some_and(|first| first == "sandbox") => {
             sandbox::is_stricter(path, new, old)
+        }
+        (Value::Text(new), Value::Text(old)) if path.0.first().is_some_and(|first| first == "memory") => {
+            memory::is_stricter(path, new, old)
         }
         (Value::Text(new), Value::Text(old)) if path.0 == ["durability"] => new == old || new == "machine",
         (Value::Text(new), Value::Text(old)) if path.0 == ["context", "environment"] => {

@@ -18,6 +18,7 @@ use crate::command_files::{CommandWords, PathTarget, pieces};
 use crate::keys::SettingPath;
 use crate::layers::{MergedSettings, price_in_dollars};
 use crate::load::ReadFile;
+use crate::memory;
 use crate::models;
 use crate::personal_keys::why_personal;
 use crate::read::SettingsLayer;
@@ -189,9 +190,9 @@ fn without_what_is_the_persons(
                 (names.len() < all).then_some(MODEL)
             }
             (["models", name, key, ..], _) => of_models.why_not(name, key),
-            (_, value) => {
-                why_no_limit(&path, value, own.merged).or_else(|| sandbox::why_not(&path, value, own.merged))
-            }
+            (_, value) => why_no_limit(&path, value, own.merged)
+                .or_else(|| sandbox::why_not(&path, value, own.merged))
+                .or_else(|| memory::why_not(&path, value, own.merged)),
         };
         if let Some(why) = why {
             ignored.push(trust::note(&path, &sourced, why, false));

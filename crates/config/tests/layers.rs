@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use agentx_config::{
-    CommandLineSetting, ConfigError, ConfigPaths, LoadRequest, Loaded, SettingOrigin, load, trust,
-    workspace_bytes,
+    CommandLineSetting, ConfigError, ConfigPaths, LoadRequest, Loaded, MemoryAccept, SettingOrigin, load,
+    trust, workspace_bytes,
 };
 use agentx_types::{ApprovalMode, NanoUsd, RuleEffect, StuckMode, StuckSettings};
 
@@ -200,6 +200,32 @@ fn loops_are_counted_as_the_settings_say() {
     // A folder that nobody trusts does not set it.
     let strange = Desk::new().workspace("stuck: {mode: off}\n").load();
     assert!(strange.is_err() || strange.is_ok_and(|loaded| loaded.settings.stuck == usual));
+}
+
+#[test]
+fn a_folder_turns_memory_off_and_never_on() {
+    let memory = |user: &str, folder: &str, trusted: &str| {
+        let desk = Desk::new().user(user).workspace(folder);
+        let loaded = desk.env("AGENTX_TRUST_FOLDER", trusted).load().unwrap();
+        loaded.settings.memory
+    };
+    let on = "memory: {enabled: true, accept: ask, max_tokens: 300}\n";
+    let wider = "memory: {enabled: true, accept: always, max_tokens: 9000}\n";
+    for trusted in ["", "1"] {
+        let usual = memory("", wider, trusted);
+        assert!(
+            !usual.enabled && usual.accept == MemoryAccept::Ask,
+            "trusted {trusted:?}"
+        );
+        let kept = memory(on, wider, trusted);
+        assert!(kept.enabled && kept.accept == MemoryAccept::Ask && kept.max_tokens == 300);
+        let off = memory(on, "memory: {enabled: false, max_tokens: 100}\n", trusted);
+        assert!(!off.enabled && off.max_tokens == 100, "trusted {trusted:?}");
+    }
+    assert_eq!(
+        memory("memory: {accept: always}\n", "", "").accept,
+        MemoryAccept::Always
+    );
 }
 
 #[test]

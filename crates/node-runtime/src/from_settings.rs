@@ -13,6 +13,7 @@
 //! | `search.*` | the tool `web_search`, if an engine is chosen |
 //! | `tools.timeout`, `tools.max_output_bytes` | the limits of `bash`, `job`, `glob` and `grep` |
 //! | `secrets.*` | the redactor, with the values that it knows |
+//! | `memory.*` | the service of memories and their tools, if memory is on |
 //! | `sandbox.*` | what holds the commands of `bash` and `job` |
 //! | `scripted_answers` | the answers of the offline demo that take precedence |
 //! | `rules`, `approval`, `limits.*` | nothing here: they are part of the configuration of an agent |
@@ -39,12 +40,13 @@ use agentx_web::{SearchEngine, SearchKey, WebSearchOptions, WebSearchTool};
 use crate::command_sandbox::command_sandbox;
 use crate::folder_instructions::telling_instructions;
 use crate::known_secrets::redactor;
+use crate::memory::{with_memory, without_memory};
 use crate::model::{CallLimits, Endpoint, ModelEffector, ModelParts, PricesOf, RetryPolicy};
 use crate::scripted::{ScriptedEnvironment, scripted_model};
 use crate::{COMMANDS, DATABASE, NodeParts, NodeRuntime, WireOptionsOf};
 
 /// The owner of sessions in a single-user data directory.
-const LOCAL_OWNER: &str = "own_local";
+pub(crate) const LOCAL_OWNER: &str = "own_local";
 
 impl NodeRuntime {
     /// Creates a runtime from the settings. Must be called inside a tokio runtime.
@@ -66,17 +68,24 @@ impl NodeParts {
         let records = CommandRecords::in_directory(settings.data_dir.join(COMMANDS));
         let mut options = tool_options(settings);
         options.bash.records = Some(records);
-        Ok(Self::of(settings, program, (open(settings)?, options)))
+        let log: Arc<dyn SessionLog> = open(settings)?;
+        let mut tools = all_tools(options, settings);
+        let context = with_memory(&mut tools, settings, &log);
+        Ok(Self {
+            context,
+            ..Self::of(settings, program, (log, tools))
+        })
     }
 
     /// Makes the parts with `log` in place of the log in the data directory, if nothing is written then: no
-    /// database is opened, and commands that run are not written down. So a killed program leaves its
-    /// commands running.
+    /// database is opened, memory is off, and commands that run are not written down. So a killed program
+    /// leaves its commands running.
     pub fn on_log(settings: &Settings, program: &str, log: Arc<dyn SessionLog>) -> Self {
-        Self::of(settings, program, (log, tool_options(settings)))
+        let tools = all_tools(tool_options(settings), settings);
+        Self::of(settings, program, (log, tools))
     }
 
-    fn of(settings: &Settings, program: &str, (log, tools): (Arc<dyn SessionLog>, ToolOptions)) -> Self {
+    fn of(settings: &Settings, program: &str, (log, tools): (Arc<dyn SessionLog>, Toolbox)) -> Self {
         let catalog = settings.catalog.clone();
         let wire_options: WireOptionsOf = Arc::new(move |model: &ModelSpec| catalog.wire_options(model));
         let catalog = settings.catalog.clone();
@@ -93,13 +102,14 @@ impl NodeParts {
             ..ModelParts::new(endpoints(settings), wire_options.clone(), log.clone())
         });
         Self {
+            context: without_memory(),
             log,
             owner: OwnerId::new(LOCAL_OWNER),
             models: models(&settings.catalog, &settings.providers),
             wire_options,
             network: Arc::new(network),
             scripted: ScriptedEnvironment::live().with_answers(settings.scripted_answers.clone()),
-            tools: with_search(own_tools(tools, query_options(settings)), settings)
+            tools: tools
                 .filtered(|name| settings.tools.offers(name))
                 .for_all_that(|name| settings.tools.asks_for(name))
                 .wrapped(telling_instructions(settings)),
@@ -110,6 +120,11 @@ impl NodeParts {
             redactor: redactor(settings),
         }
     }
+}
+
+/// The built-in tools, with those that the settings configure.
+fn all_tools(options: ToolOptions, settings: &Settings) -> Toolbox {
+    with_search(own_tools(options, query_options(settings)), settings)
 }
 
 /// Adds the tool `web_search` if the person chose an engine.

@@ -60,6 +60,8 @@ mod front_end;
 mod ids;
 #[cfg(feature = "settings")]
 mod known_secrets;
+#[cfg(feature = "settings")]
+mod memory;
 mod model_router;
 #[cfg(not(feature = "tools"))]
 mod no_rewind;
@@ -82,8 +84,10 @@ pub use command_sandbox::command_sandbox;
 pub use from_settings::{built_in_tools, open_log, program_environment};
 #[cfg(feature = "settings")]
 pub use known_secrets::{known_secrets, redactor};
+#[cfg(feature = "settings")]
+pub use memory::open_memories;
 pub use node::NodeRuntime;
-pub use node_parts::{KeptBytes, NodeParts, WireOptionsOf};
+pub use node_parts::{ContextServices, KeptBytes, NodeParts, WireOptionsOf};
 pub use pending_change::DiskPreview;
 pub use scripted::scripted_model;
 pub use tool_effector::ToolEffector;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use agentx_bus::Bus;
+use agentx_bus::{Bus, KeyPattern, Serve};
 use agentx_runtime::{
     ActionDispatcher, AgentEventBus, Agents, CallSlots, Condenser, ContextView, DriverParts, LogError,
     ModelInfo, NewLog, NoAgents, OfflineWriter, OpenRequest, RedactingLog, RuntimeError, Session, SessionIds,
@@ -12,7 +12,7 @@ use agentx_runtime::{
 use agentx_tools::Toolbox;
 use agentx_types::{
     ActionKind, ApprovalMode, ConfigChange, Guard, ModelSpec, OwnerId, ServerRules, SessionId, SessionRole,
-    ToolCallId,
+    ToolCallId, topic,
 };
 
 use crate::attached_reactors::AttachedReactors;
@@ -64,6 +64,11 @@ impl NodeRuntime {
             .with(ActionKind::CallModel, models.clone())
             .with(ActionKind::Condense, Arc::new(Condenser::new(models)))
             .with(ActionKind::CallTool, Arc::new(tools));
+        for (source, service) in parts.context {
+            let topic = topic::of_action(ActionKind::BuildContext);
+            let serve = Serve::new(&source).on(topic, KeyPattern::exact(&source));
+            actions.serve_as(serve, service);
+        }
         let driver = DriverParts {
             bus,
             tools: parts.tools.specs().into(),

@@ -3,6 +3,7 @@
 //! [`NodeParts`] has only public fields, so that a program can take the parts of the settings and replace one
 //! of them. Nothing in here reads a file or a variable; `NodeParts::from_settings` (feature `settings`) does.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -52,6 +53,7 @@ pub type KeptBytes = Arc<dyn Fn(&OwnerId) -> Result<u64, String> + Send + Sync>;
 ///     data_dir: "/nowhere".into(),
 ///     guard: None,
 ///     redactor: None,
+///     context: Default::default(),
 /// });
 /// // Models, summaries, tools and timers each have a responder of the runtime's own.
 /// assert_eq!(runtime.responders().len(), 4);
@@ -87,4 +89,10 @@ pub struct NodeParts {
     pub guard: Option<Arc<Guard>>,
     /// Replaces secrets in facts, blobs and requests to models; `None` replaces nothing.
     pub redactor: Option<Redactor>,
+    /// The services that build context for runs, by the names of their sources.
+    pub context: ContextServices,
 }
+
+/// Services that build context for runs ([`BuildContext`](agentx_types::BuildContext)), by the names of their
+/// sources. A reactor that serves the same source takes precedence.
+pub type ContextServices = BTreeMap<String, Arc<dyn Effector>>;

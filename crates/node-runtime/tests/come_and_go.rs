@@ -218,6 +218,7 @@ fn runtime(log: &FaultyLog, ledger: &Ledger) -> NodeRuntime {
         data_dir: "/".into(),
         guard: None,
         redactor: None,
+        context: Default::default(),
     };
     NodeRuntime::new(parts).with_slots(CallSlots::new(2 * SESSIONS))
 }

@@ -85,6 +85,7 @@ fn key_of(body: &ActionBody) -> String {
     match body {
         ActionBody::CallModel(call) => model(&call.request.model),
         ActionBody::Condense(condense) => model(&condense.request.model),
+        ActionBody::BuildContext(request) => request.source.name.clone(),
         ActionBody::CallTool(call) => call.name.clone(),
         _ => String::new(),
     }
@@ -241,6 +242,7 @@ fn kind_word(kind: ActionKind) -> &'static str {
     match kind {
         ActionKind::CallModel => "models",
         ActionKind::Condense => "condenser",
+        ActionKind::BuildContext => "context",
         ActionKind::CallTool => "tools",
         ActionKind::StartTimer => "timers",
         _ => "actions",

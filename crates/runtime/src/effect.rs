@@ -22,6 +22,7 @@ use crate::nested_calls::{CurrentConfig, Decisions};
 /// | --- | --- | --- |
 /// | `call_model` | a stream, and `attempt_failed` for each attempt that fails; `stream_end` with `broken` is not terminal | `stream_end` with any other reason, or `error` |
 /// | `condense` | `attempt_failed` if another attempt follows | `context_condensed` or `condensing_failed` |
+/// | `build_context` | nothing | `context_built` |
 /// | `call_tool` | `tool_output_chunk`, and steps | `tool_result` |
 /// | `start_timer` | nothing | `timer_fired` |
 /// | any other, and each that it does not perform | nothing | none: the future ends at once |
@@ -30,7 +31,7 @@ use crate::nested_calls::{CurrentConfig, Decisions};
 /// timer emits nothing.
 ///
 /// If the future ends without a terminal event, the session records one: the model or the condenser failed
-/// with `no_answer`, or the tool failed. So an action that reaches an effector of another kind is settled
+/// with `no_answer`, the context has a `problem`, or the tool failed. So an action that reaches an effector of another kind is settled
 /// like any other. A timer gets no such event, because nobody waits for it.
 pub trait Effector: Send + Sync {
     /// Performs `action`; the future completes after the last event. See [the contract](Self).

@@ -40,6 +40,7 @@ impl Routed for SystemEvent {
             Self::Action(_, action) => match action.body.kind() {
                 ActionKind::CallModel => "call_model",
                 ActionKind::Condense => "condense",
+                ActionKind::BuildContext => "build_context",
                 ActionKind::CallTool => "call_tool",
                 ActionKind::AnswerCall => "answer_call",
                 ActionKind::CheckAnswer => "check_answer",

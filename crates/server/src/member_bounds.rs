@@ -155,6 +155,7 @@ impl MemberBounds {
             ask_user: _,
             stuck: _,
             plan_mode,
+            context_sources: _,
         } = after;
         let summarizer = condensing
             .as_deref()

@@ -19,7 +19,10 @@ pub fn consequence(action: &Action) -> Option<EventDraft<EnvironmentEvent>> {
         .into()
     };
     let event: EnvironmentEvent = match &action.body {
-        ActionBody::CallModel(_) | ActionBody::Condense(_) | ActionBody::StartTimer(_) => started(None),
+        ActionBody::CallModel(_)
+        | ActionBody::Condense(_)
+        | ActionBody::BuildContext(_)
+        | ActionBody::StartTimer(_) => started(None),
         ActionBody::CallTool(call) => started(Some(call.tool_call_id.clone())),
         ActionBody::AnswerCall(answer) => ToolResult {
             tool_call_id: answer.tool_call_id.clone(),

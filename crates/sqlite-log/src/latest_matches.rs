@@ -9,7 +9,8 @@ use rusqlite::{Connection, OptionalExtension as _, Rows, params};
 
 use crate::error::Fault;
 use crate::keys::int;
-use crate::search::{CandidateMessage, MATCHING, SearchMatch, SearchTerms, in_a_row, part, terms};
+use crate::search::{CandidateMessage, MATCHING, SearchMatch, SearchTerms, in_a_row};
+use crate::search_words::{indexed_form, match_expression};
 
 /// The number of messages below which the index collects all of them quickly.
 const MANY: i64 = 20_000;
@@ -36,7 +37,10 @@ pub(crate) fn search(
     more: &str,
     limit: usize,
 ) -> Result<Option<Vec<SearchMatch>>, Fault> {
-    if !pieces.iter().any(|piece| part(piece, more).ends_with('*')) {
+    if !pieces
+        .iter()
+        .any(|piece| match_expression(piece, more).ends_with('*'))
+    {
         return Ok(None);
     }
     let SearchTerms {
@@ -128,7 +132,7 @@ impl LatestMessages {
             let place = CandidateMessage::of(row)?;
             let text = place.text(connection);
             self.bytes += text.len();
-            insert.execute(params![int(self.messages.len() as u64), terms(&text)])?;
+            insert.execute(params![int(self.messages.len() as u64), indexed_form(&text)])?;
             self.messages.push((place, text));
         }
         Ok(self.messages.len() - before)
@@ -143,15 +147,15 @@ impl LatestMessages {
         let mut rest = Vec::new();
         let mut is_less = false;
         for piece in pieces {
-            let asked = part(piece, more);
+            let asked = match_expression(piece, more);
             let in_a_row = in_a_row(piece);
             if is_frequent(&asked)? {
                 is_less = true;
             } else if let Some((before, last)) = in_a_row
-                && is_frequent(&part(last, more))?
+                && is_frequent(&match_expression(last, more))?
             {
                 is_less = true;
-                rest.push(part(before, ""));
+                rest.push(match_expression(before, ""));
             } else {
                 rest.push(asked);
             }
@@ -215,7 +219,7 @@ mod tests {
     /// Returns the matches of the search by latest messages; `None` if it does not apply.
     fn apart(connection: &Connection, words: &str, limit: usize) -> Option<Vec<u64>> {
         let pieces: Vec<String> = words.split(' ').map(str::to_owned).collect();
-        let parts: Vec<String> = pieces.iter().map(|piece| part(piece, "*")).collect();
+        let parts: Vec<String> = pieces.iter().map(|piece| match_expression(piece, "*")).collect();
         let wanted = SearchTerms {
             connection,
             owner: &OwnerId::new("me"),

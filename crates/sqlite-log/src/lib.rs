@@ -55,6 +55,7 @@ mod same_file;
 mod scan;
 mod schema;
 mod search;
+pub mod search_words;
 mod segment;
 mod sessions;
 mod spending;

@@ -1,10 +1,8 @@
 //! Full-text search over messages, in any language. Called by the writer when a message is projected, and by
 //! `SessionLog::search`.
 //!
-//! Chinese, Japanese and Korean are written without spaces, so their runs are indexed as overlapping pairs of
-//! characters and a last single one: 会话日志 becomes `会话 话日 日志 志`. A word of two characters is then one term, a
-//! longer one a phrase, a single character the beginning of a term. The text itself is not stored again: the
-//! surroundings of a hit are read from the facts.
+//! `search_words.rs` says how words are indexed. The text itself is not stored again: the surroundings of a hit
+//! are read from the facts.
 
 use std::collections::BTreeSet;
 
@@ -17,6 +15,7 @@ use crate::keys::{int, unsigned};
 use crate::latest_matches;
 use crate::message_text::text_of;
 use crate::models::of_word;
+use crate::search_words::{indexed_form, is_dense, match_expression, pieces};
 
 /// If more messages than these have the words, they are not ranked: ranking needs the length of each, and
 /// people usually look for recent messages.
@@ -33,7 +32,7 @@ pub(crate) fn index(connection: &Connection, message: i64, text: &str) -> Result
         .execute([message])?;
     connection
         .prepare_cached("INSERT INTO words (rowid, text) VALUES (?1, ?2)")?
-        .execute(params![message, terms(text)])?;
+        .execute(params![message, indexed_form(text)])?;
     Ok(())
 }
 
@@ -229,64 +228,10 @@ impl CandidateMessage {
     }
 }
 
-/// Returns whether a character belongs to a script that is written without spaces.
-fn is_dense(c: char) -> bool {
-    matches!(u32::from(c), 0x3040..=0x30ff | 0x3400..=0x4dbf | 0x4e00..=0x9fff | 0xac00..=0xd7af | 0xf900..=0xfaff
-        | 0x2_0000..=0x3_ffff)
-}
-
-/// The text in its indexed form.
-pub(crate) fn terms(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut previous = None;
-    for c in text.chars() {
-        match (previous, is_dense(c)) {
-            (Some(first), true) => out.extend([first, c, ' ']),
-            (Some(last), false) => out.extend([last, ' ', c]),
-            (None, true) => out.push(' '),
-            (None, false) => out.push(c),
-        }
-        previous = is_dense(c).then_some(c);
-    }
-    out.extend(previous);
-    out
-}
-
-/// Pieces of one script each.
-fn pieces(words: &str) -> Vec<String> {
-    let mut pieces: Vec<String> = Vec::new();
-    let mut last = None;
-    for c in words.chars().filter(|c| *c != '"' && *c != '\0') {
-        let kind = (!c.is_whitespace()).then(|| is_dense(c));
-        match (kind, pieces.last_mut()) {
-            (None, _) => {}
-            (Some(_), Some(piece)) if kind == last => piece.push(c),
-            (Some(_), _) => pieces.push(c.to_string()),
-        }
-        last = kind;
-    }
-    pieces.retain(|piece| piece.chars().any(char::is_alphanumeric));
-    pieces
-}
-
 /// Returns the FTS5 query that requires every piece.
 fn expression(pieces: &[String], more: &str) -> Option<String> {
-    let parts: Vec<String> = pieces.iter().map(|piece| part(piece, more)).collect();
+    let parts: Vec<String> = pieces.iter().map(|piece| match_expression(piece, more)).collect();
     (!parts.is_empty()).then(|| parts.join(" AND "))
-}
-
-/// Returns the FTS5 query for a piece: words may continue if `more` is `*`, phrases of dense scripts may not.
-/// A single character of such a script is the beginning of a pair.
-pub(crate) fn part(piece: &str, more: &str) -> String {
-    let chars: Vec<char> = piece.chars().collect();
-    match chars.as_slice() {
-        [first, _, ..] if is_dense(*first) => {
-            let pairs: Vec<String> = chars.windows(2).map(String::from_iter).collect();
-            format!("\"{}\"", pairs.join(" "))
-        }
-        [only] if is_dense(*only) => format!("\"{piece}\"*"),
-        _ => format!("\"{piece}\"{more}"),
-    }
 }
 
 /// The words of a piece with several, such as a path: those before the last, and the last. Matching adjacent
@@ -331,12 +276,6 @@ fn snippet(text: &str, words: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn dense_scripts_become_pairs() {
-        assert_eq!(terms("看会话日志 ok"), " 看会 会话 话日 日志 志  ok");
-        assert_eq!(terms("a中b"), "a 中 b");
-    }
 
     #[test]
     fn what_is_shown_is_around_the_beginning_of_a_word() {

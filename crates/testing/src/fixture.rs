@@ -101,6 +101,7 @@ pub fn config() -> AgentConfig {
         plan_mode: None,
         stuck: None,
         answer_schema: None,
+        context_sources: Vec::new(),
     }
 }
 

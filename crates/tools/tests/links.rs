@@ -84,6 +84,7 @@ fn guarded(
         ask_user: None,
         plan_mode: None,
         stuck: None,
+        context_sources: Vec::new(),
         answer_schema: None,
     };
     let caller = CallingAgent {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    ActionId, AgentConfig, AgentStateId, AnswerSchema, Condense, ContentPart, EnvironmentEvent,
+    ActionId, AgentConfig, AgentStateId, AnswerSchema, BuildContext, Condense, ContentPart, EnvironmentEvent,
     FallbackAsked, MessageId, ModelRequest, NestedDecision, RecordedEffects, RunId, ScriptValues, SharedSet,
     ToolCallId, ToolStatus, UserMessage,
 };
@@ -34,6 +34,8 @@ pub enum ActionBody {
     /// Ask a model for a summary of a range of the conversation. Answered by one `context_condensed` or
     /// `condensing_failed`.
     Condense(Condense),
+    /// Build the context of a source for a run. Answered by one `context_built`.
+    BuildContext(BuildContext),
     /// Run a tool. Answered by one `tool_result`.
     CallTool(CallTool),
     /// Answer a tool call without running anything. Answered by one `tool_result`.
@@ -65,6 +67,7 @@ impl ActionBody {
         match self {
             Self::CallModel(_) => ActionKind::CallModel,
             Self::Condense(_) => ActionKind::Condense,
+            Self::BuildContext(_) => ActionKind::BuildContext,
             Self::CallTool(_) => ActionKind::CallTool,
             Self::AnswerCall(_) => ActionKind::AnswerCall,
             Self::CheckAnswer(_) => ActionKind::CheckAnswer,
@@ -89,6 +92,8 @@ pub enum ActionKind {
     CallModel,
     /// See [`ActionBody::Condense`].
     Condense,
+    /// See [`ActionBody::BuildContext`].
+    BuildContext,
     /// See [`ActionBody::CallTool`].
     CallTool,
     /// See [`ActionBody::AnswerCall`].

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::vocabulary::payloads;
-use crate::{EffectBill, MessageId, ModelRequest, ModelSpec, OwnerId, RequestPart};
+use crate::{ContextItem, EffectBill, MessageId, ModelRequest, ModelSpec, OwnerId, RequestPart};
 
 /// The beginning of the id of the message that asks for a summary, behind the prefix of its kind.
 pub const TO_CONDENSE: &str = "to_condense_";
@@ -164,6 +164,17 @@ pub enum ContextChange {
         window: u64,
         /// The number of tokens that was assumed.
         assumed: u64,
+    },
+    /// A service has built context for the run, or could not: the model reads `items` before it answers.
+    Built {
+        /// The name of the source.
+        source: String,
+        /// The items in it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        items: Vec<ContextItem>,
+        /// The reason why nothing could be built.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        problem: Option<String>,
     },
     /// The model did not answer: the next of the agent's fallbacks is asked, until the run ends.
     FellBack {

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::since::RULES_VERSION;
 use crate::{
-    AnswerSchema, AskUser, Condensing, ModelParams, ModelSpec, NanoUsd, Routing, StuckSettings, ToolSpec,
+    AnswerSchema, AskUser, Condensing, ContextSource, ModelParams, ModelSpec, NanoUsd, Routing,
+    StuckSettings, ToolSpec,
 };
 
 /// Maximum depth of nested agents below the root agent: those of files, and those that scripts create.
@@ -102,6 +103,10 @@ pub struct AgentConfig {
     /// refused. `false` if it was on before; `None` if it never was, and in logs older than this field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_mode: Option<bool>,
+    /// Sources of context for each run, such as `memory`; none in logs older than this field. Agents that
+    /// this one makes ask for none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub context_sources: Vec<ContextSource>,
 }
 
 /// When tools of MCP servers are found by searching instead of being listed in each request.
@@ -149,6 +154,7 @@ impl AgentConfig {
             ask_user: None,
             plan_mode: None,
             stuck: None,
+            context_sources: Vec::new(),
         }
     }
 }

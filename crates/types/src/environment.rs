@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::vocabulary::{payloads, present, vocabulary};
 use crate::{
     AccessChanged, ActionKind, AgentClosed, AgentConfig, AgentSpawned, AnswerSchema, ApprovalDecision,
-    AttemptFailed, CommandRan, CondenseRequested, CondensingFailed, ConfigChange, ContentPart,
+    AttemptFailed, CommandRan, CondenseRequested, CondensingFailed, ConfigChange, ContentPart, ContextBuilt,
     ContextCondensed, ContextRestored, EffectEnded, EffectStarted, FilesRestored, FilesRestoring,
     InnerCallAsked, InputMode, InputPinned, InputRevised, InterruptRequested, InvalidInput, MessageId,
     OutputChannel, OwnerId, Prices, RequestRecorded, Rule, SessionForked, SessionImported, StopReason,
@@ -113,6 +113,8 @@ vocabulary! {
         InputPinned = "input_pinned",
         /// A person requests that the conversation be condensed.
         CondenseRequested = "condense_requested",
+        /// A service has built context for a run, or could not.
+        ContextBuilt = "context_built",
         /// A range of the conversation is represented by a summary.
         ContextCondensed = "context_condensed",
         /// A summary failed.

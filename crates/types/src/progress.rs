@@ -111,6 +111,7 @@ impl EnvironmentEvent {
             | Self::AgentClosed(_)
             | Self::InputPinned(_)
             | Self::CondenseRequested(_)
+            | Self::ContextBuilt(_)
             | Self::ContextCondensed(_)
             | Self::CondensingFailed(_)
             | Self::ContextRestored(_)

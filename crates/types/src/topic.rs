@@ -7,6 +7,7 @@ pub fn of_action(kind: ActionKind) -> &'static str {
     match kind {
         ActionKind::CallModel => "llm.requests",
         ActionKind::Condense => "context.condense",
+        ActionKind::BuildContext => "context.build.request",
         ActionKind::CallTool | ActionKind::AnswerCall => "tools.requests",
         ActionKind::StartTimer => "timers.requests",
         ActionKind::Cancel => "actions.cancel",
@@ -57,6 +58,7 @@ pub fn of_environment(event: &EnvironmentEvent) -> &'static str {
         | E::FilesRestored(_)
         | E::SessionClosed(_) => "sessions.lifecycle",
         E::CondenseRequested(_) => "context.condense",
+        E::ContextBuilt(_) => "context.build.response",
         E::ConfigChanged(_)
         | E::InputPinned(_)
         | E::ContextCondensed(_)

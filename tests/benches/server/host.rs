@@ -164,6 +164,7 @@ fn node(settings: &Settings) -> NodeRuntime {
         clock: Arc::new(SystemClock),
         guard: None,
         redactor: None,
+        context: Default::default(),
         program: "bench".to_owned(),
         data_dir: settings.data_dir.clone(),
     })

@@ -44,7 +44,15 @@ const SCREEN: [(&str, &[&str]); 6] = [
     ),
     (
         "agents",
-        &["agents", "tools", "mcp", "models", "reactors", "approvals"],
+        &[
+            "agents",
+            "tools",
+            "mcp",
+            "memory",
+            "models",
+            "reactors",
+            "approvals",
+        ],
     ),
     ("servers", &["serve", "mirror", "identity"]),
     ("settings", &["config", "doctor", "sandbox", "completions", "man"]),

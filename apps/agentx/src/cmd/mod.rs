@@ -141,6 +141,11 @@ fn without_agent(command: Command, global: &Global, console: &mut Console) -> Re
             only_here("sandbox", global)?;
             sandbox::run(command.unwrap_or(SandboxCommand::Show), global, console)
         }
+        Command::Memory { command } => {
+            only_here("memory", global)?;
+            let loaded = start::settings_to_look(global)?;
+            crate::memory::run(command, &loaded.settings, global.json, console)
+        }
         Command::Completions(args) => completions::run(&args, console),
         Command::Complete { what } => complete::run(what, global, console),
         Command::Man { command } => manual::page(&command, console),
@@ -207,6 +212,7 @@ fn of_sessions(command: Command, global: &Global, console: &mut Console) -> Resu
         | Command::Identity { .. }
         | Command::Debug(_)
         | Command::Doctor(_)
+        | Command::Memory { .. }
         | Command::Sandbox { .. }
         | Command::Completions(_)
         | Command::Complete { .. }

@@ -8,6 +8,7 @@
 //! | [`calls`], [`decisions`], [`nested_calls`], [`effects`] | tools, approvals, calls that tools make, and their steps |
 //! | [`cut_off`] | answers that end at their maximum length |
 //! | [`answer_schema`] | an answer that has to fit a schema |
+//! | [`built_context`] | context that services build for a run |
 //! | [`children`] | agents that this one created |
 //! | [`condense`], [`overflow`], [`repair`] | summaries, conversations that do not fit, requests that are refused |
 //! | [`stuck`] | agents that repeat themselves |
@@ -32,6 +33,7 @@
 
 mod answer;
 mod answer_schema;
+mod built_context;
 mod calls;
 mod children;
 mod condense;
@@ -47,6 +49,7 @@ mod own_tools;
 mod questions;
 mod recover;
 mod repair;
+mod request_now;
 mod stop;
 mod stream;
 mod stuck;
@@ -55,10 +58,11 @@ use std::sync::Arc;
 
 use agentx_types::{
     AgentConfig, AgentStateId, Api, Envelope, EnvironmentEvent, Message, MessageId, MessageOutput,
-    ModelRequest, RunStatus, ToolSpec, UserMessage, WindowFill, since,
+    ModelRequest, RunStatus, ToolSpec, UserMessage, since,
 };
 use serde::{Deserialize, Serialize};
 
+use built_context::KnownItems;
 use children::ReactChild;
 use condense::CondenseState;
 pub use delegation_tools::{AGENTS, DELEGATE, delegation_tools};
@@ -100,6 +104,9 @@ pub struct ReactAgent {
     #[serde(default, skip_serializing_if = "StuckWatch::is_new")]
     /// What it repeats.
     stuck: Box<StuckWatch>,
+    /// What services gave to the conversation.
+    #[serde(default, skip_serializing_if = "KnownItems::is_empty")]
+    known_items: KnownItems,
 }
 
 impl ReactAgent {
@@ -116,6 +123,7 @@ impl ReactAgent {
             children: Vec::new(),
             inner: Vec::new(),
             stuck: Box::default(),
+            known_items: KnownItems::default(),
         };
         agent.tell_initial_plan_mode();
         agent
@@ -163,22 +171,6 @@ impl ReactAgent {
         let waits = || self.waiting().any(|input| input.message.message_id == *message);
         let condensed = || self.conversation.originals();
         here || waits() || condensed().iter().any(|(_, known)| known.message_id == *message)
-    }
-
-    /// Returns the request that a model call would send now: the contents of the window, with summaries in
-    /// place of the messages that they replace.
-    pub fn current_request(&self) -> ModelRequest {
-        let input = self.run().map(|run| &run.input_id);
-        // Moves the window on in a copy, so that this call changes nothing.
-        let mut conversation = self.conversation.clone();
-        conversation.prepare_window(&self.config, input);
-        conversation.request(&self.config)
-    }
-
-    /// The contents of the window after the event `seq`, by kind. See [`Self::current_request`].
-    pub fn window_fill(&self, seq: u64) -> WindowFill {
-        let mut conversation = self.conversation.clone();
-        conversation.window_fill(&self.config, seq)
     }
 
     /// The cost of all its runs, and those of its children.
@@ -231,6 +223,7 @@ impl ReactAgent {
             E::ConfigChanged(changed) => self.on_config_changed(&changed.change, step),
             E::InputPinned(pin) => self.conversation.keep_input(&pin.message_id, pin.pinned),
             E::CondenseRequested(wish) => self.on_condense_requested(wish, step),
+            E::ContextBuilt(built) => self.on_context_built(fact, built, step),
             E::ContextCondensed(condensed) => self.on_condensed(fact, condensed, step),
             E::CondensingFailed(failure) => self.on_condensing_failed(fact, failure, step),
             E::ContextRestored(restored) => self.on_restored(restored, step),
@@ -288,10 +281,10 @@ impl ReactAgent {
         }
         let is_again = message.content.is_empty() && self.conversation.awaits_answer();
         if !(is_again && self.config.rules_version >= since::EMPTY_INPUT_ASKS_AGAIN) {
-            self.say(message, step);
+            self.say(message.clone(), step);
         }
         self.begin_with_fallback(step);
-        self.call_model(step);
+        self.build_context(&message, step);
     }
 
     /// Adds an input or a note to the conversation, and reports it.
@@ -300,12 +293,15 @@ impl ReactAgent {
         step.message(MessageOutput::User { message });
     }
 
-    /// Calls the model again, unless a limit forbids it. No other function calls the agent's model.
+    /// Calls the model again, unless a limit forbids it or a context is awaited. No other function calls the agent's model.
     ///
     /// The order matters: notes and steering inputs join first, so that they are measured too; then results
     /// are shortened; then a summary may be requested, for which the call waits; and only then the window is
     /// set and the request made.
     fn call_model(&mut self, step: &mut RunStep<'_>) {
+        if self.awaits_context() {
+            return;
+        }
         if let Some(cause) = self.lifecycle.used_up(&self.config.limits, step) {
             return self.begin_stop(cause, step);
         }

@@ -10,6 +10,7 @@
 //! | a call that never started, or of an idempotent tool | running it again |
 //! | a call that had started | the result `unknown`, with the output until then |
 //! | a check of an answer | a new check |
+//! | a context that is being built | a new request |
 //! | a question | nothing: it stays open |
 //! | a child's work | the child itself |
 //! | a run that was being stopped | answers to its calls, and its end |
@@ -120,6 +121,9 @@ impl ReactAgent {
         }
         self.drop_nested_calls(stopping, step);
         self.check_again(step);
+        if !stopping {
+            self.build_context_again(step);
+        }
         self.reconsider(step);
         self.update_waiting_status(step);
         if asked_model && !stopping {

@@ -137,8 +137,10 @@ impl ReactAgent {
         run.pending.stop = Some(cause);
         // Its outcome no longer matters.
         run.pending.check = None;
+        let contexts = std::mem::take(&mut run.pending.context);
         let run_id = run.id.clone();
         let mut running = Vec::from_iter(run.pending.model_call.clone());
+        running.extend(contexts.into_iter().map(|open| open.action_id));
         running.extend(self.condensing().cloned());
         if !(on_record && running.is_empty() && self.ledger.is_settled()) {
             self.lifecycle.set_status(RunStatus::Stopping, step);
@@ -168,12 +170,13 @@ impl ReactAgent {
     /// Continues once nothing is open: with the report of a stop, the end of the run, or the next model call.
     ///
     /// It is safe to call after any change. It does nothing during a model call or a summary, or while a call
-    /// has no result.
+    /// has no result or a context is awaited.
     pub(super) fn proceed(&mut self, step: &mut RunStep<'_>) {
         let Some(run) = self.lifecycle.active() else {
             return;
         };
-        if run.pending.check.is_some() && run.pending.stop.is_none() {
+        let waits = run.pending.check.is_some() || !run.pending.context.is_empty();
+        if waits && run.pending.stop.is_none() {
             return;
         }
         if run.pending.model_call.is_some() || self.condensing().is_some() || !self.ledger.is_settled() {

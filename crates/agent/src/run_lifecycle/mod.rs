@@ -37,7 +37,7 @@ pub use config_change::{apply, bind_by, hold_to, keep_from};
 pub use inputs::{InputBacklog, RunInput};
 pub(crate) use inputs::{InputDecision, InputQueue};
 pub use refused_request::RefusedRequest;
-pub(crate) use run::{PendingCheck, RunStep};
+pub(crate) use run::{PendingCheck, PendingContext, RunStep};
 pub use run::{PendingRun, Run, RunCost};
 pub use spending::Totals;
 pub use stop_cause::{StopCause, StopRecord};

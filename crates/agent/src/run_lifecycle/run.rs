@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use agentx_types::{
-    Action, ActionBody, ActionId, AgentOutput, AgentStateId, AnswerSchema, CallModel, Envelope,
+    Action, ActionBody, ActionId, AgentOutput, AgentStateId, AnswerSchema, BuildContext, CallModel, Envelope,
     EnvironmentEvent, Message, MessageId, MessageOutput, ModelRequest, ModelSpec, NanoUsd, RecordedEffects,
     RequestedCall, RunId, RunStatus, StateOutput, StreamOutput, Timestamp, ToolCallId, TurnOutput, Usage,
 };
@@ -104,6 +104,9 @@ pub struct PendingRun {
     /// The action that requests the next fallback, until the log has the switch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fallback: Option<ActionId>,
+    /// The contexts that are being built for its first model call.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub context: Vec<PendingContext>,
     /// The check of the answer that would end the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<PendingCheck>,
@@ -117,6 +120,15 @@ pub struct PendingRun {
     /// Where the last answer without calls was cut off, in words; `None` if it ended by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut_off: Option<String>,
+}
+
+/// A context that is being built for a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PendingContext {
+    /// The action.
+    pub action_id: ActionId,
+    /// What was requested, for a process that takes over.
+    pub request: BuildContext,
 }
 
 /// An answer that is being checked against its schema.

@@ -111,6 +111,7 @@ impl Session {
                 ContextChange::ToolsLeftOut { .. } => "tools",
                 ContextChange::Shortened { .. } => "shortened",
                 ContextChange::Cut { .. } => "cut",
+                ContextChange::Built { .. } => "built",
                 ContextChange::FellBack { .. } => "fell back",
             }),
             _ => None,

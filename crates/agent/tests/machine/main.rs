@@ -5,6 +5,7 @@
 mod answers;
 #[cfg(test)]
 mod approvals;
+mod built_context;
 #[cfg(test)]
 mod condensing;
 #[cfg(test)]

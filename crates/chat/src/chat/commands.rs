@@ -98,6 +98,7 @@ impl Chat<'_> {
             Slash::Doctor => self.doctor().await,
             Slash::Mcp(None) => Ok(self.mcp_servers()),
             Slash::Mcp(Some(name)) => self.try_mcp_server(&name).await,
+            Slash::Memory(line) => self.memory(&line),
             Slash::Pin(wish) => self.pin(wish).await,
         }
     }

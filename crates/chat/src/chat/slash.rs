@@ -8,8 +8,8 @@ mod foreign_commands;
 mod help;
 mod only_shows;
 
-use foreign_commands::instead_of_slash;
 pub use foreign_commands::{FOREIGN_COMMANDS, ForeignCommands};
+use foreign_commands::{instead_of, instead_of_slash};
 pub(crate) use help::{about, help};
 
 /// What `/plan` does.
@@ -95,6 +95,8 @@ pub(crate) enum Slash {
     Doctor,
     /// Lists the MCP servers and their states.
     Mcp(Option<String>),
+    /// Shows the inbox of memories, or changes memories as these words say.
+    Memory(String),
     /// Pins an input, so that condensing leaves it as it is, or unpins it.
     Pin(PinCommand),
 }
@@ -184,6 +186,7 @@ pub const NAMES: &[&str] = &[
     "config",
     "doctor",
     "mcp",
+    "memory",
     "quit",
     "exit",
     "status",
@@ -268,6 +271,7 @@ fn command(name: &str, argument: &str) -> Result<Slash, String> {
         "config" => Slash::Config,
         "doctor" => Slash::Doctor,
         "mcp" => Slash::Mcp(mcp_server(argument)?),
+        "memory" => Slash::Memory(argument.to_owned()),
         "pin" | "unpin" => Slash::Pin(PinCommand {
             number: number(name, argument)?,
             stays: name == "pin",
@@ -287,15 +291,6 @@ fn command(name: &str, argument: &str) -> Result<Slash, String> {
         }),
         other => return Err(unknown(other)),
     })
-}
-
-/// Describes what does here what a command of another program does. A hint that says itself that something does
-/// not exist stands alone.
-fn instead_of(name: &str, hint: &str) -> String {
-    if hint.starts_with("AgentX has no") {
-        return hint.to_owned();
-    }
-    format!("there is no command /{name}: {hint}")
 }
 
 /// Describes a command that does not exist.

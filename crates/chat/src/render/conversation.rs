@@ -216,10 +216,11 @@ pub(crate) fn ran(ran: &CommandFinished, names: &PersonNames, style: AnsiStyle) 
     text + &style.dim(&format!("\n  └ {}", visible(&ran.how)))
 }
 
-/// Returns whether the message is a note to the model about commands that have ended. People see that in
-/// another way.
+/// Returns whether the message is a note to the model about commands that have ended, or a context that a
+/// service built. People see that in another way.
 pub(crate) fn is_note(message: &Message) -> bool {
-    message.message_id.as_str().starts_with("msg_ended_")
+    let id = message.message_id.as_str();
+    id.starts_with("msg_ended_") || id.starts_with("msg_context_")
 }
 
 /// Returns whether a text was attached and not typed by the person.

@@ -1,8 +1,9 @@
 //! An event in words, on one line.
 
 use agentx::types::{
-    ActionKind, ApprovalDecision, AttemptFailed, CommandRan, ConfigChange, ContentPart, EffectEnded,
-    EffectOutcome, EnvironmentEvent, FallbackAsked, InnerCallAsked, OwnerId, SessionOpened, Vocabulary as _,
+    ActionKind, ApprovalDecision, AttemptFailed, CommandRan, ConfigChange, ContentPart, ContextBuilt,
+    EffectEnded, EffectOutcome, EnvironmentEvent, FallbackAsked, InnerCallAsked, OwnerId, SessionOpened,
+    Vocabulary as _,
 };
 
 use crate::render::clean::visible;
@@ -67,6 +68,7 @@ pub(super) fn describe(event: &EnvironmentEvent) -> String {
             checked.attempt,
             short(&checked.problems.join("; "))
         ),
+        E::ContextBuilt(context) => built(context),
         E::JobEnded(ended) => format!("{} has ended: {}", visible(&ended.job), visible(&ended.how)),
         E::CommandRan(ran) => command(ran),
         E::RequestRecorded(done) => format!("the request of event {} is remembered", done.seq),
@@ -190,12 +192,22 @@ fn action(kind: ActionKind) -> &'static str {
     match kind {
         ActionKind::CallModel => "ask the model",
         ActionKind::Condense => "write a summary of earlier messages",
+        ActionKind::BuildContext => "collect context for the run",
         ActionKind::CallTool => "run a tool",
         ActionKind::AnswerCall => "answer a call without running it",
         ActionKind::CheckAnswer => "hold an answer against its schema",
         ActionKind::StartTimer => "wait for a time",
         ActionKind::Cancel => "stop what runs",
         _ => "do something",
+    }
+}
+
+fn built(context: &ContextBuilt) -> String {
+    let source = visible(&context.source);
+    match &context.problem {
+        Some(problem) => format!("no context from {source}: {}", short(problem)),
+        None if context.text.is_empty() => format!("{source} has nothing for this input"),
+        None => format!("context from {source}: {}", short(&context.text)),
     }
 }
 

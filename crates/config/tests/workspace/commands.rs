@@ -267,7 +267,7 @@ fn the_open_folder_never_decides_what_an_own_server_means() {
         ("args: [--directory, ./lib]", None, None),
         ("args: [x], env: {NODE_PATH: ./lib}", None, None),
         ("args: [x], cwd: ./mine", Some("home/mine"), Some("home/mine")),
-        ("args: [--config=./hook.js], cwd: ../ws", Some("ws"), None),
+        ("args: [--config=./hook.js], cwd: ../ws", None, Some("ws")),
     ] {
         let desk = with_server("{}");
         std::fs::create_dir(desk.dir.path().join("home/mine")).unwrap();

@@ -62,6 +62,7 @@ fn runtime(url: &str, log: Arc<FaultyLog>) -> NodeRuntime {
         clock: Arc::new(SimulatedClock::default()),
         guard: None,
         redactor: None,
+        context: Default::default(),
         program: "test".into(),
         data_dir: PathBuf::new(),
     })

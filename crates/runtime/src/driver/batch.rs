@@ -299,6 +299,7 @@ fn is_for_effectors(action: &Action) -> bool {
     match action.body {
         ActionBody::CallModel(_)
         | ActionBody::Condense(_)
+        | ActionBody::BuildContext(_)
         | ActionBody::CallTool(_)
         | ActionBody::StartTimer(_)
         | ActionBody::Cancel(_)
@@ -313,8 +314,7 @@ fn is_for_effectors(action: &Action) -> bool {
     }
 }
 
-/// The fact that an action is recorded by: that it begins, or, if nothing outside is touched, its whole
-/// outcome.
+/// The fact that records an action: that it begins, or its whole outcome if nothing outside is touched.
 fn consequence(action: &Action) -> Option<EventDraft<EnvironmentEvent>> {
     let ActionBody::CheckAnswer(check) = &action.body else {
         return agentx_session::consequence(action);

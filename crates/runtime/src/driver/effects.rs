@@ -11,8 +11,9 @@ use std::time::Duration;
 
 use agentx_bus::{self as bus, Canceller, RequestError};
 use agentx_types::{
-    Action, ActionBody, ActionId, CondensingFailed, ContentPart, DecideInnerCall, EnvironmentEvent,
-    ErrorOccurred, EventDraft, SessionId, Source, StopReason, StreamEnd, ToolResult, ToolStatus,
+    Action, ActionBody, ActionId, CondensingFailed, ContentPart, ContextBuilt, DecideInnerCall,
+    EnvironmentEvent, ErrorOccurred, EventDraft, SessionId, Source, StopReason, StreamEnd, ToolResult,
+    ToolStatus,
 };
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -204,6 +205,17 @@ pub(super) fn outcome_of(action: &Action, end: &ActionEnd) -> Option<EventDraft<
             code: code(end).into(),
             message: why(end, "the condenser", "a summary"),
             bill: None,
+        }
+        .into(),
+        ActionBody::BuildContext(request) => ContextBuilt {
+            source: request.source.name.clone(),
+            text: String::new(),
+            items: Vec::new(),
+            problem: Some(why(
+                end,
+                &format!("the service of {}", request.source.name),
+                "a context",
+            )),
         }
         .into(),
         ActionBody::CallTool(call) => ToolResult {

@@ -82,6 +82,7 @@ pub(super) fn config() -> AgentConfig {
         ask_user: None,
         plan_mode: None,
         stuck: None,
+        context_sources: Vec::new(),
         answer_schema: None,
     }
 }

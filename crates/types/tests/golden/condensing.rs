@@ -14,8 +14,16 @@ fn range() -> ContextRange {
     }
 }
 
+/// An item of a built context.
+pub(crate) fn context_item() -> ContextItem {
+    ContextItem {
+        id: "12".into(),
+        origin: Some("ses_1:17".into()),
+    }
+}
+
 /// Each way in which a context changes.
-pub(crate) fn changes() -> [ContextChange; 9] {
+pub(crate) fn changes() -> [ContextChange; 10] {
     let changes = [
         ContextChange::Condensing(ContextRange {
             summary_tokens: 0,
@@ -34,6 +42,11 @@ pub(crate) fn changes() -> [ContextChange; 9] {
         ContextChange::Cut {
             window: 4_096,
             assumed: 32_768,
+        },
+        ContextChange::Built {
+            source: "memory".into(),
+            items: vec![context_item()],
+            problem: None,
         },
         ContextChange::Shortened { window: 15_000 },
         ContextChange::FellBack {
@@ -54,6 +67,7 @@ pub(crate) fn changes() -> [ContextChange; 9] {
             | ContextChange::Repaired(_)
             | ContextChange::ToolsLeftOut { .. }
             | ContextChange::Shortened { .. }
+            | ContextChange::Built { .. }
             | ContextChange::FellBack { .. }
             | ContextChange::Cut { .. } => {}
         }

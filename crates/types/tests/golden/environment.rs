@@ -644,6 +644,20 @@ fn small_facts() -> Vec<EnvironmentEvent> {
             tool_call_id: None,
         }
         .into(),
+        ContextBuilt {
+            source: "memory".into(),
+            text: "- The person likes tea.".into(),
+            items: vec![super::condensing::context_item()],
+            problem: None,
+        }
+        .into(),
+        ContextBuilt {
+            source: "memory".into(),
+            text: String::new(),
+            items: Vec::new(),
+            problem: Some("the store is locked".into()),
+        }
+        .into(),
         AnswerChecked {
             attempt: 2,
             problems: vec!["at /n: \"x\" is not of type \"integer\"".into()],

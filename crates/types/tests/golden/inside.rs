@@ -58,6 +58,7 @@ names! { turn_name(TurnOutput), TURN:
 names! { body_name(ActionBody), BODY:
     CallModel = "call_model",
     Condense = "condense",
+    BuildContext = "build_context",
     CallTool = "call_tool",
     AnswerCall = "answer_call",
     CheckAnswer = "check_answer",
@@ -322,6 +323,16 @@ pub(crate) fn bodies() -> Vec<ActionBody> {
         attempt: 1,
     }));
     bodies.push(ActionBody::Condense(super::condensing::condense()));
+    bodies.push(ActionBody::BuildContext(BuildContext {
+        source: ContextSource {
+            name: "memory".into(),
+            max_tokens: 500,
+        },
+        text: "go".into(),
+        by: None,
+        workspace: "/work".into(),
+        known: vec!["11".into()],
+    }));
     bodies.extend(of_agents());
     bodies
 }

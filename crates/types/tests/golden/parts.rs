@@ -342,6 +342,10 @@ fn childless() -> AgentConfig {
         ask_user: Some(AskUser::Decide),
         plan_mode: Some(true),
         stuck: Some(StuckSettings::default()),
+        context_sources: vec![ContextSource {
+            name: "memory".into(),
+            max_tokens: 500,
+        }],
     }
 }
 
@@ -372,6 +376,7 @@ pub(crate) fn small_config() -> AgentConfig {
         ask_user: None,
         plan_mode: None,
         stuck: None,
+        context_sources: Vec::new(),
         answer_schema: None,
         ..childless()
     }

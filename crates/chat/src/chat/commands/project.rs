@@ -1,5 +1,5 @@
-//! `/init`, `/export`, `/config`, `/mcp` and `/doctor`: the project's instructions, the session as a file,
-//! the settings, the MCP servers, and problems.
+//! `/init`, `/export`, `/config`, `/mcp`, `/memory` and `/doctor`: the project's instructions, the session as a
+//! file, the settings, the MCP servers, the memories, and problems.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use crate::error::ChatError;
 use crate::export::{self, SessionFileFormat};
 use crate::render::clean::visible;
 use crate::render::units::counted;
-use crate::{mcp_changes, mcp_servers};
+use crate::{mcp_changes, mcp_servers, memory};
 
 /// Maximum number of names that an export tries if files of earlier ones exist.
 const MOST_NAMES: usize = 100;
@@ -129,6 +129,16 @@ impl Chat<'_> {
         }
         let list = mcp_servers::table_of(&servers, self.display.width());
         format!("{list}`agentx mcp show NAME` shows the tools of one, `/mcp try NAME` starts it once")
+    }
+
+    /// Runs `/memory`. The memories of a server's person are on its machine.
+    pub(super) fn memory(&self, line: &str) -> Result<String, ChatError> {
+        if self.place.remote().is_some() {
+            return Ok(
+                "the memories are on the server; `agentx memory` on its machine shows them".to_owned(),
+            );
+        }
+        memory::in_chat(line, self.settings, self.display.width())
     }
 
     /// Runs `/doctor`.

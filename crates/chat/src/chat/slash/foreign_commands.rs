@@ -88,3 +88,12 @@ pub(crate) fn instead_of_slash(name: &str) -> Option<&'static str> {
     let row = FOREIGN_COMMANDS.iter().find(|(words, _)| words.contains(&name));
     row.map(|(_, hint)| *hint)
 }
+
+/// Describes what does here what a command of another program does. A hint that says itself that something does
+/// not exist stands alone.
+pub(super) fn instead_of(name: &str, hint: &str) -> String {
+    if hint.starts_with("AgentX has no") {
+        return hint.to_owned();
+    }
+    format!("there is no command /{name}: {hint}")
+}

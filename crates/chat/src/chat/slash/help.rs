@@ -95,7 +95,7 @@ Permission: /plan /approvals /approve-mode
   plan before anything is changed, list the approval rules, choose what happens to other calls (Shift-Tab)
 While it works: /steer /queue /jobs /output /diff
   send a message at once, list what waits and what runs, show output and changes
-Setup: /init /config /doctor /mcp /quit
+Setup: /init /config /doctor /mcp /memory /quit
   write an AGENTS.md for the project, show the settings, find problems, leave
 
 Type / for commands, @ for files. Enter sends; Alt-Enter or a \\ at the end starts a new line.
@@ -147,6 +147,8 @@ Setup
 /config                   show the settings and where each comes from
 /doctor                   check the settings, the model and this machine for problems
 /mcp                      list the MCP servers, how they stand and how many tools they have
+/memory [accept N|refuse N|edit N TEXT]  show what the agent proposes to remember, and decide
+/memory [list|search WORDS|show N|add TEXT|delete N]  show, add or delete memories
 /who                      list who is in this session of a server
 /wheel [take|ask|give WHO|release]  show who drives; take, ask for, hand over or release the wheel
 /help [COMMAND|keys|all]  explain a command, list the keys, or show everything

@@ -47,6 +47,7 @@ impl Slash {
             | Self::Export(_)
             | Self::Init
             | Self::Mcp(_)
+            | Self::Memory(_)
             | Self::Pin(_) => false,
         }
     }

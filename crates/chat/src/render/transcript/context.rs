@@ -1,6 +1,6 @@
 //! The lines about a conversation that is condensed, and about an agent that repeats itself.
 
-use agentx::types::{ContextChange, ContextRange, LoopDetected, LoopResponse, RequestPart};
+use agentx::types::{ContextChange, ContextItem, ContextRange, LoopDetected, LoopResponse, RequestPart};
 
 use super::TranscriptRenderer;
 use crate::render::clean::visible;
@@ -16,6 +16,32 @@ impl TranscriptRenderer {
             let line = format!("the agent repeats itself: {message}; the model was told");
             self.aside(&self.style.warn(&line));
         }
+    }
+
+    /// A service gave context to the run: one line that names it.
+    fn built(&self, source: &str, items: &[ContextItem], problem: Option<&str>) -> String {
+        if let Some(problem) = problem {
+            let problem = cut(&visible(problem), LONGEST_REASON);
+            return self
+                .style
+                .warn(&format!("no {} was used: {problem}", visible(source)));
+        }
+        let ids: Vec<&str> = items
+            .iter()
+            .map(|item| item.id.split('.').next().unwrap_or_default())
+            .collect();
+        let ids = visible(&ids.join(", "));
+        self.style.dim(&match (source, items.len()) {
+            ("memory", 1) => format!("1 memory used: {ids}; `agentx memory show {ids}` shows it"),
+            ("memory", count) => {
+                format!("{count} memories used: {ids}; `agentx memory show NUMBER` shows one")
+            }
+            (source, count) => format!(
+                "{} from {}: {ids}",
+                units::counted(count as u64, "item"),
+                visible(source)
+            ),
+        })
     }
 
     pub(super) fn context_changed(&mut self, change: &ContextChange) {
@@ -67,6 +93,11 @@ impl TranscriptRenderer {
                     }
                 ))
             }
+            ContextChange::Built {
+                source,
+                items,
+                problem,
+            } => self.built(source, items, problem.as_deref()),
             ContextChange::Shortened { window } => {
                 // What the provider said has found its remedy.
                 self.failure = None;

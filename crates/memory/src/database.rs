@@ -1,0 +1,69 @@
+//! Opens the database file, and tells its errors in words.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode, TransactionBehavior};
+
+use crate::memory::MemoryError;
+
+/// The time that a call waits for another process.
+const BUSY: Duration = Duration::from_secs(5);
+
+/// The result of a call inside of the store.
+pub(crate) type SqlResult<T> = Result<T, Fault>;
+
+/// An error inside of the store: of SQLite, or one that the caller can do something about.
+pub(crate) enum Fault {
+    Sql(rusqlite::Error),
+    Memory(MemoryError),
+}
+
+impl From<rusqlite::Error> for Fault {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sql(error)
+    }
+}
+
+impl From<MemoryError> for Fault {
+    fn from(error: MemoryError) -> Self {
+        Self::Memory(error)
+    }
+}
+
+/// Creates the file so that other users cannot read it.
+pub(crate) fn make_file(path: &Path) -> std::io::Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path).map(drop)
+}
+
+/// Opens a connection, and creates the tables if there are none.
+pub(crate) fn set_up(path: &Path) -> rusqlite::Result<Connection> {
+    let mut connection = Connection::open(path)?;
+    connection.busy_timeout(BUSY)?;
+    connection.execute_batch(
+        "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON;",
+    )?;
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let format: u32 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    if format == 0 {
+        transaction.execute_batch(include_str!("schema.sql"))?;
+    }
+    transaction.commit()?;
+    Ok(connection)
+}
+
+pub(crate) fn in_words(error: &rusqlite::Error) -> String {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::NotADatabase) => "the file is not a database".to_owned(),
+        Some(ErrorCode::DatabaseCorrupt) => format!("the file is damaged ({error})"),
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            "another process has locked them for too long".to_owned()
+        }
+        Some(ErrorCode::DiskFull) => "the disk is full".to_owned(),
+        _ => error.to_string(),
+    }
+}

@@ -1,0 +1,69 @@
+//! The parts of memory that follow from the settings: the service that gives memories to runs, and two tools.
+
+use std::sync::Arc;
+
+use agentx_config::{MemoryAccept, Settings};
+use agentx_memory::{
+    AcceptMode, MEMORY_SOURCE, MemoryContext, MemoryError, MemoryStore, RecallMemoryTool, RememberTool,
+};
+use agentx_runtime::{Effector, SessionLog, SystemClock};
+use agentx_tools::{DuplicateTool, Toolbox};
+use agentx_types::OwnerId;
+
+use crate::from_settings::LOCAL_OWNER;
+use crate::node_parts::ContextServices;
+
+/// Opens the memories of the person of this machine. The directory and the database are created if they do
+/// not exist.
+///
+/// # Errors
+/// Returns an error if the database cannot be opened.
+pub fn open_memories(settings: &Settings) -> Result<MemoryStore, MemoryError> {
+    MemoryStore::open(&settings.data_dir, OwnerId::new(LOCAL_OWNER))
+}
+
+/// Adds the tools of memory, if it is on, and returns the service that gives memories to runs. A store that
+/// cannot be opened leaves sessions without memory.
+pub(crate) fn with_memory(
+    tools: &mut Toolbox,
+    settings: &Settings,
+    log: &Arc<dyn SessionLog>,
+) -> ContextServices {
+    let opened = settings.memory.enabled.then(|| open_memories(settings));
+    let store = match opened {
+        Some(Ok(store)) => Arc::new(store),
+        Some(Err(error)) => {
+            tracing::warn!(%error, "memory is not available");
+            return services(MemoryContext::unavailable(error.to_string()));
+        }
+        None => return without_memory(),
+    };
+    let accept = match settings.memory.accept {
+        MemoryAccept::Ask => AcceptMode::Ask,
+        MemoryAccept::Always => AcceptMode::Always,
+    };
+    let person = OwnerId::new(LOCAL_OWNER);
+    let remember = RememberTool::new(
+        store.clone(),
+        log.clone(),
+        person.clone(),
+        accept,
+        Arc::new(SystemClock),
+    );
+    let recall = RecallMemoryTool::new(store.clone(), log.clone(), person.clone());
+    let added = tools.add(remember).and_then(|()| tools.add(recall));
+    if let Err(DuplicateTool { name }) = added {
+        tracing::warn!(tool = name, "there are two tools of one name");
+    }
+    services(MemoryContext::new(store, log.clone(), person))
+}
+
+/// The service while memory is off: agents that ask for memories get none.
+pub(crate) fn without_memory() -> ContextServices {
+    services(MemoryContext::off())
+}
+
+fn services(memory: MemoryContext) -> ContextServices {
+    let memory: Arc<dyn Effector> = Arc::new(memory);
+    ContextServices::from([(MEMORY_SOURCE.to_owned(), memory)])
+}
