@@ -152,6 +152,7 @@ async fn run(redactor: Option<Redactor>) -> Seen {
         data_dir: data.clone(),
         guard: None,
         redactor,
+        context: Default::default(),
     });
     let session = runtime.open(OpenRequest::New(Box::new(config))).await.unwrap();
     let mut input = UserInput::text(planted_text());
