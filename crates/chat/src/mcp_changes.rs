@@ -62,8 +62,17 @@ pub async fn add_and_try<'a>(
 ) -> Result<Exit, ChatError> {
     check_values(described, no_try, &lookup)?;
     let (added, loaded) = add(described, request())?;
-    let (name, file) = (&added.server().name, &loaded.places.user_file);
+    let (name, file) = (described.name, &loaded.places.user_file);
     let said = format!("added {name} to {}\n", visible(&file.to_string_lossy()));
+    let Some(added) = added else {
+        let key = format!("mcp.{name}");
+        let about_it = loaded.warnings.iter().filter(|warning| warning.key == key);
+        let why: String = about_it
+            .map(|warning| format!("warning: {}\n", visible(&warning.what)))
+            .collect();
+        console.say(&format!("{said}{why}"));
+        return Ok(Exit::Ok);
+    };
     if no_try {
         console.say(&said);
         return Ok(Exit::Ok);
@@ -141,19 +150,20 @@ fn check_values(
     }
 }
 
-/// Adds a server to the person's file, and returns it.
+/// Adds a server to the person's file, and returns it; `None` if it is left out in this folder.
 ///
 /// # Errors
 /// Returns an error if the description makes no sense, or the file cannot be changed.
 fn add(
     described: &DescribedServer<'_>,
     request: LoadRequest<'_>,
-) -> Result<(McpEnvironment, Loaded), ChatError> {
+) -> Result<(Option<McpEnvironment>, Loaded), ChatError> {
     let server = mcp_servers::server_of(described)?;
     let file = request.places.user_file.clone();
     let loaded = add_mcp_server(request, &file, &server)?;
-    let added = find(&servers(&loaded.settings, &[]), &server.name)?;
-    Ok((added, loaded))
+    let mut known = servers(&loaded.settings, &[]).iter().cloned().collect::<Vec<_>>();
+    known.retain(|known| known.server().name == server.name);
+    Ok((known.pop(), loaded))
 }
 
 /// Removes a server from the person's file, and its cached tools.

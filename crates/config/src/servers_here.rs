@@ -122,6 +122,10 @@ impl FolderOfServers<'_> {
                  each folder: write the whole path, or the directory that it belongs to as `mcp.{name}.cwd`; a server of \
                  this project belongs in its .mcp.json"
             ),
+            false if named == "." => format!(
+                "the server {name} is left out, because its command line means this folder (`.`), which you have not \
+                 trusted: trust the folder (`agentx config trust`), or write its whole path"
+            ),
             false => format!(
                 "the server {name} is left out, because its command line names {named} of this folder, which you have \
                  not trusted: write the whole path of your own file, or its directory as `mcp.{name}.cwd`"

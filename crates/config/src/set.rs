@@ -48,8 +48,13 @@ pub fn set(request: LoadRequest<'_>, file: &Path, key: &str, value: &str) -> Res
         }
         Ok(())
     };
+    let before = LoadRequest {
+        places: request.places.clone(),
+        lookup: request.lookup,
+        flags: request.flags.clone(),
+    };
     let done = set_all(request, file, &[(path.clone(), literal)], is_known);
-    let (changed, loaded) = done.map_err(|error| of_command(error, file, &path))?;
+    let (changed, loaded) = done.map_err(|error| of_command(error, before, file))?;
     Ok(SetResult {
         file: file.to_owned(),
         changed,
@@ -58,14 +63,23 @@ pub fn set(request: LoadRequest<'_>, file: &Path, key: &str, value: &str) -> Res
     })
 }
 
-/// Names the command in place of a line of the file in mistakes about the value that it would set.
-fn of_command(error: ConfigError, file: &Path, path: &SettingPath) -> ConfigError {
+/// Names the command in place of a line of the file in the mistakes that the file did not have before.
+fn of_command(error: ConfigError, before: LoadRequest<'_>, file: &Path) -> ConfigError {
     let ConfigError::Mistakes(mistakes) = error else {
         return error;
     };
+    let text = std::fs::read_to_string(real(file)).unwrap_or_default();
+    let had = match load_as_if(before, file, &text) {
+        Err(ConfigError::Mistakes(had)) => had,
+        _ => Vec::new(),
+    };
+    let is_new = |mistake: &ConfigMistake| {
+        let is_same = |had: &ConfigMistake| had.key == mistake.key && had.what == mistake.what;
+        !had.iter().any(is_same)
+    };
     let named = |mut mistake: ConfigMistake| {
         let is_of_file = matches!(&mistake.at, MistakeLocation::File(place) if *place.file == *file);
-        if is_of_file && mistake.key == path.to_string() {
+        if is_of_file && is_new(&mistake) {
             mistake.at = MistakeLocation::Flag(SET.into());
         }
         mistake

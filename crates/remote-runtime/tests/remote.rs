@@ -11,9 +11,9 @@ use agentx_bus::{Bus, Filter, Queue, Reactors, Restart};
 use agentx_remote_runtime::{
     ConnectOptions, ConnectionState, Credentials, RemoteRuntime, WebSocketEnvironment,
 };
-use agentx_runtime::{RestoreRequest, 
-    Delivery, Fact, LogError, OpenRequest, Runtime as _, RuntimeError, Session, SessionFold, Subscription,
-    SystemEvent, UserInput, View,
+use agentx_runtime::{
+    Delivery, Fact, LogError, OpenRequest, RestoreRequest, Runtime as _, RuntimeError, Session, SessionFold,
+    Subscription, SystemEvent, UserInput, View,
 };
 use agentx_testing::{LogBuilder, fixture, refusing_address};
 use agentx_types::{Envelope, RuntimeEvent, SessionId, TextChunk};
@@ -206,7 +206,10 @@ async fn a_restore_whose_answer_was_lost_is_asked_again_with_its_key() {
     let report = soon(asked).await.unwrap().unwrap();
     assert_eq!((report.seq, report.restored.len()), (Some(9), 1));
     let keys = fake.state().restores.clone();
-    assert!(keys.len() == 2 && keys[0] == keys[1] && !keys[0].is_empty(), "{keys:?}");
+    assert!(
+        keys.len() == 2 && keys[0] == keys[1] && !keys[0].is_empty(),
+        "{keys:?}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
