@@ -119,7 +119,7 @@ words! {
         Edit = "edit", Call, "the tool `edit`";
         Run = "run", Call, "the tool `bash`; of a person `!COMMAND`, fact `command_ran`";
         RunIpython = "run_ipython", Call, "the tool `bash` with `python3`";
-        Browse = "browse", Call, "the tool `web_fetch` of a file or an MCP server";
+        Browse = "browse", Call, "a tool of an MCP server; no built-in one reads pages";
         BrowseInteractive = "browse_interactive", Call, "a browser by an MCP server";
         CallToolMcp = "call_tool_mcp", Call, "a tool of an MCP server";
         Delegate = "delegate", Call, "the tool `delegate`: `agent_spawned`, and the child's own run";
@@ -136,7 +136,7 @@ words! {
         Recall = "recall", Counted, "instructions of files are part of the configuration; its observation is an input";
         Condensation = "condensation", Summary, "condensing: `Condense`, `ContextCondensed`";
         CondensationRequest = "condensation_request", Counted, "`CondenseRequested`";
-        TaskTracking = "task_tracking", Call, "a tool of a file";
+        TaskTracking = "task_tracking", Call, "the tool `todo`";
         LoopRecovery = "loop_recovery", Counted, "a fork at the event before the loop";
     }
 }
@@ -202,8 +202,8 @@ words! {
         Interrupt = "InterruptEvent", Stop, "`Session::interrupt`";
         StateUpdate = "ConversationStateUpdateEvent", Usage, "`usage` of the next answer; other keys are counted";
         ConversationError = "ConversationErrorEvent", Failure, "`error`: the run is `failed`";
-        HookExecution = "HookExecutionEvent", Counted, "a script that listens to `tool_executing`";
-        LlmCompletionLog = "LLMCompletionLogEvent", Counted, "the trace of requests";
+        HookExecution = "HookExecutionEvent", Counted, "none: rules decide before a call";
+        LlmCompletionLog = "LLMCompletionLogEvent", Counted, "`agentx context ID`, made of the facts";
         StreamingDelta = "StreamingDeltaEvent", Counted, "`text_chunk`; the whole answer is there too";
         Token = "TokenEvent", Counted, "no event has token ids";
         AcpToolCall = "ACPToolCallEvent", Call, "a call and its result in one";

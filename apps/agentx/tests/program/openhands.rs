@@ -64,7 +64,7 @@ fn a_log_shows_is_found_forks_replays_and_goes_on() {
     let exported = ok(sandbox.run(&["sessions", "export", &id])).stdout;
     assert!(exported.contains("2025-01-02 03:04:06"), "{exported}");
     assert!(!sandbox.path("ws/acted").exists(), "nothing of a log runs");
-    ok(sandbox.run(&["run", "--quiet", "--session", &id, "hello"]));
+    ok(sandbox.run(&["run", "--quiet", "--model", "demo", "--session", &id, "hello"]));
     ok(sandbox.run(&["replay", &id]));
     assert!(!sandbox.path("ws/acted").exists(), "nothing of a log runs");
     let again = sandbox.run(&["sessions", "import", "log.json"]);

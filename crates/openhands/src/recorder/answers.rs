@@ -1,7 +1,7 @@
 //! Answers of the model, with the calls in them.
 
 use agentx_types::{
-    Action, ActionBody, MessageId, Source, StopReason, StreamEnd, StreamStart, TextChunk, ThinkingChunk,
+    Action, ActionBody, EnvironmentEvent, MessageId, Source, StopReason, StreamEnd, StreamStart, TextChunk, ThinkingChunk,
     ToolCall, ToolCallId, UsageReport,
 };
 
@@ -17,56 +17,62 @@ impl SessionRecorder<'_> {
             return self.report.leave_out("answer that no model call waits for");
         };
         self.events = events;
-        let message_id = self.message_id(answer.message_id, &action);
-        let start = StreamStart {
-            message_id,
-            model: answer.model.unwrap_or_else(|| model_of(&action)),
-            attempt: 1,
-        };
-        self.record_for_action(Source::Environment, &action, start);
-        if !answer.thinking.is_empty() {
-            let text = answer.thinking;
-            self.record_for_action(Source::Environment, &action, ThinkingChunk { text });
+        let (words, calls) = self.words_of(answer, &action);
+        for event in words {
+            self.record_for_action(Source::Environment, &action, event);
         }
-        if !answer.text.trim().is_empty() {
-            let text = answer.text;
-            self.record_for_action(Source::Environment, &action, TextChunk { text });
-        }
-        let calls: Vec<(ToolCallId, LoggedCall)> = answer
-            .calls
-            .into_iter()
-            .map(|call| (self.call_id(&call.id), call))
-            .collect();
-        for (id, call) in &calls {
-            let call = tool_call(id.clone(), call);
-            self.record_for_action(Source::Environment, &action, call);
-        }
-        if let Some(usage) = answer.usage {
-            self.record_for_action(Source::Environment, &action, UsageReport { usage });
-        }
-        let stop_reason = if calls.is_empty() {
-            StopReason::EndTurn
-        } else {
-            StopReason::ToolUse
+        let stop_reason = match calls[..] {
+            [] => StopReason::EndTurn,
+            _ => StopReason::ToolUse,
         };
         let agents = self.agents.len();
-        self.record_for_action(
-            Source::Environment,
-            &action,
-            StreamEnd {
-                stop_reason,
-                raw: None,
-            },
-        );
+        let end = StreamEnd {
+            stop_reason,
+            raw: None,
+        };
+        self.record_for_action(Source::Environment, &action, end);
+        // Of agents that were made at once, the first one works first.
+        self.agents[agents..].reverse();
+        let mut made = self.agents[agents..].to_vec();
         for (id, call) in calls {
             if let Some((_, open)) = self.open.iter_mut().find(|(open, _)| *open == id) {
                 open.ends = call.ends;
-            } else if call.delegate.is_some() && self.agents.len() > agents {
-                if let Some(child) = self.agent() {
-                    self.delegated.insert(child, id);
-                }
+            } else if call.delegate.is_some()
+                && let Some(child) = made.pop()
+            {
+                self.delegated.insert(child, id);
             }
         }
+    }
+
+    /// The facts of an answer before its end, and its calls with their ids in the session.
+    fn words_of(
+        &mut self,
+        answer: LoggedAnswer,
+        action: &Action,
+    ) -> (Vec<EnvironmentEvent>, Vec<(ToolCallId, LoggedCall)>) {
+        let start = StreamStart {
+            message_id: self.message_id(answer.message_id, action),
+            model: answer.model.unwrap_or_else(|| model_of(action)),
+            attempt: 1,
+        };
+        let mut words: Vec<EnvironmentEvent> = vec![start.into()];
+        if !answer.thinking.is_empty() {
+            let text = answer.thinking;
+            words.push(ThinkingChunk { text }.into());
+        }
+        if !answer.text.trim().is_empty() {
+            let text = answer.text;
+            words.push(TextChunk { text }.into());
+        }
+        let mut calls = Vec::new();
+        for call in answer.calls {
+            let id = self.call_id(&call.id);
+            words.push(tool_call(id.clone(), &call).into());
+            calls.push((id, call));
+        }
+        words.extend(answer.usage.map(|usage| UsageReport { usage }.into()));
+        (words, calls)
     }
 
     /// A provider's id of an answer, if it is new, else one of its action.

@@ -44,9 +44,10 @@ impl SessionRecorder<'_> {
     /// call is added.
     fn outcome_without_call(&mut self, outcome: LoggedOutcome) {
         self.report.add("call of an observation without its action");
-        let logged = match self.calls.contains_key(&outcome.call) {
-            true => format!("{}_again", outcome.call),
-            false => outcome.call.clone(),
+        let logged = if self.calls.contains_key(&outcome.call) {
+            format!("{}_again", outcome.call)
+        } else {
+            outcome.call.clone()
         };
         let call = LoggedCall {
             id: logged.clone(),

@@ -70,6 +70,12 @@ impl<'a> V1Reader<'a> {
             ..LoggedAnswer::default()
         };
         self.push(event, LogStep::Answer(answer));
+        let outcome = self.acp_outcome(event, name);
+        self.push(event, LogStep::Outcome(outcome));
+    }
+
+    /// What became of a call that an ACP server made.
+    fn acp_outcome(&mut self, event: &Value, name: &str) -> LoggedOutcome {
         let text = match &event["raw_output"] {
             Value::Null => content::text_of(&event["content"]),
             Value::String(text) => text.clone(),
@@ -81,8 +87,8 @@ impl<'a> V1Reader<'a> {
         let mut details = json!({ "openhands": content::bounded(&about).0 });
         self.shorten(&mut content, &mut details);
         let failed = event["is_error"] == true || json::text(event, "status") == "failed";
-        let outcome = LoggedOutcome {
-            call: id.to_owned(),
+        LoggedOutcome {
+            call: json::text(event, "tool_call_id").to_owned(),
             name: name.to_owned(),
             input: json!({}),
             content,
@@ -92,8 +98,7 @@ impl<'a> V1Reader<'a> {
                 ToolStatus::Success
             },
             details,
-        };
-        self.push(event, LogStep::Outcome(outcome));
+        }
     }
 }
 

@@ -13,30 +13,7 @@ impl V1Reader<'_> {
     /// What became of a call.
     pub(super) fn outcome(&mut self, event: &Value) {
         let observation = &event["observation"];
-        let (mut content, status, kept) = match EventKind::read(json::text(event, "kind")) {
-            EventKind::UserReject => {
-                let text = format!("Action rejected: {}", json::text(event, "rejection_reason"));
-                let kept = json!({ "rejection_source": event.get("rejection_source") });
-                (vec![ContentPart::text(text)], ToolStatus::Denied, kept)
-            }
-            EventKind::AgentError => (
-                vec![ContentPart::text(json::text(event, "error"))],
-                ToolStatus::Failed,
-                json!({}),
-            ),
-            _ => {
-                let failed =
-                    observation["is_error"] == true || exit_code(observation).is_some_and(|code| code > 0);
-                let status = if observation["timeout"] == true {
-                    ToolStatus::TimedOut
-                } else if failed {
-                    ToolStatus::Failed
-                } else {
-                    ToolStatus::Success
-                };
-                (self.observed(observation), status, without_content(observation))
-            }
-        };
+        let (mut content, status, kept) = self.result(event);
         content.append(&mut self.parts(&event["extended_content"]));
         let call = json::text(event, "tool_call_id").to_owned();
         let mut beside = self.details.remove(&call).unwrap_or_else(|| json!({}));
@@ -61,6 +38,35 @@ impl V1Reader<'_> {
             details,
         };
         self.push(event, LogStep::Outcome(outcome));
+    }
+
+    /// What the model read of the result, how the call ended, and what else the log says about it.
+    fn result(&mut self, event: &Value) -> (Vec<ContentPart>, ToolStatus, Value) {
+        let observation = &event["observation"];
+        match EventKind::read(json::text(event, "kind")) {
+            EventKind::UserReject => {
+                let text = format!("Action rejected: {}", json::text(event, "rejection_reason"));
+                let kept = json!({ "rejection_source": event.get("rejection_source") });
+                (vec![ContentPart::text(text)], ToolStatus::Denied, kept)
+            }
+            EventKind::AgentError => (
+                vec![ContentPart::text(json::text(event, "error"))],
+                ToolStatus::Failed,
+                json!({}),
+            ),
+            _ => {
+                let failed =
+                    observation["is_error"] == true || exit_code(observation).is_some_and(|code| code > 0);
+                let status = if observation["timeout"] == true {
+                    ToolStatus::TimedOut
+                } else if failed {
+                    ToolStatus::Failed
+                } else {
+                    ToolStatus::Success
+                };
+                (self.observed(observation), status, without_content(observation))
+            }
+        }
     }
 
     /// The content of an observation, as the model read it.
