@@ -361,3 +361,6 @@ pub const QUESTIONS_NEED_WORDS: u32 = 9;
 /// The question of a tool is answered by those who may allow the call that it came up in. Before, whoever might
 /// approve anything in the session could answer it.
 pub const ANSWERS_ARE_OF_WHO_MAY_ALLOW: u32 = 9;
+
+/// "Always" keeps a star only if that rule covers the call: `git status -v` is kept word for word.
+pub const KEPT_STARS_COVER: u32 = 9;

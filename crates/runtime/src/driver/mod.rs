@@ -21,6 +21,7 @@ mod children;
 mod current_rules;
 mod effects;
 mod fact_requests;
+mod live_rules;
 mod shutdown;
 
 use std::sync::Arc;
@@ -51,6 +52,7 @@ use batch::PendingFact;
 pub use current_rules::StandingRules;
 use effects::{ActionEnd, RunningActions};
 use fact_requests::{ResolvedRequest, resolve};
+pub use live_rules::ServerRulesSource;
 pub use shutdown::halt_sessions;
 
 /// Maximum number of effector messages that wait for the sequencer; then effectors wait.
@@ -91,6 +93,8 @@ pub struct DriverParts {
     /// The rules of a server for each call, if this process is one: they bind every session, regardless of
     /// its own configuration. `None` removes the rules that an earlier server left in a session.
     pub server_rules: Option<Arc<ServerRules>>,
+    /// Tells those rules as they are now, to sessions that are open. `None` leaves them as they were at opening.
+    pub server_rules_source: Option<Arc<dyn ServerRulesSource>>,
     /// The approval mode for existing sessions that ask nobody, set when they are opened, unless the opener
     /// names another. So `--yes` applies to one program and not to those that continue its session. `None`
     /// leaves each session as it was.
@@ -119,6 +123,7 @@ impl DriverParts {
             tools: ToolOffers::default(),
             guard: None,
             server_rules: None,
+            server_rules_source: None,
             approval: None,
             standing: None,
             program: String::new(),
