@@ -48,7 +48,7 @@ use crate::memory::MemoryCommand;
     max_term_width = 100
 )]
 #[command(
-    after_help = "`agentx` without a command opens a chat. See also `agentx help exit-codes` and `agentx help settings`."
+    after_help = "Instead of a command: `-p PROMPT` runs it as `agentx run` does, `-c` continues the latest session of this directory, `-r [ID]` continues that session or lets you choose one.\n\n`agentx` without a command opens a chat. See also `agentx help exit-codes` and `agentx help settings`."
 )]
 pub(crate) struct Cli {
     /// Options for every command.
@@ -192,7 +192,7 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: Option<AgentsCommand>,
     },
-    /// Manage MCP servers: add, list, show, try, remove
+    /// Manage MCP servers: add, list, show, try, remove, log in and out; serve this folder as one
     Mcp {
         /// What to do; lists them by default
         #[command(subcommand)]

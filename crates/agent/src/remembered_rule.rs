@@ -2,11 +2,12 @@
 //! line word for word, except for the commands below, whose words may vary without harm. A person can write a
 //! wider rule by hand.
 
-use agentx_types::RULES_VERSION;
+use agentx_types::{RULES_VERSION, since};
 
 use crate::command::take_apart;
 use crate::guarded_files::is_guarded_as;
 use crate::pattern::literal;
+use crate::severity::unnamed;
 
 /// Commands that write nothing, send nothing, run nothing else and show no file's content, with any words
 /// (except those that make them more dangerous: `git status -v`).
@@ -45,8 +46,14 @@ const ANY_WORDS: &[&str] = &[
 /// assert_eq!(command("ls -l src"), "ls *");
 /// assert_eq!(command("git log --oneline"), "git log --oneline");
 /// assert_eq!(command("rm build/*"), r"rm build/\*");
+/// assert_eq!(command("git status -v"), "git status -v");
 /// ```
 pub fn command(line: &str) -> String {
+    command_as(line, RULES_VERSION)
+}
+
+/// The pattern of [`command`] under this version of the rules, which decides which words a star stands for.
+pub(crate) fn command_as(line: &str, version: u32) -> String {
     let apart = take_apart(line);
     let stem = match &apart.commands[..] {
         [command] if apart.certain => ANY_WORDS.iter().find(|stem| {
@@ -56,10 +63,10 @@ pub fn command(line: &str) -> String {
         }),
         _ => None,
     };
-    match stem {
-        Some(stem) => format!("{stem} *"),
-        None => literal(line),
-    }
+    let pattern = stem.map(|stem| format!("{stem} *"));
+    let covers =
+        |pattern: &String| version < since::KEPT_STARS_COVER || unnamed(pattern, line, version).is_none();
+    pattern.filter(covers).unwrap_or_else(|| literal(line))
 }
 
 /// The pattern of a rule for changes like that of the file at `path`, which is normalized, absolute and

@@ -261,7 +261,8 @@ pub fn note_of_session(settings: &Settings, model: &ModelSpec) -> Option<String>
     ))
 }
 
-/// The server of the user whose model would be asked, if no model is named.
+/// The server of the user that would be asked for its model, if no model is named and no provider has a default
+/// model that a person set.
 pub fn own_server(settings: &Settings) -> Option<ProviderSettings> {
     if settings.model.is_some() || settings.connect.is_some() {
         return None;
@@ -272,7 +273,10 @@ pub fn own_server(settings: &Settings) -> Option<ProviderSettings> {
             .iter()
             .filter(|provider| provider.is_connected())
     };
-    let usual = connected().find(|provider| provider.default_model.is_some());
+    let usual = settings.default_provider();
+    if usual.is_some_and(|provider| provider.default_model_given) {
+        return None;
+    }
     let first = usual.or_else(|| connected().find(|provider| provider.base_url_given))?;
     own_servers(settings).find(|own| own.name == first.name).cloned()
 }

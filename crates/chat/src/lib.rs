@@ -65,6 +65,7 @@ pub mod passphrase;
 mod pending_change;
 pub mod picker;
 pub mod place;
+pub mod provider_keys;
 pub mod reactor_list;
 pub mod refreshed_models;
 pub mod render;

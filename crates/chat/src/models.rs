@@ -44,10 +44,11 @@ pub async fn with_own_servers(settings: &mut Settings, models: &mut Vec<ModelInf
             None => is_demo(&usual),
         };
         let is_usual = settings.model.is_none() && is_of_it;
-        let has_usual = provider
-            .default_model
-            .as_ref()
-            .is_some_and(|usual| known.contains(usual));
+        let has_usual = provider.default_model_given
+            || provider
+                .default_model
+                .as_ref()
+                .is_some_and(|usual| known.contains(usual));
         if is_usual && !has_usual {
             // If there are several, none is asked until one is named.
             let one = known
@@ -58,8 +59,14 @@ pub async fn with_own_servers(settings: &mut Settings, models: &mut Vec<ModelInf
             settings.model = Some(Sourced::new(format!("{name}/{one}"), SettingOrigin::Default));
         }
     }
-    if let Some(named) = settings.model.clone() {
-        add(settings, models, &named.value);
+    let of_providers = settings
+        .providers
+        .iter()
+        .filter(|provider| provider.default_model_given);
+    let given = of_providers.filter_map(|provider| provider.default_model.clone());
+    let named = settings.model.iter().map(|model| model.value.clone());
+    for name in named.chain(given).collect::<Vec<_>>() {
+        add(settings, models, &name);
     }
     notes
 }

@@ -7,7 +7,10 @@ use std::sync::Arc;
 use agentx_agent::ask_user::ASK_USER;
 use agentx_types::{Access, AgentConfig, ModelSpec, Rule, RuleEffect, ToolSpec};
 
-use crate::{FolderTrust, SCRIPTED_MODEL, SettingOrigin, Settings, Sourced, WORKSPACE_FOLDER, nearest};
+use crate::{
+    FolderTrust, ProviderSettings, SCRIPTED_MODEL, SettingOrigin, Settings, Sourced, WORKSPACE_FOLDER,
+    nearest,
+};
 
 /// The name of the agent that the settings define without a file.
 pub const DEFAULT_AGENT_NAME: &str = "agentx";
@@ -35,13 +38,21 @@ pub struct UnknownModel {
 }
 
 impl Settings {
-    /// Returns the named model, else the model of the first connected provider, else the offline demo.
+    /// Returns the provider whose default model is asked if none is named: the first connected one whose default
+    /// a person set, else the first connected one that has a default.
+    pub fn default_provider(&self) -> Option<&ProviderSettings> {
+        let connected = || self.providers.iter().filter(|provider| provider.is_connected());
+        let given = connected().find(|provider| provider.default_model_given);
+        given.or_else(|| connected().find(|provider| provider.default_model.is_some()))
+    }
+
+    /// Returns the named model, else the default model of [`Settings::default_provider`], else the offline demo.
     pub fn model_or_default(&self) -> Sourced<String> {
         if let Some(model) = &self.model {
             return model.clone();
         }
-        let mut connected = self.providers.iter().filter(|provider| provider.is_connected());
-        let model = connected.find_map(|provider| provider.default_model.clone());
+        let provider = self.default_provider();
+        let model = provider.and_then(|provider| provider.default_model.clone());
         Sourced::new(
             model.unwrap_or_else(|| SCRIPTED_MODEL.to_owned()),
             SettingOrigin::Default,

@@ -14,6 +14,7 @@ use crate::layers::MergedSettings;
 use crate::mcp;
 use crate::memory;
 use crate::models;
+use crate::places;
 use crate::quotas;
 use crate::sandbox;
 use crate::scripted_answers;
@@ -36,6 +37,7 @@ pub(crate) fn settings(
 ) -> Settings {
     let get = SettingsGetter::new(merged, places);
     bounds::check_keys(&get, mistakes);
+    places::check(&get, mistakes);
     let clouds = Clouds::new(&get, lookup);
     let catalog = models::catalog(builtin, &get, &clouds, mistakes);
     let providers = models::providers(&catalog, &get, &clouds, lookup);

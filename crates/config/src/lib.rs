@@ -49,6 +49,7 @@ mod ollama;
 mod origin;
 mod paths;
 mod personal_keys;
+mod places;
 mod quotas;
 mod read;
 mod refreshed_models;
@@ -101,6 +102,7 @@ pub use mistake::{ConfigError, ConfigMistake, MistakeLocation};
 pub use named_file::NamedFile;
 pub use origin::{SettingOrigin, SourceLocation, Sourced};
 pub use paths::{ConfigPaths, WORKSPACE_FOLDER};
+pub use places::address_or_network;
 pub use quotas::Quotas;
 pub use read::CommandLineSetting;
 pub use refreshed_models::{

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use agentx_llm::catalog::{CatalogConfig, ModelConfig, PricesConfig, ProviderConfig};
+use agentx_llm::catalog::{CatalogConfig, ModelConfig, PricesConfig, ProviderConfig, ProviderEntry};
 use agentx_llm::openai_chat::{Effort, MaxTokensField, ReasoningEcho};
 use agentx_llm::{AuthStyle, Catalog, WireOptions};
 use agentx_types::{Api, InputMedium, ModelSpec, Prices};
@@ -298,6 +298,7 @@ pub(crate) fn providers(
         let origin = get.merged.origin(&path("base_url"));
         let base_url_given = origin.is_some_and(|origin| *origin != SettingOrigin::Default);
         let of_folder = matches!(origin, Some(SettingOrigin::Workspace(_)));
+        let default_model_given = get.merged.get(&path("default_model")).is_some();
         // A key takes precedence, and a folder's server gets no signature of the person's.
         let cloud = clouds.of(entry).filter(|_| key.value().is_none() && !of_folder);
         ProviderSettings {
@@ -305,7 +306,8 @@ pub(crate) fn providers(
             name: entry.name.clone(),
             base_url: entry.base_url.clone(),
             needs_key: entry.needs_key && entry.auth != AuthStyle::None,
-            default_model: entry.default_model.clone(),
+            default_model: default_model(catalog, entry, default_model_given),
+            default_model_given,
             base_url_given,
             of_folder,
             key,
@@ -313,6 +315,20 @@ pub(crate) fn providers(
         }
     });
     settings.collect()
+}
+
+/// The name of a provider's default model. One that a person set is a model of this provider, whatever else has
+/// that name: an own model, a known one, or any id at its server.
+fn default_model(catalog: &Catalog, provider: &ProviderEntry, is_given: bool) -> Option<String> {
+    let name = provider.default_model.as_ref()?;
+    let is_its_own = || {
+        let called = catalog.own(name).or_else(|| catalog.resolve(name).ok());
+        called.is_some_and(|spec| spec.provider == provider.name)
+    };
+    if !is_given || is_its_own() {
+        return Some(name.clone());
+    }
+    Some(format!("{}/{name}", provider.name))
 }
 
 /// Maximum number of fallbacks; more would only prolong a failure.

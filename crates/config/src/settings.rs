@@ -199,8 +199,10 @@ pub struct ProviderSettings {
     pub base_url: String,
     /// Whether it can only be asked with a key.
     pub needs_key: bool,
-    /// The model to ask if none is named.
+    /// The model to ask if none is named, by a name that [`Settings::choose_model`] knows.
     pub default_model: Option<String>,
+    /// Whether a person (and not the program) set the default model.
+    pub default_model_given: bool,
     /// Whether a person (and not the program) set the address.
     pub base_url_given: bool,
     /// Whether the workspace's own settings set the address.

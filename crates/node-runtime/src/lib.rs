@@ -54,6 +54,7 @@ mod blobs;
 mod command_sandbox;
 #[cfg(feature = "settings")]
 mod folder_instructions;
+mod forking;
 #[cfg(feature = "settings")]
 mod from_settings;
 mod front_end;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use agentx_bus::{Bus, KeyPattern, Serve};
 use agentx_runtime::{
     ActionDispatcher, AgentEventBus, Agents, CallSlots, Condenser, ContextView, DriverParts, LogError,
-    ModelInfo, NewLog, NoAgents, OfflineWriter, OpenRequest, RedactingLog, RuntimeError, Session, SessionIds,
+    ModelInfo, NoAgents, OfflineWriter, OpenRequest, RedactingLog, RuntimeError, Session, SessionIds,
     SessionInfo, SessionLog, SessionQuery, StandingRules, SystemBus, names_session, open_session,
 };
 use agentx_tools::Toolbox;
@@ -220,7 +220,7 @@ impl NodeRuntime {
     }
 
     /// The ids of a session that may be made. They are drawn even if an existing one is opened.
-    fn ids(&self) -> Result<SessionIds, RuntimeError> {
+    pub(crate) fn ids(&self) -> Result<SessionIds, RuntimeError> {
         let ids = ids::session().and_then(|session_id| Ok((session_id, ids::agent()?)));
         let (session_id, agent_state_id) = ids.map_err(RuntimeError::Refused)?;
         Ok(SessionIds {
@@ -309,31 +309,6 @@ impl NodeRuntime {
                 ids: ids.iter().map(SessionId::to_string).collect(),
             }),
         }
-    }
-
-    pub(crate) async fn make_fork(
-        &self,
-        session: &SessionId,
-        at_seq: Option<u64>,
-    ) -> Result<SessionId, RuntimeError> {
-        let parent = self.owned(session).await?;
-        let at_seq = at_seq.unwrap_or(parent.last_seq);
-        if at_seq == 0 || at_seq > parent.last_seq {
-            return Err(RuntimeError::Refused(format!(
-                "{session} has events 1 to {}; there is no event {at_seq}",
-                parent.last_seq
-            )));
-        }
-        let ids = self.ids()?;
-        let new = NewLog::new(
-            ids.session_id.clone(),
-            ids.owner,
-            self.driver.clock.now(),
-            parent.workspace,
-        )
-        .with_parent(session.clone(), at_seq);
-        self.log().create(new).await?;
-        Ok(ids.session_id)
     }
 
     /// Becomes the writer of a session that nobody has open.

@@ -7,12 +7,22 @@
 //! sessions, so that runs continue without anybody at a keyboard. A session that a person drove on this
 //! machine is not among them: its work continues when that person opens it.
 
-use agentx_runtime::{Fact, LogError, LogRows, RuntimeError, SessionInfo};
+use std::sync::Arc;
+
+use agentx_runtime::{Fact, LogError, LogRows, RuntimeError, ServerRulesSource, SessionInfo};
 use agentx_types::{EnvironmentEvent, OwnerId, RunStatus, SessionId};
 
 use crate::NodeRuntime;
 
 impl NodeRuntime {
+    /// Lets the sessions that it opens ask for the rules of the server as they are now
+    /// ([`NodeRuntime::bound_by`] sets those at opening).
+    #[must_use]
+    pub fn with_rules_of(mut self, source: Arc<dyn ServerRulesSource>) -> Self {
+        self.driver.server_rules_source = Some(source);
+        self
+    }
+
     /// Returns up to `limit` facts of a session of any owner after `after_seq`, unchanged.
     ///
     /// # Errors

@@ -18,10 +18,10 @@ use agentx_runtime::{
     ToolOutputSink,
 };
 use agentx_types::{
-    Action, ActionBody, ActionId, AgentConfig, AgentStateId, ApprovalMode, CallTool, CallingAgent,
-    EnvironmentEvent, LeftRunning, SessionId, ToolCallId, ToolSpec, ToolStatus,
+    Action, ActionBody, ActionId, AgentConfig, AgentStateId, CallTool, CallingAgent, EnvironmentEvent,
+    LeftRunning, SessionId, ToolCallId, ToolSpec, ToolStatus,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -79,8 +79,8 @@ impl NodeRuntime {
     /// Runs a tool with these arguments, as this agent would in its directory.
     ///
     /// An unknown tool, wrong arguments, and a call that the agent's rules deny are an outcome like any other
-    /// failure. Nobody is asked: a call about which the rules ask is refused unless `allows_asked`. `hears` gets the events that the log of a session would
-    /// have of the call.
+    /// failure. Nobody is asked: a call that needs an approval is refused unless `allows_asked`, and its details say
+    /// `needs_approval: true`. `hears` gets the events that the log of a session would have of the call.
     pub async fn try_tool(
         &self,
         name: &str,
@@ -222,27 +222,20 @@ const QUEUE: usize = 64;
 const NOBODY_ASKED: &str =
     "nobody can be asked outside of a session; with `--yes`, `agentx tools run` allows such calls";
 
-/// Returns the refusal of a call that the rules deny, or about which they ask unless the caller allows that.
-/// `None` if the call may run: no rule is about it, or one allows it.
+/// Returns the refusal of a call that the rules deny, or that needs an approval unless the caller gives it. `None`
+/// if the call may run.
 ///
 /// Deny rules hold with `allows_asked` too, and so do the refusals that no setting can lift.
 fn refused(tool: &ToolSpec, input: &Value, agent: &AgentConfig, allows_asked: bool) -> Option<ToolOutcome> {
-    // The caller wants the call, so only rules count, and not the mode.
-    let agent = AgentConfig {
-        approval: ApprovalMode::Auto,
-        ..agent.clone()
-    };
-    let why = match decide(&agent, tool, input) {
-        Verdict::Deny { reason } => reason,
-        Verdict::Ask(question) if !allows_asked => {
-            format!("{}; {NOBODY_ASKED}", question.reason)
-        }
-        Verdict::Ask(_) | Verdict::Allow { .. } => return None,
-    };
-    Some(ToolOutcome::failed(
-        ToolStatus::Denied,
-        format!("Not allowed: {why}."),
-    ))
+    let refusal = |why: String| ToolOutcome::failed(ToolStatus::Denied, format!("Not allowed: {why}."));
+    match decide(agent, tool, input) {
+        Verdict::Deny { reason } => Some(refusal(reason)),
+        Verdict::Ask(question) if !allows_asked => Some(ToolOutcome {
+            details: Some(json!({ "needs_approval": true })),
+            ..refusal(format!("{}; {NOBODY_ASKED}", question.reason))
+        }),
+        Verdict::Ask(_) | Verdict::Allow { .. } => None,
+    }
 }
 
 /// The call as a model would request it in a session.

@@ -94,7 +94,7 @@ pub use captured_effect::CapturedEffect;
 pub use clock::{Clock, SystemClock};
 pub use commands::DriverStatus;
 pub use condenser::Condenser;
-pub use driver::{DriverParts, StandingRules, halt_sessions};
+pub use driver::{DriverParts, ServerRulesSource, StandingRules, halt_sessions};
 pub use duplicate_message::time_note;
 pub use effect::{CommitResult, Effector, EventSink, FactBatch, SessionScope};
 pub use environments::{Environment, ModelEnvironment, ToolEnvironment};

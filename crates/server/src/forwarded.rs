@@ -7,6 +7,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use agentx_config::address_or_network;
 use axum::http::HeaderMap;
 use axum::http::header::{FORWARDED, HeaderName};
 
@@ -77,18 +78,10 @@ impl Proxies {
 
 impl AddressPrefix {
     fn parse(text: &str) -> Option<Self> {
-        let (address, bits) = match text.split_once('/') {
-            Some((address, bits)) => (address, Some(bits)),
-            None => (text, None),
-        };
-        let address: IpAddr = address.parse().ok()?;
-        let (most, before) = if address.is_ipv4() { (32, 96) } else { (128, 0) };
-        let is_number = |bits: &&str| !bits.is_empty() && bits.bytes().all(|byte| byte.is_ascii_digit());
-        let bits: u32 = match bits {
-            Some(bits) => Some(bits).filter(is_number)?.parse().ok()?,
-            None => most,
-        };
-        (bits <= most).then(|| Self {
+        let (address, bits) = address_or_network(text)?;
+        // IPv4 addresses are mapped to IPv6.
+        let before = if address.is_ipv4() { 96 } else { 0 };
+        Some(Self {
             address: bits_of(address),
             bits: before + bits,
         })

@@ -11,23 +11,45 @@ use agentx_types::{ApprovalDecision, ConfigChange, OwnerId, RuleEffect};
 
 use crate::members::server_rules;
 use crate::rooms::Room;
+use crate::settings_source::{RulesOfOwner, SettingsSource};
 use crate::state::ServerState;
-
-/// Reads the settings again. `None` if nothing has changed since the last time; the error lists their
-/// mistakes.
-pub type Reload = Arc<dyn Fn() -> Option<Result<Settings, String>> + Send + Sync>;
 
 /// The settings, and the operator's runtime, which is bound by them.
 pub(crate) struct LiveSettings {
     now: RwLock<(Arc<Settings>, Arc<NodeRuntime>)>,
+    source: Arc<SettingsSource>,
 }
 
 impl LiveSettings {
     pub(crate) fn new(settings: Arc<Settings>, runtime: &NodeRuntime) -> Self {
-        let bound = Arc::new(bound(&settings, runtime.as_server()));
+        let source = Arc::<SettingsSource>::default();
+        let of_operator = RulesOfOwner {
+            source: source.clone(),
+            owner: runtime.owner().clone(),
+        };
+        let runtime = runtime.as_server().with_rules_of(Arc::new(of_operator));
+        let bound = Arc::new(bound(&settings, runtime));
         Self {
             now: RwLock::new((settings, bound)),
+            source,
         }
+    }
+
+    /// Returns where the settings are read again.
+    pub(crate) fn source(&self) -> &Arc<SettingsSource> {
+        &self.source
+    }
+
+    /// Returns the runtime of a member, bound by the rules of these settings and of later ones.
+    pub(crate) fn of_member(&self, settings: &Settings, own: &NodeRuntime, member: &OwnerId) -> NodeRuntime {
+        let source = RulesOfOwner {
+            source: self.source.clone(),
+            owner: member.clone(),
+        };
+        let rules = server_rules(settings, own.owner(), member, &own.tools());
+        own.for_owner(member.clone())
+            .bound_by(rules)
+            .with_rules_of(Arc::new(source))
     }
 
     pub(crate) fn now(&self) -> (Arc<Settings>, Arc<NodeRuntime>) {
@@ -113,35 +135,41 @@ fn bound(settings: &Settings, runtime: NodeRuntime) -> NodeRuntime {
 }
 
 impl ServerState {
-    /// Reads the settings again if they have changed; settings with mistakes change nothing.
-    pub(crate) async fn look_at_settings(&self, reload: &Reload) {
-        let reload = reload.clone();
-        match tokio::task::spawn_blocking(move || reload()).await {
-            Ok(None) => {}
-            Ok(Some(Ok(settings))) => self.renew(&settings).await,
-            Ok(Some(Err(mistakes))) => {
-                tracing::error!(
-                    "the changed settings have errors; the previous settings still apply: {mistakes}"
-                );
-            }
-            Err(error) => tracing::error!(%error, "cannot reload the settings"),
+    /// Reads the settings again if they have changed, and applies changed rules to what waits in open sessions.
+    pub(crate) async fn look_at_settings(&self) {
+        let source = self.live().source();
+        source.look().await;
+        if source.take_unbound() {
+            self.bind_open_rooms().await;
         }
     }
 
     /// Applies the rules, approval mode, limits and quotas of these settings from now on, the rules in open
     /// sessions too.
     pub async fn renew(&self, settings: &Settings) {
+        if self.take_settings(settings) {
+            self.bind_open_rooms().await;
+        }
+    }
+
+    /// Takes the settings that apply without a restart. Returns whether any of them changed. Open sessions ask
+    /// for the rules before their next turn.
+    pub(crate) fn take_settings(&self, settings: &Settings) -> bool {
         let later = read_at_the_start(&self.settings(), settings);
         if !later.is_empty() {
             let later = later.join(", ");
             tracing::warn!("these settings have changed and apply after a restart: {later}");
         }
         if !self.live().take(settings) {
-            return;
+            return false;
         }
         tracing::info!("the settings have changed; their rules, approval mode, limits and quotas now apply");
         self.forget_runtimes();
         self.forget_sums();
+        true
+    }
+
+    async fn bind_open_rooms(&self) {
         for room in self.rooms().open().await {
             if let Err(error) = self.bind(&room).await {
                 tracing::warn!(session = %room.id(), %error, "the new rules apply in this session when it is opened again");
@@ -150,7 +178,8 @@ impl ServerState {
         }
     }
 
-    /// Records in an open session the rules that bind its calls from now on.
+    /// Records in an open session the rules that bind its calls from now on, if it has not taken them itself, and
+    /// closes the questions that they answer.
     async fn bind(&self, room: &Room) -> Result<(), RuntimeError> {
         let Some(session) = room.session() else {
             return Ok(());
@@ -159,9 +188,8 @@ impl ServerState {
         let rules = self.runtime_of(room.owner()).server_rules();
         if session.state().await?.config.server_rules != rules {
             session.change(ConfigChange::ServerRules(rules)).await?;
-            self.refuse_what_is_denied(session.as_ref(), room.owner()).await?;
         }
-        Ok(())
+        self.refuse_what_is_denied(session.as_ref(), room.owner()).await
     }
 
     /// Closes questions about calls that a rule now denies, because an answer could not allow them.

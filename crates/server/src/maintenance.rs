@@ -8,7 +8,6 @@ use agentx_runtime::{LogError, RuntimeError};
 use agentx_types::{OwnerId, SessionId};
 use tokio::sync::Semaphore;
 
-use crate::live_settings::Reload;
 use crate::state::ServerState;
 use crate::waiting_calls;
 
@@ -76,7 +75,7 @@ async fn stop_if_untrusted(state: &ServerState, session: &SessionId, owner: &Own
     }
 }
 
-pub(crate) async fn sweep(state: Arc<ServerState>, reload: Option<Reload>) {
+pub(crate) async fn sweep(state: Arc<ServerState>) {
     let idle = state.options().limits.idle;
     let mut ticks = tokio::time::interval(SWEEP.min(idle.max(Duration::from_millis(10))));
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -89,9 +88,7 @@ pub(crate) async fn sweep(state: Arc<ServerState>, reload: Option<Reload>) {
         if std::mem::replace(&mut people, now) != now {
             stop_runs_of_untrusted(&state).await;
         }
-        if let Some(reload) = &reload {
-            state.look_at_settings(reload).await;
-        }
+        state.look_at_settings().await;
         if let Err(error) = state.end_runs_over_cost_quota().await {
             tracing::warn!(%error, "cannot check the members' spending");
         }

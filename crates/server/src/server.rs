@@ -28,9 +28,9 @@ use crate::connection_limits::{ConnectionLimiter, ConnectionRefused, Permit};
 use crate::forwarded::Proxies;
 use crate::hosts::HostNames;
 use crate::lingering_close::Lingering;
-use crate::live_settings::Reload;
 use crate::options::{HEAD_BYTES, ServerOptions, check};
 use crate::rejections::Rejector;
+use crate::reload::Reload;
 use crate::server_error::ServerError;
 use crate::stalled_connections::StallTimeout;
 use crate::state::ServerState;
@@ -47,7 +47,6 @@ pub struct Server {
     listener: TcpListener,
     doors: TlsAcceptors,
     url: String,
-    reload: Option<Reload>,
     own_routes: Router,
 }
 
@@ -110,7 +109,6 @@ pub async fn bind(
         listener,
         doors,
         url,
-        reload: None,
         own_routes: Router::new(),
     })
 }
@@ -121,10 +119,11 @@ impl Server {
         &self.url
     }
 
-    /// Adds settings that are read again each second.
+    /// Adds settings that are read again when their files have changed: before each turn of a session, and once a
+    /// second if no session does anything. Only the first call counts.
     #[must_use]
-    pub fn reloading(mut self, reload: Reload) -> Self {
-        self.reload = Some(reload);
+    pub fn reloading(self, reload: Reload) -> Self {
+        self.state.live().source().read_from(&self.state, reload);
         self
     }
 
@@ -155,7 +154,6 @@ impl Server {
             state,
             listener,
             doors,
-            reload,
             own_routes,
             ..
         } = self;
@@ -170,7 +168,7 @@ impl Server {
             tracing::warn!(%error, "cannot count runs");
         }
         let reopening = tokio::spawn(maintenance::reopen(state.clone()));
-        let sweeping = tokio::spawn(maintenance::sweep(state.clone(), reload));
+        let sweeping = tokio::spawn(maintenance::sweep(state.clone()));
         let announcing = tokio::spawn(waiting_calls::announce(state.clone()));
         tokio::select! {
             () = accept(&listener, doors, &state, &connections, &router) => {}

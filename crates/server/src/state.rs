@@ -21,7 +21,6 @@ use crate::feed::{FeedReader, FeedStart, PageCache, ReplayShare, SubscriptionFil
 use crate::forwarded::Proxies;
 use crate::hosts::HostNames;
 use crate::live_settings::LiveSettings;
-use crate::members::server_rules;
 use crate::options::{ID_BYTES, ServerOptions};
 use crate::outbox::RoomListener;
 use crate::quotas::MemberUsage;
@@ -258,8 +257,7 @@ impl ServerState {
         if runtimes.len() >= RUNTIMES {
             runtimes.clear();
         }
-        let rules = server_rules(&settings, &self.operator, owner, &own.tools());
-        let runtime = own.for_owner(owner.clone()).bound_by(rules);
+        let runtime = self.live.of_member(&settings, &own, owner);
         let runtime = match settings.quotas.calls {
             Some(most) => runtime.with_slots(self.kept.slots_of(owner, most, own.slots())),
             None => runtime,

@@ -164,6 +164,37 @@ async fn rules_of_the_settings_hold_without_a_restart() {
     world.end().await;
 }
 
+/// A rule that is written into a file of the settings holds for the next call of a session that is open: the
+/// session asks for it, before the server looks at its files by itself.
+#[tokio::test]
+async fn a_rule_in_a_changed_file_holds_for_the_next_call() {
+    let data = std::sync::Arc::new(tempfile::tempdir().unwrap());
+    let file = data.path().join("rules.json");
+    std::fs::write(&file, "[]").unwrap();
+    let (base, read) = (settings(data.path()), file.clone());
+    let reload = agentx_server::reload_when_changed(vec![file.clone()], move || {
+        let text = std::fs::read_to_string(&read).map_err(|error| error.to_string())?;
+        let rules = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+        Ok(agentx_config::Settings { rules, ..base.clone() })
+    });
+    let world = World::reloading(data, reload).await;
+    let (session, mut desk) = world.desk(ApprovalMode::Auto).await;
+    desk.subscribe(&session, 0, "runtime").await;
+    let ended = |frame: &Value| {
+        frame["event"] == "tool_failed" && frame["payload"]["status"] == "denied"
+            || frame["event"] == "tool_completed"
+    };
+    for number in 0..3 {
+        desk.say(&session, &format!("run echo made-up-{number}")).await;
+        assert_eq!(desk.find(ended).await["event"], "tool_completed");
+        let rule = json!([{"effect": "deny", "tool": "bash", "argument": format!("echo made-up-{number} *")}]);
+        std::fs::write(&file, rule.to_string()).unwrap();
+        desk.say(&session, &format!("run echo made-up-{number} again")).await;
+        assert_eq!(desk.find(ended).await["event"], "tool_failed", "{number}");
+    }
+    world.end().await;
+}
+
 /// A run of a member whose money is used up is stopped, and says why; a call that waits for a person
 /// continues waiting.
 #[tokio::test]

@@ -7,45 +7,54 @@ use std::fmt;
 
 use crate::tokens::has_token;
 
-/// Last words of names (words are joined by `_`) that mark a secret.
-const SECRET_WORDS: &[&str] = &["PAT", "PWD", "CREDENTIALS", "COOKIE", "DSN"];
-
-/// Last words that mark a secret unless another word marks a count: `API_TOKENS`, not `MAX_TOKENS`.
-const SECRET_PLURALS: &[&str] = &["KEYS", "TOKENS", "PASSWORDS"];
-const COUNTS: &[&str] = &["MAX", "MIN", "NUM", "COUNT", "LIMIT", "BUDGET"];
-
-/// Words that mark a secret anywhere in a name: `TOKEN_FOR_CI`, `SLACK_WEBHOOK_URL`.
+/// Texts that mark a secret anywhere in a name: `TOKEN_FOR_CI`, `OPENAIKEY`, `AUTHX`.
 const SECRET_ANYWHERE: &[&str] = &[
-    "APIKEY",
     "AUTH",
-    "AUTHORIZATION",
+    "COOKIE",
+    "CREDENTIAL",
     "CREDS",
     "JWT",
     "KEY",
     "PASS",
-    "PASSPHRASE",
-    "PASSWD",
-    "PASSWORD",
     "SECRET",
-    "SECRETS",
     "TOKEN",
     "WEBHOOK",
 ];
 
-/// Ends of a last word that has something in front: `PGPASSWORD`, `MYAPIKEY`.
-const SECRET_ENDINGS: &[&str] = &[
-    "PASSWORD",
-    "PASSWD",
-    "APIKEY",
-    "TOKEN",
-    "SECRET",
-    "SECRETKEY",
-    "ACCESSKEY",
-    "PRIVATEKEY",
+/// Ordinary words that contain such a text: what is left of the name without them decides.
+const ORDINARY: &[&str] = &[
+    "ASKPASS",
+    "AUTHORITY",
+    "AUTHORS",
+    "BYPASS",
+    "COMPASS",
+    "COOKIECUTTER",
+    "HOTKEY",
+    "KEYBOARD",
+    "KEYMAP",
+    "KEYWORD",
+    "MONKEY",
+    "PASSENGER",
+    "PASSIVE",
+    "PASSTHROUGH",
+    "SECRETARY",
+    "TOKENIZE",
+    "TOKENIZATION",
+    "TURKEY",
 ];
 
-/// Whole names of secrets that the words do not catch.
-const SECRET_NAMES: &[&str] = &["AWS_ACCESS_KEY_ID"];
+/// A name with this whole word is about the author of something: `GIT_AUTHOR_NAME`.
+const AUTHOR: &str = "AUTHOR";
+
+/// Ends of the last word of a name (words are joined by `_`) that mark a secret.
+const SECRET_ENDINGS: &[&str] = &["DSN", "PWD"];
+
+/// A last word that marks a secret.
+const SECRET_LAST: &str = "PAT";
+
+/// Plurals that mark no secret beside a word for a count: `MAX_TOKENS`.
+const PLURALS: &[&str] = &["KEYS", "TOKENS", "PASSWORDS"];
+const COUNTS: &[&str] = &["MAX", "MIN", "NUM", "COUNT", "LIMIT", "BUDGET"];
 
 /// Whole names that only look like a secret: directories, and the socket of an agent that signs.
 const HARMLESS_NAMES: &[&str] = &["PWD", "OLDPWD", "SSH_AUTH_SOCK"];
@@ -235,7 +244,7 @@ fn is_secret_name(name: &str) -> bool {
     if HARMLESS_NAMES.contains(&&*name) || name.starts_with("GIT_CONFIG_KEY_") {
         return false;
     }
-    // `TOKEN2` and `API_KEY_2` are second ones.
+    // `GITLAB_PAT2` and `MYSQL_PWD_2` are second ones.
     let words: Vec<&str> = name
         .split('_')
         .map(|word| word.trim_end_matches(|c: char| c.is_ascii_digit()))
@@ -243,11 +252,21 @@ fn is_secret_name(name: &str) -> bool {
         .collect();
     let last = words.last().copied().unwrap_or_default();
     let counts = words.iter().any(|word| COUNTS.contains(word));
-    SECRET_NAMES.contains(&&*name)
-        || words.iter().any(|word| SECRET_ANYWHERE.contains(word))
-        || SECRET_WORDS.contains(&last)
-        || (SECRET_PLURALS.contains(&last) && !counts)
+    last == SECRET_LAST
         || SECRET_ENDINGS.iter().any(|ending| last.ends_with(ending))
+        || words.iter().any(|word| marks_secret(word, counts))
+}
+
+/// Returns whether a word of a name marks a secret, wherever it stands.
+fn marks_secret(word: &str, counts: bool) -> bool {
+    if word == AUTHOR || (counts && PLURALS.contains(&word)) {
+        return false;
+    }
+    let mut rest = word.to_owned();
+    for ordinary in ORDINARY {
+        rest = rest.replace(ordinary, "_");
+    }
+    SECRET_ANYWHERE.iter().any(|text| rest.contains(text))
 }
 
 /// Returns whether an address in the text has a password (`postgres://me:secret@host/db`), or settings of a
@@ -354,6 +373,21 @@ mod tests {
             "CLIENTSECRET",
             "AWS_CREDS",
             "DOCKER_AUTH_CONFIG",
+            "OPENAIKEY",
+            "USERPASS",
+            "SECRETSAUCE",
+            "AUTHX",
+            "MYTOKENX",
+            "XDSN",
+            "PGPASSFILE",
+            "GOOGLE_APPLICATION_CREDENTIALS",
+            "CREDENTIALS_FILE",
+            "COOKIES",
+            "MYSQL_PWD_2",
+            "MONKEY_KEY",
+            "MONKEYKEY",
+            "AUTHORIZATION_HEADER",
+            "AUTHORTOKEN",
         ] {
             assert!(is_secret_name(secret), "{secret}");
         }
@@ -372,6 +406,10 @@ mod tests {
             ("CONTINENT", "ASIA"),
             ("MONKEY", "1"),
             ("TOKENIZERS_PARALLELISM", "false"),
+            ("GIT_AUTHOR_NAME", "me"),
+            ("GIT_ASKPASS", "/usr/bin/askpass"),
+            ("MAX_KEYS", "9"),
+            ("COMPAT", "1"),
             ("JOB", "cd x; pwd=; echo"),
             ("XAUTHORITY", "/home/me/.Xauthority"),
             ("LANG", "C"),

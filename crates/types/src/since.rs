@@ -364,3 +364,6 @@ pub const ANSWERS_ARE_OF_WHO_MAY_ALLOW: u32 = 9;
 
 /// If the first call after calls were written in words is refused too, all later ones are written in words, too.
 pub const REFUSED_CALLS_STAY_IN_WORDS: u32 = 9;
+
+/// "Always" keeps a star only if that rule covers the call: `git status -v` is kept word for word.
+pub const KEPT_STARS_COVER: u32 = 9;

@@ -54,11 +54,11 @@ pub(crate) struct AddServerArgs {
     /// A header for the address: NAME=VARIABLE, where the variable has its value; may be repeated
     #[arg(long, value_name = "NAME=VARIABLE")]
     pub(crate) header: Vec<String>,
-    /// `stdio` for a command, `http` for an address: not needed here
-    #[arg(short, long, value_name = "NAME", hide = true)]
+    /// `stdio` for a command, `http` for an address; not needed, as the command or address says it
+    #[arg(short, long, value_name = "NAME")]
     pub(crate) transport: Option<String>,
-    /// `user`: the server is written into your own file
-    #[arg(short, long, value_name = "NAME", hide = true)]
+    /// `user`, the only one: the server is written into your own file
+    #[arg(short, long, value_name = "NAME")]
     pub(crate) scope: Option<String>,
     /// Believe the server that a tool only reads or may be repeated
     #[arg(long)]

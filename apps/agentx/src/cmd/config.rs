@@ -4,7 +4,7 @@ mod change;
 
 use agentx::assembly::folder_contents;
 use agentx::config::{
-    ConfigError, FileStatus, FolderTrust, Loaded, SettingOrigin, SettingRow, distrust, forget_folder,
+    ConfigError, FileStatus, FolderTrust, Loaded, SettingRow, distrust, forget_folder,
     trust_folder, workspace_bytes,
 };
 use serde_json::{Value, json};
@@ -13,11 +13,12 @@ use crate::args::{ConfigCommand, Global, TrustArgs};
 use crate::cmd::approvals::holding_nowhere;
 use crate::configuration::{SettingsShown, table_of};
 use crate::console::Console;
-use crate::default_model::{self, configured_providers};
+use crate::default_model;
 use crate::demo;
 use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::folder;
+use crate::provider_keys;
 use crate::render::clean::visible;
 use crate::render::table::table;
 use crate::start;
@@ -34,7 +35,7 @@ pub(crate) fn run(
     match command {
         ConfigCommand::Show => show(&load(global)?, global.json, console)?,
         ConfigCommand::Path => path(&load(global)?, global.json, console)?,
-        ConfigCommand::Check => check(&load(global)?, console)?,
+        ConfigCommand::Check => check(&load(global)?, global.json, console)?,
         ConfigCommand::Set {
             key,
             value,
@@ -114,14 +115,14 @@ fn counts(loaded: &Loaded, file: &FileStatus) -> bool {
     file.layer != "workspace" || !loaded.ignored.iter().any(|ignored| ignored.waits_for_trust)
 }
 
-fn check(loaded: &Loaded, console: &mut Console) -> Result<(), ChatError> {
+fn check(loaded: &Loaded, json: bool, console: &mut Console) -> Result<(), ChatError> {
     if !loaded.workspace_mistakes.is_empty() {
         return Err(ConfigError::Mistakes(loaded.workspace_mistakes.clone()).into());
     }
     console.say(&start::notes(loaded));
     console.say(&start::tool_warnings(loaded));
-    console.say(&missing_keys(loaded));
-    console.say(&unsent_keys(loaded));
+    console.say(&provider_keys::missing(loaded));
+    console.say(&provider_keys::unsent(loaded));
     console.say(&holding_nowhere(loaded));
     // Last, so that a mistake does not hide the checks above.
     start::check_tools(loaded)?;
@@ -136,52 +137,17 @@ fn check(loaded: &Loaded, console: &mut Console) -> Result<(), ChatError> {
             origin: wanted.origin,
         })?;
     }
-    let read: Vec<String> = loaded
-        .files
-        .iter()
-        .filter(|file| file.exists)
-        .map(|file| file.path.display().to_string())
-        .collect();
+    let read = loaded.files.iter().filter(|file| file.exists);
+    let read: Vec<String> = read.map(|file| file.path.display().to_string()).collect();
+    if json {
+        return console.out_pretty(&json!({ "valid": true, "files": read }));
+    }
     let files = if read.is_empty() {
         "no configuration file; defaults apply".to_owned()
     } else {
         read.join(", ")
     };
     console.out(&format!("the configuration is valid: {files}\n"))
-}
-
-/// Returns the keys that the configuration names and that are not set, in lines for the person.
-fn missing_keys(loaded: &Loaded) -> String {
-    let configured = configured_providers(loaded).into_iter();
-    let missing = configured.filter_map(|provider| Some((&provider.name, provider.missing_variable()?)));
-    missing
-        .map(|(name, variable)| {
-            format!("warning: `providers.{name}` cannot be used, because {variable} is not set\n")
-        })
-        .collect()
-}
-
-/// Returns the keys of providers to which AgentX sends no key, in lines for the person.
-fn unsent_keys(loaded: &Loaded) -> String {
-    let rows = loaded.merged.rows();
-    let set = |key: String| {
-        rows.iter()
-            .find(|row| row.key == key && row.value.is_some() && row.origin != SettingOrigin::Default)
-    };
-    let unsent = loaded.settings.providers.iter().filter_map(|provider| {
-        let name = &provider.name;
-        let auth = set(format!("providers.{name}.auth"))?;
-        let key = set(format!("providers.{name}.api_key"))?;
-        (auth.value.as_deref() == Some("none")).then(|| {
-            format!(
-                "note: `{}` is not sent, because `{}` is `none` ({}); remove one of the two\n",
-                visible(&key.key),
-                visible(&auth.key),
-                auth.origin
-            )
-        })
-    });
-    unsent.collect()
 }
 
 fn trust_workspace(global: &Global, args: TrustArgs, console: &mut Console) -> Result<(), ChatError> {
@@ -202,6 +168,9 @@ fn trust_workspace(global: &Global, args: TrustArgs, console: &mut Console) -> R
         return console.out(&taken_back.take(&loaded, true)?);
     }
     let brings = folder_contents(&loaded.settings);
+    if args.show && global.json {
+        return console.out_pretty(&folder::document(&loaded, &brings));
+    }
     if args.show {
         let style = console.out_style();
         let said = match loaded.settings.folder.trust {

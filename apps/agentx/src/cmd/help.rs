@@ -72,6 +72,7 @@ pub(crate) fn screen() -> String {
         "\nOptions:\n\
          \u{20} -p, --print          Run one prompt and print the answer, as `agentx run`\n\
          \u{20} -c, --continue       Continue the latest session of this directory\n\
+         \u{20} -r, --resume [ID]    Continue this session, or choose one\n\
          \u{20} -m, --model <NAME>   Use this model: an id, an alias, or PROVIDER/ID\n\
          \u{20}     --agent <NAME>   Use this agent from `.agentx/agents` or your own files\n\
          \u{20} -y, --yes            Allow every call that no rule denies, without asking\n\

@@ -40,7 +40,7 @@ pub(crate) fn run(
         IdentityCommand::New { from, force } => new(&keyring, from.as_deref(), force, json, console)?,
         IdentityCommand::Show => show(own(&keyring)?.public_key(), json, console)?,
         IdentityCommand::List => list(&keyring, json, console)?,
-        IdentityCommand::Export { secret } => export(&own(&keyring)?, secret, console)?,
+        IdentityCommand::Export { secret } => export(&own(&keyring)?, secret, json, console)?,
         IdentityCommand::Trust { key, name, role } => {
             let wanted = TrustRequest { name, role };
             trust(&keyring, &key.join(" "), wanted, json, console)?;
@@ -167,14 +167,20 @@ fn object(somebody: &Trusted) -> Value {
     })
 }
 
-fn export(key: &SecretKey, secret: bool, console: &mut Console) -> Result<(), ChatError> {
-    if secret {
-        console
-            .say("warning: anyone who has this key can act as you on every server that you have access to\n");
-        let written = key.expose_openssh(COMMENT);
-        return console.out(&written.map_err(agentx::identity::KeyringError::Key)?);
+fn export(key: &SecretKey, secret: bool, json: bool, console: &mut Console) -> Result<(), ChatError> {
+    let public = key.public_key().to_openssh(COMMENT);
+    if !secret && json {
+        return console.out_pretty(&json!({ "public_key": public }));
     }
-    console.out(&format!("{}\n", key.public_key().to_openssh(COMMENT)))
+    if !secret {
+        return console.out(&format!("{public}\n"));
+    }
+    console.say("warning: anyone who has this key can act as you on every server that you have access to\n");
+    let written = key.expose_openssh(COMMENT).map_err(agentx::identity::KeyringError::Key)?;
+    if json {
+        return console.out_pretty(&json!({ "public_key": public, "secret_key": written.as_str() }));
+    }
+    console.out(&written)
 }
 
 struct TrustRequest {

@@ -188,10 +188,11 @@ fn report(outcome: &ToolOutcome, json: bool, console: &mut Console) -> Result<Ex
             console.out(&format!("{}\n", text.trim_end()))?;
         }
     }
-    Ok(if outcome.is_error() {
-        Exit::Failed
-    } else {
-        Exit::Ok
+    let needs_approval = |details: &Value| details["needs_approval"] == true;
+    Ok(match outcome.is_error() {
+        true if outcome.details.as_ref().is_some_and(needs_approval) => Exit::Denied,
+        true => Exit::Failed,
+        false => Exit::Ok,
     })
 }
 

@@ -6,6 +6,11 @@ use crate::common::Sandbox;
 
 /// A session of two runs, whose last row is damaged.
 fn damaged(sandbox: &Sandbox) -> String {
+    damaged_at(sandbox, "SELECT max(id) FROM batches")
+}
+
+/// A session of two runs, of which one row is damaged.
+fn damaged_at(sandbox: &Sandbox, row: &str) -> String {
     let ran = sandbox
         .command(&["run", "--output-format", "json", "hello"])
         .output()
@@ -15,11 +20,8 @@ fn damaged(sandbox: &Sandbox) -> String {
     let again = sandbox.run(&["run", "--session", &session, "hello again"]);
     assert_eq!(again.code, Some(0), "{again}");
     let sql = rusqlite::Connection::open(sandbox.path("home/.local/share/agentx/sessions.db")).unwrap();
-    let changed = sql.execute(
-        "UPDATE batches SET data = zeroblob(length(data)) WHERE id = (SELECT max(id) FROM batches)",
-        [],
-    );
-    assert_eq!(changed.unwrap(), 1);
+    let damage = format!("UPDATE batches SET data = zeroblob(length(data)) WHERE id = ({row})");
+    assert_eq!(sql.execute(&damage, []).unwrap(), 1);
     session
 }
 
@@ -80,4 +82,18 @@ fn what_does_not_read_the_damaged_part_works() {
         let ran = sandbox.run(&args);
         assert_eq!(ran.code, Some(0), "{args:?}: {ran}");
     }
+}
+
+/// A copy of a session that is damaged in the middle could not be opened, so there is none. Its intact beginning
+/// can be copied.
+#[test]
+fn a_session_that_is_damaged_in_the_middle_is_not_copied() {
+    let sandbox = Sandbox::new();
+    let middle = "SELECT id FROM batches ORDER BY id LIMIT 1 OFFSET (SELECT count(*) / 2 FROM batches)";
+    let session = damaged_at(&sandbox, middle);
+    let before = sandbox.run(&["sessions", "list", "--json"]).stdout;
+    let forked = sandbox.run(&["fork", &session]);
+    assert_eq!(forked.code, Some(9), "{forked}");
+    assert_eq!(forked.stdout, "", "{forked}");
+    assert_eq!(sandbox.run(&["sessions", "list", "--json"]).stdout, before, "no copy is left");
 }

@@ -314,6 +314,43 @@ fn a_server_of_ones_own_is_asked_for_a_model_that_it_has() {
     );
 }
 
+/// The default model that a person set for a provider is asked, whatever the server lists.
+#[test]
+fn the_default_model_of_a_provider_is_asked_whatever_its_server_lists() {
+    let own = "models:\n  my-model: {provider: mine}\n";
+    let named = "models:\n  my-model: {provider: mine, id: a-model}\n";
+    for (status, listed, models, asked) in [
+        ("404 Not Found", "", "", None),
+        ("404 Not Found", "", own, None),
+        ("200 OK", r#"{"id":"a-model"},{"id":"b-model"}"#, own, Some("my-model")),
+        ("200 OK", r#"{"id":"a-model"},{"id":"b-model"}"#, "", Some("my-model")),
+        ("200 OK", r#"{"id":"a-model"}"#, "", Some("my-model")),
+        ("200 OK", r#"{"id":"my-model"},{"id":"b-model"}"#, "", Some("my-model")),
+        ("200 OK", r#"{"id":"a-model"},{"id":"b-model"}"#, named, Some("a-model")),
+    ] {
+        let answer = r#""choices":[{"index":0,"message":{"role":"assistant","content":"hello"},"finish_reason":"stop"}]"#;
+        let address = answering(status, format!(r#"{{"data":[{listed}],{answer}}}"#));
+        let sandbox = Sandbox::new();
+        let provider = format!(
+            "providers:\n  mine: {{base_url: '{address}/v1', auth: none, default_model: my-model}}\n{models}"
+        );
+        sandbox.config(&provider);
+        let ran = sandbox.run(&["run", "--output-format", "json", "hello"]);
+        let case = format!("{status}, {listed}, {models}: {ran}");
+        match asked {
+            Some(id) => {
+                assert_eq!(ran.code, Some(0), "{case}");
+                assert!(!ran.stderr.contains("the only model"), "{case}");
+                let id = format!("\"{id}\"");
+                let shown = sandbox.run(&["sessions", "export", &sandbox.latest_id([]), "--format", "json"]);
+                assert!(shown.stdout.contains(&id), "{case}");
+            }
+            // This server answers everything with 404, so the request itself fails: not the choice of a model.
+            None => assert_eq!(ran.code, Some(5), "{case}"),
+        }
+    }
+}
+
 #[test]
 fn limits_hold_with_a_server_that_reports_no_usage() {
     let body = r#"{"choices":[{"index":0,"message":{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"bash","arguments":"{\"command\":\"true\"}"}}]},"finish_reason":"tool_calls"}]}"#;

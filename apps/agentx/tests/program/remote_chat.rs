@@ -409,9 +409,12 @@ fn a_server_reads_changed_settings_and_says_so() {
         let asked = laptop.run(&["--connect", &url, "run", "--yes", "run echo one"]);
         assert!(asked.stderr.contains("denies it"), "{asked}");
     };
+    let asked = laptop.run(&["--connect", &url, "run", "--yes", "run echo one"]);
+    assert!(!asked.stderr.contains("denies it"), "{asked}");
+    // The next call is refused: it does not wait until the server looks at its files.
     sandbox.config("rules:\n  - {effect: deny, tool: bash, argument: \"echo *\"}\n");
-    server.says("the settings have changed; their rules, approval mode, limits and quotas now apply");
     is_denied();
+    server.says("the settings have changed; their rules, approval mode, limits and quotas now apply");
     sandbox.config(
         "rules:\n  - {effect: deny, tool: bash, argument: \"echo *\"}\ntools: {disabled: [grep]}\ndurability: machine\n",
     );

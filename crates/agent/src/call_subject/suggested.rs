@@ -37,7 +37,7 @@ impl CallSubject<'_> {
             (true, _) if self.secret().is_some() || self.has_variables() || self.git_runs().is_some() => {
                 Some(literal(&self.argument))
             }
-            (true, _) => Some(remembered_rule::command(&self.argument)),
+            (true, _) => Some(remembered_rule::command_as(&self.argument, self.version)),
             (false, Access::Internal | Access::Read) => None,
             (false, _) if path.is_some() => None,
             (false, _) => Some(match self.only_host() {

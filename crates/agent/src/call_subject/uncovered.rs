@@ -84,6 +84,9 @@ impl CallSubject<'_> {
             return Some(match of_listed(&word) {
                 Grade::Network => format!("`{word}` reaches the network"),
                 Grade::Destroys => format!("`{word}` deletes or overwrites"),
+                _ if self.version >= since::KEPT_STARS_COVER && word.starts_with("git status ") => {
+                    format!("`{word}` has to be named, because it shows what is in files")
+                }
                 Grade::Runs | Grade::Changes => {
                     format!("`{word}` has to be named, because it can run programs or lose work")
                 }

@@ -410,3 +410,17 @@ fn no_star_stands_for_what_shows_a_manual_with_a_viewer_of_somebody() {
     let why = judged(&config, "git log --help").1;
     assert!(why.contains("`git log --help` has to be named"), "{why}");
 }
+
+/// "Always" for a line that a star of `git status *` does not stand for keeps the line, which covers the call.
+#[test]
+fn always_keeps_a_status_that_shows_files_word_for_word() {
+    for line in ["git status -v", "git status --verbose", "git status -sv src"] {
+        let mut config = now(&[]);
+        let bash = config.tools.iter().find(|tool| tool.name == "bash").unwrap();
+        let kept = suggested(&config, bash, &json!({ "command": line }));
+        assert_eq!(kept.argument.as_deref(), Some(line));
+        config.rules.push(kept);
+        assert!(judged(&config, line).0, "{line}");
+        assert!(!judged(&config, "git status").0, "{line}");
+    }
+}

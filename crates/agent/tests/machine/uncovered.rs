@@ -35,6 +35,10 @@ fn a_question_says_what_the_nearest_rule_does_not_cover() {
             format!("{git}`git -c` has to be named, because it can run programs or lose work"),
         ),
         (
+            "git status -v",
+            format!("{git}`git status -v` has to be named, because it shows what is in files"),
+        ),
+        (
             "git log $WHERE",
             format!("{git}nobody has seen the value of the variable in it"),
         ),

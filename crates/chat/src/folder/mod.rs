@@ -1,11 +1,13 @@
 //! Trust in the current folder: notes about an untrusted folder, and the question at the first start.
 
+mod document;
 mod question;
 mod rows;
 pub mod screen;
 pub mod tools;
 pub mod withdraw_trust;
 
+pub use document::document;
 pub use question::{FolderDecision, ask};
 pub use screen::{changes, contents_list, folder_summary};
 pub use withdraw_trust::RevokedGrants;

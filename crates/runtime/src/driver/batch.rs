@@ -52,7 +52,7 @@ impl SessionDriver {
     /// Commits facts, with their immediate consequences and with other waiting facts. When it returns, all of
     /// them are committed and published, and their actions are dispatched.
     pub(super) async fn process_batch(&mut self, items: Vec<PendingFact>) -> Result<(), LogError> {
-        let mut queue = VecDeque::from(items);
+        let mut queue = self.after_current_rules(items).await;
         let mut turn = CommitBatch {
             began: Some(Instant::now()),
             ..CommitBatch::default()

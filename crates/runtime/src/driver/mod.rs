@@ -20,6 +20,7 @@ mod batch;
 mod current_rules;
 mod effects;
 mod fact_requests;
+mod live_rules;
 mod pending_fact;
 mod shutdown;
 
@@ -52,6 +53,7 @@ use agentx_session::{DerivedDigest, SessionFold};
 pub use current_rules::StandingRules;
 use effects::{ActionEnd, RunningActions};
 use fact_requests::{ResolvedRequest, done_before, resolve};
+pub use live_rules::ServerRulesSource;
 use pending_fact::PendingFact;
 pub use shutdown::halt_sessions;
 
@@ -93,6 +95,8 @@ pub struct DriverParts {
     /// The rules of a server for each call, if this process is one: they bind every session, regardless of
     /// its own configuration. `None` removes the rules that an earlier server left in a session.
     pub server_rules: Option<Arc<ServerRules>>,
+    /// Tells those rules as they are now, to sessions that are open. `None` leaves them as they were at opening.
+    pub server_rules_source: Option<Arc<dyn ServerRulesSource>>,
     /// The approval mode for existing sessions that ask nobody, set when they are opened, unless the opener
     /// names another. So `--yes` applies to one program and not to those that continue its session. `None`
     /// leaves each session as it was.
@@ -123,6 +127,7 @@ impl DriverParts {
             tools: ToolOffers::default(),
             guard: None,
             server_rules: None,
+            server_rules_source: None,
             approval: None,
             standing: None,
             redactor: None,

@@ -19,7 +19,7 @@ use agentx_node_runtime::NodeRuntime;
 use agentx_runtime::{
     Delivery, OpenRequest, Runtime as _, SharingFact, UsageBy, UsageQuery, UserInput, View,
 };
-use agentx_server::{ServerLimits, ServerOptions, ServerState, bind};
+use agentx_server::{Reload, ServerLimits, ServerOptions, ServerState, bind};
 use agentx_types::{
     AccessChanged, AgentConfig, ApprovalMode, EnvironmentEvent, NanoUsd, OwnerId, Rule, SessionId,
     SessionRole,
@@ -99,10 +99,28 @@ impl World {
     ) -> Self {
         let mut settings = settings(data.path());
         change(&mut settings);
+        Self::serving(data, options, settings, None).await
+    }
+
+    /// The same, which reads its settings again as `reload` says.
+    pub async fn reloading(data: Arc<tempfile::TempDir>, reload: Reload) -> Self {
+        let settings = settings(data.path());
+        Self::serving(data, options(), settings, Some(reload)).await
+    }
+
+    async fn serving(
+        data: Arc<tempfile::TempDir>,
+        options: ServerOptions,
+        settings: Settings,
+        reload: Option<Reload>,
+    ) -> Self {
         let keyring = Keyring::open(data.path()).unwrap();
         let operator = keyring.identity_or_new().unwrap();
         let runtime = Arc::new(NodeRuntime::from_settings(&settings, "server-test").unwrap());
-        let server = bind(runtime, &settings, keyring, options).await.unwrap();
+        let mut server = bind(runtime, &settings, keyring, options).await.unwrap();
+        if let Some(reload) = reload {
+            server = server.reloading(reload);
+        }
         let (stop, stopped) = oneshot::channel();
         let state = server.state().clone();
         let url = server.url().to_owned();

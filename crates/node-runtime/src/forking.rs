@@ -1,0 +1,47 @@
+//! Copies of sessions. A copy shares the events of its parent, so a parent that cannot be read is not copied.
+
+use std::ops::ControlFlow;
+
+use agentx_runtime::{NewLog, RuntimeError};
+use agentx_types::SessionId;
+
+use crate::node::NodeRuntime;
+
+impl NodeRuntime {
+    /// Copies a session up to an event, or all of it.
+    ///
+    /// # Errors
+    /// Returns an error if there is no such event, and [`LogError::Damaged`] if an event up to it cannot be read:
+    /// nobody could open the copy.
+    pub(crate) async fn make_fork(
+        &self,
+        session: &SessionId,
+        at_seq: Option<u64>,
+    ) -> Result<SessionId, RuntimeError> {
+        let parent = self.owned(session).await?;
+        let at_seq = at_seq.unwrap_or(parent.last_seq);
+        if at_seq == 0 || at_seq > parent.last_seq {
+            return Err(RuntimeError::Refused(format!(
+                "{session} has events 1 to {}; there is no event {at_seq}",
+                parent.last_seq
+            )));
+        }
+        self.check_readable(session, at_seq).await?;
+        let ids = self.ids()?;
+        let new = NewLog::new(
+            ids.session_id.clone(),
+            ids.owner,
+            self.driver.clock.now(),
+            parent.workspace,
+        )
+        .with_parent(session.clone(), at_seq);
+        self.log().create(new).await?;
+        Ok(ids.session_id)
+    }
+
+    /// Reads a session up to the event `last`, which checks the hashes of its rows.
+    async fn check_readable(&self, session: &SessionId, last: u64) -> Result<(), RuntimeError> {
+        let next = Box::new(|_: &mut _| ControlFlow::Continue(()));
+        Ok(self.log().scan(session, 0, last, next).await?)
+    }
+}

@@ -1,0 +1,37 @@
+//! Keeps the rules of a server current in its open sessions: a turn of the sequencer begins with them, so that
+//! no call is decided by rules that the server's settings have no more.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use agentx_types::{ConfigChange, ConfigChanged, EventDraft, ServerRules, Source};
+
+use super::SessionDriver;
+use super::batch::PendingFact;
+use crate::future::BoxFuture;
+
+/// Tells the rules that a server's settings have now for the sessions of one owner.
+pub trait ServerRulesSource: Send + Sync {
+    /// Returns the current rules; `None` if they cannot change. It is asked before each turn of each session, so
+    /// it has to be cheap while nothing changes, and must not wait for a session.
+    fn now(&self) -> BoxFuture<'_, Option<Arc<ServerRules>>>;
+}
+
+impl SessionDriver {
+    /// Returns the facts of a turn. If the server's rules have changed, the change comes first.
+    pub(super) async fn after_current_rules(&self, items: Vec<PendingFact>) -> VecDeque<PendingFact> {
+        let mut queue = VecDeque::from(items);
+        let Some(source) = &self.parts.server_rules_source else {
+            return queue;
+        };
+        let now = source.now().await;
+        let bound_by = self.fold.root_agent().map(|root| &root.config().server_rules);
+        if now.is_some() && bound_by.is_some_and(|rules| *rules != now) {
+            let change = ConfigChange::ServerRules(now);
+            let root = self.fold.root().cloned();
+            let draft = EventDraft::new(Source::System, root, ConfigChanged { change, by: None });
+            queue.push_front(PendingFact::fact(draft));
+        }
+        queue
+    }
+}
