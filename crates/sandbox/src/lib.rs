@@ -9,6 +9,7 @@
 //! and `exec` in a program with many threads. Nothing is ever held less than asked for: where a step does not
 //! work, the helper ends with [`HELPER_FAILED`] and says why, unless the policy is best effort.
 
+mod found_paths;
 mod helper;
 mod launcher;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]

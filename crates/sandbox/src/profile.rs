@@ -1,12 +1,12 @@
 //! Which files everyday work needs: the system, toolchains and their caches; and those that no command may
 //! reach, wherever they lie.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::found_paths::FoundPaths;
 use crate::repository::repository;
-use crate::{SandboxError, SandboxLimits, SandboxPaths, SandboxPolicy, SandboxStep, SymbolicLink};
+use crate::{SandboxError, SandboxLimits, SandboxPaths, SandboxPolicy, SandboxStep};
 
 /// Read and executed.
 const SYSTEM: &[&str] = &[
@@ -212,11 +212,16 @@ impl SandboxProfile {
         let home = self.home.as_ref().and_then(|home| fs::canonicalize(home).ok());
         let repository = repository(&workspace, home.as_deref());
         let mut found = FoundPaths::default();
-        let hidden = found.all(self.hidden(home.as_deref()));
-        let read = found.all(self.read(home.as_deref()));
-        let mut write = found.all(self.write(home.as_deref()));
-        write.extend(repository.write);
-        write.push(workspace.clone());
+        let hidden = found.all(self.hidden(home.as_deref()), &[], &[]);
+        let mut places = vec![workspace.clone()];
+        places.extend(repository.write);
+        let mut write = found.all_writable(self.write(home.as_deref()), &places);
+        write.extend(places);
+        let chosen = found.all(self.read.clone(), &write, &write);
+        let mut read = found.all(self.read(home.as_deref()), &write, &write);
+        let holds_home = |path: &Path| home.as_ref().is_some_and(|home| home.starts_with(path));
+        read.retain(|path| path != Path::new("/") && !holds_home(path));
+        read.extend(chosen);
         let may = |path: &PathBuf| !hidden.contains(path);
         let paths = SandboxPaths {
             read: outermost(read.into_iter().filter(may).collect()),
@@ -244,13 +249,9 @@ impl SandboxProfile {
         }
         read.extend(self.cargo_home.iter().chain(&self.rustup_home).cloned());
         for directory in &self.program_directories {
-            let holds_home = |path: &Path| home.is_some_and(|home| home.starts_with(path));
-            let beside = directory.parent().map(|parent| parent.join("lib"));
-            let both = [Some(directory.clone()), beside];
-            let fit = both.into_iter().flatten();
-            read.extend(fit.filter(|path| path.is_absolute() && path != Path::new("/") && !holds_home(path)));
+            read.push(directory.clone());
+            read.extend(directory.parent().map(|parent| parent.join("lib")));
         }
-        read.extend(self.read.iter().cloned());
         read
     }
 
@@ -285,34 +286,6 @@ fn outermost(mut paths: Vec<PathBuf>) -> Vec<PathBuf> {
     paths.sort();
     paths.dedup_by(|path, before| path.starts_with(before));
     paths
-}
-
-/// Paths that are there, without symbolic links, each once.
-#[derive(Default)]
-struct FoundPaths {
-    links: Vec<SymbolicLink>,
-}
-
-impl FoundPaths {
-    fn all(&mut self, paths: Vec<PathBuf>) -> Vec<PathBuf> {
-        let mut seen = BTreeSet::new();
-        let mut found = Vec::new();
-        for path in paths {
-            let Ok(real) = fs::canonicalize(&path) else {
-                continue;
-            };
-            if real != path {
-                self.links.push(SymbolicLink {
-                    at: path,
-                    to: real.clone(),
-                });
-            }
-            if seen.insert(real.clone()) {
-                found.push(real);
-            }
-        }
-        found
-    }
 }
 
 #[cfg(test)]
