@@ -73,9 +73,7 @@ fn hashes(files: &[(PathBuf, Vec<u8>)]) -> Vec<(PathBuf, String)> {
 /// Says that a file of a server is not the one that was trusted.
 pub(crate) fn has_changed(path: &Path) -> String {
     let what = match path.to_str() {
-        Some(WHOLE) => {
-            "a file of this folder, any of which its command line may run,".to_owned()
-        }
+        Some(WHOLE) => "a file of this folder, any of which its command line may run,".to_owned(),
         _ => path.display().to_string(),
     };
     format!("{what} is new or has changed since you trusted this folder")
@@ -113,7 +111,9 @@ pub(crate) fn files_of(target: &McpTarget, places: &ConfigPaths) -> Result<Vec<(
             lookup.add_named_in(&mut files)
         }
         OpenedFiles::Modules(script) => {
-            let script = arguments.get(script).map(|script| ConfigPaths::resolve(directory, script));
+            let script = arguments
+                .get(script)
+                .map(|script| ConfigPaths::resolve(directory, script));
             files.extend(script.and_then(|script| lookup.modules_beside(&script)));
             lookup.add_named_in(&mut files)
         }
@@ -137,17 +137,26 @@ impl Disk for Lookup<'_> {
     fn is_script(&self, word: &str) -> bool {
         let path = ConfigPaths::resolve(self.words.directory, word);
         match self.words.look(&path) {
-            PathTarget::File(..) | PathTarget::Directory(_) | PathTarget::LinkOut(..) => !word.starts_with('-'),
+            PathTarget::File(..) | PathTarget::Directory(_) | PathTarget::LinkOut(..) => {
+                !word.starts_with('-')
+            }
             PathTarget::Elsewhere => Path::new(word).is_absolute() && path.exists(),
             PathTarget::Guarded | PathTarget::TooLarge | PathTarget::Odd => false,
         }
     }
 
     fn has_package(&self, name: &str) -> bool {
-        let name = name.rfind('@').filter(|at| *at > 0).map_or(name, |at| &name[..at]);
+        let name = name
+            .rfind('@')
+            .filter(|at| *at > 0)
+            .map_or(name, |at| &name[..at]);
         let program = name.rsplit('/').next().unwrap_or(name);
         let root = &self.words.places.workspace_root;
-        let mut folders = self.words.directory.ancestors().filter(|folder| folder.starts_with(root));
+        let mut folders = self
+            .words
+            .directory
+            .ancestors()
+            .filter(|folder| folder.starts_with(root));
         folders.any(|folder| {
             let modules = folder.join("node_modules");
             [modules.join(".bin").join(program), modules.join(name)]
@@ -169,18 +178,27 @@ impl Lookup<'_> {
     fn modules_beside(&self, script: &Path) -> Option<(PathBuf, Vec<u8>)> {
         let root = &self.words.places.workspace_root;
         let real = std::fs::canonicalize(script).ok()?;
-        let directory = if real.is_dir() { real.as_path() } else { real.parent()? };
+        let directory = if real.is_dir() {
+            real.as_path()
+        } else {
+            real.parent()?
+        };
         let below = directory.strip_prefix(root).ok()?;
         let mut names = BTreeSet::new();
         for entry in std::fs::read_dir(directory).ok()?.flatten() {
             let path = entry.path();
-            let is_module = path.extension().is_some_and(|ending| ending == "py" || ending == "so" || ending == "pyc")
+            let is_module = path
+                .extension()
+                .is_some_and(|ending| ending == "py" || ending == "so" || ending == "pyc")
                 || path.join("__init__.py").exists();
             if is_module {
                 names.insert(entry.file_name().to_string_lossy().into_owned() + "\n");
             }
         }
-        Some((below.join(MODULES), names.into_iter().collect::<String>().into_bytes()))
+        Some((
+            below.join(MODULES),
+            names.into_iter().collect::<String>().into_bytes(),
+        ))
     }
 
     /// Adds the files with code that these files name, and those that they name in turn. Returns whether these are all.
@@ -217,7 +235,9 @@ fn is_code(path: &Path, bytes: &[u8]) -> bool {
 
 /// The existing paths that the words of a script may mean, from these directories.
 fn named_in(bytes: &[u8], directories: &[&Path]) -> BTreeSet<PathBuf> {
-    let bytes = &bytes[..bytes.len().min(usize::try_from(MAX_TEXT_BYTES).unwrap_or(usize::MAX))];
+    let bytes = &bytes[..bytes
+        .len()
+        .min(usize::try_from(MAX_TEXT_BYTES).unwrap_or(usize::MAX))];
     let text = String::from_utf8_lossy(bytes);
     let words: BTreeSet<String> = text.split_whitespace().flat_map(pieces).collect();
     let mut found = BTreeSet::new();
@@ -230,7 +250,14 @@ fn named_in(bytes: &[u8], directories: &[&Path]) -> BTreeSet<PathBuf> {
     // `from lib import helper` names `lib/helper.py`.
     for package in packages {
         found.extend(ways_in(&package, &words));
-        let starts = ["__init__.py", "__main__.py", "index.js", "index.mjs", "index.ts", "package.json"];
+        let starts = [
+            "__init__.py",
+            "__main__.py",
+            "index.js",
+            "index.mjs",
+            "index.ts",
+            "package.json",
+        ];
         found.extend(starts.iter().map(|start| package.join(start)));
     }
     found.retain(|way| way.is_file());
@@ -245,7 +272,9 @@ fn ways_in(directory: &Path, words: &BTreeSet<String>) -> BTreeSet<PathBuf> {
         let first = word.split(['/', '.']).next().unwrap_or_default();
         !word.is_empty() && (first.is_empty() || beginnings.contains(first))
     });
-    may_be.flat_map(|word| crate::command_files::ways(directory, word)).collect()
+    may_be
+        .flat_map(|word| crate::command_files::ways(directory, word))
+        .collect()
 }
 
 /// The names in a directory, up to their first dot.

@@ -109,7 +109,9 @@ impl FolderOfServers<'_> {
             std::fs::canonicalize(directory)
                 .is_ok_and(|real| real.is_dir() && !real.starts_with(&self.places.workspace_root))
         };
-        let found = candidates.filter(|directory| directory.is_absolute()).find(is_elsewhere);
+        let found = candidates
+            .filter(|directory| directory.is_absolute())
+            .find(is_elsewhere);
         found.unwrap_or(Path::new("/")).to_owned()
     }
 

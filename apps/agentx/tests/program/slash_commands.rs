@@ -278,7 +278,10 @@ fn shift_tab_changes_who_decides_and_records_it() {
     chat.wait_for("built-in demo");
     chat.wait_for_last("›");
     for (said, row) in [
-        ("plan: nothing is changed or run until you accept a plan", "plan · "),
+        (
+            "plan: nothing is changed or run until you accept a plan",
+            "plan · ",
+        ),
         (
             "deny: from now on calls that no rule allows are refused",
             "deny · ",

@@ -1,8 +1,8 @@
 //! Answers of the model, with the calls in them.
 
 use agentx_types::{
-    Action, ActionBody, EnvironmentEvent, MessageId, Source, StopReason, StreamEnd, StreamStart, TextChunk, ThinkingChunk,
-    ToolCall, ToolCallId, UsageReport,
+    Action, ActionBody, EnvironmentEvent, MessageId, Source, StopReason, StreamEnd, StreamStart, TextChunk,
+    ThinkingChunk, ToolCall, ToolCallId, UsageReport,
 };
 
 use super::SessionRecorder;
