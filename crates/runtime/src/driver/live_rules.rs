@@ -7,7 +7,7 @@ use std::sync::Arc;
 use agentx_types::{ConfigChange, ConfigChanged, EventDraft, ServerRules, Source};
 
 use super::SessionDriver;
-use super::batch::PendingFact;
+use super::pending_fact::PendingFact;
 use crate::future::BoxFuture;
 
 /// Tells the rules that a server's settings have now for the sessions of one owner.
