@@ -16,6 +16,7 @@ use crate::exit::Exit;
 use crate::keys;
 use crate::render::units::counted;
 use crate::run_failure::{hint_after_run, hint_without_answer};
+pub use crate::runtime_error::operator_only_error;
 use crate::runtime_error::{runtime_exit, runtime_hint, runtime_kind};
 
 /// The error of a command.
@@ -394,17 +395,6 @@ fn listen_hint(address: &SocketAddr, what: &str) -> Option<String> {
             Some("ports below 1024 need more privileges: choose another port with --listen".into())
         }
         () => Some("--listen takes an address of this machine".into()),
-    }
-}
-
-/// The owner of a session cannot grant rights that a server reserves for its operator.
-pub fn operator_only_error(error: RuntimeError) -> RuntimeError {
-    match error {
-        RuntimeError::Denied(detail) => RuntimeError::Remote {
-            code: "operators_only".into(),
-            detail,
-        },
-        error => error,
     }
 }
 

@@ -157,3 +157,14 @@ fn server_hint(code: &str) -> Option<&'static str> {
         _ => return None,
     })
 }
+
+/// The owner of a session cannot grant rights that a server reserves for its operator.
+pub fn operator_only_error(error: RuntimeError) -> RuntimeError {
+    match error {
+        RuntimeError::Denied(detail) => RuntimeError::Remote {
+            code: "operators_only".into(),
+            detail,
+        },
+        error => error,
+    }
+}

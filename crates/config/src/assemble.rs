@@ -67,11 +67,7 @@ pub(crate) fn settings(
         rules: get.rules(trust_dir),
         tools: get.tools(),
         sandbox: sandbox::settings(&get),
-        secrets: SecretSettings {
-            redact: get.text("secrets.redact").as_deref() != Some("false"),
-            names: get.name_list("secrets.names"),
-            ignore: get.name_list("secrets.ignore"),
-        },
+        secrets: secrets(&get),
         memory: memory::settings(&get),
         mcp: mcp::servers(&get, lookup, mistakes),
         search: search(&get, lookup, mistakes),
@@ -100,6 +96,14 @@ pub(crate) fn settings(
         git: GitPrograms::of(&places.cwd),
         trust_dir: places.data_dir.clone(),
         user_file: places.user_file.clone(),
+    }
+}
+
+fn secrets(get: &SettingsGetter<'_>) -> SecretSettings {
+    SecretSettings {
+        redact: get.text("secrets.redact").as_deref() != Some("false"),
+        names: get.name_list("secrets.names"),
+        ignore: get.name_list("secrets.ignore"),
     }
 }
 

@@ -62,14 +62,14 @@ pub fn known_secrets(settings: &Settings) -> SecretSet {
         let is_named = settings.secrets.names.contains(&name);
         let is_ignored = settings.secrets.ignore.contains(&name);
         if is_named || (!is_ignored && environment.withholds(&name, &value)) {
-            add_variable(&mut set, (&name, &value), origin);
+            add_variable(&mut set, &name, &value, origin);
         }
     }
     set
 }
 
 /// Adds a variable, and the password of an address in it. The path of a file is no secret.
-fn add_variable(set: &mut SecretSet, (name, value): (&str, &str), origin: Origin) {
+fn add_variable(set: &mut SecretSet, name: &str, value: &str, origin: Origin) {
     let is_path = value.starts_with(['/', '~', '.']) && Path::new(value).exists();
     if is_path {
         return;

@@ -68,6 +68,7 @@ mod model_router;
 mod no_rewind;
 mod node;
 mod node_parts;
+mod offline_session;
 mod pending_change;
 mod replay;
 #[cfg(feature = "tools")]

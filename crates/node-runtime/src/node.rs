@@ -6,8 +6,8 @@ use std::sync::Arc;
 use agentx_bus::{Bus, KeyPattern, Serve};
 use agentx_runtime::{
     ActionDispatcher, AgentEventBus, Agents, CallSlots, Condenser, ContextView, DriverParts, LogError,
-    ModelInfo, NoAgents, OfflineWriter, OpenRequest, RedactingLog, RuntimeError, Session, SessionIds,
-    SessionInfo, SessionLog, SessionQuery, StandingRules, SystemBus, names_session, open_session,
+    ModelInfo, NoAgents, OpenRequest, RedactingLog, RuntimeError, Session, SessionIds, SessionInfo,
+    SessionLog, SessionQuery, StandingRules, SystemBus, names_session, open_session,
 };
 use agentx_tools::Toolbox;
 use agentx_types::{
@@ -308,37 +308,6 @@ impl NodeRuntime {
                 prefix: prefix.to_owned(),
                 ids: ids.iter().map(SessionId::to_string).collect(),
             }),
-        }
-    }
-
-    /// Becomes the writer of a session that nobody has open.
-    ///
-    /// # Errors
-    /// Returns an error for the same reasons as [`OfflineWriter::attach`].
-    pub(crate) async fn offline_writer(&self, session: &SessionId) -> Result<OfflineWriter, RuntimeError> {
-        let clock = self.driver.clock.clone();
-        let writer = OfflineWriter::attach(self.shared_log(), session, clock).await?;
-        Ok(writer.redacting(self.driver.redactor.clone()))
-    }
-
-    /// Records the end of a session, which listeners get as `session_deleted`.
-    ///
-    /// # Errors
-    /// Returns an error if the session is open or does not exist. A full disk does not prevent the deletion.
-    pub(crate) async fn record_closed(&self, session: &SessionId) -> Result<(), RuntimeError> {
-        let closed = match self.offline_writer(session).await {
-            Ok(jotter) => jotter.close("it was deleted", &self.driver.bus).await,
-            Err(error) => Err(error),
-        };
-        match closed {
-            Err(RuntimeError::Log(error @ (LogError::Busy { .. } | LogError::NotFound(_)))) => {
-                Err(error.into())
-            }
-            Err(error) => {
-                tracing::debug!(%session, %error, "the end of the session is not on record");
-                Ok(())
-            }
-            Ok(()) => Ok(()),
         }
     }
 

@@ -30,6 +30,6 @@ mod spans;
 mod stream;
 mod token_scan;
 
-pub use redactor::{Finding, Redactor};
-pub use secret_set::{MIN_SECRET_BYTES, Origin, Secret, SecretSet, is_ordinary};
+pub use redactor::{Redactor, SecretPlace};
+pub use secret_set::{KnownSecret, MIN_SECRET_BYTES, Origin, SecretSet, is_ordinary};
 pub use stream::StreamRedactor;

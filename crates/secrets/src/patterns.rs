@@ -44,7 +44,7 @@ impl CharSet {
 
 /// What has to follow from the whole token, besides its length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub(crate) enum TokenShape {
     /// Nothing.
     Any,
     /// Three parts with dots between them, of which the second begins as a JSON object does.
@@ -55,7 +55,7 @@ pub(crate) enum Shape {
 
 /// A published form: a beginning, and a number of characters of one kind.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Pattern {
+pub(crate) struct TokenForm {
     /// The name that the replacement shows.
     pub(crate) name: &'static str,
     pub(crate) prefix: &'static str,
@@ -64,8 +64,8 @@ pub(crate) struct Pattern {
     pub(crate) min: usize,
     /// The largest number of characters after the prefix: what follows is text again.
     pub(crate) max: usize,
-    pub(crate) shape: Shape,
-    /// Whether it has to begin a word: so for short prefixes, which ordinary text and base64 have too.
+    pub(crate) shape: TokenShape,
+    /// Whether it has to begin a word: a prefix in the middle of one is ordinary text or base64.
     pub(crate) begins_word: bool,
 }
 
@@ -73,17 +73,16 @@ const fn pattern(
     name: &'static str,
     prefix: &'static str,
     chars: CharSet,
-    (min, max): (usize, usize),
-) -> Pattern {
-    Pattern {
+    lengths: std::ops::RangeInclusive<usize>,
+) -> TokenForm {
+    TokenForm {
         name,
         prefix,
         chars,
-        min,
-        max,
-        shape: Shape::Any,
-        // `ghp_` and the like do not occur by chance.
-        begins_word: prefix.len() < 5 && prefix.as_bytes()[0] != b'g',
+        min: *lengths.start(),
+        max: *lengths.end(),
+        shape: TokenShape::Any,
+        begins_word: true,
     }
 }
 
@@ -91,54 +90,54 @@ use CharSet::{Alphanumeric, Capital, Dotted, Hex, KeyBlock, Letter, Url, Word};
 
 /// All published forms.
 #[rustfmt::skip]
-pub(crate) const PATTERNS: &[Pattern] = &[
-    pattern("anthropic-key", "sk-ant-", Url, (24, 256)),
-    pattern("openai-key", "sk-proj-", Url, (32, 256)),
-    pattern("openai-key", "sk-svcacct-", Url, (32, 256)),
-    pattern("openai-key", "sk-admin-", Url, (32, 256)),
-    pattern("openrouter-key", "sk-or-v1-", Hex, (48, 128)),
-    pattern("api-key", "sk-", Alphanumeric, (32, 256)),
-    pattern("google-key", "AIza", Url, (35, 35)),
-    pattern("github-token", "ghp_", Alphanumeric, (36, 255)),
-    pattern("github-token", "gho_", Alphanumeric, (36, 255)),
-    pattern("github-token", "ghu_", Alphanumeric, (36, 255)),
-    pattern("github-token", "ghs_", Alphanumeric, (36, 255)),
-    pattern("github-token", "ghr_", Alphanumeric, (36, 255)),
-    pattern("github-token", "github_pat_", Word, (60, 255)),
-    pattern("gitlab-token", "glpat-", Dotted, (20, 320)),
-    pattern("slack-token", "xoxa-", Url, (8, 256)),
-    pattern("slack-token", "xoxb-", Url, (8, 256)),
-    pattern("slack-token", "xoxe-", Url, (8, 256)),
-    pattern("slack-token", "xoxe.xox", Url, (8, 256)),
-    pattern("slack-token", "xoxo-", Url, (8, 256)),
-    pattern("slack-token", "xoxp-", Url, (8, 256)),
-    pattern("slack-token", "xoxr-", Url, (8, 256)),
-    pattern("slack-token", "xoxs-", Url, (8, 256)),
-    pattern("slack-token", "xapp-", Url, (16, 256)),
-    pattern("aws-key-id", "AKIA", Capital, (16, 16)),
-    pattern("aws-key-id", "ASIA", Capital, (16, 16)),
-    pattern("aws-key-id", "ABIA", Capital, (16, 16)),
-    pattern("aws-key-id", "ACCA", Capital, (16, 16)),
-    pattern("stripe-key", "sk_live_", Alphanumeric, (10, 99)),
-    pattern("stripe-key", "sk_test_", Alphanumeric, (10, 99)),
-    pattern("stripe-key", "sk_prod_", Alphanumeric, (10, 99)),
-    pattern("stripe-key", "rk_live_", Alphanumeric, (10, 99)),
-    pattern("stripe-key", "rk_test_", Alphanumeric, (10, 99)),
-    pattern("stripe-key", "rk_prod_", Alphanumeric, (10, 99)),
-    pattern("huggingface-token", "hf_", Letter, (34, 34)),
-    pattern("npm-token", "npm_", Alphanumeric, (36, 36)),
-    pattern("pypi-token", "pypi-AgEIcHlwaS5vcmc", Url, (50, 1000)),
-    pattern("sendgrid-key", "SG.", Dotted, (66, 66)),
-    pattern("digitalocean-token", "dop_v1_", Hex, (64, 64)),
-    pattern("databricks-token", "dapi", Hex, (32, 32)),
-    pattern("shopify-token", "shpat_", Hex, (32, 32)),
-    pattern("linear-key", "lin_api_", Alphanumeric, (40, 40)),
-    pattern("perplexity-key", "pplx-", Alphanumeric, (48, 48)),
-    pattern("age-key", "AGE-SECRET-KEY-1", Capital, (58, 58)),
-    pattern("vault-token", "hvs.", Url, (90, 120)),
-    pattern("vault-token", "hvb.", Url, (138, 300)),
-    Pattern { name: "jwt", prefix: "eyJ", chars: Dotted, min: 36, max: 4096, shape: Shape::Jwt, begins_word: true },
-    Pattern { name: "private-key", prefix: "-----BEGIN ", chars: KeyBlock, min: 64, max: 16_384, shape: Shape::PrivateKey, begins_word: false },
+pub(crate) const PATTERNS: &[TokenForm] = &[
+    pattern("anthropic-key", "sk-ant-", Url, 24..=256),
+    pattern("openai-key", "sk-proj-", Url, 32..=256),
+    pattern("openai-key", "sk-svcacct-", Url, 32..=256),
+    pattern("openai-key", "sk-admin-", Url, 32..=256),
+    pattern("openrouter-key", "sk-or-v1-", Hex, 48..=128),
+    pattern("api-key", "sk-", Alphanumeric, 32..=256),
+    pattern("google-key", "AIza", Url, 35..=35),
+    pattern("github-token", "ghp_", Alphanumeric, 36..=255),
+    pattern("github-token", "gho_", Alphanumeric, 36..=255),
+    pattern("github-token", "ghu_", Alphanumeric, 36..=255),
+    pattern("github-token", "ghs_", Alphanumeric, 36..=255),
+    pattern("github-token", "ghr_", Alphanumeric, 36..=255),
+    pattern("github-token", "github_pat_", Word, 60..=255),
+    pattern("gitlab-token", "glpat-", Dotted, 20..=320),
+    pattern("slack-token", "xoxa-", Url, 8..=256),
+    pattern("slack-token", "xoxb-", Url, 8..=256),
+    pattern("slack-token", "xoxe-", Url, 8..=256),
+    pattern("slack-token", "xoxe.xox", Url, 8..=256),
+    pattern("slack-token", "xoxo-", Url, 8..=256),
+    pattern("slack-token", "xoxp-", Url, 8..=256),
+    pattern("slack-token", "xoxr-", Url, 8..=256),
+    pattern("slack-token", "xoxs-", Url, 8..=256),
+    pattern("slack-token", "xapp-", Url, 16..=256),
+    pattern("aws-key-id", "AKIA", Capital, 16..=16),
+    pattern("aws-key-id", "ASIA", Capital, 16..=16),
+    pattern("aws-key-id", "ABIA", Capital, 16..=16),
+    pattern("aws-key-id", "ACCA", Capital, 16..=16),
+    pattern("stripe-key", "sk_live_", Alphanumeric, 10..=99),
+    pattern("stripe-key", "sk_test_", Alphanumeric, 10..=99),
+    pattern("stripe-key", "sk_prod_", Alphanumeric, 10..=99),
+    pattern("stripe-key", "rk_live_", Alphanumeric, 10..=99),
+    pattern("stripe-key", "rk_test_", Alphanumeric, 10..=99),
+    pattern("stripe-key", "rk_prod_", Alphanumeric, 10..=99),
+    pattern("huggingface-token", "hf_", Letter, 34..=34),
+    pattern("npm-token", "npm_", Alphanumeric, 36..=36),
+    pattern("pypi-token", "pypi-AgEIcHlwaS5vcmc", Url, 50..=1000),
+    pattern("sendgrid-key", "SG.", Dotted, 66..=66),
+    pattern("digitalocean-token", "dop_v1_", Hex, 64..=64),
+    pattern("databricks-token", "dapi", Hex, 32..=32),
+    pattern("shopify-token", "shpat_", Hex, 32..=32),
+    pattern("linear-key", "lin_api_", Alphanumeric, 40..=40),
+    pattern("perplexity-key", "pplx-", Alphanumeric, 48..=48),
+    pattern("age-key", "AGE-SECRET-KEY-1", Capital, 58..=58),
+    pattern("vault-token", "hvs.", Url, 90..=120),
+    pattern("vault-token", "hvb.", Url, 138..=300),
+    TokenForm { name: "jwt", prefix: "eyJ", chars: Dotted, min: 36, max: 4096, shape: TokenShape::Jwt, begins_word: true },
+    TokenForm { name: "private-key", prefix: "-----BEGIN ", chars: KeyBlock, min: 64, max: 16_384, shape: TokenShape::PrivateKey, begins_word: false },
 ];
 
 /// The progress of a token that may become complete or impossible before its characters end.
@@ -157,7 +156,7 @@ const MAX_HEADER: usize = 100;
 /// The beginning of the last line of a private key.
 const LAST_LINE: &[u8] = b"-----END ";
 
-impl Shape {
+impl TokenShape {
     /// Returns whether the text of a whole token has this shape.
     pub(crate) fn accepts(self, text: &[u8]) -> bool {
         match self {

@@ -1,4 +1,4 @@
-//! The redactor: all forms of all secrets, and the beginnings of all published forms, in two automata.
+//! The redactor: all forms of all secrets, and the beginnings of all published forms, in three automata.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -6,17 +6,18 @@ use std::fmt;
 use std::sync::Arc;
 
 use aho_corasick::automaton::{Automaton as _, StateID};
+use aho_corasick::nfa::contiguous;
 use aho_corasick::nfa::noncontiguous::NFA;
-use aho_corasick::{AhoCorasick, Anchored, MatchKind};
+use aho_corasick::{Anchored, Input, MatchKind};
 
 use crate::encodings::{base64_forms, plain_forms};
-use crate::patterns::{PATTERNS, Pattern};
+use crate::patterns::{PATTERNS, TokenForm};
 use crate::secret_set::SecretSet;
 use crate::stream::StreamRedactor;
 
 /// A secret that was found in a text, without its value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Finding {
+pub struct SecretPlace {
     /// The name that the replacement has.
     pub name: String,
     /// The place of the first byte.
@@ -36,8 +37,10 @@ pub struct Redactor {
 }
 
 pub(crate) struct Tables {
-    /// All forms but base64, and the prefixes of published forms.
+    /// All forms but base64.
     pub(crate) plain: WordAutomaton,
+    /// The prefixes of published forms.
+    pub(crate) prefixes: WordAutomaton,
     /// Forms in base64, which are found across the ends of lines too.
     pub(crate) base64: WordAutomaton,
 }
@@ -47,7 +50,7 @@ pub(crate) enum Word<'a> {
     /// A form of a known value.
     Known { name: &'a Arc<str>, length: usize },
     /// The beginning of a published form.
-    Prefix(&'static Pattern),
+    Prefix(&'static TokenForm),
 }
 
 impl Redactor {
@@ -68,7 +71,8 @@ impl Redactor {
         }
         Self {
             tables: Arc::new(Tables {
-                plain: WordAutomaton::of(&plain, PATTERNS),
+                plain: WordAutomaton::of(&plain, &[]),
+                prefixes: WordAutomaton::of(&NamedForms::new(), PATTERNS),
                 base64: WordAutomaton::of(&base64, &[]),
             }),
         }
@@ -91,14 +95,18 @@ impl Redactor {
     /// Returns whether a secret may be in `text`, or in a JSON text that quotes it. A quick look: `false` is
     /// certain, and `true` is not.
     pub fn may_find_in(&self, text: &str) -> bool {
-        let Tables { plain, base64 } = &*self.tables;
-        plain.quick.is_match(text) || base64.quick.is_match(text) || {
-            base64.has_words() && has_line_ends(text) && base64.quick.is_match(&without_line_ends(text))
+        let Tables {
+            plain,
+            prefixes,
+            base64,
+        } = &*self.tables;
+        plain.is_in(text) || prefixes.is_in(text) || base64.is_in(text) || {
+            base64.has_words() && has_line_ends(text) && base64.is_in(&without_line_ends(text))
         }
     }
 
     /// The secrets in `text`, in order. Of those that overlap, the first is named, and covers all.
-    pub fn find(&self, text: &str) -> Vec<Finding> {
+    pub fn find(&self, text: &str) -> Vec<SecretPlace> {
         if !self.may_find_in(text) {
             return Vec::new();
         }
@@ -130,7 +138,7 @@ type NamedForms = BTreeMap<String, Arc<str>>;
 pub(crate) struct WordAutomaton {
     nfa: NFA,
     /// The same words, for a quick look at a text that most often has none.
-    quick: AhoCorasick,
+    quick: contiguous::NFA,
     /// The length of the longest beginning of a word that each state stands for, in bytes.
     depths: Vec<usize>,
     /// The replaced name of each word, by its number; words after them are prefixes.
@@ -144,14 +152,17 @@ impl WordAutomaton {
         clippy::expect_used,
         reason = "building fails only above 2^31 states, which the documentation of the caller excludes"
     )]
-    fn of(forms: &NamedForms, patterns: &[Pattern]) -> Self {
+    fn of(forms: &NamedForms, patterns: &[TokenForm]) -> Self {
         let prefixes = patterns.iter().map(|pattern| pattern.prefix);
         let words: Vec<&str> = forms.keys().map(String::as_str).chain(prefixes).collect();
         let nfa = NFA::builder()
             .match_kind(MatchKind::Standard)
             .build(&words)
             .expect("the automaton of all words has less than 2^31 states");
-        let quick = AhoCorasick::new(&words).expect("the automaton of all words has less than 2^31 states");
+        // A DFA would be faster, and large: every program that starts would have to build it.
+        let quick = contiguous::Builder::new()
+            .build_from_noncontiguous(&nfa)
+            .expect("the automaton of all words has less than 2^31 states");
         let mut automaton = Self {
             nfa,
             quick,
@@ -178,6 +189,13 @@ impl WordAutomaton {
                 *depth = at + 1;
             }
         }
+    }
+
+    /// Returns whether one of the words is in a text.
+    fn is_in(&self, text: &str) -> bool {
+        let found = self.quick.try_find(&Input::new(text).earliest(true));
+        // A search without anchors is supported; if it were not, the long look would decide.
+        self.has_words() && found.map_or(true, |found| found.is_some())
     }
 
     fn has_words(&self) -> bool {

@@ -69,13 +69,13 @@ impl Origin {
 
 /// A secret. Its value is not shown in debug output.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Secret {
+pub struct KnownSecret {
     name: String,
     origin: Origin,
     value: String,
 }
 
-impl Secret {
+impl KnownSecret {
     /// The name, in characters that need no escape in JSON, a shell or markdown.
     pub fn name(&self) -> &str {
         &self.name
@@ -92,9 +92,9 @@ impl Secret {
     }
 }
 
-impl fmt::Debug for Secret {
+impl fmt::Debug for KnownSecret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Secret")
+        f.debug_struct("KnownSecret")
             .field("name", &self.name)
             .field("origin", &self.origin)
             .finish_non_exhaustive()
@@ -105,7 +105,7 @@ impl fmt::Debug for Secret {
 /// it.
 #[derive(Clone, Debug, Default)]
 pub struct SecretSet {
-    secrets: Vec<Secret>,
+    secrets: Vec<KnownSecret>,
 }
 
 impl SecretSet {
@@ -134,7 +134,7 @@ impl SecretSet {
 
     fn push(&mut self, name: &str, origin: Origin, value: &str) {
         if self.secrets.iter().all(|known| known.value != value) {
-            self.secrets.push(Secret {
+            self.secrets.push(KnownSecret {
                 name: plain_name(name),
                 origin,
                 value: value.to_owned(),
@@ -143,7 +143,7 @@ impl SecretSet {
     }
 
     /// The secrets, in order.
-    pub fn iter(&self) -> impl Iterator<Item = &Secret> {
+    pub fn iter(&self) -> impl Iterator<Item = &KnownSecret> {
         self.secrets.iter()
     }
 

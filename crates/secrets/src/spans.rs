@@ -4,28 +4,28 @@ use std::sync::Arc;
 
 /// A secret in a text, from byte `start` up to byte `end`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Span {
+pub(crate) struct SecretSpan {
     pub(crate) start: usize,
     pub(crate) end: usize,
     pub(crate) name: Arc<str>,
 }
 
-/// Spans in the order in which they begin; of those that begin together, the longest comes first.
+/// SecretSpans in the order in which they begin; of those that begin together, the longest comes first.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Spans {
-    found: Vec<Span>,
+pub(crate) struct SecretSpans {
+    found: Vec<SecretSpan>,
 }
 
-impl Spans {
+impl SecretSpans {
     /// Adds a span. Few spans are open at a time, so the place is searched from the end.
-    pub(crate) fn add(&mut self, span: Span) {
-        let is_before = |known: &Span| (known.start, span.end) <= (span.start, known.end);
+    pub(crate) fn add(&mut self, span: SecretSpan) {
+        let is_before = |known: &SecretSpan| (known.start, span.end) <= (span.start, known.end);
         let at = self.found.iter().rposition(is_before).map_or(0, |at| at + 1);
         self.found.insert(at, span);
     }
 
     /// Removes and returns the spans that begin before `end`.
-    pub(crate) fn take_before(&mut self, end: usize) -> std::vec::Drain<'_, Span> {
+    pub(crate) fn take_before(&mut self, end: usize) -> std::vec::Drain<'_, SecretSpan> {
         let count = self.found.partition_point(|span| span.start < end);
         self.found.drain(..count)
     }
@@ -37,10 +37,10 @@ mod tests {
 
     #[test]
     fn spans_come_in_the_order_of_their_beginnings_and_the_longest_first() {
-        let mut spans = Spans::default();
+        let mut spans = SecretSpans::default();
         for (start, end) in [(4, 6), (0, 3), (4, 9), (2, 8), (4, 5)] {
             let name = "x".into();
-            spans.add(Span { start, end, name });
+            spans.add(SecretSpan { start, end, name });
         }
         let order: Vec<_> = spans
             .take_before(100)

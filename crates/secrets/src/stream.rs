@@ -8,39 +8,42 @@ use std::sync::Arc;
 
 use aho_corasick::automaton::StateID;
 
-use crate::redactor::{Finding, Tables, Word};
-use crate::spans::{Span, Spans};
+use crate::redactor::{SecretPlace, Tables, Word};
+use crate::spans::{SecretSpan, SecretSpans};
 use crate::token_scan::{EndedToken, LOOK_BACK, TokenScan};
 
 /// Redacts one text that arrives in pieces. `push` each piece, then [`finish`](Self::finish).
 pub struct StreamRedactor {
     tables: Arc<Tables>,
     state: StateID,
+    /// The state of the automaton for prefixes of published forms.
+    prefix: StateID,
     /// The state of the automaton for base64, which passes over ends of lines.
     base64: StateID,
     /// The number of bytes since the last one that ends no line. An empty line ends base64, so that the held
     /// text stays short.
     line_ends: u8,
     tokens: TokenScan,
-    spans: Spans,
+    spans: SecretSpans,
     /// The latest text: all that is held back, and a little before it.
     held: Vec<u8>,
     /// The place in the whole text at which `held` begins.
     held_from: usize,
     /// The place up to which the text was given on or replaced.
     done: usize,
-    findings: Vec<Finding>,
+    findings: Vec<SecretPlace>,
 }
 
 impl StreamRedactor {
     pub(crate) fn new(tables: Arc<Tables>) -> Self {
         Self {
             state: tables.plain.start(),
+            prefix: tables.prefixes.start(),
             base64: tables.base64.start(),
             line_ends: 0,
             tables,
             tokens: TokenScan::default(),
-            spans: Spans::default(),
+            spans: SecretSpans::default(),
             held: Vec::new(),
             held_from: 0,
             done: 0,
@@ -58,7 +61,10 @@ impl StreamRedactor {
         let place = self.held_from + self.held.len();
         let word = place - self.tables.plain.depth(self.state);
         let base64 = self.held_from + self.back_over_lines(self.tables.base64.depth(self.base64));
-        let starts = [word, base64].into_iter().chain(self.tokens.first_start());
+        let prefix = TokenScan::begun_prefix(&self.held, self.tables.prefixes.depth(self.prefix));
+        let starts = [word, base64, place - prefix]
+            .into_iter()
+            .chain(self.tokens.first_start());
         let safe = starts.min().unwrap_or(place);
         self.release(safe)
     }
@@ -73,6 +79,7 @@ impl StreamRedactor {
         );
         let rest = self.release(self.held_from + self.held.len());
         self.state = self.tables.plain.start();
+        self.prefix = self.tables.prefixes.start();
         self.base64 = self.tables.base64.start();
         self.held_from += self.held.len();
         self.held.clear();
@@ -90,7 +97,7 @@ impl StreamRedactor {
     }
 
     /// What was replaced so far, with places in the whole text.
-    pub(crate) fn into_findings(self) -> Vec<Finding> {
+    pub(crate) fn into_findings(self) -> Vec<SecretPlace> {
         self.findings
     }
 
@@ -104,7 +111,7 @@ impl StreamRedactor {
         let upto = |end: usize| move |start: usize| held_text(held, start - from, end);
         if !self.tokens.is_empty() {
             self.tokens
-                .take((at, byte), upto(index), |token| spans.add(token.into()));
+                .take(at, byte, upto(index), |token| spans.add(token.into()));
             self.tokens
                 .settle(upto(index + 1), |token| spans.add(token.into()));
         }
@@ -118,7 +125,7 @@ impl StreamRedactor {
             self.base64 = self.tables.base64.next(self.base64, byte);
             for word in self.tables.base64.words(self.base64) {
                 if let Word::Known { name, length } = word {
-                    spans.add(Span {
+                    spans.add(SecretSpan {
                         start: from + start_over_lines(held, index + 1, length),
                         end: at + 1,
                         name: name.clone(),
@@ -128,17 +135,20 @@ impl StreamRedactor {
         }
         self.state = self.tables.plain.next(self.state, byte);
         for word in self.tables.plain.words(self.state) {
-            match word {
-                Word::Known { name, length } => spans.add(Span {
+            if let Word::Known { name, length } = word {
+                spans.add(SecretSpan {
                     start: at + 1 - length,
                     end: at + 1,
                     name: name.clone(),
-                }),
-                Word::Prefix(pattern) => {
-                    let start = (index + 1).saturating_sub(pattern.prefix.len());
-                    let before = held_text(held, start.saturating_sub(LOOK_BACK), start);
-                    self.tokens.begin(pattern, at + 1, before);
-                }
+                });
+            }
+        }
+        self.prefix = self.tables.prefixes.next(self.prefix, byte);
+        for word in self.tables.prefixes.words(self.prefix) {
+            if let Word::Prefix(pattern) = word {
+                let start = (index + 1).saturating_sub(pattern.prefix.len());
+                let before = held_text(held, start.saturating_sub(LOOK_BACK), start);
+                self.tokens.begin(pattern, at + 1, before);
             }
         }
     }
@@ -156,7 +166,7 @@ impl StreamRedactor {
                 let from = self.held_from;
                 text.extend_from_slice(held_text(&self.held, self.done - from, span.start - from));
                 text.extend_from_slice(format!("[secret {}]", span.name).as_bytes());
-                self.findings.push(Finding {
+                self.findings.push(SecretPlace {
                     name: span.name.to_string(),
                     start: span.start,
                     end: span.end,
@@ -207,7 +217,7 @@ fn held_text(held: &[u8], start: usize, end: usize) -> &[u8] {
     held.get(start..end).unwrap_or_default()
 }
 
-impl From<EndedToken> for Span {
+impl From<EndedToken> for SecretSpan {
     fn from(token: EndedToken) -> Self {
         Self {
             start: token.start,

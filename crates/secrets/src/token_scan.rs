@@ -1,6 +1,6 @@
 //! Follows tokens of published forms from their prefix to their end.
 
-use crate::patterns::{Pattern, Progress};
+use crate::patterns::{PATTERNS, Progress, TokenForm};
 
 /// Bytes in front of a token that decide whether it begins a word.
 pub(crate) const LOOK_BACK: usize = 16;
@@ -8,7 +8,7 @@ pub(crate) const LOOK_BACK: usize = 16;
 /// A token that has begun and may become a secret.
 #[derive(Clone, Copy, Debug)]
 struct OpenToken {
-    pattern: &'static Pattern,
+    pattern: &'static TokenForm,
     /// The place of its first byte.
     start: usize,
 }
@@ -30,7 +30,7 @@ pub(crate) struct TokenScan {
 impl TokenScan {
     /// Begins a token whose prefix ends at `at`, unless one of the same pattern is open already, which will
     /// contain it, or a word goes on.
-    pub(crate) fn begin(&mut self, pattern: &'static Pattern, at: usize, before: &[u8]) {
+    pub(crate) fn begin(&mut self, pattern: &'static TokenForm, at: usize, before: &[u8]) {
         let is_open = self
             .open
             .iter()
@@ -46,7 +46,8 @@ impl TokenScan {
     /// this byte.
     pub(crate) fn take<'t>(
         &mut self,
-        (at, byte): (usize, u8),
+        at: usize,
+        byte: u8,
         text: impl Fn(usize) -> &'t [u8],
         mut ended: impl FnMut(EndedToken),
     ) {
@@ -82,6 +83,25 @@ impl TokenScan {
         }
     }
 
+    /// Returns the length of the longest end of `text` that may be the beginning of a prefix, where one may
+    /// begin; it has at most `longest` bytes.
+    pub(crate) fn begun_prefix(text: &[u8], longest: usize) -> usize {
+        let begins = |length: &usize| {
+            let at = text.len().saturating_sub(*length);
+            let (before, end) = text.split_at(at);
+            let before = before
+                .get(before.len().saturating_sub(LOOK_BACK)..)
+                .unwrap_or_default();
+            PATTERNS.iter().any(|pattern| {
+                pattern.prefix.as_bytes().starts_with(end) && !(pattern.begins_word && continues_word(before))
+            })
+        };
+        (1..=longest.min(text.len()))
+            .rev()
+            .find(begins)
+            .unwrap_or_default()
+    }
+
     /// The place where the first open token begins.
     pub(crate) fn first_start(&self) -> Option<usize> {
         self.open.iter().map(|token| token.start).min()
@@ -109,7 +129,7 @@ impl OpenToken {
 /// `\u001b` of JSON, `%3D` of an address, `ESC[32m` of a terminal.
 fn continues_word(before: &[u8]) -> bool {
     let Some(last) = before.last() else { return false };
-    if !last.is_ascii_alphanumeric() && *last != b'_' {
+    if !last.is_ascii_alphanumeric() {
         return false;
     }
     let behind = |back: usize| before.len().checked_sub(back).and_then(|at| before.get(at..));
@@ -132,10 +152,11 @@ mod tests {
 
     #[test]
     fn escapes_do_not_continue_a_word() {
-        for before in ["a", "key_", "\\x41b", "%3", "%zz9"] {
+        for before in ["a", "\\x41b", "%3", "%zz9"] {
             assert!(continues_word(before.as_bytes()), "{before}");
         }
         for before in [
+            "key_",
             "",
             " ",
             "=",

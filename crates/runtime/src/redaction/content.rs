@@ -8,7 +8,7 @@ use agentx_types::{ContentPart, MediaPart, MediaSource, Message, ModelRequest};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::values::{ValueKind, redact_text, redact_value};
+use super::values::{RedactedArea, redact_text, redact_value};
 
 /// The content of a person's message without secrets; attached texts are looked at too.
 pub(crate) fn redact_input(redactor: Option<&Redactor>, content: &mut [ContentPart]) {
@@ -98,7 +98,7 @@ fn redact_part(redactor: &Redactor, part: &mut ContentPart) {
             }
         }
         ContentPart::ToolCall(part) => {
-            redact_value(redactor, &mut part.input, ValueKind::Free);
+            redact_value(redactor, &mut part.input, RedactedArea::Free);
         }
         ContentPart::ToolResult(result) => {
             for part in &mut result.content {
@@ -106,7 +106,7 @@ fn redact_part(redactor: &Redactor, part: &mut ContentPart) {
             }
         }
         ContentPart::Opaque(part) => {
-            redact_value(redactor, &mut part.provider.data, ValueKind::Provider);
+            redact_value(redactor, &mut part.provider.data, RedactedArea::Provider);
         }
         ContentPart::Image(_) | ContentPart::Audio(_) | ContentPart::File(_) => {}
     }

@@ -7,7 +7,7 @@ use agentx_secrets::Redactor;
 use agentx_types::{EnvironmentEvent, ErrorOccurred, Vocabulary as _};
 use serde_json::Value;
 
-use super::values::{ValueKind, redact_value};
+use super::values::{RedactedArea, redact_value};
 
 /// The code of the error in place of an event that has no form without its secret.
 const NOT_REDACTED: &str = "not_redacted";
@@ -27,8 +27,8 @@ pub(crate) fn redact_event(redactor: &Redactor, event: &mut EnvironmentEvent) ->
         return false;
     };
     let kind = match event {
-        EnvironmentEvent::ProviderPart(_) => ValueKind::Provider,
-        _ => ValueKind::Payload,
+        EnvironmentEvent::ProviderPart(_) => RedactedArea::Provider,
+        _ => RedactedArea::Payload,
     };
     if !redact_value(redactor, &mut value, kind) {
         return false;

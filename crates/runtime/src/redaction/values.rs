@@ -5,7 +5,7 @@ use serde_json::Value;
 
 /// What a value is for, which decides which of its texts are looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ValueKind {
+pub(super) enum RedactedArea {
     /// A payload of an event: ids, places and what decides about calls are left alone.
     Payload,
     /// Arguments and results of tools: every text is looked at.
@@ -45,7 +45,7 @@ const OF_PROVIDER: &[&str] = &[
     "type",
 ];
 
-impl ValueKind {
+impl RedactedArea {
     /// What the value of a field of such an object is for; `None` if it is left alone.
     fn of_field(self, key: &str, value: &Value) -> Option<Self> {
         match self {
@@ -62,7 +62,7 @@ impl ValueKind {
 }
 
 /// Replaces the secrets in a value. Returns whether there was one.
-pub(super) fn redact_value(redactor: &Redactor, value: &mut Value, kind: ValueKind) -> bool {
+pub(super) fn redact_value(redactor: &Redactor, value: &mut Value, kind: RedactedArea) -> bool {
     match value {
         Value::String(text) => redact_text(redactor, text),
         Value::Array(items) => items
@@ -72,7 +72,7 @@ pub(super) fn redact_value(redactor: &Redactor, value: &mut Value, kind: ValueKi
             let mut any = false;
             for (key, value) in fields.iter_mut() {
                 // Only texts of a provider are left alone by their names.
-                let is_whole = kind == ValueKind::Provider && (value.is_object() || value.is_array());
+                let is_whole = kind == RedactedArea::Provider && (value.is_object() || value.is_array());
                 let inner = if is_whole {
                     Some(kind)
                 } else {
@@ -87,8 +87,8 @@ pub(super) fn redact_value(redactor: &Redactor, value: &mut Value, kind: ValueKi
 }
 
 /// Replaces the secrets in the names of fields, in their order.
-fn redact_keys(redactor: &Redactor, fields: &mut serde_json::Map<String, Value>, kind: ValueKind) -> bool {
-    if kind != ValueKind::Free || !fields.keys().any(|key| redactor.may_find_in(key)) {
+fn redact_keys(redactor: &Redactor, fields: &mut serde_json::Map<String, Value>, kind: RedactedArea) -> bool {
+    if kind != RedactedArea::Free || !fields.keys().any(|key| redactor.may_find_in(key)) {
         return false;
     }
     let before = fields.len();
