@@ -41,6 +41,7 @@ mod members;
 mod options;
 mod quotas;
 mod random;
+mod reader_seat;
 mod rejections;
 mod request_terms;
 mod server;
