@@ -32,7 +32,7 @@ impl RunningCall {
         let quota = quota.and_then(|quota| usize::try_from(quota).ok());
         let most = quota.map_or(RUNNING, |quota| quota.clamp(1, RUNNING));
         let mut running = state
-            .client_calls()
+            .client_calls
             .0
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
@@ -53,7 +53,7 @@ impl RunningCall {
         drop(self);
         let is_last = {
             let running = state
-                .client_calls()
+                .client_calls
                 .0
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner);
@@ -69,7 +69,7 @@ impl Drop for RunningCall {
     fn drop(&mut self) {
         let mut running = self
             .state
-            .client_calls()
+            .client_calls
             .0
             .lock()
             .unwrap_or_else(PoisonError::into_inner);

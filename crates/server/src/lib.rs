@@ -42,6 +42,7 @@ mod members;
 mod options;
 mod quotas;
 mod random;
+mod reader_seat;
 mod rejections;
 mod reload;
 mod request_terms;

@@ -24,7 +24,8 @@ use crate::live_settings::LiveSettings;
 use crate::options::{ID_BYTES, ServerOptions};
 use crate::outbox::RoomListener;
 use crate::quotas::MemberUsage;
-use crate::rooms::{Membership, Room, Rooms};
+pub use crate::reader_seat::SessionReaderSeat;
+use crate::rooms::{Room, Rooms};
 use crate::waiting_calls::ApproverConnections;
 
 /// The number of owners' runtimes that are kept ready.
@@ -59,16 +60,6 @@ pub struct SessionAccess {
     pub runtime: Arc<NodeRuntime>,
 }
 
-/// A reader of a session, who is present in its room until this is dropped.
-pub struct SessionReaderSeat {
-    /// The reader of its events.
-    pub reader: FeedReader,
-    /// The presence in the room.
-    pub membership: Membership,
-    /// The role in the session.
-    pub role: SessionRole,
-}
-
 /// The state that every connection and request of one server shares.
 pub struct ServerState {
     operator: OwnerId,
@@ -87,7 +78,7 @@ pub struct ServerState {
     page_cache: Arc<PageCache>,
     pub(crate) kept: MemberUsage,
     approver_connections: ApproverConnections,
-    client_calls: ClientCalls,
+    pub(crate) client_calls: ClientCalls,
     shutdown: CancellationToken,
 }
 
@@ -155,11 +146,6 @@ impl ServerState {
     /// Returns the connections of everybody who may decide about calls of members.
     pub(crate) fn approver_connections(&self) -> &ApproverConnections {
         &self.approver_connections
-    }
-
-    /// Returns the calls of MCP clients.
-    pub(crate) fn client_calls(&self) -> &ClientCalls {
-        &self.client_calls
     }
 
     /// Returns all sessions that are open.

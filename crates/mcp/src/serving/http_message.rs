@@ -34,7 +34,7 @@ pub struct MirroredHeaders {
 #[derive(Debug)]
 pub enum HttpMessage {
     /// A request, which gets one answer.
-    Request(HttpRequest),
+    Request(McpHttpRequest),
     /// The answer is known already.
     Answered(HttpAnswer),
 }
@@ -50,7 +50,7 @@ pub struct HttpAnswer {
 
 /// A request of a client.
 #[derive(Debug)]
-pub struct HttpRequest {
+pub struct McpHttpRequest {
     id: Value,
     method: String,
     params: Map<String, Value>,
@@ -83,12 +83,12 @@ impl HttpMessage {
         }
         match mismatch(headers, &method, &params) {
             Some(why) => answered(400, Some(answers::error(&id, HEADER_MISMATCH, &why))),
-            None => Self::Request(HttpRequest { id, method, params }),
+            None => Self::Request(McpHttpRequest { id, method, params }),
         }
     }
 }
 
-impl HttpRequest {
+impl McpHttpRequest {
     /// Returns whether it calls a tool, which may take long.
     pub fn is_call(&self) -> bool {
         self.method == "tools/call"

@@ -17,7 +17,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 pub use connection::serve;
-pub use http_message::{HttpAnswer, HttpMessage, HttpRequest, MirroredHeaders};
+pub use http_message::{HttpAnswer, HttpMessage, McpHttpRequest, MirroredHeaders};
 
 /// The tools and resources that are served.
 pub trait ServedParts: Send + Sync + 'static {

@@ -7,7 +7,7 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
-use agentx_mcp::{HttpAnswer, HttpMessage, HttpRequest, MirroredHeaders};
+use agentx_mcp::{HttpAnswer, HttpMessage, McpHttpRequest, MirroredHeaders};
 use axum::body::{Body, Bytes};
 use axum::extract::FromRequestParts;
 use axum::http::header::{ACCEPT, CONTENT_TYPE, HeaderName};
@@ -66,7 +66,15 @@ pub(crate) async fn message(
     let (said, heard) = mpsc::channel(WAITING);
     let is_stream = request.is_call() && headers.takes_events;
     let guard = cancel.clone().drop_guard();
-    let answer = tokio::spawn(answered(request, parts, (cancel, said), (running, is_stream)));
+    let begun = BegunRequest {
+        request,
+        parts,
+        cancel,
+        said,
+        running,
+        is_stream,
+    };
+    let answer = tokio::spawn(begun.answered());
     if is_stream {
         let heartbeat = app.state.options().limits.heartbeat;
         return Ok(McpResponse(event_response(heard, guard, heartbeat)));
@@ -78,20 +86,30 @@ pub(crate) async fn message(
         .map_err(|error| ApiError::new("internal", format!("the request broke: {error}")))
 }
 
-/// Answers a request; the answer of a stream comes last in it.
-async fn answered(
-    request: HttpRequest,
+/// A request that a task answers.
+struct BegunRequest {
+    request: McpHttpRequest,
     parts: CallerParts,
-    (cancel, said): (CancellationToken, mpsc::Sender<Value>),
-    (running, is_stream): (RunningCall, bool),
-) -> HttpAnswer {
-    let mut answer = request.answer(&parts, cancel, said.clone()).await;
-    running.end().await;
-    if let Some(message) = answer.message.take_if(|_| is_stream) {
-        // Nobody hears it if the client has gone.
-        let _ = said.send(message).await;
+    cancel: CancellationToken,
+    said: mpsc::Sender<Value>,
+    running: RunningCall,
+    is_stream: bool,
+}
+
+impl BegunRequest {
+    /// Answers it; the answer of a stream comes last in it.
+    async fn answered(self) -> HttpAnswer {
+        let mut answer = self
+            .request
+            .answer(&self.parts, self.cancel, self.said.clone())
+            .await;
+        self.running.end().await;
+        if let Some(message) = answer.message.take_if(|_| self.is_stream) {
+            // Nobody hears it if the client has gone.
+            let _ = self.said.send(message).await;
+        }
+        answer
     }
-    answer
 }
 
 fn json_response(answer: HttpAnswer) -> Response {
@@ -103,16 +121,23 @@ fn json_response(answer: HttpAnswer) -> Response {
     (status, kind, message.to_string()).into_response()
 }
 
+/// A stream that a client reads. When it goes, its call is cancelled.
+struct OpenEvents {
+    heard: mpsc::Receiver<Value>,
+    _guard: DropGuard,
+}
+
 /// Streams messages until the last sender is gone. Comments show that the server is there.
 fn event_response(heard: mpsc::Receiver<Value>, guard: DropGuard, heartbeat: Duration) -> Response {
-    let next = move |(mut heard, guard): (mpsc::Receiver<Value>, DropGuard)| async move {
-        let bytes = match tokio::time::timeout(heartbeat, heard.recv()).await {
+    let begun = OpenEvents { heard, _guard: guard };
+    let next = move |mut open: OpenEvents| async move {
+        let bytes = match tokio::time::timeout(heartbeat, open.heard.recv()).await {
             Ok(message) => format!("event: message\ndata: {}\n\n", message?),
             Err(_) => ": \n\n".to_owned(),
         };
-        Some((Ok::<_, Infallible>(Bytes::from(bytes)), (heard, guard)))
+        Some((Ok::<_, Infallible>(Bytes::from(bytes)), open))
     };
-    let body = Body::from_stream(stream::unfold((heard, guard), next));
+    let body = Body::from_stream(stream::unfold(begun, next));
     let headers = [
         (CONTENT_TYPE, HeaderValue::from_static("text/event-stream")),
         // Proxies that buffer would hold back progress.

@@ -28,7 +28,7 @@ use crate::{ToolAbout, ToolFailure, TypedTool, text};
 
 use authorizer::DatabaseUse;
 use opened_database::OpenedDatabase;
-use run_statements::{Answer, run};
+use run_statements::{QueryAnswer, run};
 
 /// Limits of `query` and `query_write`.
 #[derive(Clone, Debug)]
@@ -207,7 +207,7 @@ impl Database {
     }
 }
 
-fn outcome(answer: Answer) -> ToolOutcome {
+fn outcome(answer: QueryAnswer) -> ToolOutcome {
     let details = json!({ "rows": answer.rows, "cut": answer.cut, "changed": answer.changed });
     ToolOutcome {
         details: Some(details),

@@ -11,7 +11,7 @@ use crate::{ToolFailure, text};
 
 /// What a call answers.
 #[derive(Default)]
-pub(super) struct Answer {
+pub(super) struct QueryAnswer {
     pub(super) text: String,
     /// The number of shown rows.
     pub(super) rows: u64,
@@ -29,7 +29,7 @@ pub(super) fn run(
     database: &OpenedDatabase,
     input: &QueryInput,
     options: &QueryOptions,
-) -> Result<Answer, ToolFailure> {
+) -> Result<QueryAnswer, ToolFailure> {
     let place = ErrorPlace {
         name: &database.name,
         used_for: database.used_for,
@@ -42,7 +42,7 @@ pub(super) fn run(
     let values = input.parameters.as_deref().unwrap_or_default();
     let mut batch = Batch::new(&database.connection, &input.sql);
     let mut next = batch.next().map_err(|error| explain(&error))?;
-    let mut answer = Answer::default();
+    let mut answer = QueryAnswer::default();
     let mut number = 0;
     while let Some(mut statement) = next {
         number += 1;
@@ -108,7 +108,7 @@ fn check_is_single(database: &OpenedDatabase, has_more: bool) -> Result<(), Tool
 /// rows are too many to be shown.
 fn show(
     statement: &mut Statement<'_>,
-    answer: &mut Answer,
+    answer: &mut QueryAnswer,
     input: &QueryInput,
     options: &QueryOptions,
 ) -> rusqlite::Result<()> {
@@ -168,7 +168,7 @@ fn note(shown: usize, left_out: Option<&str>, limit: usize, options: &QueryOptio
     }
 }
 
-fn note_changes(database: &OpenedDatabase, changes: bool, answer: &mut Answer) {
+fn note_changes(database: &OpenedDatabase, changes: bool, answer: &mut QueryAnswer) {
     let changed = if changes {
         database.connection.total_changes()
     } else {
