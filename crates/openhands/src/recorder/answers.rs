@@ -31,9 +31,10 @@ impl SessionRecorder<'_> {
             raw: None,
         };
         self.record_for_action(Source::Environment, &action, end);
-        // Of agents that were made at once, the first one works first.
-        self.agents[agents..].reverse();
-        let mut made = self.agents[agents..].to_vec();
+        // Of agents that were made at once, the first one works first. An answer may also have ended its agent.
+        let mut made = self.agents.split_off(agents.min(self.agents.len()));
+        made.reverse();
+        self.agents.extend(made.iter().cloned());
         for (id, call) in calls {
             if let Some((_, open)) = self.open.iter_mut().find(|(open, _)| *open == id) {
                 open.ends = call.ends;
