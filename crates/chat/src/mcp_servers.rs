@@ -324,8 +324,15 @@ pub fn server_of(args: &DescribedServer<'_>) -> Result<McpServerSettings, ChatEr
     let mut server = if is_address {
         if let Some(option) = rest.iter().find(|word| word.starts_with('-')) {
             return Err(ChatError::usage(
-                format!("{} stands behind the address, which takes no arguments", visible(option)),
-                format!("options stand in front of it: agentx mcp add {} OPTIONS {}", args.name, visible(first)),
+                format!(
+                    "{} stands behind the address, which takes no arguments",
+                    visible(option)
+                ),
+                format!(
+                    "options stand in front of it: agentx mcp add {} OPTIONS {}",
+                    args.name,
+                    visible(first)
+                ),
             ));
         }
         if !rest.is_empty() || !args.env.is_empty() {

@@ -175,7 +175,10 @@ async fn a_rule_in_a_changed_file_holds_for_the_next_call() {
     let reload = agentx_server::reload_when_changed(vec![file.clone()], move || {
         let text = std::fs::read_to_string(&read).map_err(|error| error.to_string())?;
         let rules = serde_json::from_str(&text).map_err(|error| error.to_string())?;
-        Ok(agentx_config::Settings { rules, ..base.clone() })
+        Ok(agentx_config::Settings {
+            rules,
+            ..base.clone()
+        })
     });
     let world = World::reloading(data, reload).await;
     let (session, mut desk) = world.desk(ApprovalMode::Auto).await;
@@ -187,9 +190,11 @@ async fn a_rule_in_a_changed_file_holds_for_the_next_call() {
     for number in 0..3 {
         desk.say(&session, &format!("run echo made-up-{number}")).await;
         assert_eq!(desk.find(ended).await["event"], "tool_completed");
-        let rule = json!([{"effect": "deny", "tool": "bash", "argument": format!("echo made-up-{number} *")}]);
+        let rule =
+            json!([{"effect": "deny", "tool": "bash", "argument": format!("echo made-up-{number} *")}]);
         std::fs::write(&file, rule.to_string()).unwrap();
-        desk.say(&session, &format!("run echo made-up-{number} again")).await;
+        desk.say(&session, &format!("run echo made-up-{number} again"))
+            .await;
         assert_eq!(desk.find(ended).await["event"], "tool_failed", "{number}");
     }
     world.end().await;

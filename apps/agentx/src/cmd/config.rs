@@ -4,8 +4,8 @@ mod change;
 
 use agentx::assembly::folder_contents;
 use agentx::config::{
-    ConfigError, FileStatus, FolderTrust, Loaded, SettingRow, distrust, forget_folder,
-    trust_folder, workspace_bytes,
+    ConfigError, FileStatus, FolderTrust, Loaded, SettingRow, distrust, forget_folder, trust_folder,
+    workspace_bytes,
 };
 use serde_json::{Value, json};
 

@@ -176,7 +176,9 @@ fn export(key: &SecretKey, secret: bool, json: bool, console: &mut Console) -> R
         return console.out(&format!("{public}\n"));
     }
     console.say("warning: anyone who has this key can act as you on every server that you have access to\n");
-    let written = key.expose_openssh(COMMENT).map_err(agentx::identity::KeyringError::Key)?;
+    let written = key
+        .expose_openssh(COMMENT)
+        .map_err(agentx::identity::KeyringError::Key)?;
     if json {
         return console.out_pretty(&json!({ "public_key": public, "secret_key": written.as_str() }));
     }

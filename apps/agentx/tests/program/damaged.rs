@@ -95,5 +95,9 @@ fn a_session_that_is_damaged_in_the_middle_is_not_copied() {
     let forked = sandbox.run(&["fork", &session]);
     assert_eq!(forked.code, Some(9), "{forked}");
     assert_eq!(forked.stdout, "", "{forked}");
-    assert_eq!(sandbox.run(&["sessions", "list", "--json"]).stdout, before, "no copy is left");
+    assert_eq!(
+        sandbox.run(&["sessions", "list", "--json"]).stdout,
+        before,
+        "no copy is left"
+    );
 }

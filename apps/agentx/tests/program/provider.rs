@@ -322,11 +322,31 @@ fn the_default_model_of_a_provider_is_asked_whatever_its_server_lists() {
     for (status, listed, models, asked) in [
         ("404 Not Found", "", "", None),
         ("404 Not Found", "", own, None),
-        ("200 OK", r#"{"id":"a-model"},{"id":"b-model"}"#, own, Some("my-model")),
-        ("200 OK", r#"{"id":"a-model"},{"id":"b-model"}"#, "", Some("my-model")),
+        (
+            "200 OK",
+            r#"{"id":"a-model"},{"id":"b-model"}"#,
+            own,
+            Some("my-model"),
+        ),
+        (
+            "200 OK",
+            r#"{"id":"a-model"},{"id":"b-model"}"#,
+            "",
+            Some("my-model"),
+        ),
         ("200 OK", r#"{"id":"a-model"}"#, "", Some("my-model")),
-        ("200 OK", r#"{"id":"my-model"},{"id":"b-model"}"#, "", Some("my-model")),
-        ("200 OK", r#"{"id":"a-model"},{"id":"b-model"}"#, named, Some("a-model")),
+        (
+            "200 OK",
+            r#"{"id":"my-model"},{"id":"b-model"}"#,
+            "",
+            Some("my-model"),
+        ),
+        (
+            "200 OK",
+            r#"{"id":"a-model"},{"id":"b-model"}"#,
+            named,
+            Some("a-model"),
+        ),
     ] {
         let answer = r#""choices":[{"index":0,"message":{"role":"assistant","content":"hello"},"finish_reason":"stop"}]"#;
         let address = answering(status, format!(r#"{{"data":[{listed}],{answer}}}"#));

@@ -6,9 +6,7 @@ use serde_json::{Value, json};
 
 /// Returns the folder, the decision about it, and its files with what they are and how they were accepted.
 pub fn document(loaded: &Loaded, brings: &FolderContents) -> Value {
-    let file = |file: &FolderFile| {
-        json!({ "path": file.path, "role": role(file.role), "state": state(file.standing) })
-    };
+    let file = |file: &FolderFile| json!({ "path": file.path, "role": role(file.role), "state": state(file.standing) });
     json!({
         "folder": loaded.places.workspace_root,
         "trust": loaded.settings.folder.trust.word(),
