@@ -85,12 +85,26 @@ set_up() {
   want_tool curl curl
   want_tool openssl openssl
   want_tool ip iproute2
+  want_tool ssh-keygen openssh-client
+  has tsc || note "tsc is not installed: the types for TypeScript (the_typescript_types_can_be_used) are not compiled"
+  [ "$(id -u)" = 0 ] || note "this takes root: hosts with networks of their own (tests/remote/netns.rs), and the attempts that only root makes without a sandbox"
+  look_for_sandbox
   want_venv
   if [ ! -d "$(rustc --print target-libdir --target $WASM 2>/dev/null)" ]; then
     has rustup && timeout 300 rustup target add $WASM >/dev/null 2>&1
     [ -d "$(rustc --print target-libdir --target $WASM 2>/dev/null)" ] ||
       note "the target $WASM is not installed: pure crates are checked by manifest, source and lint only"
   fi
+}
+
+# Each step of the sandbox is tried where the kernel has it. AGENTX_TEST_NO_SANDBOX tells the tests that no step is expected to work.
+look_for_sandbox() {
+  local landlock='' namespace=''
+  grep -q landlock /sys/kernel/security/lsm 2>/dev/null && landlock=1
+  unshare -U true 2>/dev/null && namespace=1
+  [ -n "$landlock" ] || note "the kernel has no Landlock: that step of the sandbox is not tried"
+  [ -n "$namespace" ] || note "no user namespace can be made: that step of the sandbox is not tried"
+  [ -n "$landlock$namespace" ] || export AGENTX_TEST_NO_SANDBOX=1
 }
 
 fmt() {

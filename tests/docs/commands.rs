@@ -70,6 +70,57 @@ fn the_page_has_every_flag() {
     assert_eq!(documented, real);
 }
 
+/// A row about a command names only flags that this command takes, and a row of its flags names all of them.
+#[test]
+fn a_row_has_the_flags_of_its_command() {
+    let sandbox = Sandbox::new();
+    let page = read("docs/CLI.md");
+    let everywhere = flags(&sandbox.shell("agentx --help").text);
+    let of_command = |command: &str| -> BTreeSet<String> {
+        let found = flags(&sandbox.shell(&format!("agentx help {command}")).text);
+        found.into_iter().collect()
+    };
+    let mut wrong = Vec::new();
+    let known = commands(&sandbox);
+    let lists = page
+        .split_once("Other flags:")
+        .map(|(_, rest)| rest)
+        .unwrap_or_default();
+    let lists = lists.split("\n## ").next().unwrap_or_default();
+    let mut seen = 0;
+    for row in rows(lists) {
+        let named = flags(&quoted(&row[1]).join(" "));
+        for command in quoted(&row[0]) {
+            seen += 1;
+            let real = of_command(&command);
+            for flag in named.iter().filter(|flag| !real.contains(*flag)) {
+                wrong.push(format!("{command} has no {flag}"));
+            }
+        }
+    }
+    for row in rows(section(&page, "## Commands")) {
+        let words = row[0]
+            .trim_matches('`')
+            .strip_prefix("agentx ")
+            .unwrap_or_default();
+        let command = known
+            .iter()
+            .filter(|command| words == **command || words.starts_with(&format!("{command} ")));
+        let Some(command) = command.max_by_key(|command| command.len()) else {
+            continue;
+        };
+        seen += 1;
+        let real = of_command(command);
+        let named = flags(&quoted(&row.join(" ")).join(" "));
+        let other = named
+            .iter()
+            .filter(|flag| !real.contains(*flag) && !everywhere.contains(*flag));
+        wrong.extend(other.map(|flag| format!("{command} has no {flag}")));
+    }
+    assert!(seen > 60, "{seen} commands");
+    none(&wrong, "flags that no such command has");
+}
+
 #[test]
 fn the_exit_codes_are_those_of_the_program() {
     let help = Sandbox::new().shell("agentx help exit-codes").text;

@@ -31,6 +31,21 @@ fn named(document: &str) -> Vec<(String, String)> {
     tests.collect()
 }
 
+/// The names of tests behind a path that begins in no folder: `approvals::what_a_test_says`. A test's name has at
+/// least four words, so a function of the library is not taken for one.
+fn named_without_a_folder(document: &str) -> Vec<String> {
+    let is_test = |name: &str| {
+        let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+        name.split('_').count() >= 4 && name.bytes().all(is_plain)
+    };
+    let tests = words(document).filter_map(|word| {
+        let (file, name) = word.rsplit_once("::")?;
+        let is_whole = matches!(file, "" | "…") || FOLDERS.iter().any(|folder| file.starts_with(folder));
+        (!is_whole && is_test(name)).then(|| name.to_owned())
+    });
+    tests.collect()
+}
+
 /// The folders with code.
 const FOLDERS: [&str; 3] = ["crates/", "apps/", "tests/"];
 
@@ -71,6 +86,7 @@ fn tests_that_documents_name_exist() {
     let notes = notes.map(|entry| format!("issues/{}", entry.unwrap().file_name().to_string_lossy()));
     let mut wrong = Vec::new();
     let mut sources = HashMap::new();
+    let (mut everything, mut loose) = (None, 0);
     for document in notes.chain(["SECURITY.md".to_owned()]) {
         let tests = named(&read(&document));
         let names_many = ["SECURITY", "issues/031", "issues/032"]
@@ -81,6 +97,13 @@ fn tests_that_documents_name_exist() {
             "{document} names {} tests",
             tests.len()
         );
+        if names_many {
+            let everything = everything.get_or_insert_with(all_sources);
+            let found = named_without_a_folder(&read(&document));
+            loose += found.len();
+            let missing = found.into_iter().filter(|name| !has_test(everything, name));
+            wrong.extend(missing.map(|name| format!("{document}: {name}")));
+        }
         for (file, name) in tests {
             let source = sources
                 .entry(file.clone())
@@ -90,7 +113,21 @@ fn tests_that_documents_name_exist() {
             }
         }
     }
+    assert!(loose > 20, "{loose} names without a folder");
     none(&wrong, "tests that are named and not there");
+}
+
+/// The source of all code and tests.
+fn all_sources() -> String {
+    let mut text = String::new();
+    for folder in ["crates", "apps"] {
+        for entry in std::fs::read_dir(workspace_root().join(folder)).unwrap() {
+            let package = entry.unwrap().path();
+            text.push_str(&source(&package.join("src")));
+            text.push_str(&source(&package.join("tests")));
+        }
+    }
+    text + &source(&workspace_root().join("tests"))
 }
 
 /// Notes on defects name files of today; older notes tell what was decided when files had other names.

@@ -58,7 +58,7 @@ fn check_names(
     };
     if let Value::Names(names) = &set.value {
         for name in names.iter().filter(|name| !is_one(name)) {
-            mistakes.push(mistake(&set.origin, key, format!("{key}: {name:?} {why}"), None));
+            mistakes.push(mistake(&set.origin, key, format!("{name:?} {why}"), None));
         }
     }
 }

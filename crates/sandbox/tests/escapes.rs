@@ -4,6 +4,7 @@
 use std::io::Read as _;
 use std::net::TcpListener;
 use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::process::{Child, Command, Stdio};
 
@@ -27,6 +28,10 @@ const fn attempt(name: &'static str, line: &'static str, open: &'static [Sandbox
 
 const BARE: &[SandboxStep] = &[Bare];
 const BARE_AND_LANDLOCK: &[SandboxStep] = &[Bare, Landlock];
+/// Without a sandbox, only root gets out by it: it is tried so where the tests run as root.
+const AS_ROOT: &[SandboxStep] = &[Bare, Bare];
+/// Never tried without a sandbox, so no test shows that the line would get out: it would change or end something
+/// of this machine, or what it does unheld depends on the machine (its kernel, its devices, its limits).
 const NEVER: &[SandboxStep] = &[];
 
 /// Files that may not be read or changed.
@@ -56,18 +61,18 @@ const FILES: &[Attempt] = &[
     attempt(
         "the passwords of the system",
         r#"[ -n "$(cat /etc/shadow)" ]"#,
-        NEVER,
+        AS_ROOT,
     ),
-    attempt("a new file elsewhere", "touch $ROOT/outside/planted", NEVER),
-    attempt("a new file in the home directory", "touch $HOME/planted", NEVER),
-    attempt("a start file of the shell", "echo x >> $HOME/.bashrc", NEVER),
-    attempt("a file emptied", ": > $ROOT/outside/file", NEVER),
-    attempt("a file moved away", "mv $ROOT/outside/file taken", NEVER),
-    attempt("a directory moved away", "mv $ROOT/outside taken", NEVER),
+    attempt("a new file elsewhere", "touch $ROOT/outside/planted", BARE),
+    attempt("a new file in the home directory", "touch $HOME/planted", BARE),
+    attempt("a start file of the shell", "echo x >> $HOME/.bashrc", BARE),
+    attempt("a file emptied", ": > $ROOT/outside/file", BARE),
+    attempt("a file moved away", "mv $ROOT/outside/file taken", BARE),
+    attempt("a directory moved away", "mv $ROOT/outside taken", BARE),
     attempt(
         "a file moved over another",
         "echo x > n && mv n $ROOT/outside/file",
-        NEVER,
+        BARE,
     ),
     attempt("a file of the system", "touch /etc/planted", NEVER),
     attempt("a program of the system", "touch /usr/bin/planted", NEVER),
@@ -89,12 +94,12 @@ const PATHS: &[Attempt] = &[
     attempt(
         "a symbolic link to a directory",
         "ln -s $ROOT/outside l2 && touch l2/planted",
-        NEVER,
+        BARE,
     ),
     attempt(
         "a hard link to a key",
         "ln $HOME/.ssh/id_ed25519 l3 && grep -q planted l3",
-        NEVER,
+        BARE,
     ),
     attempt("two dots", "grep -q planted ../home/.ssh/id_ed25519", BARE),
     attempt(
@@ -152,18 +157,22 @@ const PROCESSES: &[Attempt] = &[
     ),
     attempt("a signal", "kill -0 $VICTIM", BARE),
     attempt("a signal that ends", "kill -TERM $VICTIM", NEVER),
-    attempt("the namespaces of another", "nsenter -t $VICTIM -m true", NEVER),
+    attempt("the namespaces of another", "nsenter -t $VICTIM -m true", AS_ROOT),
     attempt(
         "the priority of another by its limits",
         "prlimit --pid $VICTIM --nofile=100:100",
-        NEVER,
+        AS_ROOT,
     ),
     attempt("tracing", "py 'c(101, 16, V, 0, 0)'", NEVER),
-    attempt("memory by a system call", "py 'c(310, V, 0, 0, 0, 0, 0)'", NEVER),
+    attempt(
+        "memory by a system call",
+        "py 'c(310, V, 0, 0, 0, 0, 0)'",
+        AS_ROOT,
+    ),
     attempt(
         "a descriptor of another",
         "py 'c(438, c(434, V, 0), 0, 0)'",
-        NEVER,
+        AS_ROOT,
     ),
 ];
 
@@ -199,7 +208,7 @@ const SOCKETS: &[Attempt] = &[
         "py 's(1, 1).connect(b\"\\0\" + NAME)'",
         BARE,
     ),
-    attempt("raw packets", "py 's(17, 3)'", NEVER),
+    attempt("raw packets", "py 's(17, 3)'", AS_ROOT),
     attempt("the cryptography of the kernel", "py 's(38, 5)'", NEVER),
     attempt("a virtual machine's host", "py 's(40, 1)'", NEVER),
     attempt("the agent of keys", r#"[ -n "$SSH_AUTH_SOCK" ]"#, BARE),
@@ -217,7 +226,7 @@ const SOCKETS_WITH_NETWORK: &[Attempt] = &[
         "py 's(1, 1).connect(b\"\\0\" + NAME)'",
         BARE,
     ),
-    attempt("raw packets", "py 's(17, 3)'", NEVER),
+    attempt("raw packets", "py 's(17, 3)'", AS_ROOT),
 ];
 
 /// Mounts, devices, privileges, the kernel. None is tried without a sandbox. Numbers of system calls are those
@@ -228,7 +237,7 @@ const KERNEL: &[Attempt] = &[
     attempt("a mount", "mount -t tmpfs none /proc/self/cwd", NEVER),
     attempt("a bind mount", "mount --bind /usr /etc", NEVER),
     attempt("what was mounted over a secret", "umount /etc/shadow", NEVER),
-    attempt("another root", "chroot / true", NEVER),
+    attempt("another root", "chroot / true", AS_ROOT),
     attempt(
         "a namespace by clone",
         "py 'c(56, 0x10000011, 0, 0, 0, 0)'",
@@ -341,7 +350,7 @@ fn check(attempts: &[Attempt], network: bool) {
     for step in all {
         for attempt in attempts
             .iter()
-            .filter(|attempt| step != Bare || attempt.open.contains(&Bare))
+            .filter(|attempt| step != Bare || is_tried_bare(attempt))
         {
             let got_out = tried(attempt, step, network);
             let is_open = attempt.open.contains(&step);
@@ -355,6 +364,12 @@ fn check(attempts: &[Attempt], network: bool) {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Whether an attempt is made without a sandbox, in which it has to get out.
+fn is_tried_bare(attempt: &Attempt) -> bool {
+    let is_root = || std::fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0);
+    attempt.open.contains(&Bare) && (attempt.open != AS_ROOT || is_root())
 }
 
 /// Returns what the attempt said: `Ok` if it got out, `Err` if it did not.
@@ -379,8 +394,8 @@ fn tried(attempt: &Attempt, step: SandboxStep, network: bool) -> Result<String, 
         .env("PYTHON", PYTHON);
     let output = command.stdin(Stdio::null()).output().unwrap();
     assert!(victim.lives(), "{step}: {} ended another process", attempt.name);
-    std::fs::remove_file(world.path("outside/agent")).unwrap();
     if step != Bare {
+        std::fs::remove_file(world.path("outside/agent")).unwrap();
         assert!(world.is_unharmed(), "{step}: {} changed something", attempt.name);
     }
     let said = said(&output);

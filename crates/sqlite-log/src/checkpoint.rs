@@ -2,9 +2,8 @@
 //! the writer thread.
 //!
 //! A checkpoint waits for the disk, tens of milliseconds compared with tens of microseconds of an append; so
-//! it runs on a separate thread, while appends continue. For the same reason a process that ends leaves a
-//! short write-ahead log behind instead of emptying it: the next process reads it. A longer one is emptied
-//! and truncated.
+//! it runs on a separate thread, while appends continue. The last writer that ends empties the write-ahead log,
+//! so that the database file alone has all sessions; it may wait for the disk, because nobody waits for an append.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -23,11 +22,6 @@ const PAGES: i32 = 2000;
 /// Number of pages, 128 MiB, at which appends wait until the log can begin anew: under a load without pauses,
 /// a concurrent checkpoint always misses some pages. A checkpoint right before keeps the wait short.
 const TOO_MANY_PAGES: i32 = 16 * PAGES;
-/// A write-ahead log of this length may stay behind when the database is closed: the next process reads it in
-/// a millisecond. A longer one is truncated even if all of it was checkpointed before, because people take
-/// its size for data.
-const BYTES_LEFT: u64 = 1 << 20;
-
 /// Timeout of closing for readers of other processes.
 const PATIENCE_AT_THE_END: Duration = Duration::from_millis(50);
 
@@ -139,13 +133,14 @@ impl Checkpoints {
         }
     }
 
-    /// Ends the checkpoint in progress, and makes a last one if much is left.
+    /// Ends the checkpoint in progress, and makes a last one. A log that was checkpointed before is truncated too,
+    /// because people take its size for data.
     pub(crate) fn close(self, connection: &Connection) {
-        let is_long = self.length() > BYTES_LEFT;
+        let is_empty = self.length() == 0;
         if self.thread.is_some_and(|thread| thread.join().is_err()) {
             tracing::error!("the checkpoint thread of the session log panicked");
         }
-        if !is_long {
+        if is_empty {
             return;
         }
         // Another process may read for long, or write; then the log stays for that one to cut.

@@ -142,6 +142,24 @@ fn a_long_write_ahead_log_is_cut_when_its_writer_ends() {
     });
 }
 
+#[test]
+fn a_short_write_ahead_log_is_emptied_when_the_last_writer_ends() {
+    let home = Home::new();
+    let wal = home.path().with_file_name("log.db-wal");
+    run(async {
+        let log = home.open();
+        let writer = begin(&*log).await;
+        append_each(&*log, &writer, &facts(1, [text("a word")])).await;
+        assert!(wal.metadata().unwrap().len() > 0);
+        drop((log, writer));
+        assert_eq!(wal.metadata().map_or(0, |wal| wal.len()), 0);
+        // The file alone has the session.
+        let copy = Home::new();
+        std::fs::copy(home.path(), copy.path()).unwrap();
+        assert_eq!(all(&*copy.open(), "ses_1").await.len(), 1);
+    });
+}
+
 #[cfg(unix)]
 #[test]
 fn nobody_else_can_read_what_is_made() {

@@ -140,6 +140,7 @@ fn what_is_left_out_or_unknown_is_of_the_schema_and_what_is_wrong_is_not() {
 #[test]
 fn the_typescript_types_can_be_used() {
     if Command::new("tsc").arg("--version").output().is_err() {
+        eprintln!("tsc is not installed: not run: the types for TypeScript");
         return;
     }
     let check = at_root("crates/types/tests/schema/client.ts");

@@ -226,6 +226,7 @@ fn keys_of_openssh_are_read() {
     let directory = tempfile::tempdir().unwrap();
     let make = |kind, passphrase| made_by_openssh(directory.path(), kind, passphrase);
     let Some(plain) = make("ed25519", "") else {
+        eprintln!("ssh-keygen is not installed: not run: keys of OpenSSH");
         return;
     };
     let key = read(&std::fs::read(&plain).unwrap()).unwrap();
