@@ -97,9 +97,10 @@ fn percent_encoded(value: &str, upper: bool, stays: impl Fn(u8) -> bool) -> Stri
 
 fn push_hex(text: &mut String, byte: u8, upper: bool) {
     // Writing to a string does not fail.
-    let _ = match upper {
-        true => write!(text, "{byte:02X}"),
-        false => write!(text, "{byte:02x}"),
+    let _ = if upper {
+        write!(text, "{byte:02X}")
+    } else {
+        write!(text, "{byte:02x}")
     };
 }
 

@@ -184,9 +184,10 @@ impl TokenShape {
             .get(text.len().saturating_sub(MAX_HEADER)..)
             .unwrap_or_default();
         let has_last_line = |at| at + LAST_LINE.len() + 5 < last.len();
-        match is_closed && find(last, LAST_LINE).is_some_and(has_last_line) {
-            true => Progress::Complete,
-            false => Progress::Open,
+        if is_closed && find(last, LAST_LINE).is_some_and(has_last_line) {
+            Progress::Complete
+        } else {
+            Progress::Open
         }
     }
 }

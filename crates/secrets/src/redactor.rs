@@ -86,9 +86,10 @@ impl Redactor {
         let mut stream = self.stream();
         let mut redacted = stream.push(text);
         redacted.push_str(&stream.finish());
-        match stream.has_replaced() {
-            true => Cow::Owned(redacted),
-            false => Cow::Borrowed(text),
+        if stream.has_replaced() {
+            Cow::Owned(redacted)
+        } else {
+            Cow::Borrowed(text)
         }
     }
 
@@ -225,9 +226,10 @@ impl WordAutomaton {
 
     /// The words that end here.
     pub(crate) fn words(&self, state: StateID) -> impl Iterator<Item = Word<'_>> {
-        let count = match self.nfa.is_match(state) {
-            true => self.nfa.match_len(state),
-            false => 0,
+        let count = if self.nfa.is_match(state) {
+            self.nfa.match_len(state)
+        } else {
+            0
         };
         (0..count).filter_map(move |index| self.word(self.nfa.match_pattern(state, index).as_usize()))
     }

@@ -67,9 +67,10 @@ pub(crate) async fn run(
         SessionsCommand::Stats(args) => stats::run(runtime, args, json, console).await?,
         SessionsCommand::Scan { id } => {
             let found = secret_scan::scan(runtime, &loaded.settings, id.as_deref()).await?;
-            match json {
-                true => console.out_pretty(&found)?,
-                false => console.out(&secret_scan::describe(&found))?,
+            if json {
+                console.out_pretty(&found)?
+            } else {
+                console.out(&secret_scan::describe(&found))?
             }
         }
         SessionsCommand::Gc => {

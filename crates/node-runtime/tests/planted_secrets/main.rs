@@ -227,9 +227,10 @@ fn bytes_below(folder: &Path) -> Vec<u8> {
     let mut bytes = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        match path.is_dir() {
-            true => bytes.append(&mut bytes_below(&path)),
-            false => bytes.append(&mut std::fs::read(&path).unwrap()),
+        if path.is_dir() {
+            bytes.append(&mut bytes_below(&path))
+        } else {
+            bytes.append(&mut std::fs::read(&path).unwrap())
         }
     }
     bytes

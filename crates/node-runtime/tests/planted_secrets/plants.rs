@@ -123,9 +123,12 @@ fn forms(value: &str) -> Vec<Plant> {
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(byte);
     let percent: String = value
         .bytes()
-        .map(|byte| match is_plain(&byte) {
-            true => char::from(byte).to_string(),
-            false => format!("%{byte:02X}"),
+        .map(|byte| {
+            if is_plain(&byte) {
+                char::from(byte).to_string()
+            } else {
+                format!("%{byte:02X}")
+            }
         })
         .collect();
     let quoted = serde_json::to_string(value).unwrap();
