@@ -165,3 +165,57 @@ fn fields_of_other_types_are_no_error() {
         }
     }
 }
+
+/// Logs whose events are lost, doubled or out of order are still sessions.
+#[test]
+fn events_that_are_lost_doubled_or_out_of_order_are_no_error() {
+    let v0 = vec![
+        json!({"id": 0, "action": "system", "source": "agent", "args": {"content": "Be good."}}),
+        json!({"id": 1, "action": "message", "source": "user", "args": {"content": "Go."}}),
+        json!({"id": 2, "action": "delegate", "source": "agent", "args": {"agent": "A", "inputs": {"task": "Look."}}}),
+        json!({"id": 3, "action": "message", "source": "user", "args": {"content": "TASK: Look."}}),
+        json!({"id": 4, "action": "delegate", "source": "agent", "args": {"agent": "B", "inputs": {"task": "Read."}}}),
+        json!({"id": 5, "action": "run", "source": "agent", "args": {"command": "ls"}}),
+        json!({"id": 6, "observation": "run", "source": "agent", "cause": 5, "content": "out"}),
+        json!({"id": 7, "observation": "agent_state_changed", "extras": {"agent_state": "paused"}}),
+        json!({"id": 8, "action": "message", "source": "user", "args": {"content": "More."}}),
+        json!({"id": 9, "action": "finish", "source": "agent", "args": {"final_thought": "B is done."}}),
+        json!({"id": 10, "observation": "delegate", "cause": 4, "content": "B"}),
+        json!({"id": 11, "action": "reject", "source": "agent", "args": {"outputs": {"reason": "No."}}}),
+        json!({"id": 12, "observation": "delegate", "cause": 2, "content": "A"}),
+        json!({"id": 13, "action": "condensation", "source": "agent", "args": {"forgotten_event_ids": [1, 2, 5, 6], "summary": "S"}}),
+        json!({"id": 14, "observation": "agent_state_changed", "extras": {"agent_state": "error", "reason": "broke"}}),
+        json!({"id": 15, "observation": "error", "content": "oh"}),
+        json!({"id": 16, "action": "message", "source": "agent", "args": {"content": "Done."}}),
+    ];
+    let call = |id: &str, call: &str, tool: &str| {
+        json!({"id": id, "kind": "ActionEvent", "source": "agent", "tool_name": tool, "tool_call_id": call, "llm_response_id": "r",
+            "action": {"kind": if tool == "finish" { "FinishAction" } else { "X" }, "message": "end"}})
+    };
+    let seen = |id: &str, call: &str| json!({"id": id, "kind": "ObservationEvent", "tool_name": "t", "tool_call_id": call, "observation": {"content": "o"}});
+    let v1 = vec![
+        json!({"id": "1", "kind": "MessageEvent", "source": "user", "llm_message": {"content": "Go."}}),
+        call("2", "a", "t"),
+        call("3", "b", "t"),
+        call("4", "f", "finish"),
+        json!({"id": "5", "kind": "PauseEvent", "source": "user"}),
+        seen("6", "b"),
+        seen("7", "a"),
+        seen("8", "f"),
+        json!({"id": "9", "kind": "UserRejectObservation", "tool_name": "t", "tool_call_id": "a"}),
+        json!({"id": "10", "kind": "ConversationErrorEvent", "code": "X", "detail": "d"}),
+        json!({"id": "11", "kind": "Condensation", "forgotten_event_ids": ["1", "2", "6"], "summary": "S"}),
+        json!({"id": "12", "kind": "MessageEvent", "source": "agent", "llm_message": {"content": "Done."}}),
+    ];
+    for log in [v0, v1] {
+        for at in 0..log.len() {
+            let (mut lost, mut doubled, mut swapped) = (log.clone(), log.clone(), log.clone());
+            lost.remove(at);
+            doubled.insert(at, log[at].clone());
+            swapped.swap(at, (at + 3) % log.len());
+            for log in [lost, doubled, swapped] {
+                crate::session::imported(&json!(log));
+            }
+        }
+    }
+}
