@@ -23,7 +23,12 @@ pub(crate) struct FoundPaths {
 impl FoundPaths {
     /// Returns where these paths lead, except for those that a link in one of the `writable` directories leads
     /// out of `inside`.
-    pub(crate) fn all(&mut self, paths: Vec<PathBuf>, writable: &[PathBuf], inside: &[PathBuf]) -> Vec<PathBuf> {
+    pub(crate) fn all(
+        &mut self,
+        paths: Vec<PathBuf>,
+        writable: &[PathBuf],
+        inside: &[PathBuf],
+    ) -> Vec<PathBuf> {
         let mut seen = BTreeSet::new();
         let mut found = Vec::new();
         for path in paths {
