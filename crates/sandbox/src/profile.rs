@@ -211,6 +211,11 @@ impl SandboxProfile {
         let workspace = fs::canonicalize(workspace).map_err(|error| SandboxError::path(workspace, error))?;
         let home = self.home.as_ref().and_then(|home| fs::canonicalize(home).ok());
         let repository = repository(&workspace, home.as_deref());
+        if let Some(planted) = &repository.planted {
+            let why = "it makes Git take its settings from elsewhere, and no Git puts it there; look at it \
+                       and remove it";
+            return Err(SandboxError::path(planted, why));
+        }
         let mut found = FoundPaths::default();
         let hidden = found.all(self.hidden(home.as_deref()), &[], &[]);
         let mut places = vec![workspace.clone()];

@@ -66,7 +66,21 @@ const PROMISES: &[Promise] = &[
         None,
         MOUNTS,
     ),
-    promise("change `.git/hooks` or `.git/config`", None, MOUNTS),
+    promise(
+        "change hooks or settings of the repository of the workspace, its worktrees and `.git/modules`",
+        None,
+        MOUNTS,
+    ),
+    promise(
+        "make the workspace a repository, or make or change one below it, which Git obeys when it looks there",
+        None,
+        None,
+    ),
+    promise(
+        "lead the next command out by a link in a directory that may be written",
+        Some("paths are not followed through it"),
+        Some("paths are not followed through it"),
+    ),
     promise("poison a toolchain's cache, which other projects use", None, None),
     promise(
         "see the command lines of other processes",

@@ -10,7 +10,21 @@ pub(crate) struct RepositoryPaths {
     pub(crate) write: Vec<PathBuf>,
     /// Git reads there what to run.
     pub(crate) protected: Vec<PathBuf>,
+    /// A file that sends Git elsewhere for its settings, where no Git puts one.
+    pub(crate) planted: Option<PathBuf>,
 }
+
+/// What Git reads in the directory of a repository to learn what to run, or where its settings are.
+const RUNS: [&str; 4] = ["hooks", "config", "config.worktree", "commondir"];
+
+/// Directories of a repository with further ones, of worktrees and submodules.
+const FURTHER: [&str; 2] = ["worktrees", "modules"];
+
+/// The most directories that are looked at.
+const MOST_FURTHER: usize = 1000;
+
+/// What makes Git take its settings from the directory itself, as it does without the file.
+const ITSELF: &str = ".";
 
 /// Returns the repository that holds `directory`, which has no symbolic links. Above `home` none is looked
 /// for.
@@ -37,13 +51,50 @@ pub(crate) fn repository(directory: &Path, home: Option<&Path>) -> RepositoryPat
 }
 
 fn of_directory(git: PathBuf) -> RepositoryPaths {
-    let protected = ["hooks", "config", "config.worktree"]
-        .map(|name| git.join(name))
-        .into();
+    let pointer = git.join("commondir");
+    let points = fs::read_to_string(&pointer).is_ok_and(|text| text.trim_end() != ITSELF);
+    let planted = (points || pointer.is_symlink()).then_some(pointer);
     // A directory that is bound cannot be renamed to make room for another one.
+    let mut write = vec![git.clone()];
+    write.extend(FURTHER.iter().flat_map(|name| directories(git.join(name))));
+    let is_repository = |path: &&PathBuf| **path == git || path.join("HEAD").is_file();
+    let repositories = write.iter().filter(is_repository);
+    let protected = repositories.flat_map(|path| RUNS.map(|name| path.join(name)));
     RepositoryPaths {
-        write: vec![git],
-        protected,
+        protected: protected.collect(),
+        write,
+        planted,
+    }
+}
+
+/// The directory, and those below it down to repositories and their further ones; none that is a link.
+fn directories(top: PathBuf) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut open = vec![top];
+    while let Some(path) = open.pop() {
+        let is_directory = fs::symlink_metadata(&path).is_ok_and(|about| about.is_dir());
+        if !is_directory || found.len() == MOST_FURTHER {
+            continue;
+        }
+        if path.join("HEAD").is_file() {
+            open.extend(FURTHER.map(|name| path.join(name)));
+        } else {
+            let entries = fs::read_dir(&path).into_iter().flatten().flatten();
+            open.extend(entries.map(|entry| entry.path()));
+        }
+        found.push(path);
+    }
+    found
+}
+
+/// Returns what a file has to hold so that Git does as it does without it, if a command could make one that
+/// Git obeys. `None` for a path that nothing has to be at.
+#[cfg(target_os = "linux")]
+pub(crate) fn harmless_content(protected: &Path) -> Option<&'static str> {
+    match protected.file_name()?.to_str()? {
+        "commondir" => Some(".\n"),
+        "config.worktree" => Some(""),
+        _ => None,
     }
 }
 
@@ -85,7 +136,8 @@ mod tests {
         fs::write(root.join("main/.git/HEAD"), "ref: refs/heads/main\n").unwrap();
         let git = root.join("main/.git");
         assert_eq!(of("main/src"), of("main"));
-        assert_eq!(of("main").write, std::slice::from_ref(&git));
+        let written = [git.clone(), git.join("worktrees"), git.join("worktrees/side")];
+        assert_eq!(of("main").write, written);
         assert!(of("main").protected.contains(&git.join("hooks")));
 
         fs::create_dir_all(root.join("side")).unwrap();
@@ -94,7 +146,7 @@ mod tests {
         assert_eq!(of("side"), RepositoryPaths::default(), "it does not point back");
         let back = format!("{}\n", root.join("side/.git").display());
         fs::write(git.join("worktrees/side/gitdir"), back).unwrap();
-        assert_eq!(of("side").write, std::slice::from_ref(&git));
+        assert_eq!(of("side").write, written);
         assert!(of("side").protected.contains(&root.join("side/.git")));
 
         fs::create_dir_all(root.join("planted")).unwrap();
@@ -104,5 +156,34 @@ mod tests {
             repository(&root.join("main/src"), Some(&root.join("main"))),
             RepositoryPaths::default()
         );
+    }
+
+    #[test]
+    fn repositories_within_one_are_protected_and_a_planted_pointer_is_seen() {
+        let root = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(root.path()).unwrap();
+        let git = root.join(".git");
+        for name in ["worktrees/side", "modules/a/b", "modules/a/b/modules/c"] {
+            fs::create_dir_all(git.join(name)).unwrap();
+            fs::write(git.join(name).join("HEAD"), "ref: refs/heads/main\n").unwrap();
+        }
+        let found = repository(&root, None);
+        for name in [
+            "commondir",
+            "config.worktree",
+            "worktrees/side/commondir",
+            "modules/a/b/config",
+            "modules/a/b/modules/c/hooks",
+        ] {
+            assert!(found.protected.contains(&git.join(name)), "{name}");
+        }
+        assert!(
+            found.write.contains(&git.join("modules/a")),
+            "it cannot be renamed"
+        );
+        for (text, planted) in [(".\n", false), ("../evil\n", true), ("../evil", true)] {
+            fs::write(git.join("commondir"), text).unwrap();
+            assert_eq!(repository(&root, None).planted.is_some(), planted, "{text:?}");
+        }
     }
 }

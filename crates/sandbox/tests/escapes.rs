@@ -125,6 +125,41 @@ const PATHS: &[Attempt] = &[
         BARE_AND_LANDLOCK,
     ),
     attempt(
+        "another place for the settings of Git",
+        "echo ../evil > .git/commondir",
+        BARE_AND_LANDLOCK,
+    ),
+    attempt(
+        "that place under another name",
+        "echo ../evil > .git/c && mv -f .git/c .git/commondir",
+        BARE_AND_LANDLOCK,
+    ),
+    attempt(
+        "the settings of a worktree",
+        "echo x > .git/config.worktree",
+        BARE_AND_LANDLOCK,
+    ),
+    attempt(
+        "the settings of a submodule",
+        "echo x >> .git/modules/sub/config",
+        BARE_AND_LANDLOCK,
+    ),
+    attempt(
+        "a submodule in the place of another",
+        "mv .git/modules/sub .git/modules/sub2 && mv .git/modules/sub2 .git/modules/sub",
+        BARE_AND_LANDLOCK,
+    ),
+    attempt(
+        "the repositories of all submodules",
+        "mv .git/modules .git/m && mv .git/m .git/modules",
+        BARE_AND_LANDLOCK,
+    ),
+    attempt(
+        "a new repository below the workspace",
+        "mkdir -p sub/.git && touch sub/.git/config",
+        &[Bare, Landlock, SandboxStep::Namespace],
+    ),
+    attempt(
         "a repository in the place of another",
         "mv .git .g && mv .g .git",
         BARE_AND_LANDLOCK,
@@ -482,6 +517,50 @@ fn a_planted_repository_opens_nothing() {
             "{step}: {}",
             said(&output)
         );
+    }
+}
+
+/// A link that one command put in a directory of programs, or of Cargo, does not let the next one out.
+#[test]
+fn a_planted_link_leads_nowhere() {
+    for step in steps() {
+        let world = World::new();
+        let plant = "mkdir -p .venv .cargo && ln -s $HOME .venv/bin && ln -s $ROOT/outside .cargo/registry";
+        let output = world.run(step, plant);
+        assert!(output.status.success(), "{step}: {}", said(&output));
+        let held = |line: &str| {
+            let mut command = world.command(step, &["sh", "-c", line]);
+            let path = format!("{}:/usr/bin:/bin", world.path("work/.venv/bin").display());
+            command
+                .env("PATH", path)
+                .env("CARGO_HOME", world.path("work/.cargo"));
+            command.output().unwrap()
+        };
+        for line in [
+            "cat $HOME/notes",
+            "touch $ROOT/outside/planted",
+            "cat .venv/bin/.ssh/id_ed25519",
+        ] {
+            let output = held(line);
+            assert!(
+                !output.status.success() && world.is_unharmed(),
+                "{step}: {line}: {}",
+                said(&output)
+            );
+        }
+        assert!(held("touch built").status.success());
+    }
+}
+
+/// A pointer to other settings of Git, which only Landlock lets a command write, stops the next command.
+#[test]
+fn a_planted_pointer_stops_the_next_command() {
+    for step in steps() {
+        let world = World::new();
+        std::fs::write(world.path("work/.git/commondir"), "../evil\n").unwrap();
+        let output = world.run(step, "true");
+        assert!(!output.status.success(), "{step}");
+        assert!(said(&output).contains("commondir"), "{}", said(&output));
     }
 }
 

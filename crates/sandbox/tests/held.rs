@@ -53,6 +53,7 @@ impl World {
             "home/.cargo",
             "home/.npm",
             "work/.git/hooks",
+            "work/.git/modules/sub",
             "outside",
         ] {
             fs::create_dir_all(root.path().join(name)).unwrap();
@@ -67,7 +68,14 @@ impl World {
         ] {
             fs::write(root.path().join(name), SECRET).unwrap();
         }
-        fs::write(root.path().join("work/.git/config"), "[core]\n").unwrap();
+        for name in ["work/.git/config", "work/.git/modules/sub/config"] {
+            fs::write(root.path().join(name), "[core]\n").unwrap();
+        }
+        fs::write(
+            root.path().join("work/.git/modules/sub/HEAD"),
+            "ref: refs/heads/main\n",
+        )
+        .unwrap();
         Self { root, network: false }
     }
 

@@ -5,6 +5,7 @@
 //! links: another command that works in the same directory at this moment could put one in the way.
 
 use std::fs::{self, File};
+use std::io::Write as _;
 use std::os::fd::{AsFd, AsRawFd as _};
 use std::os::unix::fs::{DirBuilderExt as _, symlink};
 use std::path::{Path, PathBuf};
@@ -16,6 +17,7 @@ use nix::unistd::{chdir, pivot_root};
 use super::helper::DEVICES;
 use super::kernel::set_mount;
 use super::landlock::open;
+use crate::repository::harmless_content;
 use crate::{SandboxError, SandboxPaths};
 
 /// `MOUNT_ATTR_*` of `linux/mount.h`.
@@ -92,16 +94,15 @@ fn bindings(paths: &SandboxPaths) -> Result<Vec<Binding>, SandboxError> {
         (&paths.write, NO_SETUID | NO_DEVICES),
         (&paths.protected, read_only),
     ];
+    for path in &paths.protected {
+        make_missing(path);
+    }
     let mut bindings = Vec::new();
     for (paths, attributes) in kinds {
         for path in paths {
             // The process has its own.
             if path.starts_with("/proc") || path.starts_with("/dev") {
                 continue;
-            }
-            if path.file_name().is_some_and(|name| name == "hooks") {
-                // Hooks that do not exist could be made otherwise. If it cannot be made, nothing can be in it.
-                let _ = fs::create_dir(path);
             }
             if let Some((from, about)) = open(path)? {
                 bindings.push(Binding {
@@ -117,6 +118,26 @@ fn bindings(paths: &SandboxPaths) -> Result<Vec<Binding>, SandboxError> {
     // protected over both.
     bindings.sort_by_key(|binding| binding.at.components().count());
     Ok(bindings)
+}
+
+/// Makes what Git would obey if a command made it: nothing can be bound over a file that is not there. What is
+/// made changes nothing for Git. If it cannot be made, a command cannot make it either.
+fn make_missing(path: &Path) {
+    let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
+        return;
+    };
+    // No link on the way is followed.
+    let Ok(Some((above, _))) = open(above) else {
+        return;
+    };
+    let at = Path::new(&descriptor(&above)).join(name);
+    if name == "hooks" {
+        let _ = fs::create_dir(&at);
+    } else if let Some(content) = harmless_content(path)
+        && let Ok(mut file) = File::create_new(&at)
+    {
+        let _ = file.write_all(content.as_bytes());
+    }
 }
 
 /// Symbolic links of the root directory, such as `/bin`.
