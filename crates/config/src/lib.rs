@@ -22,6 +22,7 @@ mod bounds;
 mod chat;
 mod cloud;
 mod command_files;
+mod command_mistakes;
 mod condense;
 mod directory_listing;
 mod edit;

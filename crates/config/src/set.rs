@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::command_mistakes::named_by;
 use crate::edit::{index_of, insert_line, span, with_newline, written_path};
 use crate::files::{FileLock, real, replace_file};
 use crate::load::{LoadRequest, load_as_if};
@@ -54,37 +55,13 @@ pub fn set(request: LoadRequest<'_>, file: &Path, key: &str, value: &str) -> Res
         flags: request.flags.clone(),
     };
     let done = set_all(request, file, &[(path.clone(), literal)], is_known);
-    let (changed, loaded) = done.map_err(|error| of_command(error, before, file))?;
+    let (changed, loaded) = done.map_err(|error| named_by(SET, error, before, file))?;
     Ok(SetResult {
         file: file.to_owned(),
         changed,
         loaded,
         key: path.current().unwrap_or(path),
     })
-}
-
-/// Names the command in place of a line of the file in the mistakes that the file did not have before.
-fn of_command(error: ConfigError, before: LoadRequest<'_>, file: &Path) -> ConfigError {
-    let ConfigError::Mistakes(mistakes) = error else {
-        return error;
-    };
-    let text = std::fs::read_to_string(real(file)).unwrap_or_default();
-    let had = match load_as_if(before, file, &text) {
-        Err(ConfigError::Mistakes(had)) => had,
-        _ => Vec::new(),
-    };
-    let is_new = |mistake: &ConfigMistake| {
-        let is_same = |had: &ConfigMistake| had.key == mistake.key && had.what == mistake.what;
-        !had.iter().any(is_same)
-    };
-    let named = |mut mistake: ConfigMistake| {
-        let is_of_file = matches!(&mistake.at, MistakeLocation::File(place) if *place.file == *file);
-        if is_of_file && is_new(&mistake) {
-            mistake.at = MistakeLocation::Flag(SET.into());
-        }
-        mistake
-    };
-    ConfigError::Mistakes(mistakes.into_iter().map(named).collect())
 }
 
 /// Sets keys to literals of YAML in one change of a file. Returns whether the file changed, and the
