@@ -43,8 +43,6 @@ pub enum Origin {
     Variable,
     /// A key of the configuration.
     Setting,
-    /// The keyring, or the file in its place.
-    Keyring,
     /// A line of a `.env` file.
     EnvFile,
     /// A token or header of an MCP server.
@@ -59,7 +57,6 @@ impl Origin {
         match self {
             Self::Variable => "a variable of the environment",
             Self::Setting => "a key of the configuration",
-            Self::Keyring => "the keyring",
             Self::EnvFile => "a line of a .env file",
             Self::Mcp => "a credential of an MCP server",
             Self::Person => "marked by a person",
