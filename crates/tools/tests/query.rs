@@ -1,5 +1,6 @@
 //! `query` and `query_write` on databases made here: what they show, what they refuse, and that a refused
 //! statement leaves no trace.
+#![allow(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
