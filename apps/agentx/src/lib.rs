@@ -19,9 +19,9 @@ use agentx_chat::{
     attach, branches, cache_why, chat, chat_opening, command_sandbox, configuration, connection_watch,
     console, default_model, demo, doctor, error, exit, export, folder, follow, headless, mcp_changes,
     mcp_login, mcp_servers, mcp_serving, memory, model_facts, models, named_file, other_server,
-    parameter_names, passphrase, picker, place, reactor_list, refreshed_models, render, rules, script_output,
-    server_patience, session_opening, sessions_here, show, signals, spectator, spending, terminal,
-    told_notes, untrusted_files,
+    parameter_names, passphrase, picker, place, reactor_list, refreshed_models, render, rules,
+    sandbox_arguments, script_output, server_patience, session_opening, sessions_here, show, signals,
+    spectator, spending, terminal, told_notes, untrusted_files,
 };
 use console::Console;
 
