@@ -10,7 +10,6 @@ mod identity;
 mod mcp;
 mod numbers;
 mod remote;
-mod sandbox;
 mod sessions;
 mod shortcuts;
 mod upkeep;
@@ -28,7 +27,6 @@ pub(crate) use files::{AgentKindArg, AgentsCommand, NewAgentArgs, ToolKindArg, T
 pub(crate) use identity::{IdentityCommand, TrustArg};
 pub(crate) use mcp::McpCommand;
 pub(crate) use remote::{LimitArgs, MirrorArgs, MirrorStart, ServeArgs, ShareArgs, WatchArgs};
-pub(crate) use sandbox::SandboxCommand;
 pub(crate) use sessions::{ExportArgs, ExportFormat, ImportArgs, SessionsCommand, ShowArgs, StatsArgs};
 pub(crate) use upkeep::{CacheCommand, CompleteArg, CompletionsArgs, DoctorArgs, ModelsCommand, UsageArgs};
 
@@ -37,6 +35,7 @@ use clap::{ArgAction, Args, CommandFactory as _, FromArgMatches as _, Parser, Su
 
 use crate::headless::{Format, OutputOptions};
 use crate::memory::MemoryCommand;
+pub(crate) use crate::sandbox_arguments::SandboxCommand;
 
 /// Run agents: chat in a terminal, headless runs, sessions that keep every event.
 #[derive(Debug, Parser)]

@@ -72,6 +72,7 @@ pub mod render;
 pub mod rules;
 pub mod run_failure;
 mod runtime_error;
+pub mod sandbox_arguments;
 pub mod script_output;
 pub mod secret_scan;
 pub mod server_patience;

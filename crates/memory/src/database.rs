@@ -11,21 +11,21 @@ use crate::memory::MemoryError;
 const BUSY: Duration = Duration::from_secs(5);
 
 /// The result of a call inside of the store.
-pub(crate) type SqlResult<T> = Result<T, Fault>;
+pub(crate) type SqlResult<T> = Result<T, MemoryFault>;
 
 /// An error inside of the store: of SQLite, or one that the caller can do something about.
-pub(crate) enum Fault {
+pub(crate) enum MemoryFault {
     Sql(rusqlite::Error),
     Memory(MemoryError),
 }
 
-impl From<rusqlite::Error> for Fault {
+impl From<rusqlite::Error> for MemoryFault {
     fn from(error: rusqlite::Error) -> Self {
         Self::Sql(error)
     }
 }
 
-impl From<MemoryError> for Fault {
+impl From<MemoryError> for MemoryFault {
     fn from(error: MemoryError) -> Self {
         Self::Memory(error)
     }

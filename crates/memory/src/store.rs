@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use agentx_types::{OwnerId, Timestamp};
 use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior, params};
 
-use crate::database::{Fault, SqlResult, in_words, make_file, set_up};
+use crate::database::{MemoryFault, SqlResult, in_words, make_file, set_up};
 use crate::memory::{
     MAX_MEMORIES, MAX_WAITING, Memory, MemoryEdit, MemoryError, MemoryFilter, MemoryState, NewMemory,
     checked_text,
@@ -379,10 +379,10 @@ impl MemoryStore {
         done.map_err(|fault| self.error(fault))
     }
 
-    fn error(&self, fault: Fault) -> MemoryError {
+    fn error(&self, fault: MemoryFault) -> MemoryError {
         match fault {
-            Fault::Memory(error) => error,
-            Fault::Sql(error) => MemoryError::Store {
+            MemoryFault::Memory(error) => error,
+            MemoryFault::Sql(error) => MemoryError::Store {
                 path: self.path.display().to_string(),
                 what: in_words(&error),
             },

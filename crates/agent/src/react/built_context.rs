@@ -24,18 +24,21 @@ const MAX_KNOWN: usize = 1_024;
 
 /// The items of built contexts that the conversation has, so that no source gives one twice.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct KnownItems(Vec<KnownItem>);
+pub(super) struct GivenItems(Vec<GivenItem>);
 
 /// An item in the conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct KnownItem {
+struct GivenItem {
     /// The event with which it came.
     seq: u64,
+    /// The name of the source that gave it.
     source: String,
+    /// The id of the item in its source.
     id: String,
 }
 
-impl KnownItems {
+impl GivenItems {
+    /// Returns whether nothing was given: then nothing is serialized.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -45,8 +48,9 @@ impl KnownItems {
         self.0.retain(|item| !(from_seq..=to_seq).contains(&item.seq));
     }
 
+    /// Records the items of a context that came with the event `seq`.
     fn add(&mut self, seq: u64, built: &ContextBuilt) {
-        self.0.extend(built.items.iter().map(|item| KnownItem {
+        self.0.extend(built.items.iter().map(|item| GivenItem {
             seq,
             source: built.source.clone(),
             id: item.id.clone(),
@@ -54,6 +58,7 @@ impl KnownItems {
         self.0.drain(..self.0.len().saturating_sub(MAX_KNOWN));
     }
 
+    /// The ids that a source has given, the oldest first.
     fn of_source(&self, name: &str) -> Vec<String> {
         let of_source = self.0.iter().filter(|item| item.source == name);
         of_source.map(|item| item.id.clone()).collect()
@@ -63,6 +68,9 @@ impl KnownItems {
 impl ReactAgent {
     /// Requests the context of every source for the run that `input` opens, and calls the model at once if
     /// there is none.
+    ///
+    /// Agents that another agent made ask for nothing: they get what their maker tells them. Nor does an
+    /// input without text, because there is nothing to search for.
     pub(super) fn build_context(&mut self, input: &Message, step: &mut RunStep<'_>) {
         let text = input.text();
         let has_sources = step.context.depth == 0 && !text.trim().is_empty();
@@ -70,7 +78,7 @@ impl ReactAgent {
             self.lifecycle.set_status(RunStatus::BuildingContext, step);
             for source in self.config.context_sources.clone() {
                 let request = BuildContext {
-                    known: self.known_items.of_source(&source.name),
+                    known: self.given_items.of_source(&source.name),
                     source,
                     text: text.clone(),
                     by: input.by.clone(),
@@ -82,6 +90,7 @@ impl ReactAgent {
         self.call_model(step);
     }
 
+    /// Requests one context; the run waits for its answer, which names the action as its cause.
     fn request_context(&mut self, request: BuildContext, step: &mut RunStep<'_>) {
         let Some(run) = self.lifecycle.active() else {
             return;
@@ -90,7 +99,8 @@ impl ReactAgent {
         run.pending.context.push(PendingContext { action_id, request });
     }
 
-    /// Requests again what was requested from another process.
+    /// Requests again what was requested from another process. Its answers, if any come, are no longer
+    /// awaited.
     pub(super) fn build_context_again(&mut self, step: &mut RunStep<'_>) {
         let Some(run) = self.lifecycle.active() else {
             return;
@@ -102,6 +112,9 @@ impl ReactAgent {
 
     /// Adds a built context to the conversation; the model is called once none is awaited any more. A fact
     /// that nobody waits for is ignored.
+    ///
+    /// The text follows the input, so the first message of the conversation stays that of the person. It
+    /// cannot pretend to be of another person: the tags that mark their words are taken out.
     pub(super) fn on_context_built(
         &mut self,
         fact: &Envelope<EnvironmentEvent>,
@@ -116,7 +129,7 @@ impl ReactAgent {
             return;
         };
         run.pending.context.remove(place);
-        self.known_items.add(step.seq, built);
+        self.given_items.add(step.seq, built);
         if !built.text.is_empty() {
             let message = Message {
                 message_id: MessageId::with_suffix(format_args!("context_{}", step.seq)),

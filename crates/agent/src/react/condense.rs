@@ -247,7 +247,7 @@ impl ReactAgent {
         }
         match self.conversation.condense(step.seq, condensed, &decisions) {
             Some(range) => {
-                self.known_items.forget(condensed.from_seq, condensed.to_seq);
+                self.given_items.forget(condensed.from_seq, condensed.to_seq);
                 self.conversation.judge_saving(&range, &self.config);
                 self.conversation.beginning_changed(&self.config);
                 self.note_context();

@@ -62,7 +62,7 @@ use agentx_types::{
 };
 use serde::{Deserialize, Serialize};
 
-use built_context::KnownItems;
+use built_context::GivenItems;
 use children::ReactChild;
 use condense::CondenseState;
 pub use delegation_tools::{AGENTS, DELEGATE, delegation_tools};
@@ -105,8 +105,8 @@ pub struct ReactAgent {
     /// What it repeats.
     stuck: Box<StuckWatch>,
     /// What services gave to the conversation.
-    #[serde(default, skip_serializing_if = "KnownItems::is_empty")]
-    known_items: KnownItems,
+    #[serde(default, skip_serializing_if = "GivenItems::is_empty")]
+    given_items: GivenItems,
 }
 
 impl ReactAgent {
@@ -123,7 +123,7 @@ impl ReactAgent {
             children: Vec::new(),
             inner: Vec::new(),
             stuck: Box::default(),
-            known_items: KnownItems::default(),
+            given_items: GivenItems::default(),
         };
         agent.tell_initial_plan_mode();
         agent

@@ -1,4 +1,6 @@
 //! What a model call would send now, for people who look and for counts of the window.
+//!
+//! Nothing here changes the agent: the window is moved on in a copy of the conversation.
 
 use agentx_types::{ModelRequest, WindowFill};
 

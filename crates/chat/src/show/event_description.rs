@@ -1,9 +1,9 @@
 //! An event in words, on one line.
 
 use agentx::types::{
-    ActionKind, ApprovalDecision, AttemptFailed, CommandRan, ConfigChange, ContentPart, ContextBuilt,
-    EffectEnded, EffectOutcome, EnvironmentEvent, FallbackAsked, InnerCallAsked, OwnerId, SessionOpened,
-    Vocabulary as _,
+    ActionKind, AnswerChecked, ApprovalDecision, AttemptFailed, CommandRan, ConfigChange, ContentPart,
+    ContextBuilt, EffectEnded, EffectOutcome, EnvironmentEvent, FallbackAsked, InnerCallAsked, OwnerId,
+    SessionOpened, Vocabulary as _,
 };
 
 use crate::render::clean::visible;
@@ -60,14 +60,7 @@ pub(super) fn describe(event: &EnvironmentEvent) -> String {
             format!("forked from {} at event {}", forked.parent, forked.at_seq)
         }
         E::SessionImported(_) => "imported: what was in progress is not continued".to_owned(),
-        E::AnswerChecked(checked) if checked.problems.is_empty() => {
-            format!("answer {} fits the schema", checked.attempt)
-        }
-        E::AnswerChecked(checked) => format!(
-            "answer {} does not fit the schema: {}",
-            checked.attempt,
-            short(&checked.problems.join("; "))
-        ),
+        E::AnswerChecked(verdict) => checked(verdict),
         E::ContextBuilt(context) => built(context),
         E::JobEnded(ended) => format!("{} has ended: {}", visible(&ended.job), visible(&ended.how)),
         E::CommandRan(ran) => command(ran),
@@ -199,6 +192,17 @@ fn action(kind: ActionKind) -> &'static str {
         ActionKind::StartTimer => "wait for a time",
         ActionKind::Cancel => "stop what runs",
         _ => "do something",
+    }
+}
+
+fn checked(verdict: &AnswerChecked) -> String {
+    match verdict.problems.as_slice() {
+        [] => format!("answer {} fits the schema", verdict.attempt),
+        problems => format!(
+            "answer {} does not fit the schema: {}",
+            verdict.attempt,
+            short(&problems.join("; "))
+        ),
     }
 }
 

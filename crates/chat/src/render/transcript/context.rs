@@ -44,6 +44,32 @@ impl TranscriptRenderer {
         })
     }
 
+    /// Another model is asked from here on. The line contains the provider's error.
+    fn fell_back(&mut self, change: &ContextChange) -> String {
+        let ContextChange::FellBack {
+            from,
+            to,
+            code,
+            message,
+            unpriced,
+        } = change
+        else {
+            return String::new();
+        };
+        self.failure = None;
+        let message = cut(&visible(message), LONGEST_REASON);
+        let until = asked_until(code);
+        let (from, to, code) = (visible(from), visible(to), visible(code));
+        let price = if *unpriced && self.max_cost.is_some() {
+            "; its prices are unknown, so max_cost does not count its calls"
+        } else {
+            ""
+        };
+        self.style.warn(&format!(
+            "{from} did not answer ({code}: {message}); asking {to} {until}{price}"
+        ))
+    }
+
     pub(super) fn context_changed(&mut self, change: &ContextChange) {
         let line = match change {
             // The status row shows the wait.
@@ -72,27 +98,7 @@ impl TranscriptRenderer {
                 self.failure = None;
                 self.style.warn(&tools_left_out(tools))
             }
-            ContextChange::FellBack {
-                from,
-                to,
-                code,
-                message,
-                unpriced,
-            } => {
-                // This line contains the provider's error.
-                self.failure = None;
-                let message = cut(&visible(message), LONGEST_REASON);
-                let until = asked_until(code);
-                let (from, to, code) = (visible(from), visible(to), visible(code));
-                self.style.warn(&format!(
-                    "{from} did not answer ({code}: {message}); asking {to} {until}{}",
-                    if *unpriced && self.max_cost.is_some() {
-                        "; its prices are unknown, so max_cost does not count its calls"
-                    } else {
-                        ""
-                    }
-                ))
-            }
+            ContextChange::FellBack { .. } => self.fell_back(change),
             ContextChange::Built {
                 source,
                 items,

@@ -1,4 +1,4 @@
-//! Arguments of the commands about the sandbox.
+//! The words of `agentx sandbox`.
 
 use std::ffi::OsString;
 
@@ -6,7 +6,7 @@ use clap::Subcommand;
 
 /// `agentx sandbox`
 #[derive(Debug, Subcommand)]
-pub(crate) enum SandboxCommand {
+pub enum SandboxCommand {
     /// Show what works here, what each step stops, and what commands in this directory may reach
     Show,
     /// Run a command as the agent would run it, in the sandbox
