@@ -173,15 +173,7 @@ impl Headless {
         while !over {
             tokio::select! {
                 delivery = events.next() => {
-                    let delivery = match delivery {
-                        // What was committed until then is the result.
-                        Err(why) if !matches!(why, ChatError::ClosedOutput) => {
-                            self.ending.left(why);
-                            break;
-                        }
-                        delivery => delivery?,
-                    };
-                    let Some(delivery) = delivery else { break };
+                    let Some(delivery) = self.or_left(delivery)? else { break };
                     self.delivery(&delivery, console).await?;
                     while let Some(delivery) = events.ready() {
                         self.delivery(&delivery, console).await?;
@@ -232,6 +224,17 @@ impl Headless {
         self.transcript.end_line();
         self.print(console)?;
         Ok(self.ending.into_result(self.signal))
+    }
+
+    /// If the events end with an error, what was committed until then is the result.
+    fn or_left(&mut self, came: Result<Option<Delivery>, ChatError>) -> Result<Option<Delivery>, ChatError> {
+        match came {
+            Err(why) if !matches!(why, ChatError::ClosedOutput) => {
+                self.ending.left(why);
+                Ok(None)
+            }
+            came => came,
+        }
     }
 
     async fn stop(&self) -> Result<(), ChatError> {
