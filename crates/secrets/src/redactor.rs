@@ -46,7 +46,7 @@ pub(crate) struct Tables {
 }
 
 /// A word of the automaton that ends at a place.
-pub(crate) enum Word<'a> {
+pub(crate) enum EndedWord<'a> {
     /// A form of a known value.
     Known { name: &'a Arc<str>, length: usize },
     /// The beginning of a published form.
@@ -225,7 +225,7 @@ impl WordAutomaton {
     }
 
     /// The words that end here.
-    pub(crate) fn words(&self, state: StateID) -> impl Iterator<Item = Word<'_>> {
+    pub(crate) fn words(&self, state: StateID) -> impl Iterator<Item = EndedWord<'_>> {
         let count = if self.nfa.is_match(state) {
             self.nfa.match_len(state)
         } else {
@@ -234,13 +234,13 @@ impl WordAutomaton {
         (0..count).filter_map(move |index| self.word(self.nfa.match_pattern(state, index).as_usize()))
     }
 
-    fn word(&self, number: usize) -> Option<Word<'_>> {
+    fn word(&self, number: usize) -> Option<EndedWord<'_>> {
         match self.names.get(number) {
-            Some(name) => Some(Word::Known {
+            Some(name) => Some(EndedWord::Known {
                 name,
                 length: self.lengths.get(number).copied()?,
             }),
-            None => PATTERNS.get(number - self.names.len()).map(Word::Prefix),
+            None => PATTERNS.get(number - self.names.len()).map(EndedWord::Prefix),
         }
     }
 }

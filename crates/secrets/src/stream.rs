@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use aho_corasick::automaton::StateID;
 
-use crate::redactor::{SecretPlace, Tables, Word};
+use crate::redactor::{EndedWord, SecretPlace, Tables};
 use crate::spans::{SecretSpan, SecretSpans};
 use crate::token_scan::{EndedToken, LOOK_BACK, TokenScan};
 
@@ -124,7 +124,7 @@ impl StreamRedactor {
             self.line_ends = 0;
             self.base64 = self.tables.base64.next(self.base64, byte);
             for word in self.tables.base64.words(self.base64) {
-                if let Word::Known { name, length } = word {
+                if let EndedWord::Known { name, length } = word {
                     spans.add(SecretSpan {
                         start: from + start_over_lines(held, index + 1, length),
                         end: at + 1,
@@ -135,7 +135,7 @@ impl StreamRedactor {
         }
         self.state = self.tables.plain.next(self.state, byte);
         for word in self.tables.plain.words(self.state) {
-            if let Word::Known { name, length } = word {
+            if let EndedWord::Known { name, length } = word {
                 spans.add(SecretSpan {
                     start: at + 1 - length,
                     end: at + 1,
@@ -145,7 +145,7 @@ impl StreamRedactor {
         }
         self.prefix = self.tables.prefixes.next(self.prefix, byte);
         for word in self.tables.prefixes.words(self.prefix) {
-            if let Word::Prefix(pattern) = word {
+            if let EndedWord::Prefix(pattern) = word {
                 let start = (index + 1).saturating_sub(pattern.prefix.len());
                 let before = held_text(held, start.saturating_sub(LOOK_BACK), start);
                 self.tokens.begin(pattern, at + 1, before);
