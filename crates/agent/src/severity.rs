@@ -15,6 +15,7 @@
 //! Permissions follow from these lists, so a change of them needs a new version of the rules
 //! ([`agentx_types::RULES_VERSION`]).
 
+mod harmless;
 mod options;
 
 use agentx_types::since;
@@ -150,6 +151,12 @@ fn dangerous_words(line: &str, version: u32) -> Vec<String> {
                 .in_words
                 .iter()
                 .flat_map(|words| options::of_programs(words)),
+        );
+        found.extend(
+            reading
+                .in_words
+                .iter()
+                .flat_map(|words| harmless::unlisted(words)),
         );
     }
     for command in reading.commands {
