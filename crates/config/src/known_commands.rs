@@ -4,8 +4,8 @@
 //! files they open: `make`, `npm start`, `awk`, `sh -c`. So only the forms here count as known; every other line counts
 //! as one that reads the whole folder, and any change of the folder asks again.
 
-use crate::mcp::McpValue;
 use crate::Secret;
+use crate::mcp::McpValue;
 
 /// The files that a command line opens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,13 +27,31 @@ const OF_UV: &[&str] = &["uv.toml", "pyproject.toml", ".python-version"];
 const OF_PYTHON: &[&str] = &["-u", "-I", "-B", "-E", "-s", "-S", "-O", "-q", "-P"];
 /// Variables by which programs load code or find other programs; each ends any name that begins like it.
 const LOADERS: &[&str] = &[
-    "PATH", "NODE_", "BASH_ENV", "ENV", "PYTHON", "RUBY", "PERL", "LD_", "DYLD_", "GIT_", "NPM_", "UV_", "PIP_", "LUA_",
-    "JAVA_", "DENO_", "BUN_", "SHELLOPTS", "BASHOPTS", "IFS",
+    "PATH",
+    "NODE_",
+    "BASH_ENV",
+    "ENV",
+    "PYTHON",
+    "RUBY",
+    "PERL",
+    "LD_",
+    "DYLD_",
+    "GIT_",
+    "NPM_",
+    "UV_",
+    "PIP_",
+    "LUA_",
+    "JAVA_",
+    "DENO_",
+    "BUN_",
+    "SHELLOPTS",
+    "BASHOPTS",
+    "IFS",
 ];
 
 /// What leads where, for [`opened`].
 pub(crate) trait Disk {
-    /// Whether a word is a file, or a directory of modules, that can be run.
+    /// Whether a word is a file of the folder, or a directory of it, that an interpreter can run.
     fn is_script(&self, word: &str) -> bool;
     /// Whether the folder itself holds a package of this name.
     fn has_package(&self, name: &str) -> bool;
@@ -49,12 +67,19 @@ pub(crate) fn opened(
     if variables.iter().any(loads_unseen) {
         return OpenedFiles::Any;
     }
+    if command.contains('/') && disk.is_script(command) {
+        return NO_MORE;
+    }
     if command.contains('/') && !command.starts_with('/') {
-        return if disk.is_script(command) { NO_MORE } else { OpenedFiles::Any };
+        return OpenedFiles::Any;
     }
     let program = command.rsplit('/').next().unwrap_or(command);
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let is_version = |name: &str| program.strip_prefix(name).is_some_and(|rest| rest.chars().all(is_of_number));
+    let is_version = |name: &str| {
+        program
+            .strip_prefix(name)
+            .is_some_and(|rest| rest.chars().all(is_of_number))
+    };
     match program {
         _ if is_version("python") => {
             let flags = words.iter().take_while(|word| OF_PYTHON.contains(word)).count();
@@ -71,12 +96,15 @@ pub(crate) fn opened(
             Some(name) if !disk.has_package(name) => OpenedFiles::Named(OF_NPM),
             _ => OpenedFiles::Any,
         },
-        "uvx" => match package(&words, &["-q", "--quiet"], &["--from", "--with", "--python", "-p"]) {
+        "uvx" => match package(
+            &words,
+            &["-q", "--quiet"],
+            &["--from", "--with", "--python", "-p"],
+        ) {
             Some(_) => OpenedFiles::Named(OF_UV),
             None => OpenedFiles::Any,
         },
         "docker" | "podman" if words.first() == Some(&"run") => NO_MORE,
-        _ if command.starts_with('/') && disk.is_script(command) && words.is_empty() => NO_MORE,
         _ => OpenedFiles::Any,
     }
 }
@@ -94,7 +122,8 @@ fn package<'a>(words: &[&'a str], flags: &[&str], options: &[&str]) -> Option<&'
             words.next();
         } else if !flags.contains(word) {
             let is_name = |c: char| c.is_ascii_alphanumeric() || "-_.@/".contains(c);
-            let is_package = word.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '@') && word.chars().all(is_name);
+            let is_package = word.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '@')
+                && word.chars().all(is_name);
             return is_package.then_some(*word);
         }
     }
@@ -119,7 +148,7 @@ mod tests {
 
     impl Disk for Folder {
         fn is_script(&self, word: &str) -> bool {
-            ["srv.py", "./srv.py", "./run.sh", "run.sh", "/opt/srv", "/usr/bin/python3"].contains(&word)
+            ["srv.py", "./srv.py", "./run.sh", "run.sh", "/ws/srv"].contains(&word)
         }
 
         fn has_package(&self, name: &str) -> bool {
@@ -147,7 +176,7 @@ mod tests {
         ] {
             assert!(matches!(of(line, &[]), OpenedFiles::Modules(_)), "{line}");
         }
-        for line in ["./srv.py", "sh run.sh", "docker run -i mcp/git", "/opt/srv"] {
+        for line in ["./srv.py", "sh run.sh", "docker run -i mcp/git", "/ws/srv"] {
             assert_eq!(of(line, &[]), NO_MORE, "{line}");
         }
         for (line, files) in [
@@ -186,7 +215,8 @@ mod tests {
             "uvx --with-editable . x",
             "unknown",
             "./missing",
-            "/opt/srv srv.py",
+            "/usr/bin/make",
+            "node /usr/bin/npm start",
         ] {
             assert_eq!(of(line, &[]), OpenedFiles::Any, "{line}");
         }

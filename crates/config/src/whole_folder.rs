@@ -6,21 +6,25 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::directory_listing::Walk;
+use crate::directory_listing::{ListingBounds, Walk};
 
 /// The most files and bytes of a folder that are read. What has more is asked about in every session.
-const MAX_FILES: usize = 20_000;
-const MAX_BYTES: u64 = 64 << 20;
+const MOST: ListingBounds = ListingBounds {
+    files: 20_000,
+    bytes: 64 << 20,
+};
 /// The longest index of Git that is read.
 const MAX_INDEX_BYTES: u64 = 64 << 20;
 
 /// Returns a line with a hash for each file; if there are too many, another text in every process.
 pub(crate) fn text_of(root: &Path) -> String {
-    let mut walk = Walk::new(root, (MAX_FILES, MAX_BYTES), false);
+    let mut walk = Walk::new(root, MOST, false);
     let read = match tracked(root) {
         // Without the index nobody knows what an ignored directory hides.
         None => walk.enter(root),
-        Some(tracked) => files_of(root, &tracked).iter().try_for_each(|path| walk.take(path)),
+        Some(tracked) => files_of(root, &tracked)
+            .iter()
+            .try_for_each(|path| walk.take(path)),
     };
     walk.text(read.is_some())
 }
@@ -39,8 +43,10 @@ fn files_of(root: &Path, tracked: &BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
         .follow_links(false)
         .filter_entry(|entry| entry.file_name() != ".git")
         .build();
-    let found = walk.flatten().filter(|entry| entry.file_type().is_some_and(|kind| !kind.is_dir()));
-    files.extend(found.map(ignore::DirEntry::into_path).take(MAX_FILES + 1));
+    let found = walk
+        .flatten()
+        .filter(|entry| entry.file_type().is_some_and(|kind| !kind.is_dir()));
+    files.extend(found.map(ignore::DirEntry::into_path).take(MOST.files + 1));
     files
 }
 
@@ -82,7 +88,11 @@ fn paths_in(index: &[u8]) -> Option<BTreeSet<PathBuf>> {
         if length != 0x0fff && length != name.len() {
             return None;
         }
-        at = if version == 4 { end + 1 } else { at + (end - at) / 8 * 8 + 8 };
+        at = if version == 4 {
+            end + 1
+        } else {
+            at + (end - at) / 8 * 8 + 8
+        };
         paths.insert(PathBuf::from(std::str::from_utf8(&name).ok()?));
     }
     // A split index keeps most paths in another file.
@@ -132,7 +142,10 @@ mod tests {
     fn the_paths_of_an_index_are_read() {
         let read = |bytes: &[u8]| paths_in(bytes).map(|paths| paths.into_iter().collect::<Vec<_>>());
         let expected = Some(vec![PathBuf::from("src/a.rs"), PathBuf::from("src/bc.rs")]);
-        assert_eq!(read(&index(2, &[(0, "src/a.rs", 8), (0, "src/bc.rs", 9)])), expected);
+        assert_eq!(
+            read(&index(2, &[(0, "src/a.rs", 8), (0, "src/bc.rs", 9)])),
+            expected
+        );
         assert_eq!(read(&index(4, &[(0, "src/a.rs", 8), (4, "bc.rs", 9)])), expected);
         assert_eq!(read(&index(2, &[(0, "src/a.rs", 7)])), None, "another form");
         assert_eq!(read(&index(5, &[])), None);
@@ -159,7 +172,10 @@ mod tests {
         std::fs::write(root.join(".git/index"), index(2, &[(0, "out/built", 9)])).unwrap();
         assert!(text_of(&root).contains("out/built  "));
         std::fs::remove_file(root.join(".git/index")).unwrap();
-        assert!(text_of(&root).contains("out/built  "), "nobody knows what is tracked");
+        assert!(
+            text_of(&root).contains("out/built  "),
+            "nobody knows what is tracked"
+        );
         write("a.py", "two");
         assert_ne!(text_of(&root), before);
     }

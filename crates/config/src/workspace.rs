@@ -264,7 +264,9 @@ fn with_its_files(
 fn once_trusted(mut layer: SettingsLayer, of_files: &[IgnoredSetting]) -> SettingsLayer {
     let never = |path: &SettingPath| {
         let key = path.to_string();
-        of_files.iter().any(|ignored| !ignored.waits_for_trust && ignored.key == key)
+        of_files
+            .iter()
+            .any(|ignored| !ignored.waits_for_trust && ignored.key == key)
     };
     layer.entries.retain(|(path, _)| !never(path));
     layer

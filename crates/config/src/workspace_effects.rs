@@ -90,12 +90,20 @@ fn beyond_stricter(layer: &SettingsLayer, below: &MergedSettings) -> Vec<String>
     let is_told = |path: &SettingPath| {
         let key = path.to_string();
         // An address, a price and the model that is asked are told; other names of models and providers are quiet.
-        let of_catalog = matches!(path.0.first().map(String::as_str), Some("models" | "providers" | "limits"));
+        let of_catalog = matches!(
+            path.0.first().map(String::as_str),
+            Some("models" | "providers" | "limits")
+        );
         of_catalog || DESCRIBED.contains(&key.as_str()) || !keys.contains(key.as_str())
     };
     let others = layer.entries.iter().filter(|(path, _)| !is_told(path));
     others
-        .map(|(path, sourced)| format!("sets {path}: {}", sourced.value.to_string().replace(['\n', '\r'], " ⏎ ")))
+        .map(|(path, sourced)| {
+            format!(
+                "sets {path}: {}",
+                sourced.value.to_string().replace(['\n', '\r'], " ⏎ ")
+            )
+        })
         .collect()
 }
 

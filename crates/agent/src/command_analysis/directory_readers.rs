@@ -3,6 +3,25 @@
 //! Beside a rule about files of that folder, such a command counts as one that names the folder. It also knows the
 //! names that programs make of their input by a template (`xargs -I% cat %/k`), and names behind `/proc` that lead to
 //! any folder.
+//!
+//! | command | counts as reading its folder |
+//! | --- | --- |
+//! | `grep -r x`, `rg x`, `ag x` | if no word certainly stands behind the pattern |
+//! | `find -name x` | if its first word is no path |
+//! | `git grep`, `git show`, `git diff`, `git archive` | unless an option asks for names alone, or paths behind `--` limit it |
+//! | `git log`, `git stash show`, `git diff-tree` | with an option that shows contents (`-p`, `-U3`) |
+//! | `git worktree add`, `git checkout-index`, `git bundle` | always: they copy files |
+//!
+//! An option that nobody here knows is taken for one with a value. So a word behind it counts neither as a pattern nor
+//! as a folder, and the command counts as one that reads its folder. That costs a question where a rule is about a
+//! file of that folder; a missed folder would show the file.
+//!
+//! A command that is known to name its folders is left to `whole_folders`. Programs that run code of their own may
+//! read any folder; only a sandbox prevents that.
+//!
+//! Names behind `/proc/PID/cwd`, `/proc/PID/root` and `/dev/fd/N` lead to a folder that the line does not say: the
+//! number may be that of any process, and a descriptor may be opened by any command before. Rules by path therefore
+//! ask about them, as they ask about a variable (`cat $X`). Other names below `/proc` and `/dev` are what they say.
 
 use super::expand::STAR;
 use super::word::{ANYTHING, Word};
@@ -30,7 +49,7 @@ const GIT_READERS: &[&str] = &[
     "send-email", "show", "stash", "whatchanged", "worktree",
 ];
 /// Of those, the ones that show contents only with an option.
-const GIT_WITH_PATCH: &[&str] = &["log", "reflog", "stash", "diff-tree", "diff-index", "diff-files", "whatchanged"];
+const GIT_WITH_PATCH: &[&str] = &["log", "reflog", "stash", "diff-tree", "diff-index", "diff-files"];
 /// Options of Git in place of contents.
 #[rustfmt::skip]
 const NO_CONTENTS: &[&str] = &[
@@ -59,7 +78,9 @@ pub(super) fn reads_its_folder(words: &[Word]) -> bool {
 fn is_recursive(texts: &[&str]) -> bool {
     texts.iter().any(|text| {
         let letters = text.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
-        letters.is_some_and(|letters| letters.contains(['r', 'R'])) || text.starts_with("--rec") || text.starts_with("--deref")
+        letters.is_some_and(|letters| letters.contains(['r', 'R']))
+            || text.starts_with("--rec")
+            || text.starts_with("--deref")
     })
 }
 
@@ -75,7 +96,9 @@ fn names_folders(texts: &[&str]) -> bool {
             certain += usize::from(!is_value);
             continue;
         };
-        is_given |= PATTERN_GIVEN.iter().any(|given| text == given || text.starts_with(&format!("{given}=")));
+        is_given |= PATTERN_GIVEN
+            .iter()
+            .any(|given| text == given || text.starts_with(&format!("{given}=")));
         let is_flag = match option.strip_prefix('-') {
             Some(long) => long.is_empty() || long.contains('=') || GREP_LONG_FLAGS.contains(text),
             None => option.chars().all(|letter| GREP_FLAGS.contains(letter)),
@@ -96,13 +119,27 @@ fn git_reads(texts: &[&str]) -> bool {
         None => (rest, &[][..]),
     };
     let has = |names: &[&str]| {
-        options.iter().any(|text| names.iter().any(|name| text == name || text.starts_with(&format!("{name}="))))
+        options.iter().any(|text| {
+            names
+                .iter()
+                .any(|name| text == name || text.starts_with(&format!("{name}=")))
+        })
     };
     let shows_patch = options.iter().any(|text| {
-        text.starts_with("-p") || text.starts_with("--patch") || text.starts_with("-U") || text.starts_with("-u")
-            || text.starts_with("--unified") || text.starts_with("-L") || text.starts_with("--cc") || *text == "-c"
-            || text.starts_with("--word-diff") || text.starts_with("--color-words") || text.starts_with("--binary")
-            || text.starts_with("--ext-diff") || text.starts_with("--full-index") || text.starts_with("--output")
+        text.starts_with("-p")
+            || text.starts_with("--patch")
+            || text.starts_with("-U")
+            || text.starts_with("-u")
+            || text.starts_with("--unified")
+            || text.starts_with("-L")
+            || text.starts_with("--cc")
+            || *text == "-c"
+            || text.starts_with("--word-diff")
+            || text.starts_with("--color-words")
+            || text.starts_with("--binary")
+            || text.starts_with("--ext-diff")
+            || text.starts_with("--full-index")
+            || text.starts_with("--output")
     });
     let reads = match command {
         _ if GIT_WITH_PATCH.contains(&command) => shows_patch,
@@ -116,7 +153,10 @@ fn git_reads(texts: &[&str]) -> bool {
 
 /// The names that `xargs` and `parallel` make of their input by a template, with marks for the input.
 pub(super) fn names_of_templates(words: &[Word]) -> Vec<String> {
-    let Some(at) = words.iter().position(|word| matches!(basename(&word.text), "xargs" | "parallel")) else {
+    let Some(at) = words
+        .iter()
+        .position(|word| matches!(basename(&word.text), "xargs" | "parallel"))
+    else {
         return Vec::new();
     };
     let words: Vec<&str> = words[at..].iter().map(|word| word.text.as_str()).collect();
@@ -131,16 +171,32 @@ pub(super) fn names_of_templates(words: &[Word]) -> Vec<String> {
     }
     let is_parallel = basename(words[0]) == "parallel";
     let filled = |word: &&str| {
-        let sign = signs.iter().find(|sign| !sign.is_empty() && word.contains(**sign));
+        let sign = signs
+            .iter()
+            .find(|sign| !sign.is_empty() && word.contains(**sign));
         match sign {
             Some(sign) => Some(word.replace(sign, &ANYTHING.to_string())),
             // `{.}`, `{/}` and `{1}` are parts of the input.
-            None => (is_parallel && word.contains('{') && word.contains('}')).then(|| ANYTHING.to_string() + "/" + &ANYTHING.to_string()),
+            None => (is_parallel && word.contains('{') && word.contains('}'))
+                .then(|| ANYTHING.to_string() + "/" + &ANYTHING.to_string()),
         }
     };
-    let known: Vec<String> = words.iter().skip(1).filter_map(filled).collect();
+    let is_sign = |word: &&&str| {
+        ["-I", "-i", "--replace"]
+            .iter()
+            .any(|option| word.starts_with(option))
+    };
+    let known: Vec<String> = words
+        .iter()
+        .skip(1)
+        .filter(|word| !is_sign(word))
+        .filter_map(filled)
+        .collect();
     // The input alone is known by its own words.
-    known.into_iter().filter(|name| name.chars().any(|c| c != ANYTHING)).collect()
+    known
+        .into_iter()
+        .filter(|name| name.chars().any(|c| c != ANYTHING))
+        .collect()
 }
 
 /// Returns whether a name leads through `/proc` or `/dev/fd` to a folder that it does not name: `/proc/self/cwd/x`.
@@ -151,7 +207,9 @@ pub(super) fn leads_anywhere(name: &str) -> bool {
         let is_unknown = |part: &str| part.contains([STAR, ANYTHING]);
         let found = match part {
             // The first part behind it is the number of a process.
-            "proc" => rest.skip(1).any(|part| matches!(part, "cwd" | "root" | "fd" | "map_files") || is_unknown(part)),
+            "proc" => rest
+                .skip(1)
+                .any(|part| matches!(part, "cwd" | "root" | "fd" | "map_files") || is_unknown(part)),
             "dev" => rest.clone().next() == Some("fd") && rest.count() > 2,
             _ => false,
         };
@@ -227,7 +285,10 @@ mod tests {
         assert_eq!(names_of_templates(&words("xargs -I% cat %/k")), ["\0/k"]);
         assert_eq!(names_of_templates(&words("xargs -I % cat priv/%")), ["priv/\0"]);
         assert_eq!(names_of_templates(&words("parallel cat {}/k ::: priv")), ["\0/k"]);
-        assert_eq!(names_of_templates(&words("parallel cat {1}/{2} ::: priv ::: k")), ["\0/\0"]);
+        assert_eq!(
+            names_of_templates(&words("parallel cat {1}/{2} ::: priv ::: k")),
+            ["\0/\0"]
+        );
         assert!(names_of_templates(&words("xargs -I{} cat {}")).is_empty());
         assert!(names_of_templates(&words("xargs cat")).is_empty());
     }
@@ -245,7 +306,14 @@ mod tests {
         ] {
             assert!(leads_anywhere(name), "{name}");
         }
-        for name in ["/proc/cpuinfo", "/proc/\0/status", "/proc/1/environ", "/dev/fd/3", "/dev/null", "a/proc"] {
+        for name in [
+            "/proc/cpuinfo",
+            "/proc/\0/status",
+            "/proc/1/environ",
+            "/dev/fd/3",
+            "/dev/null",
+            "a/proc",
+        ] {
             assert!(!leads_anywhere(name), "{name}");
         }
     }

@@ -219,8 +219,18 @@ fn what_reads_a_folder_that_it_does_not_name_is_asked_about_beside_a_rule_for_a_
             let said = word(&config, "bash", json!({ "command": line }));
             assert_ne!(said, "allow", "{rule}: {line}");
         }
-        for line in ["rg TOP src", "git log --oneline", "git status", "git diff -- src", "cat /proc/cpuinfo"] {
-            assert_eq!(word(&config, "bash", json!({ "command": line })), "allow", "{rule}: {line}");
+        for line in [
+            "rg TOP src",
+            "git log --oneline",
+            "git status",
+            "git diff -- src",
+            "cat /proc/cpuinfo",
+        ] {
+            assert_eq!(
+                word(&config, "bash", json!({ "command": line })),
+                "allow",
+                "{rule}: {line}"
+            );
         }
     }
     // Nothing asks about them if no rule is about files.

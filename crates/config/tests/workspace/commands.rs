@@ -324,11 +324,16 @@ fn a_command_line_that_does_not_show_what_it_runs_is_trusted_with_the_whole_fold
         let after = desk.load();
         assert!(!has_server(&after), "{entry}");
         assert!(
-            after.warnings[0].to_string().contains("a file of this folder, any of which"),
+            after.warnings[0]
+                .to_string()
+                .contains("a file of this folder, any of which"),
             "{:?}",
             after.warnings
         );
-        assert!(has_server(&desk.trusted()), "{entry}: a person takes it as it is now");
+        assert!(
+            has_server(&desk.trusted()),
+            "{entry}: a person takes it as it is now"
+        );
     }
 }
 
@@ -336,15 +341,52 @@ fn a_command_line_that_does_not_show_what_it_runs_is_trusted_with_the_whole_fold
 #[test]
 fn a_script_is_trusted_with_the_code_that_it_loads() {
     for (line, script, changed) in [
-        (r#""command": "sh", "args": ["run.sh"]"#, "exec python3 srv.py", "srv.py"),
-        (r#""command": "sh", "args": ["run.sh"]"#, "exec \"$(dirname $0)/lib/a.sh\"", "lib/a.sh"),
-        (r#""command": "./run.sh""#, "#!/usr/bin/node\nrequire('./hook')", "hook.js"),
-        (r#""command": "python3", "args": ["run.sh"]"#, "from lib import helper", "lib/helper.py"),
-        (r#""command": "python3", "args": ["run.sh"]"#, "import srv", "srv/__main__.py"),
-        (r#""command": "python3", "args": ["run.sh"]"#, "import random", "types.py"),
-        (r#""command": "bash", "args": ["lib/a.sh"], "env": {"BASH_ENV": "run.sh"}"#, "./srv.py", "srv.py"),
+        (
+            r#""command": "sh", "args": ["run.sh"]"#,
+            "exec python3 srv.py",
+            "srv.py",
+        ),
+        (
+            r#""command": "sh", "args": ["run.sh"]"#,
+            "exec \"$(dirname $0)/lib/a.sh\"",
+            "lib/a.sh",
+        ),
+        (
+            r#""command": "./run.sh""#,
+            "#!/usr/bin/node\nrequire('./hook')",
+            "hook.js",
+        ),
+        (
+            r#""command": "python3", "args": ["run.sh"]"#,
+            "from lib import helper",
+            "lib/helper.py",
+        ),
+        (
+            r#""command": "python3", "args": ["run.sh"]"#,
+            "import srv",
+            "srv/__main__.py",
+        ),
+        (
+            r#""command": "python3", "args": ["run.sh"]"#,
+            "import random",
+            "types.py",
+        ),
+        (
+            r#""command": "sh", "args": ["run.sh"]"#,
+            "exec python3 srv.py",
+            "types.py",
+        ),
+        (
+            r#""command": "bash", "args": ["lib/a.sh"], "env": {"BASH_ENV": "run.sh"}"#,
+            "./srv.py",
+            "srv.py",
+        ),
         (r#""command": "npx", "args": ["-y", "some-server"]"#, "", ".npmrc"),
-        (r#""command": "uvx", "args": ["some-server"]"#, "", "pyproject.toml"),
+        (
+            r#""command": "uvx", "args": ["some-server"]"#,
+            "",
+            "pyproject.toml",
+        ),
     ] {
         let desk = with_server(&format!("{{{line}}}"));
         desk.write("ws/run.sh", script);
@@ -361,9 +403,21 @@ fn a_script_is_trusted_with_the_code_that_it_loads() {
 #[test]
 fn the_files_of_a_server_are_checked_whenever_it_starts() {
     for (entry, changed, said) in [
-        (r#"{"command": "python3", "args": ["srv.py"]}"#, "srv.py", "srv.py is new or has changed"),
-        (r#"{"command": "python3", "args": ["srv.py"]}"#, "json.py", "*.py is new or has changed"),
-        (r#"{"command": "make"}"#, "new.mk", "a file of this folder, any of which"),
+        (
+            r#"{"command": "python3", "args": ["srv.py"]}"#,
+            "srv.py",
+            "srv.py is new or has changed",
+        ),
+        (
+            r#"{"command": "python3", "args": ["srv.py"]}"#,
+            "json.py",
+            "a module beside its script (*.py) is new or has changed",
+        ),
+        (
+            r#"{"command": "make"}"#,
+            "new.mk",
+            "a file of this folder, any of which",
+        ),
     ] {
         let desk = with_server(entry);
         let loaded = desk.trusted();
@@ -371,7 +425,10 @@ fn the_files_of_a_server_are_checked_whenever_it_starts() {
         assert_eq!(server.check_files(), Ok(()), "{entry}");
         desk.write(&format!("ws/{changed}"), "two");
         let why = server.check_files().unwrap_err();
-        assert!(why.contains(said) && why.contains("`agentx config trust`"), "{why}");
+        assert!(
+            why.contains(said) && why.contains("`agentx config trust`"),
+            "{why}"
+        );
         assert_eq!(desk.trusted().settings.mcp[0].check_files(), Ok(()), "{entry}");
     }
 }
@@ -388,7 +445,12 @@ fn own_servers_start_where_no_strange_folder_decides_what_they_load() {
         for folder in ["own_srv", "node_modules", "node_modules/.bin"] {
             std::fs::create_dir(desk.root().join(folder)).unwrap();
         }
-        for file in ["own_srv/__main__.py", "json.py", "node_modules/.bin/own-fs", ".npmrc"] {
+        for file in [
+            "own_srv/__main__.py",
+            "json.py",
+            "node_modules/.bin/own-fs",
+            ".npmrc",
+        ] {
             desk.write(&format!("ws/{file}"), "planted");
         }
         desk.write("home/config.yaml", &format!("mcp:\n  mine: {line}\n"));
@@ -397,7 +459,7 @@ fn own_servers_start_where_no_strange_folder_decides_what_they_load() {
         // The settings lie in the folder: then it is the nearest directory outside of it.
         desk.write("ws/own.yaml", &format!("mcp:\n  mine: {line}\n"));
         let mut places = desk.places();
-        places.user_file = desk.root().join("own.yaml");
+        (places.user_file, places.user_file_named) = (desk.root().join("own.yaml"), true);
         let (place, told) = starts_in(&desk, &desk.load_at(places));
         assert_eq!(place.as_deref(), Some(""), "{line}: {told}");
     }
