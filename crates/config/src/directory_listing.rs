@@ -8,8 +8,10 @@ use std::time::SystemTime;
 use crate::trust::digest;
 
 /// The most files and bytes of one directory that are read. What has more is asked about in every session.
-const MAX_FILES: usize = 500;
-const MAX_BYTES: u64 = 4 << 20;
+const MOST: ListingBounds = ListingBounds {
+    files: 500,
+    bytes: 4 << 20,
+};
 
 /// The contents of a directory.
 pub(crate) struct Listing {
@@ -31,7 +33,7 @@ pub(crate) fn name_of(directory: &Path, root: &Path) -> PathBuf {
 impl Listing {
     /// Reads a directory below `root`; both are real paths. `.git` in it is left out: Git changes that itself.
     pub(crate) fn of(directory: &Path, root: &Path) -> Self {
-        let mut walk = Walk::new(root, (MAX_FILES, MAX_BYTES), true);
+        let mut walk = Walk::new(root, MOST, true);
         let is_whole = walk.enter(directory).is_some();
         Self {
             files: if is_whole {
@@ -54,11 +56,19 @@ fn this_process() -> &'static str {
     })
 }
 
+/// How much of a directory is read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ListingBounds {
+    /// The most files.
+    pub(crate) files: usize,
+    /// The most bytes of all files.
+    pub(crate) bytes: u64,
+}
+
 /// A walk through the files of a directory, which notes a line for each.
 pub(crate) struct Walk<'a> {
     root: &'a Path,
-    /// The most files and bytes.
-    most: (usize, u64),
+    most: ListingBounds,
     /// Whether the bytes of the files are kept.
     keeps: bool,
     files: Vec<(PathBuf, Vec<u8>)>,
@@ -69,7 +79,7 @@ pub(crate) struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     /// Creates a walk below `root`, through at most so many files and bytes.
-    pub(crate) fn new(root: &'a Path, most: (usize, u64), keeps: bool) -> Self {
+    pub(crate) fn new(root: &'a Path, most: ListingBounds, keeps: bool) -> Self {
         Self {
             root,
             most,
@@ -86,7 +96,7 @@ impl<'a> Walk<'a> {
         if is_whole {
             return self.lines.into_iter().map(|line| line + "\n").collect();
         }
-        let (files, bytes) = self.most;
+        let ListingBounds { files, bytes } = self.most;
         format!(
             "more than {files} files or {bytes} bytes, so AgentX does not notice changes and asks in every session\n({})\n",
             this_process()
@@ -114,7 +124,7 @@ impl<'a> Walk<'a> {
 
     /// Notes a file, or reads a directory; `None` if there is too much.
     pub(crate) fn take(&mut self, path: &Path) -> Option<()> {
-        if self.lines.len() >= self.most.0 || self.seen.len() > self.most.0 {
+        if self.lines.len() >= self.most.files || self.seen.len() > self.most.files {
             return None;
         }
         let Ok(real) = std::fs::canonicalize(path) else {
@@ -137,7 +147,7 @@ impl<'a> Walk<'a> {
             return Some(());
         }
         self.bytes += found.len();
-        if self.bytes > self.most.1 {
+        if self.bytes > self.most.bytes {
             return None;
         }
         match std::fs::read(&real) {

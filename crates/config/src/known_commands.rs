@@ -51,7 +51,7 @@ const LOADERS: &[&str] = &[
 
 /// What leads where, for [`opened`].
 pub(crate) trait Disk {
-    /// Whether a word is a file, or a directory of modules, that can be run.
+    /// Whether a word is a file of the folder, or a directory of it, that an interpreter can run.
     fn is_script(&self, word: &str) -> bool;
     /// Whether the folder itself holds a package of this name.
     fn has_package(&self, name: &str) -> bool;
@@ -67,12 +67,11 @@ pub(crate) fn opened(
     if variables.iter().any(loads_unseen) {
         return OpenedFiles::Any;
     }
+    if command.contains('/') && disk.is_script(command) {
+        return NO_MORE;
+    }
     if command.contains('/') && !command.starts_with('/') {
-        return if disk.is_script(command) {
-            NO_MORE
-        } else {
-            OpenedFiles::Any
-        };
+        return OpenedFiles::Any;
     }
     let program = command.rsplit('/').next().unwrap_or(command);
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
@@ -106,7 +105,6 @@ pub(crate) fn opened(
             None => OpenedFiles::Any,
         },
         "docker" | "podman" if words.first() == Some(&"run") => NO_MORE,
-        _ if command.starts_with('/') && disk.is_script(command) && words.is_empty() => NO_MORE,
         _ => OpenedFiles::Any,
     }
 }
@@ -150,15 +148,7 @@ mod tests {
 
     impl Disk for Folder {
         fn is_script(&self, word: &str) -> bool {
-            [
-                "srv.py",
-                "./srv.py",
-                "./run.sh",
-                "run.sh",
-                "/opt/srv",
-                "/usr/bin/python3",
-            ]
-            .contains(&word)
+            ["srv.py", "./srv.py", "./run.sh", "run.sh", "/ws/srv"].contains(&word)
         }
 
         fn has_package(&self, name: &str) -> bool {
@@ -186,7 +176,7 @@ mod tests {
         ] {
             assert!(matches!(of(line, &[]), OpenedFiles::Modules(_)), "{line}");
         }
-        for line in ["./srv.py", "sh run.sh", "docker run -i mcp/git", "/opt/srv"] {
+        for line in ["./srv.py", "sh run.sh", "docker run -i mcp/git", "/ws/srv"] {
             assert_eq!(of(line, &[]), NO_MORE, "{line}");
         }
         for (line, files) in [
@@ -225,7 +215,8 @@ mod tests {
             "uvx --with-editable . x",
             "unknown",
             "./missing",
-            "/opt/srv srv.py",
+            "/usr/bin/make",
+            "node /usr/bin/npm start",
         ] {
             assert_eq!(of(line, &[]), OpenedFiles::Any, "{line}");
         }

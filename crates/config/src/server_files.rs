@@ -72,8 +72,12 @@ fn hashes(files: &[(PathBuf, Vec<u8>)]) -> Vec<(PathBuf, String)> {
 
 /// Says that a file of a server is not the one that was trusted.
 pub(crate) fn has_changed(path: &Path) -> String {
-    let what = match path.to_str() {
-        Some(WHOLE) => "a file of this folder, any of which its command line may run,".to_owned(),
+    let name = path.file_name().and_then(|name| name.to_str());
+    let what = match name {
+        _ if path == Path::new(WHOLE) => {
+            "a file of this folder, any of which its command line may run,".to_owned()
+        }
+        Some(MODULES) => format!("a module beside its script ({})", path.display()),
         _ => path.display().to_string(),
     };
     format!("{what} is new or has changed since you trusted this folder")
@@ -106,16 +110,19 @@ pub(crate) fn files_of(target: &McpTarget, places: &ConfigPaths) -> Result<Vec<(
     let is_seen = match opened(command, arguments, variables, &lookup) {
         OpenedFiles::Any => false,
         OpenedFiles::Named(more) => {
-            let more = more.iter().filter_map(|name| lookup.file(&directory.join(name)));
+            let more = more
+                .iter()
+                .filter_map(|name| lookup.settings(&directory.join(name)));
             files.extend(more);
             lookup.add_named_in(&mut files)
         }
         OpenedFiles::Modules(script) => {
+            let is_seen = lookup.add_named_in(&mut files);
             let script = arguments
                 .get(script)
                 .map(|script| ConfigPaths::resolve(directory, script));
             files.extend(script.and_then(|script| lookup.modules_beside(&script)));
-            lookup.add_named_in(&mut files)
+            is_seen
         }
     };
     if !is_seen {
@@ -123,6 +130,11 @@ pub(crate) fn files_of(target: &McpTarget, places: &ConfigPaths) -> Result<Vec<(
         files.retain(|(path, _)| path != Path::new(WHOLE));
         files.push((PathBuf::from(WHOLE), text.into_bytes()));
     }
+    let scripts = files.iter().filter(|(path, bytes)| is_python(path, bytes));
+    let beside: Vec<_> = scripts
+        .filter_map(|(path, _)| lookup.modules_beside(&places.workspace_root.join(path)))
+        .collect();
+    files.extend(beside);
     let mut seen = BTreeSet::new();
     files.retain(|(path, _)| seen.insert(path.clone()));
     Ok(files)
@@ -136,13 +148,12 @@ struct Lookup<'a> {
 impl Disk for Lookup<'_> {
     fn is_script(&self, word: &str) -> bool {
         let path = ConfigPaths::resolve(self.words.directory, word);
-        match self.words.look(&path) {
-            PathTarget::File(..) | PathTarget::Directory(_) | PathTarget::LinkOut(..) => {
-                !word.starts_with('-')
-            }
-            PathTarget::Elsewhere => Path::new(word).is_absolute() && path.exists(),
-            PathTarget::Guarded | PathTarget::TooLarge | PathTarget::Odd => false,
-        }
+        // A program outside of the folder, or one that a link leads to, may be `make`.
+        let is_of_folder = matches!(
+            self.words.look(&path),
+            PathTarget::File(..) | PathTarget::Directory(_)
+        );
+        is_of_folder && !word.starts_with('-')
     }
 
     fn has_package(&self, name: &str) -> bool {
@@ -167,10 +178,24 @@ impl Disk for Lookup<'_> {
 }
 
 impl Lookup<'_> {
-    fn file(&self, path: &Path) -> Option<(PathBuf, Vec<u8>)> {
+    /// A file with settings of the program. Of one that may hold secrets only a hash is shown.
+    fn settings(&self, path: &Path) -> Option<(PathBuf, Vec<u8>)> {
         match self.words.look(path) {
+            PathTarget::Elsewhere | PathTarget::Directory(_) => None,
             PathTarget::File(path, bytes) => Some((path, bytes)),
-            _ => None,
+            PathTarget::LinkOut(link, target) => {
+                Some((link, format!("a link to {}\n", target.display()).into_bytes()))
+            }
+            PathTarget::Guarded | PathTarget::TooLarge | PathTarget::Odd => {
+                let below = path.strip_prefix(&self.words.places.workspace_root).ok()?;
+                let hash = std::fs::read(path)
+                    .map(|bytes| digest(&bytes))
+                    .unwrap_or_default();
+                Some((
+                    below.to_owned(),
+                    format!("not shown, with the hash {hash}\n").into_bytes(),
+                ))
+            }
         }
     }
 
@@ -231,6 +256,12 @@ impl Lookup<'_> {
 fn is_code(path: &Path, bytes: &[u8]) -> bool {
     let ending = path.extension().and_then(|ending| ending.to_str());
     bytes.starts_with(b"#!") || ending.is_some_and(|ending| CODE.contains(&ending))
+}
+
+fn is_python(path: &Path, bytes: &[u8]) -> bool {
+    let first = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let says_so = first.starts_with(b"#!") && first.windows(6).any(|word| word == b"python");
+    says_so || path.extension().is_some_and(|ending| ending == "py")
 }
 
 /// The existing paths that the words of a script may mean, from these directories.

@@ -102,36 +102,39 @@ impl FolderOfServers<'_> {
     /// A directory that the open folder does not control: beside the settings, else that of the data, else the nearest
     /// one above these that exists.
     fn directory_of_no_folder(&self) -> PathBuf {
-        let beside = self.places.user_file.parent();
-        let own = beside.into_iter().chain([self.places.data_dir.as_path()]);
-        let candidates = own.clone().chain(own.flat_map(Path::ancestors));
         let is_elsewhere = |directory: &&Path| {
-            std::fs::canonicalize(directory)
-                .is_ok_and(|real| real.is_dir() && !real.starts_with(&self.places.workspace_root))
+            // The usual place of the settings is the person's own, also if the open folder is their home.
+            let is_usual = Some(*directory) == self.places.user_file.parent() && !self.places.user_file_named;
+            std::fs::canonicalize(directory).is_ok_and(|real| {
+                real.is_dir() && (is_usual || !real.starts_with(&self.places.workspace_root))
+            })
         };
-        let found = candidates
-            .filter(|directory| directory.is_absolute())
-            .find(is_elsewhere);
-        found.unwrap_or(Path::new("/")).to_owned()
+        let own = self.places.user_file.parent().into_iter();
+        let own = own.chain([self.places.data_dir.as_path()]);
+        let candidates = own.clone().chain(own.flat_map(Path::ancestors));
+        let mut candidates = candidates.filter(|directory| directory.is_absolute());
+        candidates.find(is_elsewhere).unwrap_or(Path::new("/")).to_owned()
     }
 
     /// The warning about a server that is left out.
     fn left_out(&self, server: &McpServerSettings, named: &str) -> ConfigMistake {
         let name = &server.name;
-        let what = match self.is_trusted {
-            true => format!(
+        let what = if self.is_trusted {
+            format!(
                 "the server {name} is left out, because its command line names {named}, which means something else in \
                  each folder: write the whole path, or the directory that it belongs to as `mcp.{name}.cwd`; a server of \
                  this project belongs in its .mcp.json"
-            ),
-            false if named == "." => format!(
+            )
+        } else if named == "." {
+            format!(
                 "the server {name} is left out, because its command line means this folder (`.`), which you have not \
                  trusted: trust the folder (`agentx config trust`), or write its whole path"
-            ),
-            false => format!(
+            )
+        } else {
+            format!(
                 "the server {name} is left out, because its command line names {named} of this folder, which you have \
                  not trusted: write the whole path of your own file, or its directory as `mcp.{name}.cwd`"
-            ),
+            )
         };
         let origin = self.merged.any_below("mcp", name);
         ConfigMistake::about(&origin, &format!("mcp.{name}"), what, None)

@@ -6,17 +6,19 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::directory_listing::Walk;
+use crate::directory_listing::{ListingBounds, Walk};
 
 /// The most files and bytes of a folder that are read. What has more is asked about in every session.
-const MAX_FILES: usize = 20_000;
-const MAX_BYTES: u64 = 64 << 20;
+const MOST: ListingBounds = ListingBounds {
+    files: 20_000,
+    bytes: 64 << 20,
+};
 /// The longest index of Git that is read.
 const MAX_INDEX_BYTES: u64 = 64 << 20;
 
 /// Returns a line with a hash for each file; if there are too many, another text in every process.
 pub(crate) fn text_of(root: &Path) -> String {
-    let mut walk = Walk::new(root, (MAX_FILES, MAX_BYTES), false);
+    let mut walk = Walk::new(root, MOST, false);
     let read = match tracked(root) {
         // Without the index nobody knows what an ignored directory hides.
         None => walk.enter(root),
@@ -44,7 +46,7 @@ fn files_of(root: &Path, tracked: &BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
     let found = walk
         .flatten()
         .filter(|entry| entry.file_type().is_some_and(|kind| !kind.is_dir()));
-    files.extend(found.map(ignore::DirEntry::into_path).take(MAX_FILES + 1));
+    files.extend(found.map(ignore::DirEntry::into_path).take(MOST.files + 1));
     files
 }
 

@@ -3,6 +3,25 @@
 //! Beside a rule about files of that folder, such a command counts as one that names the folder. It also knows the
 //! names that programs make of their input by a template (`xargs -I% cat %/k`), and names behind `/proc` that lead to
 //! any folder.
+//!
+//! | command | counts as reading its folder |
+//! | --- | --- |
+//! | `grep -r x`, `rg x`, `ag x` | if no word certainly stands behind the pattern |
+//! | `find -name x` | if its first word is no path |
+//! | `git grep`, `git show`, `git diff`, `git archive` | unless an option asks for names alone, or paths behind `--` limit it |
+//! | `git log`, `git stash show`, `git diff-tree` | with an option that shows contents (`-p`, `-U3`) |
+//! | `git worktree add`, `git checkout-index`, `git bundle` | always: they copy files |
+//!
+//! An option that nobody here knows is taken for one with a value. So a word behind it counts neither as a pattern nor
+//! as a folder, and the command counts as one that reads its folder. That costs a question where a rule is about a
+//! file of that folder; a missed folder would show the file.
+//!
+//! A command that is known to name its folders is left to `whole_folders`. Programs that run code of their own may
+//! read any folder; only a sandbox prevents that.
+//!
+//! Names behind `/proc/PID/cwd`, `/proc/PID/root` and `/dev/fd/N` lead to a folder that the line does not say: the
+//! number may be that of any process, and a descriptor may be opened by any command before. Rules by path therefore
+//! ask about them, as they ask about a variable (`cat $X`). Other names below `/proc` and `/dev` are what they say.
 
 use super::expand::STAR;
 use super::word::{ANYTHING, Word};
@@ -30,15 +49,7 @@ const GIT_READERS: &[&str] = &[
     "send-email", "show", "stash", "whatchanged", "worktree",
 ];
 /// Of those, the ones that show contents only with an option.
-const GIT_WITH_PATCH: &[&str] = &[
-    "log",
-    "reflog",
-    "stash",
-    "diff-tree",
-    "diff-index",
-    "diff-files",
-    "whatchanged",
-];
+const GIT_WITH_PATCH: &[&str] = &["log", "reflog", "stash", "diff-tree", "diff-index", "diff-files"];
 /// Options of Git in place of contents.
 #[rustfmt::skip]
 const NO_CONTENTS: &[&str] = &[
@@ -170,7 +181,17 @@ pub(super) fn names_of_templates(words: &[Word]) -> Vec<String> {
                 .then(|| ANYTHING.to_string() + "/" + &ANYTHING.to_string()),
         }
     };
-    let known: Vec<String> = words.iter().skip(1).filter_map(filled).collect();
+    let is_sign = |word: &&&str| {
+        ["-I", "-i", "--replace"]
+            .iter()
+            .any(|option| word.starts_with(option))
+    };
+    let known: Vec<String> = words
+        .iter()
+        .skip(1)
+        .filter(|word| !is_sign(word))
+        .filter_map(filled)
+        .collect();
     // The input alone is known by its own words.
     known
         .into_iter()

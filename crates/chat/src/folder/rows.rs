@@ -88,9 +88,7 @@ impl FolderRows {
     /// Returns what fits above the answers: kinds without an effect are counted where they are many, and the
     /// effects stand below them, those that reach farthest last.
     pub(super) fn short(&self, width: usize) -> ShortRows {
-        let quiet: Vec<String> = self.quiet.iter().flat_map(|kind| shortened(kind)).collect();
-        let quiet: String = quiet.iter().map(|row| line(&cut(row).0)).collect();
-        let mut left = MOST_ROWS.saturating_sub(quiet.lines().count());
+        let mut left = MOST_ROWS;
         let mut is_whole = true;
         let mut shown = Vec::new();
         for (_, effect) in self.effects.iter().rev() {
@@ -106,7 +104,7 @@ impl FolderRows {
         }
         let hidden = self.effects.len() - shown.len();
         shown.reverse();
-        let mut text = quiet + &shown.concat();
+        let mut text = self.quiet_rows(left) + &shown.concat();
         if hidden > 0 || !is_whole {
             is_whole = false;
             let more = match hidden {
@@ -119,6 +117,16 @@ impl FolderRows {
             )));
         }
         ShortRows { text, is_whole }
+    }
+
+    /// Returns the rows without an effect that fit into the room that the effects leave.
+    fn quiet_rows(&self, room: usize) -> String {
+        let mut rows: Vec<String> = self.quiet.iter().flat_map(|kind| shortened(kind)).collect();
+        if rows.len() > room {
+            let more = rows.split_off(room.saturating_sub(1)).len();
+            rows.push(format!("… and {} without an effect", counted(more, "more row")));
+        }
+        rows.iter().map(|row| line(&cut(row).0)).collect()
     }
 }
 
@@ -215,11 +223,22 @@ fn named(loaded: &Loaded) -> impl Iterator<Item = String> + '_ {
     let files = loaded.settings.named_files.iter();
     files.filter(|file| !file.is_of_servers()).map(|file| {
         let lines = String::from_utf8_lossy(&file.bytes).lines().count();
-        if file.path == Path::new(".") {
-            return format!(
-                "every file of this folder ({lines} in all), because `{}` may run any",
-                file.key
-            );
+        match file.path.file_name().and_then(|name| name.to_str()) {
+            _ if file.path == Path::new(".") => {
+                return format!(
+                    "every file of this folder ({lines} in all), because `{}` may run any",
+                    file.key
+                );
+            }
+            Some("*.py") => {
+                return format!(
+                    "{}: the names of {}, for `{}`",
+                    file.path.display(),
+                    counted(lines, "module"),
+                    file.key
+                );
+            }
+            _ => {}
         }
         format!(
             "{}: {}, for `{}`",
@@ -272,6 +291,21 @@ mod tests {
             short.text,
             "  never counts: mcp.doc0.url\n  never counts: mcp.doc1.url\n    … and 1498 more rows like these\n  \
              → starts sh -c x\n  → calls run without asking\n"
+        );
+    }
+
+    #[test]
+    fn effects_take_the_room_of_rows_without_one() {
+        let effects: Vec<String> = (0..30).map(|number| format!("sets key{number}: off")).collect();
+        let effects: Vec<&str> = effects.iter().map(String::as_str).collect();
+        let short = rows(8, &effects).short(80);
+        assert!(short.is_whole, "{}", short.text);
+        assert!(
+            short.text.starts_with(
+                "  never counts: mcp.doc0.url\n  … and 7 more rows without an effect\n  → sets key0: off\n"
+            ),
+            "{}",
+            short.text
         );
     }
 

@@ -373,6 +373,11 @@ fn a_script_is_trusted_with_the_code_that_it_loads() {
             "types.py",
         ),
         (
+            r#""command": "sh", "args": ["run.sh"]"#,
+            "exec python3 srv.py",
+            "types.py",
+        ),
+        (
             r#""command": "bash", "args": ["lib/a.sh"], "env": {"BASH_ENV": "run.sh"}"#,
             "./srv.py",
             "srv.py",
@@ -407,7 +412,7 @@ fn the_files_of_a_server_are_checked_whenever_it_starts() {
         (
             r#"{"command": "python3", "args": ["srv.py"]}"#,
             "json.py",
-            "*.py is new or has changed",
+            "a module beside its script (*.py) is new or has changed",
         ),
         (
             r#"{"command": "make"}"#,
@@ -455,7 +460,7 @@ fn own_servers_start_where_no_strange_folder_decides_what_they_load() {
         // The settings lie in the folder: then it is the nearest directory outside of it.
         desk.write("ws/own.yaml", &format!("mcp:\n  mine: {line}\n"));
         let mut places = desk.places();
-        places.user_file = desk.root().join("own.yaml");
+        (places.user_file, places.user_file_named) = (desk.root().join("own.yaml"), true);
         let (place, told) = starts_in(&desk, &desk.load_at(places));
         assert_eq!(place.as_deref(), Some(""), "{line}: {told}");
     }

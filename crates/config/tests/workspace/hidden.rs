@@ -319,7 +319,7 @@ fn what_settings_would_do_once_the_folder_is_trusted_is_an_effect_before_that() 
             for effect in [
                 &format!("a chat automatically runs: {line}"),
                 "sets stuck.mode: off",
-                "sets system_prompt_file: prompt.md",
+                "sets system_prompt: (file prompt.md)",
                 "sets tools.ask_user: decide",
                 "sets chat.status: {model}",
             ] {
