@@ -63,7 +63,7 @@ fn tracked(root: &Path) -> Option<BTreeSet<PathBuf>> {
 }
 
 /// Reads the paths in an index of version 2, 3 or 4
-/// (<https://git-scm.com/docs/index-format>); `None` for another form.
+/// (<https://man7.org/linux/man-pages/man5/gitformat-index.5.html>); `None` for another form.
 fn paths_in(index: &[u8]) -> Option<BTreeSet<PathBuf>> {
     /// The bytes of an entry before its flags, with a hash of 20 bytes.
     const BEFORE_FLAGS: usize = 60;
@@ -130,7 +130,7 @@ mod tests {
             }
             bytes.extend(name.as_bytes());
             bytes.push(0);
-            while version != 4 && (bytes.len() - begin) % 8 != 0 {
+            while version != 4 && !(bytes.len() - begin).is_multiple_of(8) {
                 bytes.push(0);
             }
         }

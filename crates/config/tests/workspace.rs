@@ -1,6 +1,6 @@
 //! A folder that a person trusts: where their keys and prompts go, and which files are read, is still not the
 //! folder's to say.
-#![allow(clippy::unwrap_used, reason = "a test that cannot start fails")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
 #[path = "workspace/bill.rs"]
 mod bill;
