@@ -155,6 +155,7 @@ fn a_short_write_ahead_log_is_emptied_when_the_last_writer_ends() {
         assert_eq!(wal.metadata().map_or(0, |wal| wal.len()), 0);
         // The file alone has the session.
         let copy = Home::new();
+        std::fs::create_dir_all(copy.path().parent().unwrap()).unwrap();
         std::fs::copy(home.path(), copy.path()).unwrap();
         assert_eq!(all(&*copy.open(), "ses_1").await.len(), 1);
     });
