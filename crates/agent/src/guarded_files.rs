@@ -205,7 +205,23 @@ fn is_of_ci(path: &str) -> bool {
         return false;
     };
     let is_hook = above.last() == Some(&"hooks") && HOOKS_OF_GIT.contains(file);
-    is_hook || CI_FILES.contains(file) || CI_FOLDERS.iter().any(|folder| is_below(folder))
+    is_hook
+        || is_of_bare_repository(&parts)
+        || CI_FILES.contains(file)
+        || CI_FOLDERS.iter().any(|folder| is_below(folder))
+}
+
+/// Returns whether a path leads to what Git runs or reads as settings in a repository without a working tree,
+/// which ends with `.git` by custom (from version 9 of the rules on).
+fn is_of_bare_repository(parts: &[&str]) -> bool {
+    const SETTINGS: [&str; 3] = ["config", "config.worktree", "commondir"];
+    let is_bare = |name: &str| name.len() > ".git".len() && name.ends_with(".git");
+    let starts = parts.iter().enumerate().filter(|(_, name)| is_bare(name));
+    starts.map(|(at, _)| &parts[at + 1..]).any(|inside| match inside {
+        ["hooks" | "modules", ..] => true,
+        [.., file] => SETTINGS.contains(file) && (inside.len() == 1 || inside[0] == "worktrees"),
+        [] => false,
+    })
 }
 
 /// Files that agents read as instructions by themselves, in any folder. They count from version 3 of the
@@ -298,6 +314,9 @@ mod tests {
             "/ws/appveyor.yml",
             "/ws/cloudbuild.yaml",
             "/ws/bare.git/hooks/post-receive",
+            "/ws/src/bare.git/config",
+            "/ws/bare.git/modules/a/config",
+            "/ws/bare.git/worktrees/a/commondir",
         ] {
             assert!(is_guarded(path), "{path}");
             assert!(!is_guarded_as(path, 8), "{path}");

@@ -1,6 +1,7 @@
 //! Starts commands through the helper: which program and which arguments to start instead.
 
 use std::ffi::{OsStr, OsString};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -27,7 +28,8 @@ struct LauncherInner {
 pub struct CommandPlace<'a> {
     /// The directory that it may write.
     pub workspace: &'a Path,
-    /// The session, whose commands share a directory for temporary files. Letters, digits, `_` and `-` count.
+    /// The session, whose commands in one workspace share a directory for temporary files. Letters, digits, `_`
+    /// and `-` count.
     pub session: &'a str,
 }
 
@@ -100,7 +102,7 @@ impl SandboxLauncher {
     /// # Errors
     /// Returns an error if the wanted step does not work here, or cannot hold a command in this directory.
     pub fn policy(&self, place: CommandPlace<'_>) -> Result<SandboxPolicy, SandboxError> {
-        let temporary = temporary(place.session)?;
+        let temporary = temporary(place)?;
         self.inner
             .profile
             .policy(self.step()?, place.workspace, temporary)
@@ -132,8 +134,8 @@ impl SandboxLauncher {
     }
 }
 
-/// The directory for temporary files of a session: below one that belongs to this user alone.
-fn temporary(session: &str) -> Result<PathBuf, SandboxError> {
+/// The directory for temporary files of a session in a workspace: below one that belongs to this user alone.
+fn temporary(place: CommandPlace<'_>) -> Result<PathBuf, SandboxError> {
     let above = std::env::temp_dir();
     let above = std::fs::canonicalize(&above).map_err(|error| SandboxError::path(&above, error))?;
     let plain = |c: char| {
@@ -143,9 +145,12 @@ fn temporary(session: &str) -> Result<PathBuf, SandboxError> {
             '_'
         }
     };
-    let session: String = session.chars().map(plain).take(100).collect();
+    let mut hasher = DefaultHasher::new();
+    place.workspace.hash(&mut hasher);
+    let session: String = place.session.chars().map(plain).take(100).collect();
     let session = if session.is_empty() { "none" } else { &session };
-    Ok(above.join(format!("agentx-{}", user())).join(session))
+    let name = format!("{session}-{:016x}", hasher.finish());
+    Ok(above.join(format!("agentx-{}", user())).join(name))
 }
 
 #[cfg(target_os = "linux")]
@@ -156,4 +161,20 @@ fn user() -> String {
 #[cfg(not(target_os = "linux"))]
 fn user() -> String {
     "user".into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_in_two_workspaces_share_no_temporary_files() {
+        let of = |workspace: &str, session| {
+            let workspace = Path::new(workspace);
+            temporary(CommandPlace { workspace, session }).unwrap()
+        };
+        assert_eq!(of("/a", "by-hand"), of("/a", "by-hand"));
+        assert_ne!(of("/a", "by-hand"), of("/b", "by-hand"));
+        assert_ne!(of("/a", "by-hand"), of("/a", "other"));
+    }
 }
