@@ -221,6 +221,7 @@ pub(crate) fn consequence(action: &Action) -> Option<EventDraft<Event>> {
         }
         ActionBody::CallModel(_)
         | ActionBody::Condense(_)
+        | ActionBody::BuildContext(_)
         | ActionBody::CallTool(_)
         | ActionBody::StartTimer(_) => {
             let started = ActionStarted {

@@ -43,7 +43,6 @@ pub(crate) struct Plant {
 
 const LETTERS: &str = "abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 const CAPITALS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
-const HEX: &str = "0123456789abcdef";
 
 /// The values that the runtime is told of.
 pub(crate) fn values() -> Vec<(String, String)> {
