@@ -12,9 +12,9 @@ use support::{build_folder, cargo, printed, workspace};
 /// Its dependencies are built again if their features differ from those of the workspace.
 const BOUND: Duration = Duration::from_secs(580);
 
-/// A hello with a tool compiles no more crates than these, itself among them: 125, as docs/LIBRARY.md says,
+/// A hello with a tool compiles no more crates than these, itself among them: 128, as docs/LIBRARY.md says,
 /// and one.
-const MOST_CRATES: usize = 126;
+const MOST_CRATES: usize = 129;
 
 /// The workspace's profile, so that what is built already is not built again.
 fn profile() -> String {

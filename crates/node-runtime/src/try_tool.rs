@@ -18,8 +18,8 @@ use agentx_runtime::{
     ToolOutputSink,
 };
 use agentx_types::{
-    Action, ActionBody, ActionId, AgentConfig, AgentStateId, CallTool, CallingAgent, EnvironmentEvent,
-    LeftRunning, SessionId, ToolCallId, ToolSpec, ToolStatus,
+    Action, ActionBody, ActionId, AgentConfig, AgentStateId, ApprovalMode, CallTool, CallingAgent,
+    EnvironmentEvent, LeftRunning, SessionId, ToolCallId, ToolSpec, ToolStatus,
 };
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -79,7 +79,7 @@ impl NodeRuntime {
     /// Runs a tool with these arguments, as this agent would in its directory.
     ///
     /// An unknown tool, wrong arguments, and a call that the agent's rules deny are an outcome like any other
-    /// failure. Nobody is asked: a call that needs an approval is refused unless `allows_asked`, and its details say
+    /// failure. Nobody is asked: a call about which a rule asks is refused unless `allows_asked`, and its details say
     /// `needs_approval: true`. `hears` gets the events that the log of a session would have of the call.
     pub async fn try_tool(
         &self,
@@ -222,13 +222,18 @@ const QUEUE: usize = 64;
 const NOBODY_ASKED: &str =
     "nobody can be asked outside of a session; with `--yes`, `agentx tools run` allows such calls";
 
-/// Returns the refusal of a call that the rules deny, or that needs an approval unless the caller gives it. `None`
-/// if the call may run.
+/// Returns the refusal of a call that the rules deny, or about which they ask unless the caller allows that.
+/// `None` if the call may run: no rule is about it, or one allows it.
 ///
 /// Deny rules hold with `allows_asked` too, and so do the refusals that no setting can lift.
 fn refused(tool: &ToolSpec, input: &Value, agent: &AgentConfig, allows_asked: bool) -> Option<ToolOutcome> {
     let refusal = |why: String| ToolOutcome::failed(ToolStatus::Denied, format!("Not allowed: {why}."));
-    match decide(agent, tool, input) {
+    // The caller wants the call, so only rules count, and not the mode.
+    let agent = AgentConfig {
+        approval: ApprovalMode::Auto,
+        ..agent.clone()
+    };
+    match decide(&agent, tool, input) {
         Verdict::Deny { reason } => Some(refusal(reason)),
         Verdict::Ask(question) if !allows_asked => Some(ToolOutcome {
             details: Some(json!({ "needs_approval": true })),

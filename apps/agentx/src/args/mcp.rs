@@ -55,10 +55,10 @@ pub(crate) struct AddServerArgs {
     #[arg(long, value_name = "NAME=VARIABLE")]
     pub(crate) header: Vec<String>,
     /// `stdio` for a command, `http` for an address; not needed, as the command or address says it
-    #[arg(short, long, value_name = "NAME")]
+    #[arg(short, long, value_name = "NAME", hide_short_help = true)]
     pub(crate) transport: Option<String>,
     /// `user`, the only one: the server is written into your own file
-    #[arg(short, long, value_name = "NAME")]
+    #[arg(short, long, value_name = "NAME", hide_short_help = true)]
     pub(crate) scope: Option<String>,
     /// Believe the server that a tool only reads or may be repeated
     #[arg(long)]

@@ -3,7 +3,6 @@
 #![allow(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 
 use rusqlite::Connection;
-use serde_json::Value;
 
 use crate::common::{Ran, Sandbox};
 
@@ -52,8 +51,7 @@ fn a_database_is_read_without_a_question() {
     let sandbox = sandbox("");
     let ran = sandbox.run(&["run", "--output-format", "json", "ask"]);
     check(&ran, 0, &[]);
-    let result: Value = serde_json::from_str(&ran.stdout).unwrap();
-    let shown = sandbox.run(&["sessions", "export", result["session_id"].as_str().unwrap()]);
+    let shown = sandbox.run(&["sessions", "export", &sandbox.latest_id([])]);
     check(&shown, 0, &["[\"name\"]", "[\"Ann\"]", "[1 row]"]);
     let own = sandbox.run(&["run", "own"]);
     check(&own, 0, &["refused", "AgentX itself"]);

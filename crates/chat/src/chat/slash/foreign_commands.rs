@@ -24,10 +24,6 @@ pub const FOREIGN_COMMANDS: &ForeignCommands = &[
         "AgentX has no login; it reads keys from variables, such as ANTHROPIC_API_KEY. /doctor says what is missing",
     ),
     (
-        &["memory"],
-        "a project's instructions are in its AGENTS.md: /init asks the agent to write one, or to improve it",
-    ),
-    (
         &["continue", "history", "load", "chat"],
         "/resume lets you pick a session and continues it; /sessions lists the latest",
     ),

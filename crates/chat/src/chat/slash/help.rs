@@ -92,7 +92,7 @@ Session: /new /clear /resume /retry /rewind /compact /copy /export
 Model: /model /effort /usage /context /status
   choose the model and its effort, show the cost and the context window
 Permission: /plan /approvals /approve-mode
-  plan before anything is changed, list the approval rules, choose what happens to other calls (Shift-Tab)
+  plan first, list the approval rules, choose what happens to other calls (Shift-Tab)
 While it works: /steer /queue /jobs /output /diff
   send a message at once, list what waits and what runs, show output and changes
 Setup: /init /config /doctor /mcp /memory /quit
@@ -147,8 +147,10 @@ Setup
 /config                   show the settings and where each comes from
 /doctor                   check the settings, the model and this machine for problems
 /mcp                      list the MCP servers, how they stand and how many tools they have
-/memory [accept N|refuse N|edit N TEXT]  show what the agent proposes to remember, and decide
-/memory [list|search WORDS|show N|add TEXT|delete N]  show, add or delete memories
+/memory [accept N|refuse N]  show what the agent proposes to remember, and decide
+/memory edit N TEXT       reword a proposal or a memory
+/memory [list|show N|search WORDS]  show memories
+/memory [add TEXT|delete N]  add or delete a memory
 /who                      list who is in this session of a server
 /wheel [take|ask|give WHO|release]  show who drives; take, ask for, hand over or release the wheel
 /help [COMMAND|keys|all]  explain a command, list the keys, or show everything
