@@ -31,7 +31,6 @@ const LINES: &[(&[&str], &str)] = &[
 /// Commands typed in a chat, and the equivalent that the answer names.
 const SLASH: &[(&str, &str)] = &[
     ("/reset", "/new"),
-    ("/memory", "/init"),
     ("/cost", "/usage"),
     ("/permissions", "/approvals"),
     ("/login", "/doctor"),
