@@ -302,8 +302,10 @@ impl Catalog {
             .iter()
             .filter(|entry| entry.spec.provider == model.provider);
         wire.answer_schema |= there.any(|entry| entry.answer_schema && entry.has_id(&model.id));
-        let provider = self.provider(&model.provider);
-        wire.gemini.call_ids &= !provider.is_some_and(|provider| clouds::is_vertex(&provider.base_url));
+        if model.api == Api::Gemini {
+            let provider = self.provider(&model.provider);
+            wire.gemini.call_ids &= !provider.is_some_and(|provider| clouds::is_vertex(&provider.base_url));
+        }
         wire.chat.prompt_cache_key = of_provider().is_some_and(|wire| wire.chat.prompt_cache_key);
         wire
     }

@@ -15,7 +15,9 @@ fn long_line() -> String {
 fn a_line_of_code_is_copied_whole() {
     for width in WIDTHS {
         let (line, other) = (long_line(), if width == 40 { 100 } else { 48 });
-        let (half, rest) = line.split_at(line.len() / 2);
+        // The end of a word is shown with the next piece, because it may be the beginning of a secret.
+        let middle = line[..line.len() / 2].rfind('(').unwrap() + 1;
+        let (half, rest) = line.split_at(middle);
         let world = World::of_model(vec![vec![
             Part::Say(format!(
                 "Before:\n\n```rust\n{line}\n```\n\nAnd then:\n\n```\n{half}"
