@@ -102,7 +102,7 @@ fn the_model_gets_the_output_of_a_command_until_its_program_was_killed_and_the_c
     let mut leash = Leash::new(world.file("leash"));
     // The last output comes when nobody reads it any more.
     let command = format!(
-        "{}echo compiled 1; printf '  5%%\\r 50%%'; trap '' PIPE; until [ -e go ]; do sleep 0.01; done; \
+        "{}echo compiled 1; printf '  5%%\\r 50%% '; trap '' PIPE; until [ -e go ]; do sleep 0.01; done; \
          echo later; while :; do sleep 0.05; done",
         leash.put_on()
     );
@@ -126,7 +126,7 @@ fn the_model_gets_the_output_of_a_command_until_its_program_was_killed_and_the_c
         outcome.contains("It was still running (") && outcome.ends_with("has been ended now."),
         "{told}"
     );
-    assert_eq!(output, "Its recorded output until then:\ncompiled 1\n 50%");
+    assert_eq!(output, "Its recorded output until then:\ncompiled 1\n 50% ");
     assert!(model.request(2).to_string().contains("compiled 1"));
     assert_eq!(results_of(&facts(&world, &ran), "toolu_1"), ["unknown"], "{ran}");
 }

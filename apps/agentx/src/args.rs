@@ -191,7 +191,7 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: Option<AgentsCommand>,
     },
-    /// Manage MCP servers: add, list, show, try, remove, log in and out; serve this folder as one
+    /// Manage MCP servers: add, list, show, try, remove, login, logout; serve as one
     Mcp {
         /// What to do; lists them by default
         #[command(subcommand)]

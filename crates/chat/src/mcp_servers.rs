@@ -286,6 +286,51 @@ fn check_transport(named: Option<&str>, is_address: bool) -> Result<(), ChatErro
     Err(ChatError::usage(what, hint))
 }
 
+/// Checks that an address has no arguments.
+fn check_address(args: &DescribedServer<'_>, address: &str, rest: &[String]) -> Result<(), ChatError> {
+    if let Some(option) = rest.iter().find(|word| word.starts_with('-')) {
+        let option = visible(option);
+        return Err(ChatError::usage(
+            format!("{option} stands behind the address, which takes no arguments"),
+            format!(
+                "options stand in front of it: agentx mcp add {} OPTIONS {}",
+                args.name,
+                visible(address)
+            ),
+        ));
+    }
+    if rest.is_empty() && args.env.is_empty() {
+        return Ok(());
+    }
+    Err(ChatError::usage(
+        "an address takes no arguments and no --env",
+        "use --header NAME=VARIABLE",
+    ))
+}
+
+/// Reads `NAME=VARIABLE`, or with `same` also the name of a variable alone.
+fn variable_of(pair: &str, same: bool) -> Result<McpValue, ChatError> {
+    let (name, variable) = match pair.split_once('=') {
+        Some((name, variable)) => (name, variable),
+        None if same => (pair, pair),
+        None => (pair, ""),
+    };
+    let variable = variable.trim_start_matches("${").trim_end_matches('}');
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    if variable.is_empty() || !variable.chars().all(is_name) {
+        let what = format!("{name} needs the name of the environment variable that has its value");
+        return Err(ChatError::usage(
+            what,
+            "values are not written into settings; export them",
+        ));
+    }
+    Ok(McpValue {
+        name: name.to_owned(),
+        from: vec![variable.to_owned()],
+        value: None,
+    })
+}
+
 /// The server that the arguments describe. Values are only ever named.
 ///
 /// # Errors
@@ -305,47 +350,8 @@ pub fn server_of(args: &DescribedServer<'_>) -> Result<McpServerSettings, ChatEr
             "options stand before the name or behind it, then `--`, then the command: agentx mcp add NAME --env VARIABLE -- COMMAND",
         ));
     }
-    let named = |pair: &String, same: bool| {
-        let (name, variable) = match pair.split_once('=') {
-            Some((name, variable)) => (name, variable),
-            None if same => (pair.as_str(), pair.as_str()),
-            None => (pair.as_str(), ""),
-        };
-        let variable = variable.trim_start_matches("${").trim_end_matches('}');
-        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        if variable.is_empty() || !variable.chars().all(is_name) {
-            let what = format!("{name} needs the name of the environment variable that has its value");
-            return Err(ChatError::usage(
-                what,
-                "values are not written into settings; export them",
-            ));
-        }
-        Ok(McpValue {
-            name: name.to_owned(),
-            from: vec![variable.to_owned()],
-            value: None,
-        })
-    };
     let mut server = if is_address {
-        if let Some(option) = rest.iter().find(|word| word.starts_with('-')) {
-            return Err(ChatError::usage(
-                format!(
-                    "{} stands behind the address, which takes no arguments",
-                    visible(option)
-                ),
-                format!(
-                    "options stand in front of it: agentx mcp add {} OPTIONS {}",
-                    args.name,
-                    visible(first)
-                ),
-            ));
-        }
-        if !rest.is_empty() || !args.env.is_empty() {
-            return Err(ChatError::usage(
-                "an address takes no arguments and no --env",
-                "use --header NAME=VARIABLE",
-            ));
-        }
+        check_address(args, first, rest)?;
         McpServerSettings::address(args.name, first)
     } else {
         if !args.header.is_empty() {
@@ -359,14 +365,14 @@ pub fn server_of(args: &DescribedServer<'_>) -> Result<McpServerSettings, ChatEr
             *variables = args
                 .env
                 .iter()
-                .map(|pair| named(pair, true))
+                .map(|pair| variable_of(pair, true))
                 .collect::<Result<_, _>>()?;
         }
         McpTarget::Address { headers, .. } => {
             *headers = args
                 .header
                 .iter()
-                .map(|pair| named(pair, false))
+                .map(|pair| variable_of(pair, false))
                 .collect::<Result<_, _>>()?;
         }
     }

@@ -3,6 +3,7 @@
 mod available;
 mod continuing;
 mod empty;
+mod leaving;
 mod limits;
 mod notes;
 
@@ -12,8 +13,8 @@ use std::sync::Arc;
 use agentx::config::{ModelOffer, SettingOrigin, Settings, environment_has_moved, nearest};
 use agentx::runtime::{Delivery, ModelInfo, NamedAgent, OpenRequest, Session, SessionQuery, View};
 use agentx::types::{
-    AgentConfig, AgentKind, Api, ApprovalMode, AskUser, ConfigChange, EnvironmentEvent, ModelSpec, Prices,
-    SessionId, Source,
+    AgentConfig, AgentKind, Api, ApprovalMode, ConfigChange, EnvironmentEvent, ModelSpec, Prices, SessionId,
+    Source,
 };
 
 use crate::error::ChatError;
@@ -23,6 +24,8 @@ use crate::sessions_here::SessionsHere;
 use available::{check_available, is_there, offer};
 pub use continuing::{ContinuedSession, continue_session, find_exactly, leave_if_failed};
 pub use empty::{is_empty, remove_empty};
+pub(crate) use leaving::keeps_a_question;
+pub use leaving::leave;
 pub use limits::limits_again;
 use limits::{limit, limits};
 pub use notes::{note_of_cost, note_of_decisions, note_of_mode, note_of_tools};
@@ -212,32 +215,6 @@ async fn from_here_on_condensed(session: &dyn Session, settings: &Settings) -> R
         session.change(ConfigChange::Condensing(condensing)).await?;
     }
     Ok(())
-}
-
-/// Maximum time for leaving a session of a server: the session continues there anyway.
-const LEAVING: std::time::Duration = std::time::Duration::from_secs(2);
-
-/// Gives a session back. One that runs here is committed first, however long that takes.
-pub async fn leave(place: &Place, session: &dyn Session) {
-    if place.remote().is_none() {
-        if keeps_question(session).await {
-            return session.suspend().await;
-        }
-        return session.close().await;
-    }
-    // If this fails, the server notices by itself that the client is gone.
-    let _ = tokio::time::timeout(LEAVING, session.close()).await;
-}
-
-/// Returns whether a question of the model is open that waits for a person even without one.
-async fn keeps_question(session: &dyn Session) -> bool {
-    session.state().await.is_ok_and(|state| keeps_a_question(&state))
-}
-
-/// Returns whether a question of the model is open in this session that waits for an answer, whoever is there.
-pub(crate) fn keeps_a_question(state: &agentx::runtime::SessionState) -> bool {
-    let mut asked = state.pending_approvals.iter();
-    state.config.ask_user == Some(AskUser::Wait) && asked.any(|asked| asked.question.is_some())
 }
 
 /// The agent of a new session: that of a file, that of the settings, or that of the server with what the command line changes.

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use agentx_runtime::{NewLog, RuntimeError};
+use agentx_runtime::{LogError, NewLog, RuntimeError};
 use agentx_types::SessionId;
 
 use crate::node::NodeRuntime;
@@ -11,7 +11,7 @@ impl NodeRuntime {
     /// Copies a session up to an event, or all of it.
     ///
     /// # Errors
-    /// Returns an error if there is no such event, and [`LogError::Damaged`] if an event up to it cannot be read:
+    /// Returns an error if there is no such event, and [`LogError::Corrupt`] if an event up to it cannot be read:
     /// nobody could open the copy.
     pub(crate) async fn make_fork(
         &self,
@@ -42,6 +42,10 @@ impl NodeRuntime {
     /// Reads a session up to the event `last`, which checks the hashes of its rows.
     async fn check_readable(&self, session: &SessionId, last: u64) -> Result<(), RuntimeError> {
         let next = Box::new(|_: &mut _| ControlFlow::Continue(()));
-        Ok(self.log().scan(session, 0, last, next).await?)
+        match self.log().scan(session, 0, last, next).await {
+            // The scan looks at the row behind the last event, too.
+            Err(LogError::Corrupt { seq, .. }) if seq > last => Ok(()),
+            scanned => Ok(scanned?),
+        }
     }
 }

@@ -102,7 +102,7 @@ impl Redactor {
             base64,
         } = &*self.tables;
         plain.is_in(text) || prefixes.is_in(text) || base64.is_in(text) || {
-            base64.has_words() && has_line_ends(text) && base64.is_in(&without_line_ends(text))
+            base64.has_words() && has_line_ends(text) && base64.is_in_lines(text)
         }
     }
 
@@ -199,6 +199,25 @@ impl WordAutomaton {
         self.has_words() && found.map_or(true, |found| found.is_some())
     }
 
+    /// Returns whether one of the words is in a text, if the ends of its lines are left out.
+    fn is_in_lines(&self, text: &str) -> bool {
+        let longest = self.lengths.iter().copied().max().unwrap_or_default();
+        let mut joined = String::new();
+        // Each line keeps the escaped end that it may have before its own.
+        for line in text.split_inclusive('\n') {
+            joined.push_str(&without_line_ends(line));
+            if joined.len() > WINDOW {
+                if self.is_in(&joined) {
+                    return true;
+                }
+                let kept = joined.len().saturating_sub(longest);
+                let kept = (0..=kept).rev().find(|at| joined.is_char_boundary(*at));
+                joined.drain(..kept.unwrap_or_default());
+            }
+        }
+        self.is_in(&joined)
+    }
+
     fn has_words(&self) -> bool {
         !self.lengths.is_empty()
     }
@@ -250,7 +269,10 @@ fn has_line_ends(text: &str) -> bool {
     text.contains(['\n', '\\'])
 }
 
-/// The text without ends of lines, for a look at base64 that is broken into lines.
+/// The number of bytes that are looked at together. A long text is not copied whole.
+const WINDOW: usize = 64 << 10;
+
+/// Removes ends of lines, as they are or as JSON escapes them, for a look at base64 that is broken into lines.
 fn without_line_ends(text: &str) -> String {
     let text = text.replace("\\n", "").replace("\\r", "");
     text.replace(['\n', '\r'], "")

@@ -168,6 +168,7 @@ impl MemberBounds {
                     .chain([Some(model), summarizer].into_iter().flatten()),
             )
             .or_else(|| self.wider_rules(before, rules))
+            .or_else(|| self.left_plan_mode(before, *plan_mode))
             .or_else(|| self.wider_approval(before.approval, *approval))
             .or_else(|| self.wider_tools(before, tools))
             .or_else(|| self.wider_limits(before.limits, *limits));
@@ -186,9 +187,6 @@ impl MemberBounds {
         if *rules_version < before.rules_version.min(RULES_VERSION) {
             return Some("it reads rules as an older program did".into());
         }
-        if before.plan_mode == Some(true) && *plan_mode != Some(true) && !self.owns {
-            return Some("it leaves plan mode".into());
-        }
         let routed = routing.as_deref().into_iter().flat_map(|routing| {
             let routes = routing.routes.iter().map(|route| &route.agent);
             routes.chain(routing.default.as_deref())
@@ -198,6 +196,12 @@ impl MemberBounds {
             let within = self.widened(same.unwrap_or(before), agent)?;
             Some(format!("its agent {:?}: {within}", agent.name))
         })
+    }
+
+    /// Returns that plan mode is left, as text. In sessions of other owners, nobody leaves it.
+    fn left_plan_mode(&self, before: &AgentConfig, after: Option<bool>) -> Option<String> {
+        let is_left = before.plan_mode == Some(true) && after != Some(true);
+        (is_left && !self.owns).then(|| "it leaves plan mode".to_owned())
     }
 
     /// Returns which of these models is neither the server's nor the one before, as text.

@@ -315,7 +315,11 @@ fn a_database_that_is_gone_while_its_log_is_there_is_no_empty_list() {
     ok(sandbox.run(&["run", "--quiet", "hello"]));
     // What a killed program leaves in its log, which the last writer otherwise empties.
     let database = sandbox.path("home/.local/share/agentx/sessions.db");
-    std::fs::rename(&database, sandbox.path("home/.local/share/agentx/sessions.db-wal")).unwrap();
+    std::fs::rename(
+        &database,
+        sandbox.path("home/.local/share/agentx/sessions.db-wal"),
+    )
+    .unwrap();
     for args in [&["sessions", "list"][..], &["run", "hello"], &["doctor"]] {
         let ran = sandbox.run(args);
         assert_ne!(ran.code, Some(0), "{ran}");

@@ -40,13 +40,21 @@ impl ReactAgent {
             (true, false) if !self.has_waiting_plan() => plan_mode::SWITCHED_OFF,
             _ => return,
         };
-        self.lifecycle.inputs.keep(note(text, step.seq));
+        self.plan_note = Some(note(text, step.seq));
     }
 
     /// Tells the model of a new agent that plan mode is on.
     pub(super) fn tell_initial_plan_mode(&mut self) {
         if plan_mode::is_on(&self.config) {
-            self.lifecycle.inputs.keep(note(plan_mode::SWITCHED_ON, 0));
+            self.plan_note = Some(note(plan_mode::SWITCHED_ON, 0));
+        }
+    }
+
+    /// Adds the note about plan mode to the conversation. It follows the input, which stays the goal of the
+    /// conversation and the title of a session.
+    pub(super) fn say_plan_note(&mut self, step: &mut RunStep<'_>) {
+        if let Some(note) = self.plan_note.take() {
+            self.say(note, step);
         }
     }
 

@@ -104,6 +104,9 @@ pub struct ReactAgent {
     #[serde(default, skip_serializing_if = "StuckWatch::is_new")]
     /// What it repeats.
     stuck: Box<StuckWatch>,
+    /// What the model has to be told about plan mode with the next request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    plan_note: Option<Arc<Message>>,
     /// What services gave to the conversation.
     #[serde(default, skip_serializing_if = "GivenItems::is_empty")]
     given_items: GivenItems,
@@ -123,6 +126,7 @@ impl ReactAgent {
             children: Vec::new(),
             inner: Vec::new(),
             stuck: Box::default(),
+            plan_note: None,
             given_items: GivenItems::default(),
         };
         agent.tell_initial_plan_mode();
@@ -283,12 +287,13 @@ impl ReactAgent {
         if !(is_again && self.config.rules_version >= since::EMPTY_INPUT_ASKS_AGAIN) {
             self.say(message.clone(), step);
         }
+        self.say_plan_note(step);
         self.begin_with_fallback(step);
         self.build_context(&message, step);
     }
 
     /// Adds an input or a note to the conversation, and reports it.
-    fn say(&mut self, message: Arc<Message>, step: &mut RunStep<'_>) {
+    pub(super) fn say(&mut self, message: Arc<Message>, step: &mut RunStep<'_>) {
         self.conversation.push(step.seq, message.clone());
         step.message(MessageOutput::User { message });
     }
@@ -314,6 +319,7 @@ impl ReactAgent {
         let joining: Vec<_> = kept
             .into_iter()
             .chain(steering.into_iter().map(|input| input.message))
+            .chain(self.plan_note.take())
             .collect();
         if !joining.is_empty() {
             self.unbind_partial();

@@ -55,10 +55,10 @@ fn the_model_is_told_and_has_the_tool_only_once_plan_mode_was_on() {
     session.change(ConfigChange::PlanMode(true));
     session.say("and now?");
     assert!(tools(&session).contains(&"present_plan".to_owned()));
+    let told = session.sent();
     assert!(
-        session.sent().iter().any(|line| line.starts_with(ON)),
-        "{:?}",
-        session.sent()
+        told.last().is_some_and(|line| line.starts_with(ON)),
+        "it follows the input: {told:?}"
     );
     session.answer("I plan");
     session.change(ConfigChange::PlanMode(false));

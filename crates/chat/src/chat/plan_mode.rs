@@ -4,7 +4,6 @@
 use agentx::types::{ACCEPT_PLAN, ApprovalDecision, ApprovalRequested, ConfigChange};
 
 use super::Chat;
-use super::slash::PlanCommand;
 use crate::error::ChatError;
 use crate::render::approval_reply::ApprovalReply;
 
@@ -14,6 +13,28 @@ pub(super) const ON: &str =
 
 /// The same below the input, where another key ends it.
 pub(super) const ON_BY_KEY: &str = "nothing is changed or run until you accept a plan";
+
+/// What `/plan` does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum PlanCommand {
+    /// Switch plan mode on.
+    On,
+    /// Switch plan mode off without a plan.
+    Off,
+    /// Switch plan mode on, and send this task.
+    Task(String),
+}
+
+impl PlanCommand {
+    /// Reads the words behind `/plan`.
+    pub(super) fn parse(argument: &str) -> Self {
+        match argument {
+            "" => Self::On,
+            "off" => Self::Off,
+            task => Self::Task(task.to_owned()),
+        }
+    }
+}
 
 impl Chat<'_> {
     /// Runs `/plan`.

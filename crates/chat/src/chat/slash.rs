@@ -10,18 +10,9 @@ mod only_shows;
 
 pub use foreign_commands::{FOREIGN_COMMANDS, ForeignCommands};
 use foreign_commands::{instead_of, instead_of_slash};
-pub(crate) use help::{about, help};
 
-/// What `/plan` does.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum PlanCommand {
-    /// Switch plan mode on.
-    On,
-    /// Switch plan mode off without a plan.
-    Off,
-    /// Switch plan mode on, and send this task.
-    Task(String),
-}
+use super::plan_mode::PlanCommand;
+pub(crate) use help::{about, help};
 
 /// A command that a person types with a slash, with its arguments read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -277,11 +268,7 @@ fn command(name: &str, argument: &str) -> Result<Slash, String> {
             stays: name == "pin",
         }),
         "title" => Slash::Title(given.ok_or("/title needs a title: /title TEXT")?),
-        "plan" => Slash::Plan(match argument {
-            "" => PlanCommand::On,
-            "off" => PlanCommand::Off,
-            task => PlanCommand::Task(task.to_owned()),
-        }),
+        "plan" => Slash::Plan(PlanCommand::parse(argument)),
         "approve-mode" => Slash::ApproveMode(match argument {
             "" => None,
             "ask" => Some(ApprovalMode::Ask),

@@ -340,11 +340,6 @@ impl Activity {
         Some(format!("{what} · {time}{}{more}", next.unwrap_or_default()))
     }
 
-    /// Returns whether there are no messages yet.
-    fn is_new(&self) -> bool {
-        self.summary.filled == 0 && self.worked.is_zero()
-    }
-
     /// Returns the row: the activity and, if there is room beside it, the status. The row is empty before the
     /// first message, unless the approval mode is an unusual one.
     pub(crate) fn row(
@@ -356,7 +351,7 @@ impl Activity {
     ) -> String {
         let Some(what) = self.waits_for(now, more) else {
             return match self.doing {
-                Phase::Nothing if self.is_new() && !self.summary.is_unusual() => String::new(),
+                Phase::Nothing if self.summary.is_new() && self.worked.is_zero() => String::new(),
                 _ => style.dim_unless_painted(stand),
             };
         };

@@ -89,6 +89,11 @@ impl StatusSummary {
         self.unusual().is_some()
     }
 
+    /// Returns whether there are no messages yet, and nothing that a person should see before the first one.
+    pub(crate) fn is_new(&self) -> bool {
+        self.filled == 0 && !self.is_unusual()
+    }
+
     /// Returns a word for the status row unless calls are simply asked about.
     pub(crate) fn unusual(&self) -> Option<&'static str> {
         match self.approval {

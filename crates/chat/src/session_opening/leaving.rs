@@ -1,0 +1,32 @@
+//! Giving a session back when a program leaves it.
+
+use agentx::runtime::{Session, SessionState};
+use agentx::types::AskUser;
+
+use crate::place::Place;
+
+/// Maximum time for leaving a session of a server: the session continues there anyway.
+const LEAVING: std::time::Duration = std::time::Duration::from_secs(2);
+
+/// Gives a session back. One that runs here is committed first, however long that takes.
+pub async fn leave(place: &Place, session: &dyn Session) {
+    if place.remote().is_none() {
+        if keeps_question(session).await {
+            return session.suspend().await;
+        }
+        return session.close().await;
+    }
+    // If this fails, the server notices by itself that the client is gone.
+    let _ = tokio::time::timeout(LEAVING, session.close()).await;
+}
+
+/// Returns whether a question of the model is open that waits for a person even without one.
+async fn keeps_question(session: &dyn Session) -> bool {
+    session.state().await.is_ok_and(|state| keeps_a_question(&state))
+}
+
+/// Returns whether a question of the model is open in this session that waits for an answer, whoever is there.
+pub(crate) fn keeps_a_question(state: &SessionState) -> bool {
+    let mut asked = state.pending_approvals.iter();
+    state.config.ask_user == Some(AskUser::Wait) && asked.any(|asked| asked.question.is_some())
+}
