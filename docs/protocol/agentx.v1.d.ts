@@ -552,7 +552,10 @@ export interface UserMessage {
   idempotency_key?: string | null;
   /** The person, if not the session's owner. */
   by?: OwnerId | null;
-  /** The schema of the answer to it, if it is one that opens a run; one that joins a run changes nothing there. */
+  /**
+   * The schema of the answer to it, if it is one that opens a run; one that joins a run changes
+   * nothing there.
+   */
   answer_schema?: AnswerSchema | null;
 }
 
@@ -1030,14 +1033,20 @@ export interface ToolResult {
   is_error: boolean;
   /** The outcome. */
   status: ToolStatus;
-  /** For people and programs, not for the model: exit code, diff, the blob with the whole output, the file as it was. */
+  /**
+   * For people and programs, not for the model: exit code, diff, the blob with the whole output, the
+   * file as it was.
+   */
   details?: unknown;
 }
 
 /** The outcome of a tool call. */
 export type ToolStatus = "success" | "failed" | "invalid" | "denied" | "refused" | "timed_out" | "interrupted" | "unknown";
 
-/** A command that a call left running in the background has ended by itself. The envelope's `cause` is the call's action. */
+/**
+ * A command that a call left running in the background has ended by itself. The envelope's `cause` is
+ * the call's action.
+ */
 export interface JobEnded {
   /** Its name in the session, by which the model asks for its output. */
   job: string;
@@ -1074,6 +1083,11 @@ export interface RequestRecorded {
   idempotency_key: string;
   /** The event that the request became; the latest event if there was nothing to do. */
   seq: number;
+  /**
+   * A hash of what was requested, so that the key is refused for another request; absent in logs older
+   * than this field.
+   */
+  request?: string | null;
 }
 
 /** A transport is up. */
@@ -1174,6 +1188,11 @@ export interface AgentConfig {
   ask_user?: AskUser | null;
   /** When the agent counts as stuck in a loop; `None` if never, and in logs older than this field. */
   stuck?: StuckSettings | null;
+  /**
+   * Plan mode: while it is `true`, every call that changes files, runs a program or leaves the machine is
+   * refused. `false` if it was on before; `None` if it never was, and in logs older than this field.
+   */
+  plan_mode?: boolean | null;
   /**
    * Sources of context for each run, such as `memory`; none in logs older than this field. Agents that
    * this one makes ask for none.
@@ -1591,7 +1610,8 @@ export type ConfigChange =
   | { condensing: Condensing | null }
   | { rules_version: number }
   | { guard: Guard | null }
-  | { server_rules: ServerRules | null };
+  | { server_rules: ServerRules | null }
+  | { plan_mode: boolean };
 
 /** An agent comes into being. */
 export interface AgentSpawned {
@@ -2163,6 +2183,11 @@ export interface AskedQuestion {
   question: string;
   /** Answers to choose from; none for free text. An answer in other words counts too. */
   choices?: string[];
+  /**
+   * Whether the question is a plan, as Markdown. It is accepted by the answer [`ACCEPT_PLAN`]; any other
+   * answer says what to change. A front end switches plan mode off before it sends that answer.
+   */
+  is_plan?: boolean;
 }
 
 /**

@@ -35,11 +35,35 @@ pub(crate) const NOBODY_ACCEPTS: &str =
     "Nobody is here to accept the plan. End your turn with the whole plan as your answer.";
 
 /// Returns whether plan mode is on.
+///
+/// ```
+/// use agentx_agent::{fixtures, plan_mode};
+///
+/// let mut config = fixtures::config();
+/// assert!(!plan_mode::is_on(&config), "it was never on");
+/// config.plan_mode = Some(false);
+/// assert!(!plan_mode::is_on(&config), "it was on before");
+/// ```
 pub fn is_on(config: &AgentConfig) -> bool {
     config.plan_mode == Some(true)
 }
 
 /// Returns the reason why plan mode refuses calls of this tool; `None` if it does not.
+///
+/// Only the access of the tool counts, because a rule or an argument must not make plan mode freer. A tool of a
+/// file or of an MCP server that claims to read is believed as far as it is elsewhere: what it claims is in
+/// [`ToolSpec::access`] only after a person trusted it.
+///
+/// ```
+/// use agentx_agent::{fixtures, plan_mode};
+///
+/// let mut config = fixtures::config();
+/// let (look, change) = (config.tools[0].clone(), config.tools[1].clone());
+/// assert_eq!(plan_mode::refusal(&config, &change), None);
+/// config.plan_mode = Some(true);
+/// assert_eq!(plan_mode::refusal(&config, &look), None);
+/// assert!(plan_mode::refusal(&config, &change).is_some());
+/// ```
 pub fn refusal(config: &AgentConfig, tool: &ToolSpec) -> Option<&'static str> {
     (is_on(config) && tool.access > Access::Read).then_some(REFUSAL)
 }
@@ -90,6 +114,9 @@ pub(crate) fn question(input: &Value) -> Result<AskedQuestion, String> {
 }
 
 /// What the model reads about an answer that accepts its plan.
+///
+/// A client may send the answer without switching plan mode off first: then the model must not begin, because its
+/// calls would be refused.
 pub(crate) fn accepted(config: &AgentConfig) -> &'static str {
     if is_on(config) {
         "agrees with the plan, but plan mode is still on. Wait until it is switched off."

@@ -136,7 +136,9 @@ fn table() -> Vec<Route> {
 }
 
 /// Routes that [`table`] does not have, each with the test that requests it.
-const ELSEWHERE: [(&str, &str); 13] = [
+const ELSEWHERE: [(&str, &str); 14] = [
+    // In the tests of the server: `mcp`.
+    ("POST", "/mcp"),
     // In `signatures`.
     ("POST", "/v1/auth/token"),
     // Below.
