@@ -6,7 +6,7 @@ use agentx::types::AskUser;
 use crate::place::Place;
 
 /// Maximum time for leaving a session of a server: the session continues there anyway.
-const LEAVING: std::time::Duration = std::time::Duration::from_secs(2);
+pub(super) const LEAVING: std::time::Duration = std::time::Duration::from_secs(2);
 
 /// Gives a session back. One that runs here is committed first, however long that takes.
 pub async fn leave(place: &Place, session: &dyn Session) {

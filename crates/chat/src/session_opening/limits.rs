@@ -4,9 +4,10 @@ use agentx::config::{DEFAULT_AGENT_NAME, Settings};
 use agentx::runtime::{NamedAgent, NamedLimits, Session};
 use agentx::types::{AgentConfig, ConfigChange, Limits};
 
+use super::leaving::LEAVING;
 use crate::error::ChatError;
 use crate::place::Place;
-use crate::session_opening::{CommandLineOverrides, LEAVING};
+use crate::session_opening::CommandLineOverrides;
 
 /// Applies the limits that flags name, which last as long as this program: without flags, the limits of the
 /// settings apply again. In the sessions of a server, the server's settings decide.
