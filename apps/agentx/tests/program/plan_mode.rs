@@ -6,23 +6,26 @@ use serde_json::{Value, json};
 
 use crate::common::{Ran, Sandbox};
 
-/// Calls that the model makes one after the other, before it answers.
-const CALLS: [(&str, fn() -> Value); 3] = [
-    ("write", || json!({"path": "made.txt", "content": "too early"})),
-    ("present_plan", || json!({"plan": "# Plan\n\n1. Write made.txt"})),
-    ("write", || json!({"path": "made.txt", "content": "as planned"})),
-];
+/// The call that the model makes after so many results; `None` if it answers.
+fn call_after(results: usize) -> Option<(&'static str, Value)> {
+    Some(match results {
+        0 => ("write", json!({"path": "made.txt", "content": "too early"})),
+        1 => ("present_plan", json!({"plan": "# Plan\n\n1. Write made.txt"})),
+        2 => ("write", json!({"path": "made.txt", "content": "as planned"})),
+        _ => return None,
+    })
+}
 
 fn plans(request: &Value) -> ModelAnswer {
     let messages = request["messages"].as_array();
     let results = messages.map_or(0, |messages| {
         messages.iter().filter(|m| m["role"] == "tool").count()
     });
-    match CALLS.get(results) {
+    match call_after(results) {
         Some((name, input)) => ModelAnswer::default().then(AnswerPart::Call {
             id: format!("call_{results}"),
-            name: (*name).into(),
-            input: input(),
+            name: name.into(),
+            input,
         }),
         None => ModelAnswer::text("done"),
     }

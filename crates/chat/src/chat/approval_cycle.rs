@@ -53,9 +53,10 @@ impl Chat<'_> {
         if self.is_read_only() {
             return self.hint(READ_ONLY);
         }
-        let now = match self.status.activity.is_planning() {
-            true => Choice::Plan,
-            false => Choice::Mode(self.status.activity.approval()),
+        let now = if self.status.activity.is_planning() {
+            Choice::Plan
+        } else {
+            Choice::Mode(self.status.activity.approval())
         };
         for choice in after(now) {
             match self.choose(choice).await {
