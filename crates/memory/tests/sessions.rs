@@ -1,5 +1,5 @@
 //! The tools and the service in sessions: whose they are, and what text from outside changes.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
 

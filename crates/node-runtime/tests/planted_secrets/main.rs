@@ -2,6 +2,8 @@
 //! found afterwards: in no byte of the data directory, no export, no event of a follower, no request to a
 //! model. The same search finds them if nothing is replaced.
 
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
 mod plants;
 
 use std::path::Path;
@@ -103,15 +105,9 @@ struct Seen {
     texts: Vec<(&'static str, String)>,
 }
 
-async fn run(redactor: Option<Redactor>) -> Seen {
-    let home = tempfile::tempdir().unwrap();
-    let (data, workspace) = (home.path().join("data"), home.path().join("workspace"));
-    for folder in [&data, &workspace] {
-        std::fs::create_dir(folder).unwrap();
-    }
-    std::fs::write(workspace.join("notes.txt"), planted_text()).unwrap();
-    let log = SqliteLog::open(data.join("sessions.db"), LogOptions::default()).unwrap();
-    let model = ScriptedModel::new([
+/// A model whose answers, reasoning and calls hold what must not be kept.
+fn scripted_model() -> ScriptedModel {
+    ScriptedModel::new([
         leaking_answer("leak", &json!({"text": planted_text()})),
         ModelScript::call(
             "call_edit",
@@ -130,7 +126,35 @@ async fn run(redactor: Option<Redactor>) -> Seen {
                 .into_iter()
                 .map(|text| TextChunk { text }),
         ),
-    ]);
+    ])
+}
+
+/// A message of a person with the same in its words and in a file.
+fn planted_input() -> UserInput {
+    let mut input = UserInput::text(planted_text());
+    input.content.push(ContentPart::File(MediaPart {
+        media_type: "text/plain".into(),
+        source: MediaSource::Base64(base64::engine::general_purpose::STANDARD.encode(planted_text())),
+        name: None,
+    }));
+    input.idempotency_key = Some("once".into());
+    input
+}
+
+fn blob_text(base64: &str) -> String {
+    let bytes = base64::engine::general_purpose::STANDARD.decode(base64).unwrap();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+async fn run(redactor: Option<Redactor>) -> Seen {
+    let home = tempfile::tempdir().unwrap();
+    let (data, workspace) = (home.path().join("data"), home.path().join("workspace"));
+    for folder in [&data, &workspace] {
+        std::fs::create_dir(folder).unwrap();
+    }
+    std::fs::write(workspace.join("notes.txt"), planted_text()).unwrap();
+    let log = SqliteLog::open(data.join("sessions.db"), LogOptions::default()).unwrap();
+    let model = scripted_model();
     let mut tools = Toolbox::builtin(ToolOptions::default());
     tools.register(Arc::new(Leak)).unwrap();
     let mut config = fixture::config();
@@ -155,13 +179,7 @@ async fn run(redactor: Option<Redactor>) -> Seen {
         context: Default::default(),
     });
     let session = runtime.open(OpenRequest::New(Box::new(config))).await.unwrap();
-    let mut input = UserInput::text(planted_text());
-    input.content.push(ContentPart::File(MediaPart {
-        media_type: "text/plain".into(),
-        source: MediaSource::Base64(base64::engine::general_purpose::STANDARD.encode(planted_text())),
-        name: None,
-    }));
-    input.idempotency_key = Some("once".into());
+    let input = planted_input();
     let seq = session.send(input.clone()).await.unwrap();
     assert_eq!(
         session.send(input).await.unwrap(),
@@ -179,12 +197,7 @@ async fn run(redactor: Option<Redactor>) -> Seen {
         .await
         .unwrap();
     let export = agentx_history::portable::export(&runtime, &id).await.unwrap();
-    for blob in &export.blobs {
-        let bytes = base64::engine::general_purpose::STANDARD
-            .decode(&blob.data)
-            .unwrap();
-        texts.push(("a blob", String::from_utf8_lossy(&bytes).into_owned()));
-    }
+    texts.extend(export.blobs.iter().map(|blob| ("a blob", blob_text(&blob.data))));
     texts.push(("the export", agentx_history::portable::to_json(&export).unwrap()));
     let requests: Vec<String> = model
         .requests()

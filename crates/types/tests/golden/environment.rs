@@ -19,6 +19,7 @@ pub(crate) fn samples() -> Vec<EnvironmentEvent> {
         files(),
         every_change(),
         small_forms(),
+        built_and_checked(),
         small_facts(),
         super::condensing::facts(),
         by_others(),
@@ -614,36 +615,8 @@ fn small_forms() -> Vec<EnvironmentEvent> {
     ]
 }
 
-fn small_facts() -> Vec<EnvironmentEvent> {
-    let result = ToolResult {
-        tool_call_id: "call_1".into(),
-        result: vec![],
-        is_error: false,
-        status: ToolStatus::Success,
-        details: None,
-    };
-    let usage = Usage {
-        input_tokens: 1,
-        output_tokens: 2,
-        ..Usage::default()
-    };
+fn built_and_checked() -> Vec<EnvironmentEvent> {
     vec![
-        UsageReport { usage }.into(),
-        ModelFellBack {
-            model: "claude-y".into(),
-            prices: None,
-        }
-        .into(),
-        StreamEnd {
-            stop_reason: StopReason::EndTurn,
-            raw: None,
-        }
-        .into(),
-        ActionStarted {
-            kind: ActionKind::CallModel,
-            tool_call_id: None,
-        }
-        .into(),
         ContextBuilt {
             source: "memory".into(),
             text: "- The person likes tea.".into(),
@@ -674,6 +647,39 @@ fn small_facts() -> Vec<EnvironmentEvent> {
             attempt: 1,
             problems: vec!["\"nonsense\" is no type".into()],
             invalid_schema: true,
+        }
+        .into(),
+    ]
+}
+
+fn small_facts() -> Vec<EnvironmentEvent> {
+    let result = ToolResult {
+        tool_call_id: "call_1".into(),
+        result: vec![],
+        is_error: false,
+        status: ToolStatus::Success,
+        details: None,
+    };
+    let usage = Usage {
+        input_tokens: 1,
+        output_tokens: 2,
+        ..Usage::default()
+    };
+    vec![
+        UsageReport { usage }.into(),
+        ModelFellBack {
+            model: "claude-y".into(),
+            prices: None,
+        }
+        .into(),
+        StreamEnd {
+            stop_reason: StopReason::EndTurn,
+            raw: None,
+        }
+        .into(),
+        ActionStarted {
+            kind: ActionKind::CallModel,
+            tool_call_id: None,
         }
         .into(),
         result.into(),
