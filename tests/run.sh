@@ -100,8 +100,9 @@ set_up() {
 # Each step of the sandbox is tried where the kernel has it. AGENTX_TEST_NO_SANDBOX tells the tests that no step is expected to work.
 look_for_sandbox() {
   local landlock='' namespace=''
-  grep -q landlock /sys/kernel/security/lsm 2>/dev/null && landlock=1
-  unshare -U true 2>/dev/null && namespace=1
+  # Its interface in version 6 or later: landlock_create_ruleset with LANDLOCK_CREATE_RULESET_VERSION.
+  [ "$(python3 -c 'import ctypes; print(ctypes.CDLL(None).syscall(444, None, 0, 1))' 2>/dev/null || echo 0)" -ge 6 ] && landlock=1
+  unshare -Urmpf --mount-proc true 2>/dev/null && namespace=1
   [ -n "$landlock" ] || note "the kernel has no Landlock: that step of the sandbox is not tried"
   [ -n "$namespace" ] || note "no user namespace can be made: that step of the sandbox is not tried"
   [ -n "$landlock$namespace" ] || export AGENTX_TEST_NO_SANDBOX=1
