@@ -617,6 +617,12 @@ fn small_forms() -> Vec<EnvironmentEvent> {
 
 fn built_and_checked() -> Vec<EnvironmentEvent> {
     vec![
+        RequestRecorded {
+            idempotency_key: "key_1".into(),
+            seq: 41,
+            request: None,
+        }
+        .into(),
         ContextBuilt {
             source: "memory".into(),
             text: "- The person likes tea.".into(),
