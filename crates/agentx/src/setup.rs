@@ -161,7 +161,7 @@ fn alone(definition: Definition, place: &WorkDirs) -> Result<BuiltParts, AgentEr
     BuiltParts::new(definition, models, (None, base), parts)
 }
 
-/// Replaces the keys of the models in everything that is recorded; `None` if there is no key.
+/// Returns a redactor for the keys of the models; `None` if no model has a key.
 fn redactor(models: &Models) -> Option<Redactor> {
     let mut secrets = SecretSet::default();
     for (provider, key) in &models.keys {

@@ -157,7 +157,7 @@ pub struct MemoryFilter {
 /// The reason why something about memories failed.
 #[derive(Debug, thiserror::Error)]
 pub enum MemoryError {
-    /// There is no memory of this number.
+    /// No memory has this number.
     #[error("there is no memory {0}")]
     NotFound(i64),
     /// The text cannot be a memory.

@@ -11,7 +11,7 @@ pub(crate) struct LogItem {
     pub(crate) at: Option<Timestamp>,
     /// The events of the log that it is made of, by their ids.
     pub(crate) events: Vec<String>,
-    /// What happened.
+    /// The action or observation, as a step of a session.
     pub(crate) step: LogStep,
 }
 

@@ -7,7 +7,7 @@ pub(crate) fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// The elements of a field; none if it is no list.
+/// The elements of a field that is a list; empty for any other field.
 pub(crate) fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
     value
         .get(key)

@@ -145,9 +145,9 @@ pub(crate) const PATTERNS: &[TokenForm] = &[
 pub(crate) enum Progress {
     /// Further characters belong to it.
     Open,
-    /// It is complete.
+    /// The text is a complete token.
     Complete,
-    /// It is no token.
+    /// The text cannot be a token of this form.
     Impossible,
 }
 

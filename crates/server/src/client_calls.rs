@@ -8,8 +8,8 @@ use agentx_types::OwnerId;
 
 use crate::state::{Caller, ServerState};
 
-/// The calls of the operator that may run at once. A member may have as many as `quotas.running_tool_calls`
-/// says, and this many if there is no quota.
+/// Maximum number of the operator's calls that run at once, and the limit of a member if
+/// `quotas.running_tool_calls` is not set.
 const RUNNING: usize = 64;
 
 /// The calls that run, by person.

@@ -6,8 +6,8 @@
 //!
 //! | command | counts as reading its folder |
 //! | --- | --- |
-//! | `grep -r x`, `rg x`, `ag x` | if no word certainly stands behind the pattern |
-//! | `find -name x` | if its first word is no path |
+//! | `grep -r x`, `rg x`, `ag x` | unless a path follows the pattern |
+//! | `find -name x` | unless its first argument is a path |
 //! | `git grep`, `git show`, `git diff`, `git archive` | unless an option asks for names alone, or paths behind `--` limit it |
 //! | `git log`, `git stash show`, `git diff-tree` | with an option that shows contents (`-p`, `-U3`) |
 //! | `git worktree add`, `git checkout-index`, `git bundle` | always: they copy files |

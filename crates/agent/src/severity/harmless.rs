@@ -39,10 +39,10 @@ const LETTERS_OF_GIT: &[(&str, &str)] = &[
     ("tag", "F"),
 ];
 
-/// Letters of Git behind which a value follows in the same word.
+/// Short options of Git that take a value in the same word.
 const WITH_VALUE_OF_GIT: &str = "CGLSUXbejmno";
 
-/// Beginnings of Git commands that write a file whose name is no option.
+/// Prefixes of Git commands that write a file named by an argument, not by an option.
 const WRITES_OF_GIT: &[&str] = &[
     "bundle create",
     "index-pack",

@@ -328,7 +328,7 @@ fn what_settings_would_do_once_the_folder_is_trusted_is_an_effect_before_that() 
             assert!(!effects.contains("tools.timeout"), "it only restricts: {effects}");
         }
     }
-    // What no trust lets count is no effect.
+    // Settings that stay ignored even in a trusted folder are not listed as effects.
     let desk = Desk::new("chat: {status_command: 'sh ../st.sh'}\nsystem_prompt_file: ../../prompt.md\n");
     desk.write("st.sh", "echo");
     desk.write("prompt.md", "x");

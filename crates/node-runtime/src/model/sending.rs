@@ -12,7 +12,7 @@ impl Attempt<'_> {
     /// Sends `request`, and again if its token was refused. The answer has to begin before `first_byte`.
     ///
     /// # Errors
-    /// Returns why there is no answer.
+    /// Returns an error if the request cannot be sent, or the response does not begin in time.
     pub(super) async fn send(&self, request: &Request, first_byte: Instant) -> Step<Response> {
         let (response, refused) = self.send_once(request, first_byte).await?;
         match refused {

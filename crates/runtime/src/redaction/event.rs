@@ -1,4 +1,4 @@
-//! Replaces the secrets in one event that is no piece of a text.
+//! Replaces the secrets in a whole event. Chunks of streamed text are handled in `facts.rs`.
 //!
 //! It works on the JSON of the payload, so that a new kind of event, or a new field of one, is covered without
 //! code here.

@@ -74,7 +74,7 @@ impl OpenedDatabase {
     }
 }
 
-/// Refuses what is no file, what no call opens, and files beside it that lead elsewhere.
+/// Checks that a database is a regular file that calls may open, and that the files beside it are not links.
 fn check_place(
     path: &str,
     real: &Path,
