@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use agentx_types::{Api, ContentPart, EnvironmentEvent, MessageId, ModelRequest, ToolCallId, UsedIds};
+use agentx_types::{
+    Api, ContentPart, EnvironmentEvent, Message, MessageId, ModelRequest, ToolCallId, UsedIds,
+};
 
 use crate::error::{ErrorCode, ModelError};
 use crate::event_stream::{EventAnswer, EventStream};
@@ -17,8 +19,10 @@ pub struct StreamContext {
     pub fallback_message_id: MessageId,
     /// The number of the attempt at this call; the first is 1.
     pub attempt: u32,
+    /// The ids of the calls in the answer itself.
     calls: BTreeSet<ToolCallId>,
-    messages: BTreeSet<MessageId>,
+    /// The request that is answered. Its ids are looked up when an answer has one, not collected for each call.
+    request: Option<Arc<ModelRequest>>,
     taken: Arc<UsedIds>,
 }
 
@@ -29,7 +33,7 @@ impl StreamContext {
             fallback_message_id: MessageId::new(fallback_message_id),
             attempt,
             calls: BTreeSet::new(),
-            messages: BTreeSet::new(),
+            request: None,
             taken: Arc::default(),
         }
     }
@@ -37,15 +41,8 @@ impl StreamContext {
     /// Adds the ids in the conversation that is being answered: small servers repeat ids, and an id must be
     /// unique in its session.
     #[must_use]
-    pub fn avoid_ids_of(mut self, request: &ModelRequest) -> Self {
-        for message in &request.messages {
-            self.messages.insert(message.message_id.clone());
-            for part in &message.content {
-                if let ContentPart::ToolCall(call) = part {
-                    self.calls.insert(call.tool_call_id.clone());
-                }
-            }
-        }
+    pub fn avoid_ids_of(mut self, request: Arc<ModelRequest>) -> Self {
+        self.request = Some(request);
         self
     }
 
@@ -58,11 +55,24 @@ impl StreamContext {
     }
 
     pub(crate) fn has_message(&self, id: &MessageId) -> bool {
-        self.messages.contains(id) || self.taken.messages.contains(id)
+        self.taken.messages.contains(id) || self.conversation().any(|message| message.message_id == *id)
     }
 
     pub(crate) fn has_call(&self, id: &ToolCallId) -> bool {
-        self.calls.contains(id) || self.taken.calls.contains(id)
+        let is_the_call = |part: &ContentPart| match part {
+            ContentPart::ToolCall(call) => call.tool_call_id == *id,
+            _ => false,
+        };
+        self.calls.contains(id)
+            || self.taken.calls.contains(id)
+            || self
+                .conversation()
+                .any(|message| message.content.iter().any(is_the_call))
+    }
+
+    fn conversation(&self) -> impl Iterator<Item = &Message> {
+        let messages = self.request.iter().flat_map(|request| &request.messages);
+        messages.map(AsRef::as_ref)
     }
 
     pub(crate) fn take_call(&mut self, id: ToolCallId) {

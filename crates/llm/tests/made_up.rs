@@ -286,7 +286,7 @@ fn ids_that_the_conversation_already_has_are_replaced() {
     ]);
     let mut decoder = StreamDecoder::new(
         Api::OpenaiChat,
-        StreamContext::new("msg_own", 2).avoid_ids_of(&request),
+        StreamContext::new("msg_own", 2).avoid_ids_of(request.into()),
     );
     let mut events = Vec::new();
     decoder

@@ -375,7 +375,7 @@ impl<'a> Attempt<'a> {
 
     fn context(&self) -> StreamContext {
         StreamContext::new(self.message_id().as_str(), self.number)
-            .avoid_ids_of(&self.call.request)
+            .avoid_ids_of(self.call.request.clone())
             .without(self.taken.clone())
     }
 }

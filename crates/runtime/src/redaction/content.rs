@@ -8,6 +8,7 @@ use agentx_types::{ContentPart, MediaPart, MediaSource, Message, ModelRequest};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
+use super::checked_messages::CheckedMessages;
 use super::values::{RedactedArea, redact_text, redact_value};
 
 /// The content of a person's message without secrets; attached texts are looked at too.
@@ -39,10 +40,15 @@ fn redact_media(redactor: &Redactor, media: &mut MediaPart) {
     }
 }
 
-/// The request without secrets; `None` if there are none.
-pub(super) fn redacted_request(redactor: &Redactor, request: &ModelRequest) -> Option<ModelRequest> {
+/// The request without secrets; `None` if there are none. Messages in `checked` have none.
+pub(super) fn redacted_request(
+    redactor: &Redactor,
+    request: &ModelRequest,
+    checked: &CheckedMessages,
+) -> Option<ModelRequest> {
     let has_secret = |message: &Arc<Message>| message.content.iter().any(|part| may_hold(redactor, part));
-    let in_messages = request.messages.iter().any(has_secret);
+    let mut places = request.messages.iter().enumerate();
+    let in_messages = places.any(|(place, message)| !checked.has(place, message) && has_secret(message));
     let in_system = request.system.iter().any(|text| redactor.may_find_in(text));
     if !in_messages && !in_system {
         return None;

@@ -5,6 +5,7 @@
 //! before a model's environment gets them ([`RedactingModels`]). Everything else is derived from these: read
 //! models, screens, mirrors and exports. A runtime without a redactor does nothing of this.
 
+mod checked_messages;
 mod content;
 mod event;
 mod facts;

@@ -1,12 +1,13 @@
 //! The last place before a model: requests that no fact was made for pass here too, such as those of scripts
 //! and of MCP servers, and the old facts of a session that began before its secret was known.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use agentx_secrets::Redactor;
-use agentx_types::{Action, ActionBody, CallModel, SessionId};
+use agentx_types::{Action, ActionBody, AgentStateId, CallModel, SessionId};
 use tokio_util::sync::CancellationToken;
 
+use super::checked_messages::{CheckedConversations, CheckedMessages};
 use super::content::redacted_request;
 use crate::effect::{Effector, EventSink};
 use crate::future::BoxFuture;
@@ -15,12 +16,43 @@ use crate::future::BoxFuture;
 pub struct RedactingModels {
     models: Arc<dyn Effector>,
     redactor: Redactor,
+    checked: Mutex<CheckedConversations>,
 }
 
 impl RedactingModels {
     /// Hands requests on to `models`.
     pub fn new(models: Arc<dyn Effector>, redactor: Redactor) -> Self {
-        Self { models, redactor }
+        Self {
+            models,
+            redactor,
+            checked: Mutex::default(),
+        }
+    }
+
+    /// The request without secrets; `None` if it has none.
+    fn redacted(
+        &self,
+        call: &CallModel,
+        agent: &AgentStateId,
+        session: Option<&SessionId>,
+    ) -> Option<CallModel> {
+        let conversation = session.map(|session| (session.clone(), agent.clone()));
+        let known = conversation
+            .as_ref()
+            .map(|of| self.lock().take(of))
+            .unwrap_or_default();
+        let request = redacted_request(&self.redactor, &call.request, &known);
+        if let (None, Some(of)) = (&request, conversation) {
+            self.lock().put(of, CheckedMessages::all_of(&call.request));
+        }
+        Some(CallModel {
+            request: Arc::new(request?),
+            taken: call.taken.clone(),
+        })
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, CheckedConversations> {
+        self.checked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -32,12 +64,7 @@ impl Effector for RedactingModels {
         cancel: CancellationToken,
     ) -> BoxFuture<'static, ()> {
         let redacted = match &action.body {
-            ActionBody::CallModel(call) => {
-                redacted_request(&self.redactor, &call.request).map(|request| CallModel {
-                    request: Arc::new(request),
-                    taken: call.taken.clone(),
-                })
-            }
+            ActionBody::CallModel(call) => self.redacted(call, &action.agent_state_id, events.session_id()),
             _ => None,
         };
         let action = match redacted {

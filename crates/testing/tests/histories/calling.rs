@@ -40,7 +40,7 @@ impl History {
     }
 
     /// Sends a request. It is accepted or refused, or no server is available.
-    fn ask(&mut self, mut call: Call, request: &ModelRequest, taken: &Arc<UsedIds>) {
+    fn ask(&mut self, mut call: Call, request: &Arc<ModelRequest>, taken: &Arc<UsedIds>) {
         if call.cancelled {
             return self.answer(&call.action, stream_end(StopReason::Interrupted));
         }
@@ -60,7 +60,7 @@ impl History {
             Ok(stream) => {
                 let id = format!("msg_{}_{}", call.action.action_id, call.attempt);
                 let context = StreamContext::new(id, call.attempt)
-                    .avoid_ids_of(request)
+                    .avoid_ids_of(request.clone())
                     .without(taken.clone());
                 call.stream = Some(Stream {
                     bytes: stream.into_bytes(),
