@@ -171,7 +171,7 @@ pub(crate) enum Command {
     Serve(Box<ServeArgs>),
     /// Follow a session of a server, live
     Mirror(MirrorArgs),
-    /// List models, show what is known of one, and read newer prices
+    /// List models, show the details of one, and update prices
     Models {
         /// What to do; lists them by default
         #[command(subcommand)]
@@ -217,13 +217,13 @@ pub(crate) enum Command {
     },
     /// Diagnose this machine, the configuration and the stored sessions
     Doctor(DoctorArgs),
-    /// Show what the sandbox holds, and run a command in it
+    /// Show what the sandbox blocks, and run a command in it
     Sandbox {
         /// What to do; shows the sandbox by default
         #[command(subcommand)]
         command: Option<SandboxCommand>,
     },
-    /// See what the agent proposes to remember, decide about it, and change your memories
+    /// Review the memories that the agent proposes, and manage your own
     Memory {
         /// What to do; shows what waits for you by default
         #[command(subcommand)]
@@ -274,7 +274,7 @@ pub(crate) struct RunArgs {
     /// Send this picture along, as `@FILE` in the prompt does; may be repeated
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) image: Vec<PathBuf>,
-    /// JSON Schema that the answer has to fit; standard output is one JSON document then
+    /// JSON Schema that the answer must match; standard output is then one JSON document
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) schema: Option<PathBuf>,
     /// Format of standard output
@@ -299,7 +299,8 @@ pub(crate) struct RunArgs {
 }
 
 impl RunArgs {
-    /// Whether nothing is said while a server is waited for: progress is not wanted, or a program reads.
+    /// Whether to stay silent while waiting for a server: the user wants no progress, or a program reads the
+    /// output.
     pub(crate) fn tells_nothing(&self) -> bool {
         self.quiet || self.output_format != OutputFormat::Text
     }

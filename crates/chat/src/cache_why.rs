@@ -67,9 +67,9 @@ fn text(report: &CacheReport) -> String {
         units::count(usage.cache_read_tokens),
     )];
     lines.push(match (&report.predecessor, &report.difference) {
-        (None, _) => "it is the first request of its agent: nothing of it was in a cache".to_owned(),
+        (None, _) => "this is the agent's first request: nothing was cached yet".to_owned(),
         (Some(before), None) => {
-            format!("the request of event {before} is its beginning, byte by byte: nothing changed")
+            format!("it begins with the exact bytes of the request of event {before}: nothing changed")
         }
         (Some(before), Some(found)) => difference(*before, found),
     });
@@ -118,7 +118,7 @@ fn difference(before: u64, found: &FirstDifference) -> String {
 
 fn because(cause: CacheCause) -> &'static str {
     match cause {
-        CacheCause::ModelSwitch => "another model: one was chosen",
+        CacheCause::ModelSwitch => "another model: a person switched to it",
         CacheCause::Fallback => {
             "another model: a fallback was asked, or the agent's own model again after one"
         }
@@ -128,8 +128,10 @@ fn because(cause: CacheCause) -> &'static str {
         CacheCause::Condensing => "the conversation was condensed",
         CacheCause::Restoring => "a condensed part was restored",
         CacheCause::Rewind => "the session was rewound or forked",
-        CacheCause::Repair => "the provider refused a part of a request, which is left out since then",
-        CacheCause::Clock => "time: more than 5 minutes passed, and providers forget what nobody reads",
+        CacheCause::Repair => {
+            "the provider refused a part of an earlier request, and AgentX has left it out since then"
+        }
+        CacheCause::Clock => "time: more than 5 minutes passed, and the provider's cache expired",
         CacheCause::Agent => "the agent sends an earlier message in another form, such as a shortened result",
         CacheCause::Provider => "the provider: it did not have the beginning in its cache",
     }

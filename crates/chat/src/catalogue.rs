@@ -18,7 +18,7 @@ pub(crate) use examples::all;
 /// The text of the page before its tables.
 const HEAD: &str = "# Errors
 
-Made from the code: `UPDATE_DOCS=1 cargo test -p agentx-chat catalogue` writes it anew.
+This page is generated: `UPDATE_DOCS=1 cargo test -p agentx-chat catalogue` updates it.
 
 An error is a line `error: …` on standard error, often one `hint: …` that says what to do, and an [exit code](CLI.md#exit-codes). In a
 [result object](PROTOCOL.md#the-result-of-a-headless-run), the field `error` has `kind`, `message` and `hint`. Kinds are stable; the texts after them are examples.

@@ -1,5 +1,5 @@
-//! The sandbox of commands as a person sees it: what works on this machine, what each step stops, what commands
-//! may reach in this directory, and a command in it by hand.
+//! The sandbox of commands as a person sees it: what works on this machine, what each step stops, what
+//! commands may reach in this directory, and a command in it by hand.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -84,7 +84,10 @@ pub(crate) fn summary(settings: &Settings, launcher: &SandboxLauncher) -> String
         .collect();
     let now = match (settings.sandbox.mode, launcher.step()) {
         (SandboxMode::None, _) => "none: commands run without a sandbox (`sandbox.mode` is none)".to_owned(),
-        (_, Ok(SandboxStep::None)) => "none, because nothing works here and it is best effort".to_owned(),
+        (_, Ok(SandboxStep::None)) => {
+            "none: no step works on this machine, and `sandbox.best_effort` allows running without one"
+                .to_owned()
+        }
         (_, Ok(step)) => {
             let network = if settings.sandbox.network {
                 "with"
@@ -193,5 +196,5 @@ fn become_command(command: &mut std::process::Command, name: &str) -> Result<Exi
 
 #[cfg(not(unix))]
 fn become_command(_: &mut std::process::Command, _: &str) -> Result<Exit, ChatError> {
-    Err(ChatError::usage("there is a sandbox on Linux only", ""))
+    Err(ChatError::usage("the sandbox works only on Linux", ""))
 }

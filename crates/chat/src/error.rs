@@ -249,8 +249,8 @@ impl ChatError {
         object
     }
 
-    /// Returns the text that people read on standard error. If it is about a session of the server at this address, the
-    /// commands of the hint name it.
+    /// Returns the text that people read on standard error. If it is about a session of the server at this
+    /// address, the commands of the hint name it.
     pub(crate) fn render_at(&self, server: Option<&str>) -> String {
         let mut text = String::new();
         let message = self.to_string();
@@ -297,7 +297,7 @@ impl fmt::Display for ChatError {
                 why.as_ref().map_or(Ok(()), |why| write!(f, "; {why}"))
             }
             Self::NoModel => f.write_str("no model is connected: no API key and no server is configured"),
-            Self::NobodyDrives => f.write_str("no session is being driven now"),
+            Self::NobodyDrives => f.write_str("no session is active in another program"),
             Self::NoSession { workspace } => write!(f, "there is no session in {workspace} to continue"),
             Self::Run { message, .. } | Self::Unanswered { message, .. } | Self::Body { message, .. } => {
                 f.write_str(message)

@@ -90,7 +90,7 @@ pub const TABLE: &[(Exit, u8, &str)] = &[
     (
         Exit::BrokenPipe,
         141,
-        "the run was stopped because the reader of its output is gone",
+        "the run was stopped because the program that read its output exited",
     ),
     (Exit::Terminated, 143, "stopped by a termination signal"),
 ];

@@ -33,8 +33,8 @@ pub fn note(settings: &Settings) -> String {
     }
 }
 
-/// A tool of an MCP server by its name, with the server that has to be closed after its last call. `tools` are all tools of the
-/// runtime.
+/// A tool of an MCP server by its name, with the server that has to be closed after its last call. `tools`
+/// are all tools of the runtime.
 pub fn tool_of_server(
     settings: &Settings,
     tools: &[ToolSpec],
@@ -49,10 +49,12 @@ pub fn tool_of_server(
     })
 }
 
-/// Adds a server to the person's file, starts it once unless `no_try`, and removes it again if it does not start.
+/// Adds a server to the person's file, starts it once unless `no_try`, and removes it again if it does not
+/// start.
 ///
 /// # Errors
-/// Returns an error if the description makes no sense, the file cannot be changed, or the output cannot be written.
+/// Returns an error if the description makes no sense, the file cannot be changed, or the output cannot be
+/// written.
 pub async fn add_and_try<'a>(
     described: &DescribedServer<'_>,
     request: impl Fn() -> LoadRequest<'a>,
@@ -97,8 +99,8 @@ pub async fn add_and_try<'a>(
     show(&added, json, console)
 }
 
-/// Checks what other programs take and this one does not: values in place of the names of variables, and servers that
-/// belong to the project.
+/// Checks what other programs take and this one does not: values in place of the names of variables, and
+/// servers that belong to the project.
 ///
 /// # Errors
 /// Returns an error that says what does the same here.
@@ -145,7 +147,7 @@ fn check_values(
                 "`agentx mcp add` knows the scope `user` alone, not `{}`",
                 visible(scope)
             ),
-            "it writes your own file, for all folders; servers of a project stand in its .mcp.json, which you trust with `agentx config trust`",
+            "it changes your own file, which applies to all folders; put the servers of a project into its .mcp.json and trust it with `agentx config trust`",
         )),
     }
 }
@@ -193,8 +195,8 @@ pub fn remove(
     Ok(Exit::Ok)
 }
 
-/// Removes the rules about the tools of a server that is gone from the person's file: they would be warned about at
-/// every start. Returns a line about them.
+/// Removes the rules about the tools of a server that is gone from the person's file: they would be warned
+/// about at every start. Returns a line about them.
 fn without_its_rules(server: &str, file: &Path) -> Result<String, ChatError> {
     let begin = format!("{server}__");
     let of_server = |rule: &Rule| rule.tool.starts_with(&begin) && !rule.tool.contains('*');

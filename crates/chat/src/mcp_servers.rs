@@ -179,10 +179,10 @@ pub fn show(environment: &McpEnvironment, json: bool, console: &mut Console) -> 
         console.out(&format!("{}\n", visible(detail)))?;
     }
     if server.trust_annotations {
-        console.out("what it says about its tools is believed\n")?;
+        console.out("AgentX trusts its tool annotations\n")?;
     }
     if server.sampling {
-        console.out("it may have the agent's model answer it\n")?;
+        console.out("it may call the agent's model (sampling)\n")?;
     }
     if let Some(login) = environment.login() {
         console.out(&format!("{}\n", login_in_words(&login)))?;
@@ -226,7 +226,7 @@ fn state_in_words(environment: &McpEnvironment, known: &KnownServer) -> String {
     }
     if state == McpServerState::Configured {
         text.push_str(
-            ": it was never started, so its tools are not known and not offered; `agentx mcp try` starts it",
+            ": it was never started, so AgentX does not know its tools; `agentx mcp try` starts it",
         );
     }
     if let Some(identity) = &known.identity {
@@ -252,7 +252,7 @@ fn tools_in_words(environment: &McpEnvironment) -> String {
             .as_ref()
             .and_then(|reach| reach.mcp.as_ref()?.split_once('/'));
         if let Some(changed) = name.and_then(|(_, name)| known.whole_change(name)) {
-            text.push_str("    changed since it was accepted; a person is asked before its next use:\n");
+            text.push_str("    changed since you accepted it; AgentX asks before the next call:\n");
             text.extend(changed.lines().map(|line| format!("      {}\n", visible(line))));
         }
     }
@@ -291,9 +291,9 @@ fn check_address(args: &DescribedServer<'_>, address: &str, rest: &[String]) -> 
     if let Some(option) = rest.iter().find(|word| word.starts_with('-')) {
         let option = visible(option);
         return Err(ChatError::usage(
-            format!("{option} stands behind the address, which takes no arguments"),
+            format!("{option} comes after the address, and an address takes no arguments"),
             format!(
-                "options stand in front of it: agentx mcp add {} OPTIONS {}",
+                "put options before the address: agentx mcp add {} OPTIONS {}",
                 args.name,
                 visible(address)
             ),

@@ -4,8 +4,8 @@
 use crate::chat::slash::ForeignCommands as Table;
 use crate::error::ChatError;
 
-/// The error for options that shape an agent at a command that has none; `is_model_of_serve` if that is a model for
-/// `serve`, which takes it from the configuration.
+/// The error for options that shape an agent at a command that has none; `is_model_of_serve` if that is a
+/// model for `serve`, which takes it from the configuration.
 pub fn misplaced_options(is_model_of_serve: bool) -> ChatError {
     if is_model_of_serve {
         return ChatError::usage(
@@ -70,7 +70,7 @@ pub const COMMAND_LINE: &Table = &[
     ),
     (
         &["-s", "--sandbox"],
-        "AgentX has no sandbox; to forbid all changes and commands in a folder: agentx config trust --read-only",
+        "to run commands in a sandbox: agentx config set sandbox.mode auto; to forbid all changes and commands in a folder: agentx config trust --read-only",
     ),
     (
         &["login", "logout", "auth", "setup", "setup-token", "configure"],
@@ -122,7 +122,7 @@ pub const COMMAND_LINE: &Table = &[
     ),
     (
         &["--verbose", "--debug"],
-        "log_level in the configuration sets how much is logged",
+        "to write a log: agentx config set log debug, or AGENTX_LOG=debug for one start",
     ),
     (
         &["plugin", "plugins"],

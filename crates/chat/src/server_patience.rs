@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::render::clean::visible;
 use crate::render::units;
 
-/// The time after which the person is told what is waited for.
+/// The delay before AgentX tells the person what it is waiting for.
 const SILENCE: Duration = Duration::from_secs(2);
 
 /// How long a program tries to reach a server that does not answer.
@@ -27,8 +27,8 @@ impl ServerPatience {
         }
     }
 
-    /// Waits until `reaching` is done. If that takes longer than two seconds, says once which server is waited
-    /// for, and for how long. `address` is `None` if there is no server.
+    /// Waits until `reaching` is done. If that takes longer than two seconds, says once which server is
+    /// waited for, and for how long. `address` is `None` if there is no server.
     pub async fn reach<T>(
         self,
         address: Option<&str>,

@@ -159,7 +159,7 @@ impl Spectator {
         }
     }
 
-    /// Writes what is new.
+    /// Prints the new output.
     pub fn print(&mut self, console: &mut Console) -> Result<(), ChatError> {
         let pieces = self.transcript.take();
         match &mut self.stage {

@@ -74,7 +74,7 @@ impl Settings {
     /// outermost one on, as far as the person lets the folder instruct the model. Those of the working
     /// directory itself the agent has already. A directory with a `.git` or `.agentx` of its own is another
     /// project, which the person did not trust: it and what is below it give none. Nor do directories of
-    /// dependencies, hidden ones and those that Git ignores: what comes there nobody reviews.
+    /// dependencies, hidden ones and those that Git ignores: nobody reviews the files there.
     pub fn instructions_towards(&self, file: &Path) -> Vec<Instructions> {
         let Some(folder) = file.parent().filter(|folder| folder.starts_with(&self.workspace)) else {
             return Vec::new();
@@ -122,8 +122,8 @@ impl Settings {
     }
 }
 
-/// Returns whether a directory below `root` holds what other people wrote and nobody reviews: dependencies, what
-/// a build made, what Git ignores.
+/// Returns whether a directory below `root` holds what other people wrote and nobody reviews: dependencies,
+/// what a build made, what Git ignores.
 fn is_unreviewed(directory: &Path, root: &Path) -> bool {
     let name = directory.file_name().unwrap_or_default().to_string_lossy();
     if name.starts_with('.') || UNREVIEWED.contains(&&*name) {

@@ -132,16 +132,16 @@ pub const KEYS: &[SettingSpec] = &[
     key("tools.environment", ValueKind::Names("GITHUB_TOKEN"), SetIfTrusted, None, "environment variables to pass to commands although they look like secrets; provider keys are never passed"),
     key("tools.optional", ValueKind::Names("query_write"), Never, None, "tools to offer that are off by default: `query_write`, `test_tool`; if `tools.enabled` is set, it has to name them, too"),
     key("sandbox.mode", ValueKind::Choice(SANDBOXES), Tighten, Some("none"), "what holds the commands of `bash`: nothing, Landlock, namespaces, or with `auto` the strongest of them that works"),
-    key("sandbox.best_effort", ValueKind::Choice(YES_OR_NO), Tighten, Some("false"), "whether commands run although the sandbox, or a part of it, does not work on this machine"),
+    key("sandbox.best_effort", ValueKind::Choice(YES_OR_NO), Tighten, Some("false"), "whether to run commands even if the sandbox does not fully work on this machine"),
     key("sandbox.network", ValueKind::Choice(ON_OR_OFF), Tighten, Some("off"), "whether commands in the sandbox have a network"),
     key("sandbox.read", ValueKind::Names("~/notes"), Never, None, "files and directories that commands in the sandbox can read, besides the system and the toolchains"),
     key("sandbox.write", ValueKind::Names("~/build"), Never, None, "files and directories that commands in the sandbox can write, besides the workspace"),
     key("secrets.redact", ValueKind::Choice(YES_OR_NO), Never, Some("true"), "whether secrets are replaced before anything is recorded, shown or sent to a model; the published forms of keys too"),
-    key("secrets.names", ValueKind::Names("SIGNING_SEED"), Never, None, "more variables, of the environment or of `.env` files, whose values are secrets although their names do not say so"),
-    key("secrets.ignore", ValueKind::Names("PUBLIC_KEY"), Never, None, "variables whose values are no secrets although their names look like it"),
-    key("memory.enabled", ValueKind::Choice(YES_OR_NO), Tighten, Some("false"), "whether the agent may propose memories with `remember`, and is given those that you accepted"),
+    key("secrets.names", ValueKind::Names("SIGNING_SEED"), Never, None, "additional variables of the environment or of `.env` files to treat as secrets"),
+    key("secrets.ignore", ValueKind::Names("PUBLIC_KEY"), Never, None, "variables that are not secrets although their names look like secrets"),
+    key("memory.enabled", ValueKind::Choice(YES_OR_NO), Tighten, Some("false"), "whether the agent may propose memories with `remember` and receives the memories that you accepted"),
     key("memory.accept", ValueKind::Choice(MEMORY_ACCEPTS), Tighten, Some("ask"), "whether a proposal waits for you, or is accepted at once unless text from outside is in the conversation"),
-    key("memory.max_tokens", ValueKind::Count, Tighten, Some("500"), "maximum size of the memories that the model is given for one input, in tokens; `0` for none"),
+    key("memory.max_tokens", ValueKind::Count, Tighten, Some("500"), "maximum size, in tokens, of the memories sent with one input; `0` sends none"),
     key("mcp.*.command", ValueKind::Text, Never, None, "the program of an MCP server: a path, or a name in PATH"),
     key("mcp.*.args", ValueKind::Names("-y, some-server"), Never, None, "the arguments of the program"),
     key("mcp.*.env.*", ValueKind::Key, Never, None, "a variable that the program gets besides the usual ones, as a reference: `${NAME}`"),
@@ -151,12 +151,12 @@ pub const KEYS: &[SettingSpec] = &[
     key("mcp.*.oauth.client_id", ValueKind::Text, Never, None, "the client for `agentx mcp login`, if the server's authorization server registers none by itself"),
     key("mcp.*.oauth.client_secret", ValueKind::Key, Never, None, "the secret of that client, as a reference: `${NAME}`"),
     key("mcp.*.oauth.scope", ValueKind::Text, Never, None, "the scopes to ask for, separated by spaces; those that the server names by default"),
-    key("mcp.*.oauth.redirect_port", ValueKind::Count, Never, None, "the port of this machine to which the browser comes back; any free one by default"),
+    key("mcp.*.oauth.redirect_port", ValueKind::Count, Never, None, "the local port for the redirect of the browser; by default any free port"),
     key("mcp.*.tools", ValueKind::Names("search, fetch"), Never, None, "the tools of the server to offer, by the server's names; all by default"),
     key("mcp.*.start_timeout", ValueKind::Duration, Never, None, "maximum time for the server to start, agree on a version and list its tools; 30s by default"),
     key("mcp.*.call_timeout", ValueKind::Duration, Never, None, "maximum time for one call of its tools, at most `tools.timeout`; 10m by default"),
     key("mcp.*.trust_annotations", ValueKind::Choice(YES_OR_NO), Never, None, "whether to believe the server that a tool only reads or may be repeated; then such calls run without asking, and are repeated after a crash; `false` by default"),
-    key("mcp.*.sampling", ValueKind::Choice(YES_OR_NO), Never, None, "whether the server may have the agent's model answer it during a call, at your cost and within the run's limits; `false` by default"),
+    key("mcp.*.sampling", ValueKind::Choice(YES_OR_NO), Never, None, "whether the server may call the agent's model during a tool call (sampling), at your cost and within the run's limits; `false` by default"),
     key("web_search.engine", ValueKind::Choice(SEARCH_ENGINES), Never, None, "the search engine of the tool `web_search`; without it, the tool is not offered"),
     key("web_search.api_key", ValueKind::Key, Never, None, "the key of the search engine, as a reference: `${NAME}`; SearXNG needs none"),
     key("web_search.url", ValueKind::Url, Never, None, "the address of the search engine; its vendor's by default, SearXNG needs one"),
@@ -238,8 +238,8 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ("AGENTX_LOG_FILE", "log_file"),
 ];
 
-/// Former names of keys, each with the current one. Files may use them; nothing lists them. A `*` stands at the
-/// same level in both.
+/// Former names of keys, each with the current one. Files may use them; nothing lists them. A `*` stands at
+/// the same level in both.
 const FORMER_KEYS: &[(&str, &str)] = &[
     ("allow_plain", "allow_plain_http"),
     ("calls.connect_timeout", "model_calls.connect_timeout"),

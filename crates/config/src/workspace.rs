@@ -98,7 +98,7 @@ pub(crate) fn admitted(
     let settings = readable_settings(&file.layer);
     let (layer, ignored) = match folder.trust {
         _ if accepted => (layer, [never, of_files].concat()),
-        // Whoever ignores a folder is not kept from working by it, either.
+        // A folder that the person ignores must not block their work either.
         FolderTrust::Restricted => {
             let left_out = file.layer.entries.iter();
             let notes = left_out.map(|(path, sourced)| trust::note(path, sourced, IGNORED, true));
@@ -260,8 +260,8 @@ fn with_its_files(
     (kept, files, ignored)
 }
 
-/// Leaves out the settings that no trust lets count because of the files that they name. A setting whose file is new
-/// stays: a person who trusts the folder accepts that file, too.
+/// Leaves out the settings that no trust lets count because of the files that they name. A setting whose file
+/// is new stays: a person who trusts the folder accepts that file, too.
 fn once_trusted(mut layer: SettingsLayer, of_files: &[IgnoredSetting]) -> SettingsLayer {
     let never = |path: &SettingPath| {
         let key = path.to_string();

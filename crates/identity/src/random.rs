@@ -5,7 +5,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 /// The system has no randomness, so no key and no nonce can be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the system has no randomness: {0}")]
+#[error("cannot get random bytes from the system: {0}")]
 pub struct NoRandomness(String);
 
 /// Returns random bytes that are good enough for keys.

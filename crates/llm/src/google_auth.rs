@@ -1,5 +1,5 @@
-//! Tokens of Google Cloud from the files that Google's programs keep, sans-IO: what a file says, what is sent for a
-//! token, and what comes back. The shell signs and sends.
+//! Tokens of Google Cloud from the files that Google's programs keep, sans-IO: what a file says, what is sent
+//! for a token, and what comes back. The shell signs and sends.
 //!
 //! | `type` of the file | made by | sent |
 //! | --- | --- | --- |
@@ -109,7 +109,7 @@ impl GoogleCredentials {
     /// Reads a file.
     ///
     /// # Errors
-    /// Returns what is wrong with it, without anything that is in it but its type.
+    /// Returns an error that shows nothing from the file except its type.
     pub fn parse(text: &str) -> Result<Self, String> {
         let file: Map<String, Value> =
             serde_json::from_str(text).map_err(|_| "it is not a JSON object".to_owned())?;
@@ -173,7 +173,8 @@ impl GoogleCredentials {
         Some(format!("{}.{}", part(header), part(claims)))
     }
 
-    /// Returns the form that is posted for a token: with the assertion and its signature, or with the refresh token.
+    /// Returns the form that is posted for a token: with the assertion and its signature, or with the refresh
+    /// token.
     pub fn form(&self, signed: Option<(&str, &[u8])>) -> String {
         let assertion = signed.map(|(text, signature)| format!("{text}.{}", url_base64(signature)));
         let fields = match &self.grant {

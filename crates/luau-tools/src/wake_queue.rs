@@ -1,4 +1,4 @@
-//! Whom a lane has to wake, and when.
+//! The runs that a lane must wake, by time.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;

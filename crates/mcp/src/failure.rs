@@ -42,6 +42,6 @@ pub enum McpFailure {
     #[error("the connection failed: {0}")]
     Connection(String),
     /// The cache of known servers cannot be written.
-    #[error("what is known of it cannot be kept in {0}: {1}")]
+    #[error("cannot save its list of tools in {0}: {1}")]
     Store(String, String),
 }

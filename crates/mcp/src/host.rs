@@ -294,8 +294,9 @@ impl ServerHost {
         }
     }
 
-    /// Lists the tools again if the server said that they have changed: before a call, so that no other tool is called than the one
-    /// that was offered, and after it, so that the next request offers them as they are.
+    /// Lists the tools again if the server said that they have changed: before a call, so that no other tool
+    /// is called than the one that was offered, and after it, so that the next request offers them as they
+    /// are.
     async fn list_if_changed(&self, connection: &McpConnection) {
         if connection.calls.tools_changed()
             && !connection.is_closed()
@@ -331,7 +332,7 @@ impl ServerHost {
                 tool.name
             ),
             Some(Some(difference)) => format!(
-                "The MCP server {server} describes this tool in another way now, so it was not called. It is offered as it is now from the next run on, and a person is asked before.\n{difference}"
+                "The MCP server {server} changed the description of this tool, so the call was not made. From the next run on, the tool has its new description, and a person must approve its first call.\n{difference}"
             ),
         };
         Some(ToolOutcome::failed(ToolStatus::Failed, text))

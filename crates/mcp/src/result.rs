@@ -55,7 +55,7 @@ pub(crate) async fn outcome_of(
     let is_error = answer.is_error.unwrap_or_default();
     if text.is_empty() && media.is_empty() {
         text = if is_error {
-            "It failed and said no reason."
+            "It failed without giving a reason."
         } else {
             "Done; it said nothing."
         }

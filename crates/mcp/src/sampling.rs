@@ -188,7 +188,7 @@ fn message(index: usize, said: SamplingMessage) -> Result<Arc<Message>, String> 
     for block in said.content.into_vec() {
         match block {
             SamplingMessageContentBlock::Text(text) => parts.push(ContentPart::text(text.text)),
-            _ => return Err("AgentX passes on nothing but text to its model".to_owned()),
+            _ => return Err("AgentX passes only text to its model".to_owned()),
         }
     }
     Ok(Arc::new(Message {

@@ -29,8 +29,8 @@ impl Sessions {
         access.is_ok_and(|(owner, _)| owner == self.person)
     }
 
-    /// Returns the input that a call answers, if the call may use memories: in a session of the person, for an
-    /// input of the person.
+    /// Returns the input that a call answers, if the call may use memories: in a session of the person, for
+    /// an input of the person.
     ///
     /// # Errors
     /// Returns a failure for the model if it may not.
@@ -39,7 +39,7 @@ impl Sessions {
         let session = &context.session_id;
         if !self.is_own(session).await {
             return Err(refused(
-                "this session is not one of the person whose memories these are",
+                "this session belongs to another person than the memories",
             ));
         }
         let Some(seq) = context.journal.run().and_then(RunId::input) else {
@@ -49,7 +49,7 @@ impl Sessions {
         let facts = facts.map_err(|error| ToolFailure::failed(error.to_string()))?;
         match facts.first().map(|fact| &fact.event) {
             Some(EnvironmentEvent::UserMessage(message)) if message.by.is_some() => Err(refused(
-                "this is the request of another person than the one whose memories these are",
+                "the memories belong to another person than the one who sent this request",
             )),
             _ => Ok(seq),
         }

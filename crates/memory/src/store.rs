@@ -41,8 +41,8 @@ impl fmt::Debug for MemoryStore {
 }
 
 impl MemoryStore {
-    /// Opens the database of a person in a data directory, and creates it if there is none. Other users of the
-    /// machine cannot read it.
+    /// Opens the database of a person in a data directory, and creates it if there is none. Other users of
+    /// the machine cannot read it.
     ///
     /// # Errors
     /// Returns an error if it cannot be created or opened, or a newer version wrote it.
@@ -320,7 +320,7 @@ impl MemoryStore {
     fn check_room(&self, connection: &Connection, state: MemoryState) -> SqlResult<()> {
         if state == MemoryState::Proposed && self.counted(connection, state)? >= MAX_WAITING {
             let what = format!(
-                "{MAX_WAITING} proposals wait in the inbox, which is the most: the person has to look at them first"
+                "the inbox is full ({MAX_WAITING} proposals): the person must review some of them first"
             );
             return Err(MemoryError::Full(what).into());
         }
@@ -336,7 +336,7 @@ impl MemoryStore {
             |row| row.get(0),
         )?;
         if u64::try_from(all).unwrap_or_default() >= MAX_MEMORIES {
-            let what = format!("there are {MAX_MEMORIES} memories, which is the most");
+            let what = format!("the limit of {MAX_MEMORIES} memories is reached");
             return Err(MemoryError::Full(what).into());
         }
         Ok(())

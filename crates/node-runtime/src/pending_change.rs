@@ -158,7 +158,7 @@ fn may_read(config: &AgentConfig, reading: Option<&ToolSpec>, path: &str) -> Res
     let input = json!({ argument: path });
     let ruling = Ruling::of(config, reading, &input);
     if ruling.decision != RulingKind::Allow {
-        return Err(format!("the agent may not simply read it: {}", ruling.because));
+        return Err(format!("the agent needs approval to read it: {}", ruling.because));
     }
     let Ok(root) = std::fs::canonicalize(&config.workspace) else {
         return Err("the workspace cannot be read".into());

@@ -131,7 +131,7 @@ impl Log {
             let read = serde_json::from_str::<Value>(line);
             let value = read.map_err(|error| {
                 if values.is_empty() {
-                    return LogReadError::Other("it is no JSON, and neither is its first line".into());
+                    return LogReadError::Other("neither the whole file nor its first line is JSON".into());
                 }
                 damaged(&format!("line {}", index + 1), &error)
             })?;

@@ -21,7 +21,7 @@ fn what_is_no_log_is_refused_with_the_reason() {
         ("", "not a log of OpenHands: it is empty"),
         (
             "hello",
-            "not a log of OpenHands: it is no JSON, and neither is its first line",
+            "not a log of OpenHands: neither the whole file nor its first line is JSON",
         ),
         (
             "3",

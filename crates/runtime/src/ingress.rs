@@ -58,7 +58,7 @@ pub enum InvalidEnvironmentName {
     #[error("the name of an environment is empty: it needs 1 to {LONGEST_NAME} letters, digits, `-` or `_`")]
     Empty,
     /// The name is too long.
-    #[error("the name of an environment has {length} letters: it may have {LONGEST_NAME}")]
+    #[error("the name of an environment has {length} characters; at most {LONGEST_NAME} are allowed")]
     Long {
         /// Length of the name in characters.
         length: usize,

@@ -137,7 +137,11 @@ const PROMISES: &[Promise] = &[
     ),
     promise("use up memory or the processors", None, None),
     promise("fill the disk below the workspace", None, None),
-    promise("use a hole of the kernel that the filter leaves open", None, None),
+    promise(
+        "exploit a kernel vulnerability that the filter does not block",
+        None,
+        None,
+    ),
 ];
 
 #[cfg(test)]

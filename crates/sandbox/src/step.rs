@@ -81,7 +81,7 @@ pub enum SandboxError {
     /// The directory that may be written holds something that may not be reached, and the step cannot part
     /// them.
     #[error(
-        "the sandbox cannot let {inside} out of {directory}, which commands may write; work in a directory that does not hold it"
+        "the sandbox cannot protect {inside}, because commands may write {directory} around it; work in a directory that does not contain it"
     )]
     Inseparable {
         /// What may not be reached.

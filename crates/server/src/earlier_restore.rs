@@ -1,5 +1,5 @@
-//! The report of a restore whose answer was lost: the log has what it did, so a client that asks again with the
-//! same key is told so, and nothing is restored twice.
+//! Rebuilds the report of a restore from the log. If the first answer was lost and the client repeats the
+//! request with the same key, it gets this report, and nothing is restored twice.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,8 @@ const CUT_OFF: &str = "the server stopped while it restored this file; rewind to
 /// The reason for a file that was asked for and is not on record.
 const NOT_TRIED: &str = "it was left as it is";
 
-/// Returns the report of the restore that began with the event `seq`. Directories that went with their files are not
-/// on record.
+/// Returns the report of the restore that began with the event `seq`. Directories that went with their files
+/// are not on record.
 ///
 /// # Errors
 /// Returns an error if the session cannot be read.

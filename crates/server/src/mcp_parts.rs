@@ -1,5 +1,5 @@
-//! What a caller of `/mcp` is served: the tools that an agent of theirs would have here, decided by the same
-//! rules, and their sessions as documents.
+//! The tools and resources of a caller of `/mcp`: the tools that the caller's own agent would have here,
+//! under the same rules, and the caller's sessions as documents.
 //!
 //! A call runs outside of any session, and nobody can be asked about it: what would ask is refused.
 

@@ -41,7 +41,7 @@ pub(crate) struct RewindArgs {
     /// Also restore files changed by others or outside the workspace
     #[arg(long)]
     pub(crate) all: bool,
-    /// Show what would be done, and do nothing
+    /// Show the changes without making them
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Do not ask

@@ -63,7 +63,7 @@ pub(crate) enum ToolsCommand {
         /// Arguments for the tool, as JSON that fits its schema; mostly an object
         #[arg(default_value = "{}")]
         arguments: String,
-        /// Answer yes where a call that the tool makes would be asked about
+        /// Answer yes to every question about calls that the tool makes
         ///
         /// Rules that deny still hold. Without it such a call is refused: nobody can be asked outside of a
         /// session

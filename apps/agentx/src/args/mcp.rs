@@ -5,17 +5,17 @@ use clap::{Args, Subcommand};
 /// `agentx mcp`
 #[derive(Debug, Subcommand)]
 pub(crate) enum McpCommand {
-    /// List the servers, how they stand and how many tools they have
+    /// List the servers with their state and number of tools
     #[command(alias = "ls")]
     List,
-    /// Show one server: what it runs, what it gets, its tools
+    /// Show one server: its command, its variables and its tools
     Show {
         /// The server
         name: String,
     },
     /// Serve the tools, agents and sessions of this machine over standard input and output
     Serve,
-    /// Start a server once to know its tools, and add it to your file if it starts
+    /// Start a server once to list its tools, and add it to your file if it starts
     Add(AddServerArgs),
     /// Remove a server from your file
     #[command(alias = "rm")]
@@ -33,7 +33,7 @@ pub(crate) enum McpCommand {
         /// The server
         name: String,
     },
-    /// Start a server once, list its tools and keep what it says about them
+    /// Start a server once, list its tools and store the list
     Try {
         /// The server
         name: String,
@@ -54,10 +54,10 @@ pub(crate) struct AddServerArgs {
     /// A header for the address: NAME=VARIABLE, where the variable has its value; may be repeated
     #[arg(long, value_name = "NAME=VARIABLE")]
     pub(crate) header: Vec<String>,
-    /// `stdio` for a command, `http` for an address; not needed, as the command or address says it
+    /// `stdio` for a command, `http` for an address; by default derived from the command or address
     #[arg(short, long, value_name = "NAME", hide_short_help = true)]
     pub(crate) transport: Option<String>,
-    /// `user`, the only one: the server is written into your own file
+    /// Only `user` is supported: AgentX adds the server to your own file
     #[arg(short, long, value_name = "NAME", hide_short_help = true)]
     pub(crate) scope: Option<String>,
     /// Believe the server that a tool only reads or may be repeated

@@ -115,7 +115,7 @@ pub(crate) struct RenameArgs {
 pub(crate) struct ExportArgs {
     /// Session id, or a prefix of it
     pub(crate) id: String,
-    /// Format of the file, by default as its name ends (.md, .html, .json), else md
+    /// Format of the file; by default the one of its extension (.md, .html, .json), otherwise md
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<ExportFormat>,
     /// Write a test for `agentx::replay_test!`, without secrets
@@ -147,8 +147,8 @@ pub(crate) enum ExportFormat {
                         resuming it continues unfinished work."
 )]
 pub(crate) struct ImportArgs {
-    /// Output of `agentx sessions export --format json`, or a log of OpenHands: a file of events or the folder of a
-    /// conversation; `-` reads standard input
+    /// Output of `agentx sessions export --format json`, or a log of OpenHands: a file of events or the
+    /// folder of a conversation; `-` reads standard input
     pub(crate) file: PathBuf,
 }
 

@@ -73,7 +73,7 @@ pub(crate) enum ModelsCommand {
     /// List the models and what each one needs
     #[command(alias = "ls")]
     List,
-    /// Show all that is known of a model, and where it comes from
+    /// Show all details of a model and their sources
     Show {
         /// An id, an alias, or PROVIDER/MODEL
         name: String,
@@ -89,10 +89,10 @@ pub(crate) struct RefreshModelsArgs {
     /// The file or address of the list
     #[arg(value_name = "FILE|URL", default_value = MODELS_DEV)]
     pub(crate) from: String,
-    /// Show what would change, and keep nothing
+    /// Show what would change without saving it
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Forget what was read and use the built-in list again
+    /// Discard the list that was read and use the built-in one
     #[arg(long, conflicts_with_all = ["from", "dry_run"])]
     pub(crate) forget: bool,
 }
@@ -124,7 +124,7 @@ pub(crate) enum CompleteArg {
 /// The grouping of a bill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum UsageByArg {
-    /// By session, the one that spent last first
+    /// By session, latest spending first
     Session,
     /// By day, in the local time zone
     Day,

@@ -292,7 +292,7 @@ fn untrust(keyring: &Keyring, who: &str, json: bool, console: &mut Console) -> R
         [somebody] => somebody,
         [] => {
             return Err(ChatError::usage(
-                format!("nobody with access matches {who}"),
+                format!("no person with access matches {who}"),
                 list_hint,
             ));
         }

@@ -1,5 +1,5 @@
-//! What a person types in their first hours without having read anything: bare commands, short ids, flags where other programs
-//! take them.
+//! What a person types in their first hours without having read anything: bare commands, short ids, flags
+//! where other programs take them.
 #![allow(clippy::unwrap_used, reason = "a test that cannot start fails")]
 
 use crate::common::Sandbox;
@@ -221,7 +221,7 @@ fn leaving_takes_the_same_twice_while_something_runs() {
     chat.keys("run sleep 100\r");
     chat.wait_for("bash runs · ");
     chat.keys("exit\r");
-    chat.wait_for("something is still running; the same again stops it and leaves");
+    chat.wait_for("something is still running; enter it again to stop it and leave");
     chat.keys("two words\u{4}");
     chat.wait_for("the line is not empty; Ctrl-C clears it");
     // Kills what is written before the cursor.

@@ -54,7 +54,7 @@ fn a_command_that_asks_has_the_terminal_and_the_chat_comes_back() {
     chat.wait_for_last("your name?");
     chat.keys("Ada\r");
     chat.wait_for("hello Ada");
-    chat.wait_for("  └ exit 4 · the agent is told that you ran it");
+    chat.wait_for("  └ exit 4 · the agent sees that you ran it");
     chat.wait_for_last("›");
     chat.keys("echo still here\r");
     chat.wait_for("still here");
@@ -71,7 +71,7 @@ fn a_command_that_has_the_terminal_is_marked_and_names_what_it_did_not_get() {
     let mut chat = Pty::start(&sandbox, &[], 100, 40);
     chat.wait_for_last("›");
     chat.keys("!!env > seen; grep -c '^AGENTX_CALL=' seen; grep -c MADE_UP_TOKEN seen\r");
-    chat.wait_for("  └ exit 1 · the agent is told that you ran it");
+    chat.wait_for("  └ exit 1 · the agent sees that you ran it");
     chat.wait_for("  · commands run without MADE_UP_TOKEN");
     chat.wait_for_last("›");
     let seen = std::fs::read_to_string(sandbox.path("ws/seen")).unwrap();

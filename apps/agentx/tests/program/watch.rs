@@ -99,7 +99,10 @@ fn there_may_be_nothing_to_watch() {
     let sandbox = Sandbox::new();
     let none = sandbox.run(&["watch"]);
     assert_eq!(none.code, Some(8), "{none}");
-    assert!(none.stderr.contains("no session is being driven now"), "{none}");
+    assert!(
+        none.stderr.contains("no session is active in another program"),
+        "{none}"
+    );
     assert_eq!(sandbox.run(&["watch", "nope"]).code, Some(8));
 }
 

@@ -1,8 +1,8 @@
 //! Answers that end at their maximum length, or because the window is full, before they are complete.
 //!
-//! A call that was cut off is not run. The model is told that its answer was cut off, and where, because it would
-//! send the same call again if it were told that the arguments are wrong. After three such answers in a row the run
-//! fails, for each of them is paid for.
+//! A call that was cut off is not run. The model is told that its answer was cut off, and where, because it
+//! would send the same call again if it were told that the arguments are wrong. After three such answers in a
+//! row the run fails, because each of them costs money.
 
 use agentx_types::{RequestedCall, RunStatus, StopReason, ToolStatus, Usage, since};
 
@@ -18,8 +18,8 @@ const CUT_ANSWERS: u32 = 3;
 pub(super) const SETTING: &str = "`params.max_output_tokens` in the configuration allows longer answers";
 
 impl ReactAgent {
-    /// Returns where an answer was cut off, in words; `None` if it ended by itself. It is called before the answer
-    /// joins the conversation, so that the length is that of the request.
+    /// Returns where an answer was cut off, in words; `None` if it ended by itself. It is called before the
+    /// answer joins the conversation, so that the length is that of the request.
     ///
     /// The length is the one that was requested. If none was, it is what the provider counted.
     pub(super) fn cut_off_at(&mut self, reason: StopReason, usage: Usage) -> Option<String> {
@@ -39,8 +39,9 @@ impl ReactAgent {
         }
     }
 
-    /// Takes the calls of an answer, which was cut off at `place` if that is known. The complete ones are taken up; the
-    /// one in the middle of which the answer ended is answered. After several such answers in a row the run fails.
+    /// Takes the calls of an answer, which was cut off at `place` if that is known. The complete ones are
+    /// taken up; the one in the middle of which the answer ended is answered. After several such answers in a
+    /// row the run fails.
     pub(super) fn take_calls(
         &mut self,
         calls: Vec<RequestedCall>,
@@ -61,8 +62,8 @@ impl ReactAgent {
         }
     }
 
-    /// Returns whether the arguments of a call are not whole. Some servers close the brackets of a call that was cut
-    /// off, so that something required is missing.
+    /// Returns whether the arguments of a call are not whole. Some servers close the brackets of a call that
+    /// was cut off, so that something required is missing.
     fn is_incomplete(&self, call: &RequestedCall) -> bool {
         let own = self.own_tool(&call.name);
         let tool = own.as_ref().or_else(|| self.tool(&call.name));

@@ -1,7 +1,7 @@
 //! Loops of calls and their results, of answers without calls, and of condensing.
 //!
-//! A loop is a repeated call with a repeated result. A poll whose result changes is not a loop, and neither is a
-//! paged read. Failing calls reach their thresholds sooner than successful ones.
+//! A loop is a repeated call with a repeated result. A poll whose result changes is not a loop, and neither
+//! is a paged read. Failing calls reach their thresholds sooner than successful ones.
 //!
 //! | kind | counted | told after | stopped after |
 //! | --- | --- | --- | --- |
@@ -77,16 +77,16 @@ pub(super) struct Counted {
     pub(super) round: usize,
     /// Whether any of the calls fails.
     pub(super) fails: bool,
-    /// The same number for the same loop as it goes on.
+    /// Identifies the loop: it stays the same while the loop continues.
     pub(super) subject: u64,
 }
 
 /// The two numbers of repetitions that matter.
 #[derive(Clone, Copy)]
 struct Thresholds {
-    /// From so many on the model is told.
+    /// The count from which the model gets a warning.
     told: u32,
-    /// From so many on it should not go on by itself.
+    /// The count from which the agent must not continue without a person.
     stopped: u32,
 }
 

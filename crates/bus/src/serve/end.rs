@@ -12,7 +12,7 @@ pub enum RequestError {
         key: String,
     },
     /// The queue of its responder is full.
-    #[error("`{responder}` is busy: {waiting} requests wait for it already")]
+    #[error("`{responder}` is busy: {waiting} requests are already waiting")]
     Busy {
         /// The responder's name.
         responder: String,

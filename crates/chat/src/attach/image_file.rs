@@ -12,7 +12,7 @@ use crate::named_file::open_named;
 use crate::render::clean::visible;
 
 /// The hint for a file that is not an image.
-const HINT: &str = "name a picture: png, jpeg, gif or webp; other files go along as @FILE in the prompt";
+const HINT: &str = "give a png, jpeg, gif or webp file; attach other files with @FILE in the prompt";
 
 /// Refuses a file that is not an image that models accept.
 ///
@@ -30,7 +30,10 @@ pub(super) fn check(file: &Path) -> Result<(), ChatError> {
     })?;
     match Picture::of(&bytes) {
         Err(PictureError::OtherKind) => Err(ChatError::usage(
-            format!("{name} is no image that models accept: it is {}", kind_of(&bytes)),
+            format!(
+                "{name} is not an image that models accept: it is {}",
+                kind_of(&bytes)
+            ),
             HINT,
         )),
         Ok(picture) if !named_as_picture(file) => Err(ChatError::usage(

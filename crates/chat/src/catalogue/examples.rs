@@ -207,7 +207,7 @@ fn runtimes() -> Vec<ChatError> {
         ChatError::Runtime(RuntimeError::not_offered("does not import sessions")),
         ChatError::Runtime(RuntimeError::Remote {
             code: "store_lost".into(),
-            detail: "the server's data was removed or replaced while it ran: it keeps nothing any more, and has to be started again".into(),
+            detail: "the server's data was removed or replaced while it was running: it can no longer save anything and must be restarted".into(),
         }),
         ChatError::Runtime(RuntimeError::WentBack {
             session: session(),

@@ -119,7 +119,7 @@ impl<'a> Display<'a> {
         }
     }
 
-    /// An answer that the server did not take, and what can be done.
+    /// An answer that the server rejected, with a hint.
     pub(super) fn answer_denied(&mut self, why: &str) {
         let text = format!("error: {}\nhint: {}", visible(why), REFUSE_OR_STOP);
         let text = self.style().bad(&text);

@@ -22,8 +22,8 @@ const RUNS: &str = "something is still running; press Ctrl-D again to stop it an
 /// The notice if the person wants to leave while a question is open.
 const ASKED: &str = "a question is open; press Ctrl-D again to leave without answering it";
 /// The notices for a word that leaves, while something runs or a question is open.
-const RUNS_BY_WORD: &str = "something is still running; the same again stops it and leaves";
-const ASKED_BY_WORD: &str = "a question is open; the same again leaves without running the call";
+const RUNS_BY_WORD: &str = "something is still running; enter it again to stop it and leave";
+const ASKED_BY_WORD: &str = "a question is open; enter it again to leave without running the call";
 /// The notice for Ctrl-D where something is written: it deletes forward.
 const NOT_EMPTY: &str = "the line is not empty; Ctrl-C clears it";
 /// The notice for an interrupt where nothing runs.
@@ -112,7 +112,8 @@ impl Chat<'_> {
         self.leave()
     }
 
-    /// Handles a word that leaves, as Ctrl-D does; `/quit` leaves at once. What is fed through a pipe is not asked.
+    /// Handles a word that leaves, as Ctrl-D does; `/quit` leaves at once. What is fed through a pipe is not
+    /// asked.
     pub(super) fn leave_by_word(&mut self) -> ChatFlow {
         let is_asked = !matches!(self.display.face, ChatInterface::Lines { eager: false });
         if is_asked && self.ends_a_run() && !self.approvals.attention.leaves_by_word(Instant::now()) {

@@ -137,7 +137,7 @@ impl Participants {
             LimitedLine::FirstLeftOut => {
                 let session = self.session.as_ref().map_or("ID", SessionId::as_str);
                 Some(format!(
-                    "others do more than is shown here; all of it: agentx --connect {} sessions show {session}",
+                    "some acts of other people are not shown here; to see all of them: agentx --connect {} sessions show {session}",
                     visible(&self.address)
                 ))
             }

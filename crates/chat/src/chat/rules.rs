@@ -41,7 +41,7 @@ impl Chat<'_> {
             return answer;
         };
         if always_asked(&config, &question.name, &question.input).is_some() {
-            let note = "  no rule is saved: such calls are asked about each time";
+            let note = "  no rule saved: AgentX asks about such calls each time";
             self.display.transcript.aside(&self.display.style().dim(note));
             answer.decision = ApprovalDecision::Once;
             answer.pattern = None;
@@ -49,9 +49,9 @@ impl Chat<'_> {
         answer
     }
 
-    /// The rules that an answer keeps: the one that was shown, or those with the patterns that the person wrote.
-    /// `None` if they do not allow the call, allow everything and were not repeated, or the agent cannot be asked for;
-    /// it is said, and nothing is decided.
+    /// The rules that an answer keeps: the one that was shown, or those with the patterns that the person
+    /// wrote. `None` if they do not allow the call, allow everything and were not repeated, or the agent
+    /// cannot be asked for; it is said, and nothing is decided.
     pub(super) async fn rules_of(
         &mut self,
         question: &ApprovalRequested,
@@ -94,7 +94,7 @@ impl Chat<'_> {
         let mut with_others = config;
         with_others.rules.extend(others.iter().cloned());
         if let Some(why) = still_asked(&with_others, last, tool, input) {
-            let text = format!("  similar calls will still be asked about: {}", visible(&why));
+            let text = format!("  AgentX will still ask about similar calls: {}", visible(&why));
             self.display.transcript.aside(&self.display.style().dim(&text));
         }
         Some(kept)
@@ -113,7 +113,7 @@ impl Chat<'_> {
         self.approvals.doubted = given;
         let tool = visible(&question.name);
         let text = format!(
-            "`{}` allows everything that {tool} can do here without asking, deleting too. Nothing saved: give a narrower pattern, or the same answer again to allow everything.",
+            "`{}` lets {tool} do anything here without asking, including deleting files. Nothing saved: give a narrower pattern, or the same answer again to allow everything.",
             visible(pattern)
         );
         self.display.transcript.aside(&self.display.style().warn(&text));
@@ -159,7 +159,8 @@ impl Chat<'_> {
         }
     }
 
-    /// The rules of another agent of this chat with those that were kept or removed here; `None` if it has them already.
+    /// The rules of another agent of this chat with those that were kept or removed here; `None` if it has
+    /// them already.
     pub(super) fn rules_kept_here(&self, config: &AgentConfig) -> Option<Vec<Rule>> {
         let is_here = !self.connection.company.is_possible();
         self.approvals.kept.applied_to(config).filter(|_| is_here)

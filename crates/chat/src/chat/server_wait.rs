@@ -173,6 +173,6 @@ fn gave_up() -> ChatError {
     ChatError::Run {
         exit: Exit::Interrupted,
         code: GAVE_UP.into(),
-        message: "no longer waiting for an answer; what was sent last may still arrive and be done".into(),
+        message: "stopped waiting for an answer; the server may still carry out the last request".into(),
     }
 }

@@ -206,9 +206,9 @@ impl Chat<'_> {
         }
     }
 
-    /// Waits a moment for what the terminal says about its background: before what was said before is shown,
-    /// and before the terminal is given back, so that neither that answer ends in the shell nor, at the
-    /// `end`, the one about its name.
+    /// Waits a moment for the terminal's reply about its background: before the earlier messages are shown,
+    /// and before the terminal is restored, so that the reply does not end up in the shell. At the `end` it
+    /// also waits for the reply about the terminal's name.
     pub(super) async fn settle_background(&mut self, end: bool) -> Result<(), ChatError> {
         let waited_for = |chat: &Self| {
             chat.display

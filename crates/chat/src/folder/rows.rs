@@ -1,5 +1,5 @@
-//! The rows about a folder that a person may trust: first what changes nothing by itself, then the effects, so
-//! that no number of other rows moves an effect out of sight.
+//! The rows of the trust question: first the files without an effect, then the effects, so that other rows
+//! cannot push an effect off the screen.
 
 use std::path::Path;
 

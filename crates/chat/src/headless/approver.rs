@@ -44,7 +44,7 @@ pub struct Questions {
 }
 
 /// The note for a question although the session refuses such calls.
-const NOT_HERE: &str = "nobody is there to be asked in this run; `--yes` answers such questions with yes";
+const NOT_HERE: &str = "nobody can answer questions in this run; `--yes` answers them with yes";
 
 impl Approver {
     /// Creates the approver for a run. `yes` means that `--yes` was given; `no_terminal` means that the
@@ -230,8 +230,8 @@ fn answer(id: &ToolCallId, decision: ApprovalDecision, note: Option<String>) -> 
     ApprovalInput::new(id.clone(), decision).note(note)
 }
 
-/// Makes a session that would ask refuse instead, because nobody can be asked: it then records no question and
-/// no decision of a person. Returns whether the session would have asked.
+/// Makes a session that would ask refuse instead, because nobody can be asked: it then records no question
+/// and no decision of a person. Returns whether the session would have asked.
 pub async fn deny_where_it_would_ask(session: &Arc<dyn Session>, told_now: bool) -> Result<bool, ChatError> {
     match session.state().await?.config.approval {
         ApprovalMode::Ask => {

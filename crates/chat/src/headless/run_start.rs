@@ -28,9 +28,9 @@ pub(super) fn note_of_command(prompt: Option<&UserInput>, console: &mut Console)
     }
 }
 
-/// After which event one has to read, and after which of those what is read is shown. What lies between says
-/// who takes part. `there` is the last event that was there before the session was opened: what was under way
-/// continues as soon as it is, and may have come to its end by now.
+/// Returns the event after which to read, and the event after which to print. The events between them name
+/// the participants. `there` is the last event that was there before the session was opened: what was under
+/// way continues as soon as it is, and may have come to its end by now.
 pub(super) fn places(before: &SessionState, has_prompt: bool, there: u64) -> (u64, u64) {
     let begins = |run: &RunState| run.run_id.input().unwrap_or_default().saturating_sub(1);
     let shown_from = match &before.run {
@@ -167,8 +167,8 @@ pub(super) fn not_sent(session: &SessionId) -> ChatError {
     }
 }
 
-/// The end of a run whose model asks something that waits for an answer (`tools.ask_user: wait`): the session keeps
-/// the question.
+/// The end of a run whose model asks something that waits for an answer (`tools.ask_user: wait`): the session
+/// keeps the question.
 pub(super) fn left_waiting(session: &SessionId) -> ChatError {
     ChatError::Run {
         exit: Exit::Denied,

@@ -1,5 +1,5 @@
-//! The memories of the person as they see and change them: `agentx memory`, and `/memory` in a chat. Both read the
-//! same words and do the same.
+//! The memories of the person as they see and change them: `agentx memory`, and `/memory` in a chat. Both
+//! read the same words and do the same.
 
 mod arguments;
 mod show;
@@ -47,7 +47,7 @@ pub fn run(
         return Ok(Exit::Ok);
     }
     if !settings.memory.enabled {
-        console.say("note: memory is off, so models are given none of it\nhint: `agentx config set memory.enabled true` turns it on\n");
+        console.say("note: memory is off, so models get no memories\nhint: `agentx config set memory.enabled true` turns it on\n");
     }
     console.out(&said.text)?;
     Ok(Exit::Ok)

@@ -157,8 +157,7 @@ impl Stepper {
         self.scrolled = 0;
     }
 
-    /// Goes to the next event whose words or kind have what is wanted; after the last one the first one
-    /// comes.
+    /// Selects the next event whose text or kind matches the search, and wraps around at the end.
     fn look(&mut self, onward: bool) {
         if self.wanted.is_empty() {
             self.note = Some("`/` needs words to search for".into());

@@ -133,7 +133,7 @@ impl PendingLogin {
             returned = self.listener.answer(&self.expected) => returned,
             returned = by_person => returned,
             () = tokio::time::sleep(limit) => {
-                let why = format!("nobody agreed within {} s", limit.as_secs());
+                let why = format!("nobody completed the login within {} s", limit.as_secs());
                 return Err(McpFailure::Login(why));
             }
         };

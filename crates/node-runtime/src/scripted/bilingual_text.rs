@@ -88,7 +88,7 @@ pub(super) const UNCLEAR: BilingualText = BilingualText {
 };
 
 pub(super) const THOUGHT: BilingualText = BilingualText {
-    en: "I am a script, so this is not reasoning, only what reasoning looks like on your screen. The topic is: ",
+    en: "I am a script: this text only shows how reasoning looks on your screen. The topic is: ",
     zh: "我是脚本，所以这不是推理，只是让你看到推理在屏幕上的样子。题目是：",
 };
 

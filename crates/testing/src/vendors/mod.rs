@@ -175,7 +175,8 @@ pub fn table() -> String {
     ]
     .into_iter()
     .flatten();
-    let mut table = String::from("| rule | what is refused | source | date |\n| --- | --- | --- | --- |\n");
+    let mut table =
+        String::from("| rule | what a request must satisfy | source | date |\n| --- | --- | --- | --- |\n");
     for rule in rules {
         let VendorRule {
             name,

@@ -1,5 +1,5 @@
-//! `/init`, `/export`, `/config`, `/mcp`, `/memory` and `/doctor`: the project's instructions, the session as a
-//! file, the settings, the MCP servers, the memories, and problems.
+//! `/init`, `/export`, `/config`, `/mcp`, `/memory` and `/doctor`: the project's instructions, the session as
+//! a file, the settings, the MCP servers, the memories, and problems.
 
 use std::path::{Path, PathBuf};
 
@@ -82,7 +82,7 @@ impl Chat<'_> {
         text.push_str(match self.place.remote() {
             None => "`agentx config edit` changes them; a chat reads them when it starts; `agentx config show` lists also what is not set\n",
             Some(_) => {
-                "these are the settings of this program; the agent follows those of the server, on its machine\n"
+                "these settings are for this program; the agent uses the settings of the server\n"
             }
         });
         text
@@ -120,7 +120,7 @@ impl Chat<'_> {
     /// Runs `/mcp`.
     pub(super) fn mcp_servers(&self) -> String {
         if self.place.remote().is_some() {
-            return "the MCP servers are those of the server; `agentx mcp` on its machine lists them"
+            return "this session uses the MCP servers of its AgentX server; run `agentx mcp` on that machine to list them"
                 .to_owned();
         }
         let servers = mcp_changes::servers(self.settings, &[]);

@@ -211,7 +211,7 @@ impl Chat<'_> {
         self.composer.menu.known = Some((kind, items));
     }
 
-    /// The files that are known for what is written; a search for all of them begins.
+    /// Returns the known files that match the typed text, and starts a search for the rest.
     fn files_for(&mut self, written: &str) -> Vec<MenuItem> {
         let name = unescaped(written);
         self.composer.files.search(&name, &self.settings.workspace);

@@ -14,7 +14,7 @@ use crate::error::ChatError;
 
 /// The error if the chat has no terminal to lend.
 const NO_TERMINAL: &str =
-    "not run: it needs a terminal, which a chat in plain lines cannot lend; use another window";
+    "not run: it needs a terminal, and this chat prints plain lines; run it in another window";
 /// The text that the agent reads in place of the output of such a command.
 const NOT_KEPT: &str = "(it had the terminal, so its output was not recorded)";
 
@@ -44,10 +44,7 @@ impl Chat<'_> {
             EditorEnd::Over(status) => {
                 let (end, shown) = ShellEnd::By(status).describe(style);
                 self.keep_for_agent(command, NOT_KEPT.to_owned(), end).await;
-                let (corner, note) = (
-                    style.dim("  └ "),
-                    style.dim(" · the agent is told that you ran it"),
-                );
+                let (corner, note) = (style.dim("  └ "), style.dim(" · the agent sees that you ran it"));
                 self.display.print_line(&format!("{corner}{shown}{note}"))?;
                 self.note_withheld_variables(command);
                 Ok(ChatFlow::Continue)

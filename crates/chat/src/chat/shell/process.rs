@@ -63,7 +63,7 @@ pub(super) fn instead_of(command: &str) -> Option<&'static str> {
     let program = command.split_whitespace().next().unwrap_or_default();
     match program.rsplit('/').next().unwrap_or_default() {
         "!" => {
-            Some("`!!COMMAND` lends the terminal to a command that reads keys, for example !!./configure.sh")
+            Some("`!!COMMAND` gives the terminal to a command that reads keys, for example !!./configure.sh")
         }
         "" => Some("`!COMMAND` runs a command in your shell, for example !ls"),
         _ if only_changes_directory(command) => Some(OWN_SHELL),
