@@ -48,7 +48,9 @@ pub(crate) fn answer(random: &mut Random, api: Api, number: u64) -> ModelAnswer 
     let cut_off = parts == "t" || random.below(12) == 0;
     answer.stop = match (cut_off, api) {
         (false, _) => None,
-        (true, Api::Anthropic) => random.one_of(&["max_tokens", "refusal", "model_context_window_exceeded"]),
+        (true, Api::Anthropic | Api::Bedrock | Api::VertexAnthropic) => {
+            random.one_of(&["max_tokens", "refusal", "model_context_window_exceeded"])
+        }
         (true, Api::Gemini) => random.one_of(&["MAX_TOKENS", "SAFETY", "OTHER", "MALFORMED_FUNCTION_CALL"]),
         (true, Api::GeminiInteractions) => random.one_of(&["incomplete", "failed", "cancelled"]),
         (true, _) => random.one_of(&["length", "content_filter"]),

@@ -63,7 +63,7 @@ impl History {
                     .avoid_ids_of(request.clone())
                     .without(taken.clone());
                 call.stream = Some(Stream {
-                    bytes: stream.into_bytes(),
+                    bytes: stream,
                     at: 0,
                     decoder: StreamDecoder::new(request.model.api, context),
                     started: false,
@@ -75,7 +75,7 @@ impl History {
     }
 
     /// Sends a request to its vendor, and records a refusal for its form.
-    fn send(&mut self, request: &ModelRequest, answer: &ModelAnswer) -> Result<String, ModelError> {
+    fn send(&mut self, request: &ModelRequest, answer: &ModelAnswer) -> Result<Vec<u8>, ModelError> {
         self.seen.add("requests", 1);
         self.note_beginning(request);
         match self.shop.ask(request, answer) {

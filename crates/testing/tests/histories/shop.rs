@@ -5,10 +5,11 @@ use std::sync::OnceLock;
 
 use crate::Odd;
 use crate::chance::Random;
-use agentx_llm::{Catalog, NoBlobs, build, header};
+use agentx_llm::{Catalog, NoBlobs, WireOptions, build, header};
+use agentx_testing::HttpRequest;
 use agentx_testing::vendors::{
-    Anthropic, ChatServer, Dialect, GeminiServer, InteractionsServer, ModelAnswer, ResponsesServer,
-    VendorRefusal,
+    Anthropic, AnthropicAccepted, BedrockServer, ChatServer, Dialect, GeminiServer, InteractionsServer,
+    ModelAnswer, ResponsesServer, VendorRefusal, VertexServer,
 };
 use agentx_types::{Api, ModelRequest, ModelSpec};
 
@@ -21,6 +22,10 @@ const MODELS: &[(&str, &str)] = &[
     ("anthropic", "claude-opus-4-8"),
     ("anthropic", "claude-sonnet-4-6"),
     ("anthropic", "claude-sonnet-4-5"),
+    ("bedrock", "us.anthropic.claude-opus-5-5-v1:0"),
+    ("bedrock", "anthropic.claude-sonnet-4-6"),
+    ("vertex-anthropic", "claude-opus-4-8"),
+    ("vertex-anthropic", "claude-sonnet-5-5"),
     ("openai", "gpt-5.6-terra"),
     ("openai", "gpt-5.4-mini"),
     ("openai", "gpt-5"),
@@ -40,12 +45,17 @@ const MODELS: &[(&str, &str)] = &[
     ("openrouter", "mistralai/made-up-devstral"),
 ];
 
+/// The key that the clouds know, made up.
+const CLOUD_KEY: &str = "made-up-key";
+
 static CATALOG: OnceLock<Catalog> = OnceLock::new();
 
 /// The vendors.
 pub(crate) struct Shop {
     catalog: &'static Catalog,
     anthropic: Anthropic,
+    bedrock: BedrockServer,
+    vertex: VertexServer,
     chats: BTreeMap<String, ChatServer>,
     responses: ResponsesServer,
     gemini: GeminiServer,
@@ -56,7 +66,7 @@ pub(crate) struct Shop {
 /// A vendor's interpretation of an accepted request.
 pub(crate) struct Asked {
     /// The bytes of the answer.
-    pub(crate) stream: String,
+    pub(crate) stream: Vec<u8>,
     /// The number of dropped thinking blocks.
     pub(crate) dropped: u64,
     /// The number of those that were dropped because an earlier part had changed.
@@ -109,6 +119,8 @@ impl Shop {
             gemini: GeminiServer::new().with_window(window.unwrap_or(1_000_000)),
             interactions: InteractionsServer::new().with_window(window.unwrap_or(1_000_000)),
             catalog: CATALOG.get_or_init(Catalog::builtin),
+            bedrock: BedrockServer::new("us-east-1", anthropic.clone()).with_api_key(CLOUD_KEY),
+            vertex: VertexServer::new(anthropic.clone()).with_tokens_like(CLOUD_KEY),
             anthropic,
             chats: dialects
                 .map(|(name, dialect)| (name.to_owned(), chat(dialect)))
@@ -153,7 +165,7 @@ impl Shop {
         let wire = self.catalog.wire_options(&request.model);
         let body = build(request, &wire, &NoBlobs);
         let plain = |stream: String| Asked {
-            stream,
+            stream: stream.into_bytes(),
             dropped: 0,
             changed_prefixes: 0,
             is_cut: false,
@@ -169,13 +181,18 @@ impl Shop {
             Api::GeminiInteractions => {
                 return Ok(plain(self.interactions.check(&body)?.stream(answer)));
             }
+            Api::Bedrock => return self.ask_bedrock(request, body, answer),
+            Api::VertexAnthropic => {
+                let accepted = self.vertex.check(&to_vertex(request, &wire, body))?;
+                return Ok(of_messages(&accepted, accepted.stream(answer).into_bytes()));
+            }
             _ => {}
         }
         match self.chats.get_mut(&request.model.provider) {
             Some(chat) => {
                 let accepted = chat.check(&body)?;
                 Ok(Asked {
-                    stream: accepted.stream(answer),
+                    stream: accepted.stream(answer).into_bytes(),
                     dropped: 0,
                     changed_prefixes: 0,
                     is_cut: accepted.cut_off > 0,
@@ -185,13 +202,50 @@ impl Shop {
                 let beta = header(request, &wire).filter(|(name, _)| *name == "anthropic-beta");
                 let beta = beta.map(|(_, value)| value).unwrap_or_default();
                 let accepted = self.anthropic.check(&body, beta)?;
-                Ok(Asked {
-                    stream: accepted.stream(answer),
-                    dropped: accepted.dropped.len() as u64,
-                    changed_prefixes: accepted.changed_prefixes().count() as u64,
-                    is_cut: false,
-                })
+                Ok(of_messages(&accepted, accepted.stream(answer).into_bytes()))
             }
         }
+    }
+
+    fn ask_bedrock(
+        &mut self,
+        request: &ModelRequest,
+        body: Vec<u8>,
+        answer: &ModelAnswer,
+    ) -> Result<Asked, VendorRefusal> {
+        let id = request.model.id.replace(':', "%3A");
+        let sent = HttpRequest {
+            method: "POST".into(),
+            path: format!("/model/{id}/invoke-with-response-stream"),
+            headers: vec![("authorization".into(), format!("Bearer {CLOUD_KEY}"))],
+            body,
+        };
+        let accepted = self.bedrock.check(&sent, 0)?;
+        Ok(of_messages(&accepted.messages, accepted.stream(answer)))
+    }
+}
+
+fn to_vertex(request: &ModelRequest, wire: &WireOptions, body: Vec<u8>) -> HttpRequest {
+    let mut headers = vec![("authorization".into(), format!("Bearer {CLOUD_KEY}"))];
+    if let Some((name, value)) = header(request, wire) {
+        headers.push((name.into(), value.into()));
+    }
+    let model = &request.model.id;
+    HttpRequest {
+        method: "POST".into(),
+        path: format!(
+            "/v1/projects/made-up/locations/global/publishers/anthropic/models/{model}:streamRawPredict"
+        ),
+        headers,
+        body,
+    }
+}
+
+fn of_messages(accepted: &AnthropicAccepted, stream: Vec<u8>) -> Asked {
+    Asked {
+        stream,
+        dropped: accepted.dropped.len() as u64,
+        changed_prefixes: accepted.changed_prefixes().count() as u64,
+        is_cut: false,
     }
 }
