@@ -201,10 +201,12 @@ async fn delete(
 
 /// Returns the warning before a session with costs is deleted: no total will contain them any more.
 fn usage_warning(info: &SessionInfo) -> Option<String> {
-    let (tokens, cost) = (info.usage.context_tokens(), units::cost(info.cost, &info.usage));
+    let tokens = info.usage.context_tokens();
+    // Without a cost, the price of its model is usually unknown.
+    let cost = (info.cost.0 > 0).then(|| format!(", {}", units::cost(info.cost, &info.usage)));
     (tokens > 0).then(|| {
-        let tokens = units::count(tokens);
-        format!("its usage ({tokens} tokens, {cost}) is deleted too; `agentx usage` no longer counts it")
+        let (tokens, cost) = (units::count(tokens), cost.unwrap_or_default());
+        format!("its usage ({tokens} tokens{cost}) is deleted too; `agentx usage` no longer counts it")
     })
 }
 

@@ -316,7 +316,7 @@ fn rules_in_words(request: &ApprovalRequested, kept: &[Rule]) -> String {
 /// Reads a line as the answer to this question: about a call as [`parse`] does, else as words.
 pub(crate) fn reply_to(request: &ApprovalRequested, line: &str) -> Option<ApprovalReply> {
     match (&request.question, &request.form) {
-        (Some(asked), _) => asked::reply(line, asked.choices.len()),
+        (Some(asked), _) => asked::reply(line, asked),
         (None, Some(_)) => reply_to_form(line),
         (None, None) => parse(line),
     }

@@ -4,7 +4,7 @@
 //! The model writes the words, so they are shown without control characters, and each line of them begins with
 //! a bar: no line of a question can look like one of the program's own.
 
-use agentx::types::{ApprovalDecision, ApprovalRequested, AskedQuestion};
+use agentx::types::{ACCEPT_PLAN, ApprovalDecision, ApprovalRequested, AskedQuestion, KEEP_PLANNING};
 
 use super::approval_reply::ApprovalReply;
 use super::clean::visible;
@@ -41,6 +41,10 @@ pub(crate) fn text(request: &ApprovalRequested, asked: &AskedQuestion, style: An
     for line in asked.question.trim().lines().chain(call.as_deref()) {
         text.push_str(&format!("  {} {}\n", style.dim("│"), visible(line)));
     }
+    if asked.is_plan {
+        // The steps of a plan often have numbers too.
+        text.push_str(&format!("  {}\n", style.dim("│")));
+    }
     for (index, choice) in asked.choices.iter().enumerate() {
         let choice = visible(choice);
         text.push_str(&format!(
@@ -60,10 +64,11 @@ pub(crate) fn prompt(choices: usize) -> String {
     }
 }
 
-/// Reads a line as the answer to a question with so many choices. `None` if it is empty, a command, a word that leaves, or
-/// the number of no choice.
-pub(crate) fn reply(line: &str, choices: usize) -> Option<ApprovalReply> {
+/// Reads a line as the answer to a question. `None` if it is empty, a command, a word that leaves, or the number of no
+/// choice. "yes" and "no" are the choices of a plan.
+pub(crate) fn reply(line: &str, asked: &AskedQuestion) -> Option<ApprovalReply> {
     let words = line.trim();
+    let choices = asked.choices.len();
     if words.is_empty() || line.starts_with(['/', '!']) || leaves(words) {
         return None;
     }
@@ -74,6 +79,7 @@ pub(crate) fn reply(line: &str, choices: usize) -> Option<ApprovalReply> {
     }
     let (decision, note) = match words {
         NO_ANSWER => (ApprovalDecision::Deny, None),
+        words if asked.is_plan => (ApprovalDecision::Once, Some(plan_choice(words).to_owned())),
         words => (ApprovalDecision::Once, Some(words.to_owned())),
     };
     Some(ApprovalReply {
@@ -83,10 +89,22 @@ pub(crate) fn reply(line: &str, choices: usize) -> Option<ApprovalReply> {
     })
 }
 
+/// The choice of a plan that a short answer means; other words are what should be different.
+fn plan_choice(words: &str) -> &str {
+    match words.to_lowercase().as_str() {
+        "y" | "yes" | "accept" => ACCEPT_PLAN,
+        "n" | "no" => KEEP_PLANNING,
+        _ => words,
+    }
+}
+
 /// The answer in words, for the record above.
 pub(crate) fn answered(asked: &AskedQuestion, reply: &ApprovalReply) -> String {
     match (&reply.decision, &reply.note) {
         (ApprovalDecision::Deny, _) => "no answer".to_owned(),
+        (_, Some(note)) if asked.is_plan && asked.meant(note) == ACCEPT_PLAN => {
+            "plan accepted; plan mode is off".to_owned()
+        }
         (_, Some(note)) => format!("answered: {}", visible(asked.meant(note))),
         (_, None) => "answered: yes".to_owned(),
     }
@@ -151,7 +169,8 @@ mod tests {
 
     #[test]
     fn a_line_is_the_answer_unless_it_is_a_command() {
-        let note = |line: &str| reply(line, 2).map(|reply| (reply.decision, reply.note));
+        let two = with_choices(&["a", "b"]);
+        let note = |line: &str| reply(line, &two).map(|reply| (reply.decision, reply.note));
         assert_eq!(note(" 2 "), Some((ApprovalDecision::Once, Some("2".into()))));
         assert_eq!(note("no"), Some((ApprovalDecision::Once, Some("no".into()))));
         assert_eq!(note("-"), Some((ApprovalDecision::Deny, None)));
@@ -159,12 +178,41 @@ mod tests {
             assert_eq!(note(line), None, "{line}");
         }
         assert!(
-            reply("3", 0).is_some(),
+            reply("3", &with_choices(&[])).is_some(),
             "a question without choices takes any number"
         );
         assert_eq!(
             note(" /etc/hosts"),
             Some((ApprovalDecision::Once, Some("/etc/hosts".into())))
         );
+    }
+
+    fn with_choices(choices: &[&str]) -> AskedQuestion {
+        AskedQuestion {
+            question: "Which?".into(),
+            is_plan: false,
+            choices: choices.iter().map(ToString::to_string).collect(),
+        }
+    }
+
+    #[test]
+    fn a_plan_is_accepted_and_refused_in_short_words_too() {
+        let plan = AskedQuestion {
+            is_plan: true,
+            ..with_choices(&[ACCEPT_PLAN, KEEP_PLANNING])
+        };
+        let meant = |line: &str| {
+            let reply = reply(line, &plan).unwrap();
+            plan.meant(reply.note.as_deref().unwrap()).to_owned()
+        };
+        for line in ["1", "y", "Yes", "accept"] {
+            assert_eq!(meant(line), ACCEPT_PLAN, "{line}");
+        }
+        for line in ["2", "n", "no"] {
+            assert_eq!(meant(line), KEEP_PLANNING, "{line}");
+        }
+        assert_eq!(meant("yes, but not a.txt"), "yes, but not a.txt");
+        let accepted = reply("y", &plan).unwrap();
+        assert_eq!(answered(&plan, &accepted), "plan accepted; plan mode is off");
     }
 }
