@@ -19,7 +19,7 @@
 use std::sync::Arc;
 
 use agentx_types::{
-    AgentConfig, CondensedRange, ContentPart, ContextCondensed, ContextRange, Message, MessageId, Role,
+    AgentConfig, CondensedRange, ContentPart, ContextCondensed, ContextRange, Message, MessageId, Role, since,
 };
 use serde::{Deserialize, Serialize};
 
@@ -285,9 +285,16 @@ impl Conversation {
         Some(range)
     }
 
-    /// Removes a summary, and those on top of it, and restores the replaced messages. Returns the restored
-    /// range; `None` if there is no such summary.
-    pub(crate) fn restore(&mut self, from_seq: u64, to_seq: u64) -> Option<ContextRange> {
+    /// Removes a summary, and those on top of it, and restores the replaced messages. The window is where it was
+    /// before the summary: if the conversation is too long, it slides again. Returns the restored range; `None`
+    /// if there is no such summary.
+    pub(crate) fn restore(
+        &mut self,
+        from_seq: u64,
+        to_seq: u64,
+        config: &AgentConfig,
+    ) -> Option<ContextRange> {
+        let shows_all = config.rules_version >= since::UNDONE_SUMMARIES_SHOW_ALL;
         let is_it =
             |condensed: &Condensed| (condensed.range.from_seq, condensed.range.to_seq) == (from_seq, to_seq);
         let at = self.condensed.iter().rposition(is_it)?;
@@ -298,7 +305,7 @@ impl Conversation {
             let back = condensed.entries.len();
             self.entries
                 .splice(condensed.start..condensed.start + here, condensed.entries);
-            if self.window_start == condensed.window.1 {
+            if shows_all || self.window_start == condensed.window.1 {
                 self.window_start = condensed.window.0;
                 self.stays = condensed.stays;
             } else if self.window_start > condensed.start {

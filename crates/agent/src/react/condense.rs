@@ -325,7 +325,10 @@ impl ReactAgent {
 
     /// Removes a summary again. One that does not exist is ignored.
     pub(super) fn on_restored(&mut self, restored: &ContextRestored, step: &mut RunStep<'_>) {
-        if let Some(range) = self.conversation.restore(restored.from_seq, restored.to_seq) {
+        let undone = self
+            .conversation
+            .restore(restored.from_seq, restored.to_seq, &self.config);
+        if let Some(range) = undone {
             self.conversation.beginning_changed(&self.config);
             self.note_context();
             step.state(StateOutput::Context {

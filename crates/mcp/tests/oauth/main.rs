@@ -208,7 +208,7 @@ async fn an_answer_of_another_issuer_gets_no_code_exchanged() {
         finished
             .unwrap_err()
             .to_string()
-            .contains("nobody agreed within 1 s")
+            .contains("nobody completed the login within 1 s")
     );
     assert!(server.state().access.is_empty());
     assert!(server.state().refused.is_empty());
