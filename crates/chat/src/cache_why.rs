@@ -187,7 +187,7 @@ mod tests {
             ..report()
         });
         assert!(
-            first.contains("the first request") && !first.contains("cost:"),
+            first.contains("first request") && !first.contains("cost:"),
             "{first}"
         );
     }

@@ -22,7 +22,7 @@ async fn an_environment_speaks_by_itself_and_is_taken_for_nobody_else() {
         ),
         (
             &"x".repeat(41),
-            "the name of an environment has 41 letters: it may have 40",
+            "the name of an environment has 41 characters; at most 40 are allowed",
         ),
     ] {
         assert_eq!(bus.ingress(name).unwrap_err().to_string(), why);

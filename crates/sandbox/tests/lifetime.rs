@@ -113,7 +113,7 @@ fn the_home_directory_is_no_workspace() {
         let output = command.env("HOME", world.path("home")).output().unwrap();
         assert_eq!(output.status.code(), Some(HELPER_FAILED.into()), "{step}");
         assert!(
-            said(&output).contains("work in a directory that does not hold it"),
+            said(&output).contains("work in a directory that does not contain it"),
             "{}",
             said(&output)
         );

@@ -108,7 +108,7 @@ fn a_file_that_is_no_image_is_refused_with_its_kind() {
     for name in ["notes.txt", "notes.png"] {
         let refused = sandbox.run(&["run", "--image", name, "what is this?"]);
         assert_eq!(refused.code, Some(2), "{refused}");
-        let why = format!("{name} is no image that models accept: it is text");
+        let why = format!("{name} is not an image that models accept: it is text");
         assert!(refused.stderr.contains(&why), "{refused}");
     }
     let listed = sandbox.run(&["sessions", "list"]);

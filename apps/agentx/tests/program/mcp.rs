@@ -304,7 +304,7 @@ fn a_changed_tool_is_shown_and_asked_about_whatever_rules_say() {
     chat.end();
     assert_eq!(calls(), 1, "a person said no");
     let shown = sandbox.run(&["mcp", "show", "made-up"]);
-    assert!(shown.stdout.contains("changed since it was accepted"), "{shown}");
+    assert!(shown.stdout.contains("changed since you accepted it"), "{shown}");
     assert_eq!(sandbox.run(&["mcp", "try", "made-up", "--accept"]).code, Some(0));
     assert_eq!(ask(&sandbox, &[]).code, Some(0));
     assert_eq!(calls(), 2, "a person has accepted it");

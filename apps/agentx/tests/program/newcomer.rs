@@ -103,7 +103,7 @@ fn a_pipe_takes_a_pattern_for_each_command_and_everything_is_allowed_only_on_rep
     let ran = sandbox.run_with_input(&["chat"], "run uname -s\na *\nn\n");
     assert!(
         ran.stdout
-            .contains("`*` allows everything that bash can do here without asking"),
+            .contains("`*` lets bash do anything here without asking"),
         "{ran}"
     );
     let config = std::fs::read_to_string(sandbox.path("home/.config/agentx/config.yaml")).unwrap();

@@ -88,7 +88,7 @@ fn two_marks_alone_say_how_the_terminal_is_lent() {
     let ran = Sandbox::new().run_with_input(&[], "!!\n");
     assert!(
         ran.stdout
-            .contains("not run: `!!COMMAND` lends the terminal to a command that reads keys"),
+            .contains("not run: `!!COMMAND` gives the terminal to a command that reads keys"),
         "{ran}"
     );
 }

@@ -52,7 +52,7 @@ async fn an_accepted_plan_is_carried_out_and_nothing_before_it() {
     assert!(shown.contains("plan mode is on"), "{ran}");
     assert!(shown.contains("the model presents its plan"), "{ran}");
     assert!(shown.contains("1. Write made.txt"), "{ran}");
-    assert!(shown.contains("answered: Accept the plan"), "{ran}");
+    assert!(shown.contains("plan accepted; plan mode is off"), "{ran}");
     let written = std::fs::read_to_string(sandbox.path("ws/made.txt")).unwrap_or_default();
     assert_eq!(written, "as planned", "{ran}");
 }

@@ -156,10 +156,10 @@ fn reasoning_is_folded_and_shown_again() {
         !chat
             .lines()
             .iter()
-            .any(|line| line.contains("this is not reasoning"))
+            .any(|line| line.contains("this text only shows how reasoning looks"))
     );
     chat.keys("/thinking\r");
-    chat.wait_for("this is not reasoning");
+    chat.wait_for("this text only shows how reasoning looks");
     chat.wait_for_last("›");
     chat.keys("\u{14}");
     chat.wait_for("reasoning is now shown (Ctrl-T folds it)");

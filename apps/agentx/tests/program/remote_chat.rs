@@ -159,7 +159,7 @@ fn one_key_leaves_a_server_that_is_gone_and_the_hint_names_the_server() {
     desk.wait_for("reconnecting …");
     desk.keys("unsent words\r");
     desk.keys("\u{4}");
-    desk.wait_for("no longer waiting for an answer");
+    desk.wait_for("stopped waiting for an answer");
     assert_eq!(desk.end(), Some(0));
     let said = format!("`agentx --connect {url}");
     assert!(shows(&desk, &said), "{said}: {:#?}", desk.lines());

@@ -117,7 +117,7 @@ fn what_cannot_be_held_does_not_run() {
         "",
     );
     let said = ran.to_string();
-    assert!(said.contains("the sandbox cannot let"), "{said}");
+    assert!(said.contains("the sandbox cannot protect"), "{said}");
     assert!(!sandbox.path("ws/made").exists(), "{said}");
 }
 

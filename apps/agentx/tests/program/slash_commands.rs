@@ -386,7 +386,7 @@ fn all_of_them_work_at_a_server_or_say_what_they_are_about() {
             "effort from now on: high",
             "a new session starts with your next message",
             "talk.md",
-            "these are the settings of this program; the agent follows those of the server",
+            "these settings are for this program; the agent uses the settings of the server",
             "these checks are about this machine",
         ],
     );

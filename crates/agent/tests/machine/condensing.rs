@@ -442,6 +442,62 @@ fn what_is_taken_out_is_as_it_was_the_latest_first() {
     session.check_replay();
 }
 
+/// A session with two long inputs and a summary, whose window slides through what the summary kept, because no
+/// other summary comes. Then the summary is undone.
+fn undone_after_the_window_slid(rounds: usize) -> Session {
+    let mut session = Session::with(|config| {
+        small(config);
+        config.model.context_window = 4_000;
+        config.rules_version = RULES_VERSION;
+    });
+    session.say(&"first ".repeat(400));
+    session.answer("Well.");
+    session.say(&"second ".repeat(400));
+    session.fill("c");
+    session.summary("Looked at a.");
+    for round in 0..rounds {
+        if session.condense().is_some() {
+            session.no_summary("overloaded");
+        }
+        session.round(&format!("d{round}"), 250);
+    }
+    if session.condense().is_some() {
+        session.no_summary("overloaded");
+    }
+    assert!(session.undo());
+    session.round("last", 10);
+    if session.condense().is_some() {
+        session.no_summary("overloaded");
+    }
+    session
+}
+
+#[test]
+fn a_summary_that_is_undone_after_the_window_has_slid_leaves_no_result_without_its_call() {
+    for rounds in 1..12 {
+        let session = undone_after_the_window_slid(rounds);
+        let mut called = std::collections::BTreeSet::new();
+        for part in session
+            .request()
+            .messages
+            .iter()
+            .flat_map(|message| &message.content)
+        {
+            match part {
+                ContentPart::ToolCall(call) => {
+                    called.insert(call.tool_call_id.clone());
+                }
+                ContentPart::ToolResult(result) => {
+                    let id = &result.tool_call_id;
+                    assert!(called.contains(id), "after {rounds} rounds, {id} has no call");
+                }
+                _ => {}
+            }
+        }
+        session.check_replay();
+    }
+}
+
 #[test]
 fn recall_finds_what_a_summary_stands_for() {
     let mut session = Session::started(small);

@@ -44,7 +44,7 @@ pub struct Questions {
 }
 
 /// The note for a question although the session refuses such calls.
-const NOT_HERE: &str = "nobody can answer questions in this run; `--yes` answers them with yes";
+pub(super) const NOT_HERE: &str = "nobody can answer questions in this run; `--yes` answers them with yes";
 
 impl Approver {
     /// Creates the approver for a run. `yes` means that `--yes` was given; `no_terminal` means that the

@@ -11,6 +11,7 @@ use crate::chat::jobs::{JobList, jobs_at_server, jobs_that_end};
 use crate::console::Console;
 use crate::error::ChatError;
 use crate::exit::Exit;
+use crate::headless::approver::NOT_HERE;
 use crate::headless::result::RunResult;
 use crate::place::Place;
 use crate::render::clean::clean;
@@ -18,12 +19,13 @@ use crate::render::units;
 use crate::render::written_call::{WRITTEN_CALL, is_written_call};
 use crate::run_failure::{CUT_OFF, EMPTY, exit_of};
 
-/// The messages of the agent about a call that it would have asked about; sessions of earlier programs have the
-/// first ones.
-const NOBODY: [&str; 3] = [
+/// The reasons that the agent, or the answer of a run without a person, gives for refusing a call that it would
+/// have asked about; sessions of earlier programs have the first two.
+const NOBODY: [&str; 4] = [
     "nobody is there to be asked",
     "in the approval mode `deny` nobody is asked",
     "nobody can be asked: there is no terminal",
+    NOT_HERE,
 ];
 
 /// The longest argument that a hint repeats.

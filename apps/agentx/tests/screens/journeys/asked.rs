@@ -81,7 +81,7 @@ fn a_rule_that_is_of_no_effect_is_said_to_be_so_with_the_question_and_with_the_p
     chat.wait_for_question();
     chat.wait_for_words("but it would still be asked about: the rule \"ask bash: rm *\" asks");
     chat.say("s rm -rf *");
-    chat.wait_for_words("similar calls will still be asked about: the rule");
+    chat.wait_for_words("AgentX will still ask about similar calls: the rule");
     chat.wait_for("It is gone.");
     chat.wait_for_prompt();
     chat.leave();
