@@ -9,6 +9,7 @@ use agentx_types::Instructions;
 
 use crate::Settings;
 use crate::paths::is_project;
+use crate::{ConfigMistake, MistakeLocation, SourceLocation};
 
 /// Files of instructions, in the order in which they are looked for: of each directory the first one counts.
 /// Claude Code reads `CLAUDE.md` (<https://docs.anthropic.com/en/docs/claude-code/memory>).
@@ -55,19 +56,38 @@ impl Settings {
         Some(told(&path, text))
     }
 
+    /// Returns a warning for each file of instructions, of the person or the folder, that is not read because it
+    /// is too large.
+    pub(crate) fn too_large_instructions(&self) -> Vec<ConfigMistake> {
+        let own = self.user_file.parent();
+        let directories = own.into_iter().chain(self.instructing_directories());
+        let files = directories.flat_map(|directory| FILES.map(|name| directory.join(name)));
+        files
+            .filter(|file| is_too_large(file))
+            .map(|file| too_large(&file))
+            .collect()
+    }
+
     /// AGENTS.md, else CLAUDE.md, of the project root and of every directory from there to the working
     /// directory, in this order, whether they count or not: absolute paths and texts. A file that is too
     /// large is not read. Nor is a link that leads out of its directory or to anything but instructions,
     /// because its target, such as a `.env`, would be sent to the model.
     pub fn instruction_files(&self) -> Vec<(PathBuf, String)> {
+        let directories = self.instructing_directories().into_iter();
+        directories
+            .filter_map(|directory| self.first_in(directory))
+            .collect()
+    }
+
+    /// The directories from the project root to the working directory.
+    fn instructing_directories(&self) -> Vec<&Path> {
         let mut directories: Vec<&Path> = self
             .workspace
             .ancestors()
             .take_while(|dir| dir.starts_with(&self.workspace_root))
             .collect();
         directories.reverse();
-        let files = directories.into_iter();
-        files.filter_map(|directory| self.first_in(directory)).collect()
+        directories
     }
 
     /// The instructions of the folders between the working directory and `file`, a real path, from the
@@ -150,6 +170,26 @@ fn text_of(file: &Path) -> Option<String> {
     }
     let text = String::from_utf8_lossy(&std::fs::read(file).ok()?).into_owned();
     (!text.trim().is_empty()).then_some(text)
+}
+
+fn is_too_large(file: &Path) -> bool {
+    std::fs::metadata(file).is_ok_and(|found| found.is_file() && found.len() > MAX_BYTES)
+}
+
+fn too_large(file: &Path) -> ConfigMistake {
+    ConfigMistake {
+        at: MistakeLocation::File(SourceLocation {
+            file: file.into(),
+            line: 1,
+            column: 1,
+        }),
+        key: String::new(),
+        what: format!(
+            "the file is not read because it is larger than {} KiB; shorten it, so that the agent follows it",
+            MAX_BYTES >> 10
+        ),
+        nearest: None,
+    }
 }
 
 fn told(path: &Path, text: String) -> Instructions {

@@ -10,6 +10,7 @@
 //! | `find -name x` | unless its first argument is a path |
 //! | `git grep`, `git show`, `git diff`, `git archive` | unless an option asks for names alone, or paths behind `--` limit it |
 //! | `git log`, `git stash show`, `git diff-tree` | with an option that shows contents (`-p`, `-U3`) |
+//! | `hg diff`, `jj diff`, `svn export` | the commands of other version control that show or copy contents |
 //! | `git worktree add`, `git checkout-index`, `git bundle` | always: they copy files |
 //!
 //! An option that nobody here knows is taken for one with a value. So a word behind it counts neither as a pattern nor
@@ -57,6 +58,12 @@ const NO_CONTENTS: &[&str] = &[
     "--dirstat", "--raw", "--check", "-l", "--files-with-matches", "-c", "--count",
 ];
 
+/// Commands of other version control that show or copy the contents of files.
+#[rustfmt::skip]
+const VERSIONS_READERS: &[&str] = &[
+    "annotate", "archive", "blame", "bundle", "cat", "clone", "diff", "export", "file", "grep", "interdiff", "share", "show",
+];
+
 /// Returns whether a command, without the commands before it, reads the folder in which it runs, and no word says so.
 pub(super) fn reads_its_folder(words: &[Word]) -> bool {
     let Some((program, arguments)) = words.split_first() else {
@@ -71,8 +78,17 @@ pub(super) fn reads_its_folder(words: &[Word]) -> bool {
             named.is_none_or(|text| text.starts_with(['-', '(', '!', '\\']))
         }
         "git" => git_reads(&texts),
+        "hg" | "jj" | "svn" | "bzr" | "fossil" => {
+            texts.iter().any(|text| VERSIONS_READERS.contains(text))
+                || texts.iter().any(|text| is_patch(text))
+        }
         _ => false,
     }
+}
+
+/// Returns whether an option makes `hg log` or `jj log` show contents.
+fn is_patch(text: &str) -> bool {
+    matches!(text, "-p" | "--patch" | "--git")
 }
 
 fn is_recursive(texts: &[&str]) -> bool {

@@ -8,7 +8,7 @@ use super::loaders::{evaluates_what_it_reads, expansion_sets_a_loader, sets_a_lo
 use super::mentioned_commands::sets_a_program;
 use super::names::innermost;
 use super::piped_input::{FedCommands, InnerKind};
-use super::whole_folders::{takes_whole_folders, writes_what_it_names};
+use super::whole_folders::{mounted_folders, takes_whole_folders, writes_what_it_names};
 use super::word::Word;
 use super::wrapper_commands::{Runs, basename, runs, script_of};
 use super::{CommandAnalysis, WRAPPERS};
@@ -158,6 +158,9 @@ impl CommandAnalysis {
             return;
         }
         let inner = innermost(words);
+        for folder in mounted_folders(inner) {
+            self.note_name(folder);
+        }
         let noted = || self.paths[paths..].iter().chain(&self.globs[globs..]).cloned();
         if takes_whole_folders(inner) || takes_whole_folders(words) {
             self.folders_taken.extend(noted());

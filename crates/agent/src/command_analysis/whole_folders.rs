@@ -12,13 +12,16 @@ use super::wrapper_commands::basename;
 /// Programs that copy, move, link, pack, mount, remove, send, search, or change the owner of whole folders.
 #[rustfmt::skip]
 const ALWAYS: &[&str] = &[
-    "7z", "7za", "7zr", "ack", "ag", "bindfs", "bsdtar", "chgrp", "chmod", "chown", "cp", "cpio", "ditto", "docker", "gcp", "install",
-    "link", "ln", "mount", "mv", "nerdctl", "pax", "podman", "rar", "rclone", "rg", "ripgrep", "rm", "rsync", "scp", "setfacl", "sftp",
-    "tar", "trash", "ugrep", "unrar", "unzip", "zip",
+    "7z", "7za", "7zr", "ack", "ag", "aws", "bindfs", "borg", "bsdtar", "chgrp", "chmod", "chown", "cp", "cpio", "ditto", "docker",
+    "gcp", "gsutil", "install", "link", "ln", "mount", "mv", "nerdctl", "pax", "podman", "rar", "rclone", "restic", "rg", "ripgrep",
+    "rm", "rsync", "s3cmd", "scp", "setfacl", "sftp", "tar", "trash", "ugrep", "unrar", "unzip", "zip",
 ];
 
 /// Programs that do so only with an option.
 const IF_RECURSIVE: &[&str] = &["grep", "egrep", "fgrep", "ggrep", "zgrep", "diff"];
+
+/// Programs that mount folders of this machine: `-v FOLDER:PLACE`, `--mount type=bind,source=FOLDER,target=PLACE`.
+const MOUNTS: &[&str] = &["docker", "nerdctl", "podman"];
 
 /// Options with which `find` and `fd` open, change or remove the files that they find.
 const FINDS_AND: &[&str] = &[
@@ -54,6 +57,25 @@ pub(super) fn takes_whole_folders(words: &[Word]) -> bool {
         "git" => has(&|word| word.starts_with("--no-in")),
         _ => false,
     }
+}
+
+/// Returns the parts of the words of a command that may be folders that it mounts.
+pub(super) fn mounted_folders(words: &[Word]) -> Vec<String> {
+    let mounts = words
+        .first()
+        .is_some_and(|program| MOUNTS.contains(&basename(&program.text)));
+    let mut parts = Vec::new();
+    for word in words.iter().filter(|_| mounts) {
+        let names = std::iter::once(word.text.clone()).chain(word.names());
+        for name in names.filter(|name| name.contains([':', '='])) {
+            parts.extend(
+                name.split([':', '=', ','])
+                    .filter(|part| !part.is_empty())
+                    .map(str::to_owned),
+            );
+        }
+    }
+    parts
 }
 
 /// Returns whether a command, without the commands before it, may write the files that it names.

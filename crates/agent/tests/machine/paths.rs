@@ -215,6 +215,25 @@ fn what_reads_a_folder_that_it_does_not_name_is_asked_about_beside_a_rule_for_a_
             "cd /proc/self; cat cwd/priv/k",
             "cat ../../proc/1/root/ws/priv/k",
             "exec 5<.; cat /dev/fd/5/priv/k",
+            "git --work-tree=priv diff",
+            "git --work-tree priv add .",
+            "GIT_WORK_TREE=priv git add .",
+            "python3 -m zipfile -c x.zip priv",
+            "python -m tarfile -c x.tar priv",
+            "docker run -v ./priv:/p image cat /p/k",
+            "docker run --volume=$PWD/priv:/p image cat /p/k",
+            "docker run --mount type=bind,source=priv,target=/p image",
+            "aws s3 sync priv s3://bucket",
+            "aws s3 cp --recursive . s3://bucket",
+            "gsutil rsync -r . gs://bucket",
+            "hg diff",
+            "hg archive ../x",
+            "hg cat -r 0 priv",
+            "jj diff",
+            "jj file show priv",
+            "svn export . ../x",
+            "cd priv; cd ..; cat ~-/k",
+            "cd priv && cd - && cat ~-/k",
         ] {
             let said = word(&config, "bash", json!({ "command": line }));
             assert_ne!(said, "allow", "{rule}: {line}");
@@ -225,6 +244,12 @@ fn what_reads_a_folder_that_it_does_not_name_is_asked_about_beside_a_rule_for_a_
             "git status",
             "git diff -- src",
             "cat /proc/cpuinfo",
+            "python3 -m pytest tests",
+            "docker run -v ./src:/p image",
+            "aws s3 ls",
+            "hg status",
+            "jj log",
+            "svn status",
         ] {
             assert_eq!(
                 word(&config, "bash", json!({ "command": line })),

@@ -105,7 +105,8 @@ const LEFT_OUT: &str = "***";
 /// The number of letters of the hash that replaces a secret.
 const LETTERS: usize = 16;
 
-/// Returns whether this setting makes Git run a program, show a file or send data to another address.
+/// Returns whether this setting makes Git run a program, show a file, write into another folder, or send data to
+/// another address.
 pub(super) fn matters(setting: &Setting) -> bool {
     let (name, value) = (setting.name.as_str(), setting.value.as_str());
     let (section, last) = (setting.section(), setting.last());
@@ -118,6 +119,8 @@ pub(super) fn matters(setting: &Setting) -> bool {
         || (matches!(section, "branch" | "remote") && NAME_OF_REMOTE.contains(&last) && is_address(value))
         || (section == "svn-remote" && matches!(last, "commiturl" | "pushurl"))
         || last.ends_with("uri")
+        // `git format-patch` writes there.
+        || name == "format.outputdirectory"
         // In such a repository, any command fetches missing objects, from an address that a server may
         // choose.
         || matches!(

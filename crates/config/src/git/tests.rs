@@ -309,8 +309,8 @@ fn a_script_that_a_filter_names_is_a_part_of_what_is_accepted() {
     );
 }
 
-/// Sections, and settings in them, that run something, show a file, or send a request or what one signs in
-/// with elsewhere.
+/// Sections, and settings in them, that run something, show a file, write into another folder, or send a
+/// request or what one signs in with elsewhere.
 const MATTERING: &[(&str, &str)] = &[
     (
         "http",
@@ -323,6 +323,7 @@ const MATTERING: &[(&str, &str)] = &[
         "proxy proxyAuthMethod pushurl lfsurl lfspushurl annex-ssh-options",
     ),
     ("url \"https://thief/\"", "insteadOf pushInsteadOf"),
+    ("format", "outputDirectory"),
     ("instaweb", "httpd browser modulePath local"),
     ("lfs", "url pushurl standaloneTransferAgent storage sshTransfer"),
     ("lfs \"customtransfer.x\"", "path args"),

@@ -143,6 +143,23 @@ fn instructions_that_are_links_lead_to_instructions_beside_them() {
 }
 
 #[test]
+fn instructions_that_are_too_large_are_left_out_with_a_warning() {
+    let desk = Desk::new("");
+    std::fs::create_dir_all(desk.root()).unwrap();
+    std::fs::write(desk.root().join("AGENTS.md"), "x".repeat((256 << 10) + 1)).unwrap();
+    let loaded = desk.load();
+    assert!(loaded.settings.instruction_files().is_empty());
+    let [warning] = &loaded.warnings[..] else {
+        panic!("{:?}", loaded.warnings);
+    };
+    let said = warning.to_string();
+    assert!(
+        said.contains("AGENTS.md") && said.contains("larger than 256 KiB"),
+        "{said}"
+    );
+}
+
+#[test]
 fn files_with_secrets_under_other_names_are_guarded() {
     let settings = Desk::new("").load().settings;
     let guards = |name: &str| settings.is_guarded(&settings.workspace.join(name));
