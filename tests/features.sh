@@ -30,3 +30,6 @@ for features in "${@:-${ALL[@]}}"; do
   cargo clippy --quiet --locked -p agentx -p agentx-node-runtime -p agentx-tools --no-default-features \
     ${turned_on[@]+"${turned_on[@]}"} -- -D warnings
 done
+
+# The chat as a library, with what it turns on itself.
+[ $# -gt 0 ] || cargo check --quiet --locked -p agentx-chat

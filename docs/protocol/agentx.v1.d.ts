@@ -846,7 +846,7 @@ export interface Overflow {
 }
 
 /** A part of a request that a provider may refuse for its form. */
-export type RequestPart = "thinking" | "extras" | "media" | "tool_calls" | "tools" | "roles" | "longest_answer" | "blocks" | "temperature" | "stream_options" | "reasoning_effort" | "reasoning_summary" | "cache_key" | "max_tokens" | "max_completion_tokens" | "empty_text" | "thought_signature" | "strict_schema" | "answer_schema" | "reasoning_content" | "missing_reasoning" | "reasoning" | "include" | "store" | "tool_strict" | "unknown";
+export type RequestPart = "thinking" | "extras" | "media" | "tool_calls" | "tools" | "roles" | "longest_answer" | "blocks" | "temperature" | "stream_options" | "reasoning_effort" | "reasoning_summary" | "cache_key" | "max_tokens" | "max_completion_tokens" | "empty_text" | "thought_signature" | "strict_schema" | "answer_schema" | "reasoning_content" | "missing_reasoning" | "reasoning" | "include" | "store" | "tool_strict" | "cache_control" | "thinking_binding" | "thinking_display" | "adaptive_thinking" | "thinking_budget" | "tool_json_schema" | "unknown";
 
 /** An action is about to be performed. The envelope's `cause` is its id. */
 export interface ActionStarted {

@@ -108,6 +108,7 @@ const CODES: &[&str] = &[
     "timeout",
     "connection_failed",
     "connection_lost",
+    "proxy_login",
     "tls",
     "redirected",
     "other_server",

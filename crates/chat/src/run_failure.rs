@@ -24,7 +24,7 @@ pub fn exit_of(code: &str) -> Exit {
         "not_found" | "too_large" | "rate_limited" | "overloaded" | "server_error" | "timeout"
         | "bad_request" | "conflict" | "context_window" | "content_filter" | "bad_generation"
         | "bad_response" | "stream_broken" | "connection_failed" | "connection_lost" | "tls"
-        | "redirected" | "empty_pause" | "endless_pause" | CUT_OFF | EMPTY => Exit::Provider,
+        | "proxy_login" | "redirected" | "empty_pause" | "endless_pause" | CUT_OFF | EMPTY => Exit::Provider,
         STUCK => Exit::Limit,
         "disk_full" | "storage" => Exit::Storage,
         "other_server" => Exit::Usage,
@@ -161,6 +161,9 @@ fn remedy(exit: Exit, code: &str) -> Option<&'static str> {
         (_, "bad_address") => "correct the address",
         (_, "connection_failed" | "tls" | "redirected") => {
             "check that the server runs at this address; set another one with providers.NAME.base_url in the configuration"
+        }
+        (_, "proxy_login") => {
+            "put the login into the variable, as in HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT, and start again"
         }
         (_, "not_found") => MODEL,
         (_, "bad_response") => ADDRESS,

@@ -245,7 +245,9 @@ fn from_extracted(status: Option<u16>, extracted: Extracted) -> ModelError {
     ModelError {
         code,
         message,
-        retryable: (code.is_retryable() && !for_hours) || asks_again(code, &extracted.message),
+        retryable: (code.is_retryable() && !for_hours)
+            || asks_again(code, &extracted.message)
+            || is_wordless(status, &extracted.message),
         retry_after_ms: extracted
             .wait_ms
             .or_else(|| retry_after::in_words(&extracted.message))
@@ -262,6 +264,12 @@ fn from_extracted(status: Option<u16>, extracted: Extracted) -> ModelError {
 /// image. Please retry your request."
 fn asks_again(code: ErrorCode, message: &str) -> bool {
     code == ErrorCode::BadRequest && message.to_ascii_lowercase().contains("please retry your request")
+}
+
+/// Returns whether a request was refused without a word, as gateways do for a moment: it is valid, or nobody knows
+/// why it is not.
+fn is_wordless(status: Option<u16>, message: &str) -> bool {
+    status == Some(400) && message.trim().is_empty()
 }
 
 fn default_message(status: Option<u16>, code: ErrorCode) -> String {

@@ -44,6 +44,7 @@
 mod body;
 mod contents;
 mod family;
+mod openapi_schema;
 mod partial_args;
 mod request;
 mod schema;

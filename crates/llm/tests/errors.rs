@@ -552,11 +552,69 @@ fn a_refusal_names_the_part_that_is_refused() {
         ),
         (
             "thinking.adaptive.block_binding: Extra inputs are not permitted",
-            Some(Part::Extras),
+            Some(Part::ThinkingBinding),
         ),
         (
             "Unexpected value(s) `thinking-binding-controls-2026-08-01` for the `anthropic-beta` header.",
-            Some(Part::Extras),
+            Some(Part::ThinkingBinding),
+        ),
+        ("invalid beta flag", Some(Part::ThinkingBinding)),
+        (
+            "thinking.adaptive.display: Extra inputs are not permitted",
+            Some(Part::ThinkingDisplay),
+        ),
+        (
+            "adaptive thinking is not supported on this model",
+            Some(Part::AdaptiveThinking),
+        ),
+        (
+            "thinking: Input tag 'adaptive' found using 'type' does not match any of the expected tags: 'disabled', 'enabled'",
+            Some(Part::AdaptiveThinking),
+        ),
+        (
+            "Only 'enabled' and 'disabled' are supported for thinking; 'adaptive' is not supported.",
+            Some(Part::AdaptiveThinking),
+        ),
+        (
+            "\"thinking.type.enabled\" is not supported for this model. Use \"thinking.type.adaptive\" and \"output_config.effort\" to control thinking behavior.",
+            Some(Part::ThinkingBudget),
+        ),
+        (
+            "This model does not support the effort parameter.",
+            Some(Part::ReasoningEffort),
+        ),
+        (
+            "output_config: Extra inputs are not permitted",
+            Some(Part::ReasoningEffort),
+        ),
+        (
+            "A maximum of 4 blocks with cache_control may be provided. Found 5.",
+            Some(Part::CacheControl),
+        ),
+        (
+            "Thinking is not enabled for models/gemini-2.0-flash-preview-image-generation",
+            Some(Part::Reasoning),
+        ),
+        (
+            "Unable to submit request because Thinking_config.include_thoughts is only enabled when thinking is enabled.. Learn more: https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/gemini",
+            Some(Part::Reasoning),
+        ),
+        (
+            "Unable to submit request because thinking is not configurable in this model; please remove the thinking_config setting and try it again.",
+            Some(Part::Reasoning),
+        ),
+        (
+            "Only one of \"reasoning.effort\" and \"reasoning.max_tokens\" can be specified",
+            Some(Part::ReasoningEffort),
+        ),
+        (
+            "Unable to submit request because it has a maxOutputTokens value of 655360 but the supported range is from 1 (inclusive) to 8193 (exclusive). Update the value and try again.",
+            Some(Part::LongestAnswer),
+        ),
+        // Made up, after the words about other fields.
+        (
+            "Invalid JSON payload received. Unknown name \"parametersJsonSchema\" at 'tools[0].function_declarations[0]': Cannot find field.",
+            Some(Part::ToolJsonSchema),
         ),
         ("Could not process image", Some(Part::Media)),
         (
@@ -614,7 +672,7 @@ fn a_key_that_is_refused_is_named_by_the_part_that_it_is_in() {
         ),
         (
             "messages.1.content.0.text.cache_control.ttl: Extra inputs are not permitted",
-            Part::Extras,
+            Part::CacheControl,
         ),
         (
             "`messages[3].reasoning`: reasoning is not supported with this model",
@@ -850,6 +908,10 @@ fn a_refused_longest_answer_says_how_long_it_may_be() {
         ("Range of max_tokens should be [1, 8192]", Some(8_192)),
         ("max_tokens must be less than 8193", Some(8_192)),
         (
+            "Unable to submit request because it has a maxOutputTokens value of 655360 but the supported range is from 1 (inclusive) to 8193 (exclusive). Update the value and try again.",
+            Some(8_192),
+        ),
+        (
             "The parameter `max_completion_tokens` specified in the request are not valid: integer above maximum value, expected a value <= 12288, but got 32000 instead.",
             Some(12_288),
         ),
@@ -894,7 +956,7 @@ fn a_refused_tool_is_told_from_what_was_said() {
         assert_eq!(error.refused, Some(RequestPart::Tools), "{message}");
     }
     let cache = r#"{"error":{"message":"tools.18.custom.cache_control: Extra inputs are not permitted"}}"#;
-    assert_eq!(error(400, cache).refused, Some(RequestPart::Extras));
+    assert_eq!(error(400, cache).refused, Some(RequestPart::CacheControl));
 }
 
 #[test]
@@ -1173,7 +1235,8 @@ fn a_kind_of_block_that_a_server_does_not_know_is_named() {
     }
     assert_eq!(refused("messages.1.content.0", "thinking"), Some(Part::Thinking));
     assert_eq!(refused("messages.1.content.0", "image"), Some(Part::Media));
-    assert_eq!(refused("thinking", "adaptive"), Some(Part::Extras));
+    assert_eq!(refused("thinking", "adaptive"), Some(Part::AdaptiveThinking));
+    assert_eq!(refused("thinking", "made_up"), Some(Part::Extras));
     assert_eq!(refused("tools.0", "made_up"), Some(Part::Tools));
 }
 

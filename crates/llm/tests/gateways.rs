@@ -308,6 +308,17 @@ fn tokens(reports: &[Value]) -> Usage {
     chat_said(&chunks).usage
 }
 
+#[test]
+fn counts_beside_an_answer_are_read_too() {
+    let usage = json!({"prompt_tokens": 20, "completion_tokens": 8, "total_tokens": 28});
+    let mut end = chat_end("stop");
+    end["choices"][0]["usage"] = usage;
+    assert_eq!(
+        chat_said(&[chat(json!({"content": "a"})), end]).usage,
+        counts(20, 8, 0, 0, 0)
+    );
+}
+
 fn counts(input: u64, output: u64, cached: u64, stored: u64, reasoning: u64) -> Usage {
     Usage {
         input_tokens: input,

@@ -415,6 +415,26 @@ fn a_request_says_what_its_settings_say() {
 }
 
 #[test]
+fn refused_fields_are_left_out_or_written_in_the_older_form() {
+    let mut request = request(FLASH, vec![user("hi")]);
+    request.params.thinking_tokens = Some(2_000);
+    let schema = json!({"$schema": "x", "type": "object", "properties": {"a": {"type": ["string", "null"]}}});
+    request.tools = vec![ToolSpec::new("read", "Reads a file", schema, Access::Read)].into();
+    let whole = built(&request);
+    let function = |body: &Value| body["tools"][0]["functionDeclarations"][0].clone();
+    assert!(whole["generationConfig"].get("thinkingConfig").is_some());
+    assert!(function(&whole).get("parametersJsonSchema").is_some());
+    request.without = vec![RequestPart::Reasoning, RequestPart::ToolJsonSchema];
+    let plain = built(&request);
+    assert!(plain.pointer("/generationConfig/thinkingConfig").is_none());
+    assert!(function(&plain).get("parametersJsonSchema").is_none());
+    assert_eq!(
+        function(&plain)["parameters"],
+        json!({"type": "object", "properties": {"a": {"type": "string", "nullable": true}}})
+    );
+}
+
+#[test]
 fn each_family_is_asked_for_reasoning_in_its_way() {
     use agentx_llm::openai_chat::Effort;
     let thinking = |model: &str, tokens: Option<u64>, effort: Option<Effort>| {

@@ -869,6 +869,61 @@ fn the_calls_of_a_conversation_with_openai_have_a_key_of_their_own() {
 }
 
 #[test]
+fn a_refused_field_of_claude_takes_nothing_else_with_it() {
+    let mut request = request("anthropic/claude-opus-5-5", vec![user("hi")]);
+    request.params.thinking_tokens = Some(5_000);
+    let options = Catalog::builtin().wire_options(&request.model);
+    let beta = |request: &ModelRequest| agentx_llm::anthropic::beta(request, &options.anthropic).is_some();
+    let whole = built(&request);
+    let cached = |body: &Value| body["system"][0]["cache_control"] == json!({"type": "ephemeral"});
+    assert!(cached(&whole) && beta(&request));
+    assert_eq!(whole["output_config"]["effort"], "medium");
+
+    request.without = vec![RequestPart::ThinkingBinding];
+    let unbound = built(&request);
+    assert!(cached(&unbound) && !beta(&request));
+    assert_eq!(
+        unbound["thinking"],
+        json!({"type": "adaptive", "display": "summarized"})
+    );
+    request.without.push(RequestPart::ThinkingDisplay);
+    assert_eq!(built(&request)["thinking"], json!({"type": "adaptive"}));
+    request.without.push(RequestPart::ReasoningEffort);
+    assert!(built(&request).get("output_config").is_none());
+
+    request.without = vec![RequestPart::CacheControl];
+    let uncached = built(&request);
+    assert!(!cached(&uncached) && uncached["thinking"] == whole["thinking"]);
+}
+
+#[test]
+fn claude_reasons_in_the_other_way_if_one_is_refused_and_not_at_all_if_both_are() {
+    for (model, own, refused, other) in [
+        (
+            "anthropic/claude-opus-5-5",
+            "adaptive",
+            RequestPart::AdaptiveThinking,
+            "enabled",
+        ),
+        (CLAUDE, "enabled", RequestPart::ThinkingBudget, "adaptive"),
+    ] {
+        let mut request = request(model, vec![user("hi")]);
+        request.params.thinking_tokens = Some(5_000);
+        assert_eq!(built(&request)["thinking"]["type"], own);
+        request.without = vec![refused];
+        let body = built(&request);
+        assert_eq!(body["thinking"]["type"], other);
+        assert_eq!(
+            body["thinking"].get("budget_tokens").is_some(),
+            other == "enabled"
+        );
+        assert_eq!(body.get("output_config").is_some(), other == "adaptive");
+        request.without = vec![RequestPart::AdaptiveThinking, RequestPart::ThinkingBudget];
+        assert!(built(&request).get("thinking").is_none(), "{model}");
+    }
+}
+
+#[test]
 fn settings_that_were_refused_are_left_out_or_sent_under_the_other_name() {
     let mut request = request("openai/gpt-4.1", vec![user("hi")]);
     request.params.max_output_tokens = Some(4_000);

@@ -61,6 +61,18 @@ pub enum RequestPart {
     Store,
     /// `strict` in the description of each tool.
     ToolStrict,
+    /// `cache_control`, which marks the ends of the parts that the provider may cache.
+    CacheControl,
+    /// Anthropic's `thinking.block_binding`, and the beta header that it needs.
+    ThinkingBinding,
+    /// Anthropic's `thinking.display`, which asks for the text of the reasoning.
+    ThinkingDisplay,
+    /// Anthropic's `thinking` of the type `adaptive`: reasoning is requested with a budget instead.
+    AdaptiveThinking,
+    /// Anthropic's `thinking` of the type `enabled`, with a budget: reasoning is requested as `adaptive` instead.
+    ThinkingBudget,
+    /// Gemini's `parametersJsonSchema` in the description of each tool: its parameters are sent as `parameters`.
+    ToolJsonSchema,
     /// The provider does not say which.
     Unknown,
 }
@@ -85,7 +97,13 @@ impl RequestPart {
             | Self::Reasoning
             | Self::Include
             | Self::Store
-            | Self::ToolStrict => true,
+            | Self::ToolStrict
+            | Self::CacheControl
+            | Self::ThinkingBinding
+            | Self::ThinkingDisplay
+            | Self::AdaptiveThinking
+            | Self::ThinkingBudget
+            | Self::ToolJsonSchema => true,
             Self::Thinking
             | Self::Extras
             | Self::Media

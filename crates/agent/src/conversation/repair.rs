@@ -36,6 +36,12 @@ fn is_of_api(part: RequestPart, config: &AgentConfig) -> bool {
         }
         RequestPart::ReasoningContent | RequestPart::MissingReasoning => api == Api::OpenaiChat,
         RequestPart::Include | RequestPart::Store | RequestPart::ToolStrict => api == Api::OpenaiResponses,
+        RequestPart::ThinkingBinding
+        | RequestPart::ThinkingDisplay
+        | RequestPart::AdaptiveThinking
+        | RequestPart::ThinkingBudget => api.speaks_messages(),
+        RequestPart::CacheControl => api.speaks_messages() || api == Api::OpenaiChat,
+        RequestPart::ToolJsonSchema => api == Api::Gemini,
         _ => true,
     }
 }

@@ -37,7 +37,8 @@ pub fn build(request: &ModelRequest, options: &AnthropicOptions, blobs: &dyn Blo
     let mut tools: Vec<BorrowedJson<'_>> = request.tools.iter().map(tool).collect();
     // Nothing begins like the request for a summary: to write it into the cache costs a quarter more for
     // nothing.
-    if options.cache && !request.plain && !request.asks_for_summary() {
+    let marks = options.cache && !request.plain && !request.is_without(RequestPart::CacheControl);
+    if marks && !request.asks_for_summary() {
         cache::mark_prefix(&mut system, &mut tools);
         cache::mark_conversation(&mut turns);
     }
@@ -57,7 +58,10 @@ pub fn build(request: &ModelRequest, options: &AnthropicOptions, blobs: &dyn Blo
         );
     }
     let thinks = thinking::ask(request, options, max_tokens, &turns, &mut body);
-    if !thinks && options.thinking == ThinkingMode::Budget && request.params.thinking_tokens.is_some() {
+    if !thinks
+        && thinking::mode(request, options) == ThinkingMode::Budget
+        && request.params.thinking_tokens.is_some()
+    {
         thinking::leave_out_of_last(&mut turns);
     }
     let messages: Vec<BorrowedJson<'_>> = turns

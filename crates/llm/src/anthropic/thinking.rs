@@ -19,8 +19,24 @@ const BINDING_CONTROLS: &str = "thinking-binding-controls-2026-08-01";
 
 /// Returns the value of the `anthropic-beta` header that a request needs; `None` if it needs none.
 pub fn beta(request: &ModelRequest, options: &AnthropicOptions) -> Option<&'static str> {
-    (options.thinking == ThinkingMode::Adaptive && options.binds_thinking && !request.plain)
+    let takes_it = !request.plain && !request.is_without(RequestPart::ThinkingBinding);
+    (mode(request, options) == ThinkingMode::Adaptive && options.binds_thinking && takes_it)
         .then_some(BINDING_CONTROLS)
+}
+
+/// The way to request reasoning: that of the model, or the other one if the provider has refused it ("adaptive
+/// thinking is not supported on this model", <https://github.com/docker/docker-agent/issues/3362>;
+/// ""thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive"",
+/// <https://github.com/handochan/aelix-ai/issues/258>).
+pub(super) fn mode(request: &ModelRequest, options: &AnthropicOptions) -> ThinkingMode {
+    let no_adaptive = request.is_without(RequestPart::AdaptiveThinking);
+    let no_budget = request.is_without(RequestPart::ThinkingBudget);
+    match options.thinking {
+        ThinkingMode::Adaptive | ThinkingMode::Budget if no_adaptive && no_budget => ThinkingMode::None,
+        ThinkingMode::Adaptive if no_adaptive => ThinkingMode::Budget,
+        ThinkingMode::Budget if no_budget => ThinkingMode::Adaptive,
+        own => own,
+    }
 }
 
 /// Sets the reasoning fields of the request, or the temperature if there are none. Returns whether reasoning
@@ -33,12 +49,12 @@ pub(super) fn ask(
     body: &mut BorrowedJson<'_>,
 ) -> bool {
     let wanted = request.params.thinking_tokens;
-    match (options.thinking, wanted) {
+    match (mode(request, options), wanted) {
         (ThinkingMode::Adaptive, wanted)
             if wanted.is_some() || (options.thinks_by_default && !request.plain) =>
         {
             body.set("thinking", adaptive(request, options));
-            if let Some(tokens) = wanted {
+            if let Some(tokens) = wanted.filter(|_| !request.is_without(RequestPart::ReasoningEffort)) {
                 body.set_missing("output_config", object! {});
                 if let Some(config) = body.field_mut("output_config") {
                     config.set("effort", effort(tokens));
@@ -75,7 +91,7 @@ pub(super) fn leave_out_of_last(turns: &mut [MessageTurn<'_>]) {
 /// and on the newest models all words between tool calls, would come as empty blocks.
 fn adaptive(request: &ModelRequest, options: &AnthropicOptions) -> BorrowedJson<'static> {
     let mut thinking = object! {"type": "adaptive"};
-    if !request.plain {
+    if !request.plain && !request.is_without(RequestPart::ThinkingDisplay) {
         thinking.set("display", "summarized");
     }
     if beta(request, options).is_some() {

@@ -7,7 +7,8 @@
 //! or equal to `8192`"), DeepSeek and DashScope ("the valid range of max_tokens is [1, 8192]", "Range of
 //! max_tokens should be [1, 8192]"), Volcano ("expected a value <= 12288",
 //! <https://github.com/Gitlawb/openclaude/issues/331>), Bedrock ("The maximum tokens you requested exceeds
-//! the model limit of 8192"). Servers that count the answer as part of the window name the size of the input:
+//! the model limit of 8192"), Gemini ("the supported range is from 1 (inclusive) to 8193 (exclusive)",
+//! <https://github.com/stackblitz-labs/bolt.diy/issues/955>). Servers that count the answer as part of the window name the size of the input:
 //! see [`super::overflow`].
 
 use super::ErrorCode;
@@ -20,6 +21,7 @@ pub(super) fn is_max_tokens_refusal(message: &str) -> bool {
         "max_completion_tokens",
         "max_output_tokens",
         "maxtokens",
+        "maxoutputtokens",
         "maximum tokens you requested",
         "maximum allowed number of output tokens",
     ];
@@ -34,7 +36,7 @@ pub(super) fn is_max_tokens_refusal(message: &str) -> bool {
         "exceeds the model limit",
     ];
     let has = |pieces: &[&str]| pieces.iter().any(|piece| message.contains(piece));
-    has(NAMES) && has(WRONG) && !has(&["exceed context limit", "budget_tokens"])
+    has(NAMES) && has(WRONG) && !has(&["exceed context limit", "budget_tokens", "reasoning.max_tokens"])
 }
 
 /// Returns the allowed maximum length of an answer in tokens, if the refusal is about it and names it.
@@ -44,7 +46,10 @@ pub(super) fn allowed(code: ErrorCode, message: &str) -> Option<u64> {
         return None;
     }
     let after = |phrase: &str| number_after(&message, phrase);
-    let below = || after("must be less than ").map(|number| number - 1);
+    let below = || {
+        let first_too_large = after("must be less than ").or_else(|| after("(inclusive) to "));
+        first_too_large.map(|number| number.saturating_sub(1))
+    };
     let named = || {
         [
             "at most ",

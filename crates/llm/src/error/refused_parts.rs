@@ -16,8 +16,7 @@ use super::{
 ///   but found `text`" (platform.claude.com/docs/en/build-with-claude/thinking-troubleshooting,
 ///   github.com/anthropics/claude-code/issues/63357).
 /// - extras: "Function tools with reasoning_effort are not supported for … in /v1/chat/completions"
-///   (github.com/BerriAI/litellm/pull/34569), "block_binding: Extra inputs are not permitted", "Unexpected
-///   value(s) … for the `anthropic-beta` header".
+///   (github.com/BerriAI/litellm/pull/34569).
 /// - media: "Could not process image", "image exceeds 5 MB maximum", "image dimensions exceed", "The image
 ///   data you provided does not represent a valid image" (github.com/anthropics/claude-code/issues/3073,
 ///   github.com/vybestack/llxprt-code/pull/3075).
@@ -29,26 +28,15 @@ use super::{
 ///   required following item" (github.com/continuedev/continue/issues/8933); "Invalid 'input[5].call_id':
 ///   string too long" (github.com/decolua/9router/issues/393).
 const NAMES: &[(RequestPart, &[&str])] = &[
-    (RequestPart::Thinking, &["different conversation"]),
     (RequestPart::Extras, &[EFFORT_BESIDE_TOOLS]),
     (
         RequestPart::Extras,
-        &[
-            "block_binding: extra inputs",
-            "anthropic-beta",
-            "anthropic_beta",
-            "cache_control",
-            "beta flag",
-            "thinking.adaptive",
-            "thinking.display",
-            "adaptive thinking is not supported",
-            "encrypted content is not supported",
-        ],
+        &["thinking.adaptive", "encrypted content is not supported"],
     ),
+    (RequestPart::CacheControl, &["cache_control"]),
     (
         RequestPart::Thinking,
         &[
-            "different conversation",
             "`thinking`",
             "redacted_thinking",
             "signature",
@@ -83,6 +71,10 @@ const NAMES: &[(RequestPart, &[&str])] = &[
         ],
     ),
 ];
+
+/// Words of Anthropic about thinking that no longer fits the messages before it. The message names the setting
+/// that would drop it, too.
+const BOUND: &str = "different conversation";
 
 /// The message after which another value of the field helps; the field must stay.
 const EFFORT_BESIDE_TOOLS: &str = "function tools with reasoning_effort";
@@ -154,6 +146,8 @@ fn unknown_tag(message: &str) -> Option<RequestPart> {
         return None;
     }
     Some(match tag {
+        "adaptive" if !place.contains("messages.") => RequestPart::AdaptiveThinking,
+        "enabled" if !place.contains("messages.") => RequestPart::ThinkingBudget,
         _ if !place.contains("messages.") => RequestPart::Extras,
         "thinking" | "redacted_thinking" => RequestPart::Thinking,
         "image" | "document" => RequestPart::Media,
@@ -213,8 +207,14 @@ pub(super) fn refused(code: ErrorCode, status: Option<u16>, said: &Extracted) ->
     if refused_schema::is_schema_refusal(said, &message) {
         return Some(RequestPart::AnswerSchema);
     }
+    if message.contains("parametersjsonschema") && message.contains("unknown name") {
+        return Some(RequestPart::ToolJsonSchema);
+    }
     if names_a_tool(&message) && !message.contains("cache_control") {
         return Some(RequestPart::Tools);
+    }
+    if message.contains(BOUND) {
+        return Some(RequestPart::Thinking);
     }
     if message.contains(UNSIGNED) {
         return Some(RequestPart::ThoughtSignature);

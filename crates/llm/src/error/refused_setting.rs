@@ -40,6 +40,22 @@ const SETTINGS: &[(&str, RequestPart)] = &[
     ("thinking budget", RequestPart::ReasoningEffort),
     ("thinking_budget", RequestPart::ReasoningEffort),
     ("works in thinking mode", RequestPart::ReasoningEffort),
+    ("reasoning.max_tokens", RequestPart::ReasoningEffort),
+    ("effort parameter", RequestPart::ReasoningEffort),
+    ("output_config", RequestPart::ReasoningEffort),
+    ("thinking is not enabled", RequestPart::Reasoning),
+    ("thinking_config", RequestPart::Reasoning),
+    ("cache_control", RequestPart::CacheControl),
+    ("block_binding", RequestPart::ThinkingBinding),
+    ("anthropic-beta", RequestPart::ThinkingBinding),
+    ("anthropic_beta", RequestPart::ThinkingBinding),
+    ("beta flag", RequestPart::ThinkingBinding),
+    ("thinking.display", RequestPart::ThinkingDisplay),
+    ("thinking.adaptive.display", RequestPart::ThinkingDisplay),
+    ("thinking.type.adaptive", RequestPart::AdaptiveThinking),
+    ("adaptive thinking", RequestPart::AdaptiveThinking),
+    ("'adaptive' is not supported", RequestPart::AdaptiveThinking),
+    ("thinking.type.enabled", RequestPart::ThinkingBudget),
 ];
 
 /// Settings of OpenAI's Responses whose names are words of English: they count only where a message marks them
@@ -77,7 +93,17 @@ pub(super) const UNKNOWN: &[&str] = &[
 ];
 
 /// Words about a value.
-const WRONG_VALUE: &[&str] = &["does not support", "should be", "must be", "may only", "invalid"];
+const WRONG_VALUE: &[&str] = &[
+    "does not support",
+    "should be",
+    "must be",
+    "may only",
+    "invalid",
+    "not enabled",
+    "only enabled",
+    "not configurable",
+    "only one of",
+];
 
 /// The refused setting, if the message, in lower case, names one; of several the first. `param` is the
 /// setting that a field of the body names.

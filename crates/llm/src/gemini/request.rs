@@ -4,7 +4,7 @@ use agentx_types::{ModelRequest, RequestPart, ToolSpec};
 use serde::{Deserialize, Serialize};
 
 use super::family::{self, GeminiThinking};
-use super::{contents, schema};
+use super::{contents, openapi_schema, schema};
 use crate::anthropic::effort;
 use crate::json::{BorrowedJson, object};
 use crate::openai_chat::Effort;
@@ -46,7 +46,8 @@ pub fn build(request: &ModelRequest, options: &WireOptions, blobs: &dyn BlobSour
         body.set("systemInstruction", object! {"parts": system});
     }
     if !request.tools.is_empty() {
-        let functions: Vec<BorrowedJson<'_>> = request.tools.iter().map(function).collect();
+        let functions: Vec<BorrowedJson<'_>> =
+            request.tools.iter().map(|tool| function(tool, request)).collect();
         body.set("tools", vec![object! {"functionDeclarations": functions}]);
     }
     let mut config = object! {};
@@ -74,7 +75,7 @@ pub fn build(request: &ModelRequest, options: &WireOptions, blobs: &dyn BlobSour
 /// Nobody reads the reasoning of a summary of the conversation.
 fn thinking_config(request: &ModelRequest, options: &WireOptions) -> Option<BorrowedJson<'static>> {
     let way = thinking_of(request, options);
-    if way == GeminiThinking::None || request.plain {
+    if way == GeminiThinking::None || request.plain || request.is_without(RequestPart::Reasoning) {
         return None;
     }
     let mut config = object! {};
@@ -147,8 +148,14 @@ fn within_budget(tokens: u64) -> u64 {
 }
 
 /// A tool as the API describes it.
-fn function(tool: &ToolSpec) -> BorrowedJson<'_> {
+fn function<'a>(tool: &'a ToolSpec, request: &ModelRequest) -> BorrowedJson<'a> {
     let mut json = object! {"name": contents::function_name(&tool.name), "description": &tool.description};
+    if request.is_without(RequestPart::ToolJsonSchema) {
+        if let Some(parameters) = openapi_schema::parameters(&tool.input_schema) {
+            json.set("parameters", BorrowedJson::Owned(parameters));
+        }
+        return json;
+    }
     if let Some(parameters) = schema::parameters(&tool.input_schema) {
         json.set("parametersJsonSchema", parameters);
     }

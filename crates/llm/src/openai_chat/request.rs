@@ -117,7 +117,8 @@ fn ask_for_reasoning(request: &ModelRequest, options: &ChatOptions, body: &mut B
 /// Gateways to Claude are sent cache breakpoints, unless they refuse them; nothing begins like the request
 /// for a summary.
 fn sends_cache_control(request: &ModelRequest, options: &ChatOptions) -> bool {
-    options.cache_control && !request.plain && !request.asks_for_summary() && is_claude(&request.model.id)
+    let takes_it = !request.plain && !request.is_without(RequestPart::CacheControl);
+    options.cache_control && takes_it && !request.asks_for_summary() && is_claude(&request.model.id)
 }
 
 /// A tool as the API describes it: `{"type":"function","function":{"name", "description", "parameters"}}`.

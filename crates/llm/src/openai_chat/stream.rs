@@ -168,7 +168,8 @@ impl CompletionState {
     pub(super) fn note(&mut self, chunk: &CompletionChunk<'_>) {
         let reported = chunk
             .usage
-            .or_else(|| chunk.x_groq.as_ref().and_then(|extra| extra.usage));
+            .or_else(|| chunk.x_groq.as_ref().and_then(|extra| extra.usage))
+            .or_else(|| chunk.choices.iter().flatten().find_map(|choice| choice.usage));
         if let Some(reported) = reported {
             self.usage = Some(usage::later(self.usage, reported));
         }

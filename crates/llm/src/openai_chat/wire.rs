@@ -57,6 +57,8 @@ pub(super) struct Choice<'a> {
     pub(super) message: Option<ChoiceDelta<'a>>,
     #[serde(borrow)]
     pub(super) finish_reason: Option<Str<'a>>,
+    /// Moonshot's own place for the usage (<https://github.com/badlogic/pi-mono/issues/2017>).
+    pub(super) usage: Option<UsageWire>,
     /// The error of OpenRouter, if the provider behind it fails in the middle of an answer.
     #[serde(borrow)]
     pub(super) error: Option<&'a RawValue>,

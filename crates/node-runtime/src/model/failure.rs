@@ -6,6 +6,7 @@
 //! | --- | --- | --- |
 //! | `bad_setup`, `missing_key`, `bad_key`, `bad_address`, `other_server` | nothing was sent | no |
 //! | `connection_failed` | no connection: refused, no route, no name | waited for |
+//! | `proxy_login` | the proxy between wants a login (HTTP 407) | no |
 //! | `tls` | the certificate or the handshake | no |
 //! | `connection_lost` | the connection ended before an answer began | a few times |
 //! | `stream_broken` | it ended in the middle of an answer | a few times |
@@ -28,6 +29,12 @@ use super::policy::CallLimits;
 
 /// The limit that ran out if only comments and pings came, as the setting and its factor.
 const WORDLESS: &str = "six times `model_calls.idle_timeout`";
+/// The variables that name a proxy.
+const PROXY_SETTINGS: &str = "HTTPS_PROXY, HTTP_PROXY or ALL_PROXY";
+/// The status of a proxy that wants a login.
+const PROXY_LOGIN_STATUS: u16 = 407;
+/// The library's words for the same, if the proxy was asked for a tunnel.
+const LOGIN_WANTED: &str = "proxy authorization required";
 /// The advice for a model that does not support tools.
 const WITHOUT_TOOLS: &str =
     "choose a model that supports tools, or set `tools.enabled: []` to work without them";
@@ -180,6 +187,12 @@ impl AttemptFailure {
     /// Returns the failure that the provider reports. Its message may be short, so the provider's name
     /// precedes it.
     pub(super) fn from_provider(error: ModelError, who: &str) -> Self {
+        if error.status == Some(PROXY_LOGIN_STATUS) {
+            return Self {
+                status: error.status,
+                ..Self::proxy_login(who)
+            };
+        }
         let code = error.code.as_str();
         let message = match error.message.trim() {
             "" => format!("{who} refused without a reason ({code})"),
@@ -216,8 +229,20 @@ impl AttemptFailure {
         }
     }
 
+    /// A proxy refuses to pass the request on without a login. The provider has not seen it.
+    fn proxy_login(place: &str) -> Self {
+        let message = format!("the proxy of {PROXY_SETTINGS} in front of {place} wants a login (HTTP 407)");
+        Self {
+            code: "proxy_login",
+            ..Self::setup(message)
+        }
+    }
+
     /// The transport failed, before or in the middle of an answer.
     pub(super) fn transport(error: &reqwest::Error, place: &str, streaming: bool) -> Self {
+        if error.is_connect() && causes(error).any(|cause| cause.to_string().contains(LOGIN_WANTED)) {
+            return Self::proxy_login(place);
+        }
         let what = describe(error);
         let (code, retryable, message) = if error.is_builder() {
             (
@@ -279,7 +304,7 @@ fn kind(error: &reqwest::Error) -> Option<io::ErrorKind> {
 
 /// Rewrites the library's message about a proxy so that it names the place of the setting.
 fn in_words(cause: &str) -> String {
-    const WHERE: &str = "HTTPS_PROXY, HTTP_PROXY or ALL_PROXY";
+    const WHERE: &str = PROXY_SETTINGS;
     match cause.split_once(": ").unwrap_or((cause, "")) {
         ("tunnel error", "unsuccessful") => format!("the proxy of {WHERE} does not let it through"),
         ("tunnel error", what) => format!("the proxy of {WHERE} gave an unexpected answer ({what})"),

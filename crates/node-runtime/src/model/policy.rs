@@ -6,6 +6,9 @@
 //! `retry-after` of the provider replaces a shorter pause; one that is longer than [`RetryPolicy::retry_for`]
 //! ends the call at once, because a person waits for it.
 //!
+//! A refusal without a word (HTTP 400 with an empty body) is tried again once, after that pause: gateways answer so
+//! for a moment, and the agent would else send plainer requests from then on.
+//!
 //! Two failures end the call after 15 seconds, because waiting hardly helps: an address of this machine at
 //! which nothing listens, and a server that is not a vendor's and answers HTTP 500 with the same text three
 //! times.
@@ -13,7 +16,7 @@
 use std::time::Duration;
 
 use agentx_runtime::BoxFuture;
-use agentx_types::show_time;
+use agentx_types::{RequestPart, show_time};
 
 use super::failure::AttemptFailure;
 
@@ -162,7 +165,14 @@ impl Tries {
         let wait = policy.backoff(self.attempts, jitter).max(asked);
         if failed.begun || !failure.unavailable {
             self.broken += 1;
-            return if self.broken > policy.retries {
+            // The agent changes a request that is refused without a word, so this one is not repeated for long.
+            let wordless = failure.refused == Some(RequestPart::Unknown);
+            let most = if wordless {
+                policy.retries.min(1)
+            } else {
+                policy.retries
+            };
+            return if self.broken > most {
                 self.give_up()
             } else {
                 RetryDecision::Retry(wait)
@@ -312,6 +322,18 @@ mod tests {
 
     fn first(failure: &AttemptFailure, jitter: f64) -> RetryDecision {
         Tries::default().next(&RetryPolicy::default(), at_once(failure), jitter)
+    }
+
+    #[test]
+    fn a_refusal_without_a_word_is_tried_again_once() {
+        let wordless = AttemptFailure {
+            refused: Some(RequestPart::Unknown),
+            ..failure(false, None)
+        };
+        let mut tries = Tries::default();
+        let mut next = || tries.next(&RetryPolicy::default(), at_once(&wordless), 0.0);
+        assert_eq!(next(), RetryDecision::Retry(Duration::from_millis(250)));
+        assert!(matches!(next(), RetryDecision::GiveUp(_)));
     }
 
     #[test]

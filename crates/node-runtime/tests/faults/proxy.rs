@@ -62,6 +62,13 @@ async fn a_proxy_that_cannot_be_used_is_said_to_be_why() {
         let said = message(&Caller::at("https://model.invalid").call().await);
         return assert!(said.contains(&expected), "{said}");
     }
+    let wants_login = TestServer::start([ServerReply::status(407)]).await;
+    through(
+        &wants_login.url(),
+        "the proxy of HTTPS_PROXY, HTTP_PROXY or ALL_PROXY in front of https://model.invalid/v1/messages wants a login (HTTP 407)",
+    )
+    .await;
+    assert_eq!(wants_login.requests().len(), 1, "it is not asked again");
     let server = TestServer::start([ServerReply::status(403)]).await;
     through(
         &server.url(),

@@ -179,6 +179,12 @@ fn repaired(part: RequestPart) -> &'static str {
         RequestPart::Include => "without `include`, so its reasoning is not kept",
         RequestPart::Store => "without `store`",
         RequestPart::ToolStrict => "without `strict` in tools",
+        RequestPart::CacheControl => "without `cache_control`, so the provider caches nothing",
+        RequestPart::ThinkingBinding => "without `block_binding`",
+        RequestPart::ThinkingDisplay => "without `thinking.display`, so reasoning may not be shown",
+        RequestPart::AdaptiveThinking => "with a budget for reasoning instead of `adaptive`",
+        RequestPart::ThinkingBudget => "with `adaptive` reasoning instead of a budget",
+        RequestPart::ToolJsonSchema => "with `parameters` of tools instead of `parametersJsonSchema`",
         RequestPart::Roles => "with alternating user and assistant messages",
         RequestPart::Unknown => "as it was",
     }
