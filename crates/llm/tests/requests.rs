@@ -873,7 +873,7 @@ fn a_refused_field_of_claude_takes_nothing_else_with_it() {
     let mut request = request("anthropic/claude-opus-5-5", vec![user("hi")]);
     request.params.thinking_tokens = Some(5_000);
     let options = Catalog::builtin().wire_options(&request.model);
-    let beta = |request: &ModelRequest| agentx_llm::anthropic::beta(request, &options.anthropic).is_some();
+    let beta = |request: &ModelRequest| anthropic::beta(request, &options.anthropic).is_some();
     let whole = built(&request);
     let cached = |body: &Value| body["system"][0]["cache_control"] == json!({"type": "ephemeral"});
     assert!(cached(&whole) && beta(&request));
