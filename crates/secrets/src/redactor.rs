@@ -11,6 +11,7 @@ use aho_corasick::nfa::noncontiguous::NFA;
 use aho_corasick::{Anchored, Input, MatchKind};
 
 use crate::encodings::{base64_forms, plain_forms};
+use crate::hold::Hold;
 use crate::patterns::{PATTERNS, TokenForm};
 use crate::secret_set::SecretSet;
 use crate::stream::StreamRedactor;
@@ -43,6 +44,15 @@ pub(crate) struct Tables {
     pub(crate) prefixes: WordAutomaton,
     /// Forms in base64, which are found across the ends of lines too.
     pub(crate) base64: WordAutomaton,
+    /// Whether a value has blanks.
+    has_blanks: bool,
+}
+
+impl Tables {
+    /// What is held back of a text that begins.
+    pub(crate) fn hold(&self) -> Hold {
+        Hold::new(self.has_blanks, self.plain.longest().max(self.base64.longest()))
+    }
 }
 
 /// A word of the automaton that ends at a place.
@@ -74,6 +84,9 @@ impl Redactor {
                 plain: WordAutomaton::of(&plain, &[]),
                 prefixes: WordAutomaton::of(&NamedForms::new(), PATTERNS),
                 base64: WordAutomaton::of(&base64, &[]),
+                has_blanks: set
+                    .iter()
+                    .any(|secret| secret.value().contains(|c: char| c.is_ascii_whitespace())),
             }),
         }
     }
@@ -83,7 +96,7 @@ impl Redactor {
         if !self.may_find_in(text) {
             return Cow::Borrowed(text);
         }
-        let mut stream = self.stream();
+        let mut stream = self.stream().whole();
         let mut redacted = stream.push(text);
         redacted.push_str(&stream.finish());
         if stream.has_replaced() {
@@ -100,6 +113,7 @@ impl Redactor {
             plain,
             prefixes,
             base64,
+            ..
         } = &*self.tables;
         plain.is_in(text) || prefixes.is_in(text) || base64.is_in(text) || {
             base64.has_words() && has_line_ends(text) && base64.is_in_lines(text)
@@ -111,7 +125,7 @@ impl Redactor {
         if !self.may_find_in(text) {
             return Vec::new();
         }
-        let mut stream = self.stream();
+        let mut stream = self.stream().whole();
         stream.push(text);
         stream.finish();
         stream.into_findings()
@@ -201,7 +215,7 @@ impl WordAutomaton {
 
     /// Returns whether one of the words is in a text, if the ends of its lines are left out.
     fn is_in_lines(&self, text: &str) -> bool {
-        let longest = self.lengths.iter().copied().max().unwrap_or_default();
+        let longest = self.longest();
         let mut joined = String::new();
         // Each line keeps the escaped end that it may have before its own.
         for line in text.split_inclusive('\n') {
@@ -216,6 +230,11 @@ impl WordAutomaton {
             }
         }
         self.is_in(&joined)
+    }
+
+    /// The length of the longest word in bytes, 0 without one.
+    fn longest(&self) -> usize {
+        self.lengths.iter().copied().max().unwrap_or_default()
     }
 
     fn has_words(&self) -> bool {

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::hold::WORDS;
+
 /// The length of the shortest value that is taken as a secret, in bytes. A shorter one would hide ordinary
 /// words.
 pub const MIN_SECRET_BYTES: usize = 8;
@@ -107,26 +109,30 @@ pub struct SecretSet {
 
 impl SecretSet {
     /// Adds a value. Space around it is left out. Of a value with several lines, each line of at least
-    /// [`MIN_SECRET_BYTES`] is a secret too, because tools number, indent and cut lines.
+    /// [`MIN_SECRET_BYTES`] is a secret, because tools number, indent and cut lines. Of a line with more than eight
+    /// words, each eight are one.
     ///
     /// Returns `false` if nothing was added: the value is shorter than [`MIN_SECRET_BYTES`] or
     /// [ordinary](is_ordinary).
     pub fn add(&mut self, name: &str, origin: Origin, value: &str) -> bool {
         let value = value.trim();
-        let has_lines = value.contains('\n');
-        let is_added = !is_ordinary(value);
-        if is_added {
-            self.push(name, origin, value);
-        }
-        if !has_lines {
-            return is_added;
-        }
-        let lines = value.lines().map(str::trim);
-        let own: Vec<&str> = lines
-            .filter(|line| !is_ordinary(line) && !line.starts_with("-----"))
+        let has_lines = value.contains(['\n', '\r']);
+        let lines = value
+            .lines()
+            .filter(|line| !(has_lines && line.trim().starts_with("-----")));
+        let mut parts: Vec<&str> = lines
+            .flat_map(parts_of)
+            .filter(|part| !is_ordinary(part))
             .collect();
-        own.iter().for_each(|line| self.push(name, origin, line));
-        is_added || !own.is_empty()
+        // Its lines are short.
+        if parts.is_empty() {
+            parts = parts_of(value)
+                .into_iter()
+                .filter(|part| !is_ordinary(part))
+                .collect();
+        }
+        parts.iter().for_each(|part| self.push(name, origin, part));
+        !parts.is_empty()
     }
 
     fn push(&mut self, name: &str, origin: Origin, value: &str) {
@@ -152,6 +158,21 @@ impl SecretSet {
     /// The number of values.
     pub fn len(&self) -> usize {
         self.secrets.len()
+    }
+}
+
+/// The parts of a line with at most [`WORDS`] words each.
+fn parts_of(line: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let mut rest = line.trim();
+    loop {
+        let blanks = rest.match_indices(|c: char| c.is_ascii_whitespace());
+        let Some((end, _)) = blanks.into_iter().nth(WORDS - 1) else {
+            parts.push(rest);
+            return parts;
+        };
+        parts.push(rest[..end].trim());
+        rest = rest[end..].trim();
     }
 }
 

@@ -1,13 +1,14 @@
 //! Redacts text that arrives in pieces, as if it had arrived whole.
 //!
-//! Text is given on as soon as no secret can begin in it: what is held back is the latest text that is the
-//! beginning of a known form, or that belongs to an open token of a published form. All places that overlap
-//! become one replacement, so that the result does not depend on the cuts.
+//! What is held back are the latest words and lines of base64 ([`Hold`]), and open tokens of a published form. It
+//! does not depend on the known values. All places that overlap become one replacement, so that the result does
+//! not depend on the cuts.
 
 use std::sync::Arc;
 
 use aho_corasick::automaton::StateID;
 
+use crate::hold::Hold;
 use crate::redactor::{EndedWord, SecretPlace, Tables};
 use crate::spans::{SecretSpan, SecretSpans};
 use crate::token_scan::{EndedToken, LOOK_BACK, TokenScan};
@@ -20,9 +21,7 @@ pub struct StreamRedactor {
     prefix: StateID,
     /// The state of the automaton for base64, which passes over ends of lines.
     base64: StateID,
-    /// The number of bytes since the last one that ends no line. An empty line ends base64, so that the held
-    /// text stays short.
-    line_ends: u8,
+    hold: Hold,
     tokens: TokenScan,
     spans: SecretSpans,
     /// The latest text: all that is held back, and a little before it.
@@ -40,7 +39,7 @@ impl StreamRedactor {
             state: tables.plain.start(),
             prefix: tables.prefixes.start(),
             base64: tables.base64.start(),
-            line_ends: 0,
+            hold: tables.hold(),
             tables,
             tokens: TokenScan::default(),
             spans: SecretSpans::default(),
@@ -48,6 +47,14 @@ impl StreamRedactor {
             held_from: 0,
             done: 0,
             findings: Vec::new(),
+        }
+    }
+
+    /// The same for a text that comes in one piece.
+    pub(crate) fn whole(self) -> Self {
+        Self {
+            hold: self.hold.whole(),
+            ..self
         }
     }
 
@@ -59,10 +66,8 @@ impl StreamRedactor {
             self.take(index);
         }
         let place = self.held_from + self.held.len();
-        let word = place - self.tables.plain.depth(self.state);
-        let base64 = self.held_from + self.back_over_lines(self.tables.base64.depth(self.base64));
         let prefix = TokenScan::begun_prefix(&self.held, self.tables.prefixes.depth(self.prefix));
-        let starts = [word, base64, place - prefix]
+        let starts = [self.begin_of_held(place), place - prefix]
             .into_iter()
             .chain(self.tokens.first_start());
         let safe = starts.min().unwrap_or(place);
@@ -81,6 +86,7 @@ impl StreamRedactor {
         self.state = self.tables.plain.start();
         self.prefix = self.tables.prefixes.start();
         self.base64 = self.tables.base64.start();
+        self.hold = self.tables.hold();
         self.held_from += self.held.len();
         self.held.clear();
         rest
@@ -115,13 +121,9 @@ impl StreamRedactor {
             self.tokens
                 .settle(upto(index + 1), |token| spans.add(token.into()));
         }
-        if is_line_end(byte) {
-            self.line_ends = self.line_ends.saturating_add(1);
-            if self.line_ends > 2 {
-                self.base64 = self.tables.base64.start();
-            }
-        } else {
-            self.line_ends = 0;
+        if self.hold.take(byte, at) {
+            self.base64 = self.tables.base64.start();
+        } else if !is_line_end(byte) {
             self.base64 = self.tables.base64.next(self.base64, byte);
             for word in self.tables.base64.words(self.base64) {
                 if let EndedWord::Known { name, length } = word {
@@ -153,9 +155,18 @@ impl StreamRedactor {
         }
     }
 
-    /// The place in `held` at which its last `count` bytes begin, ends of lines not counted.
-    fn back_over_lines(&self, count: usize) -> usize {
-        start_over_lines(&self.held, self.held.len(), count)
+    /// The place from which on text is held back, at the border of a character.
+    fn begin_of_held(&self, end: usize) -> usize {
+        let mut start = self.hold.start(end).max(self.held_from);
+        let is_inside = |at: usize| {
+            self.held
+                .get(at - self.held_from)
+                .is_some_and(|byte| byte & 0xC0 == 0x80)
+        };
+        while is_inside(start) {
+            start += 1;
+        }
+        start
     }
 
     /// Gives on all text before `safe`, in which no further secret begins.

@@ -105,9 +105,57 @@ fn ordinary_text_is_not_held_back() {
         assert!(!stream.holds_back());
     }
     let mut stream = redactor().stream();
-    assert_eq!(stream.push("abcab"), "");
+    assert_eq!(stream.push("The last word"), "The last ");
     assert!(stream.holds_back());
-    assert_eq!(stream.push("!"), "abcab!");
+    assert_eq!(stream.push(" is"), "word ");
+    assert_eq!(stream.finish(), "is");
+}
+
+/// Values that are in no text of the test, of the same kinds as [`VALUES`].
+const OTHERS: &[&str] = &["zzz9zzz9zzz9-77"];
+
+proptest! {
+    /// Whoever makes a text does not learn from its cuts what the secrets begin with.
+    #[test]
+    fn what_is_held_back_does_not_depend_on_the_values(
+        parts in prop::collection::vec(part(), 0..12),
+        cuts in prop::collection::vec(0..400usize, 0..40),
+    ) {
+        let text = VALUES.iter().fold(parts.concat(), |text, value| text.replace(value, ""));
+        let known = redactor();
+        if known.redact(&text) != text {
+            return Ok(());
+        }
+        let mut set = SecretSet::default();
+        for value in OTHERS {
+            set.add("OTHER", Origin::Variable, value);
+        }
+        let other = Redactor::new(&set);
+        let (mut one, mut two) = (known.stream(), other.stream());
+        let mut cuts: Vec<usize> = cuts.into_iter().filter(|at| text.is_char_boundary(*at)).collect();
+        cuts.sort_unstable();
+        let mut from = 0;
+        for cut in cuts {
+            prop_assert_eq!(one.push(&text[from..cut]), two.push(&text[from..cut]));
+            from = cut;
+        }
+    }
+}
+
+#[test]
+fn long_values_are_found_by_their_lines_and_words() {
+    let mut set = SecretSet::default();
+    let words = "one two three four five six seven eight nine ten eleven twelve";
+    assert!(set.add("WORDS", Origin::Variable, words));
+    assert!(set.add("LINES", Origin::Variable, "first-made-up\nsecond-made-up\n"));
+    assert!(set.add("SHORT", Origin::Variable, "ab1\ncd2\nef3"));
+    let redactor = Redactor::new(&set);
+    assert_eq!(redactor.redact(words), "[secret WORDS] [secret WORDS]");
+    assert_eq!(
+        redactor.redact("1: first-made-up\n2: second-made-up"),
+        "1: [secret LINES]\n2: [secret LINES]"
+    );
+    assert_eq!(redactor.redact("ab1\ncd2\nef3"), "[secret SHORT]");
 }
 
 #[test]
@@ -122,6 +170,11 @@ fn text_made_of_beginnings_takes_linear_time_and_little_memory() {
     let mut lines = redactor().stream();
     let shown: usize = (0..10_000).map(|_| lines.push("YWJj\n\n\n").len()).sum();
     assert!(shown > 69_000, "{shown}");
+    let mut base64 = redactor().stream();
+    let shown: usize = (0..10_000)
+        .map(|_| base64.push("QUJDREVGR0hJSktMTU5PUFFS\n").len())
+        .sum();
+    assert!(shown > 240_000, "{shown}");
     let long = format!(
         "-----BEGIN PRIVATE KEY-----{}",
         "sk-ant-eyJ-----BEGIN ".repeat(50_000)
