@@ -6,7 +6,7 @@ use std::sync::Arc;
 use agentx_bus::{Bus, KeyPattern, Serve};
 use agentx_runtime::{
     ActionDispatcher, AgentEventBus, Agents, CallSlots, Condenser, ContextView, DriverParts, LogError,
-    ModelInfo, NoAgents, OpenRequest, RedactingLog, RuntimeError, Session, SessionIds, SessionInfo,
+    ModelInfo, NoAgents, OpenRequest, RedactingLog, Redactor, RuntimeError, Session, SessionIds, SessionInfo,
     SessionLog, SessionQuery, StandingRules, SystemBus, names_session, open_session,
 };
 use agentx_tools::Toolbox;
@@ -88,6 +88,11 @@ impl NodeRuntime {
             data_dir: parts.data_dir,
             kept_bytes: Arc::new(|_| Ok(0)),
         }
+    }
+
+    /// Returns the redactor that keeps secrets out of sessions, if there is one.
+    pub fn redactor(&self) -> Option<&Redactor> {
+        self.driver.redactor.as_ref()
     }
 
     /// Returns this runtime for another owner: it shows only the sessions of that owner.

@@ -14,12 +14,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use agentx_agent::approval::{Question, Verdict, decide};
 use agentx_agent::arguments::argument_error;
 use agentx_runtime::{
-    CallSlots, EventSink, FactBatch, Journal, RequestValues, SessionBlobs, Tool, ToolContext, ToolOutcome,
-    ToolOutputSink,
+    CallSlots, EventSink, FactBatch, FactRedactor, Journal, RequestValues, SessionBlobs, Tool, ToolContext,
+    ToolOutcome, ToolOutputSink, redact_outcome,
 };
 use agentx_types::{
     Action, ActionBody, ActionId, AgentConfig, AgentStateId, ApprovalMode, CallTool, CallingAgent,
-    EnvironmentEvent, LeftRunning, SessionId, ToolCallId, ToolSpec, ToolStatus,
+    EnvironmentEvent, EventDraft, LeftRunning, SessionId, Source, ToolCallId, ToolSpec, ToolStatus,
 };
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -127,17 +127,33 @@ impl NodeRuntime {
         outcome
     }
 
-    /// Makes a call of a client outside of any session; calls may run at the same time.
+    /// Makes a call of a client outside of any session; calls may run at the same time. The client gets no secrets.
     async fn serve_call(
         &self,
         mut call: CallTool,
         cancel: CancellationToken,
-        hears: impl FnMut(&EnvironmentEvent),
+        mut hears: impl FnMut(&EnvironmentEvent),
     ) -> ToolOutcome {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         call.tool_call_id = ToolCallId::new(format!("call_{number}"));
-        self.outside_session(call, None, false, cancel, hears).await
+        let Some(redactor) = self.redactor() else {
+            return self.outside_session(call, None, false, cancel, hears).await;
+        };
+        let mut facts = FactRedactor::new(redactor.clone());
+        let without_secrets = |event: &EnvironmentEvent| {
+            let passed = facts.pass(EventDraft::new(Source::Environment, None, event.clone()));
+            for draft in passed.rests.iter().chain(&passed.event) {
+                hears(&draft.event);
+            }
+        };
+        let called = self.outside_session(call, None, false, cancel, without_secrets);
+        let mut outcome = called.await;
+        for draft in facts.finish() {
+            hears(&draft.event);
+        }
+        redact_outcome(redactor, &mut outcome);
+        outcome
     }
 
     /// Ends commands that the calls of clients left running.

@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use agentx_node_runtime::DiskPreview;
+use agentx_node_runtime::{DiskPreview, NodeRuntime};
 use agentx_runtime::{
     FileChangePreview, PlannedFile, RestorePlan, RestoreReport, RestoreRequest, Ruling, Runtime as _,
     RuntimeError, Session, describe,
@@ -18,6 +18,14 @@ use crate::control::whole;
 use crate::earlier_restore;
 use crate::request_terms::{RequestTerms, with_key};
 use crate::state::{Caller, ServerState, SessionAccess};
+
+/// A text of a file for another person than the operator, whose secrets may be in it.
+fn without_secrets(runtime: &NodeRuntime, text: &str) -> String {
+    match runtime.redactor() {
+        Some(redactor) => redactor.redact(text).into_owned(),
+        None => text.to_owned(),
+    }
+}
 
 /// The tool whose rules are about reading files.
 const READ: &str = "read";
@@ -43,7 +51,11 @@ impl ServerState {
         } else {
             DiskPreview::ToTheAgent
         };
-        access.runtime.file_now(session, open, call, shown).await
+        let mut file = access.runtime.file_now(session, open, call, shown).await?;
+        if !caller.operator {
+            file.text = file.text.map(|text| without_secrets(&access.runtime, &text));
+        }
+        Ok(file)
     }
 
     /// Previews restoring files to their state before an event.
@@ -65,6 +77,7 @@ impl ServerState {
                 if let Some(why) = self.keeps(&config, &tools, &file.path) {
                     withhold(file, why);
                 }
+                file.diff = without_secrets(&access.runtime, &file.diff);
             }
         }
         Ok(plan)

@@ -8,6 +8,8 @@ use agentx_types::{ContentPart, MediaPart, MediaSource, Message, ModelRequest};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
+use crate::tool::ToolOutcome;
+
 use super::checked_messages::CheckedMessages;
 use super::values::{RedactedArea, redact_text, redact_value};
 
@@ -23,6 +25,16 @@ pub(crate) fn redact_input(redactor: Option<&Redactor>, content: &mut [ContentPa
                 redact_part(redactor, part);
             }
         }
+    }
+}
+
+/// Replaces the secrets in the result of a call that is in no session.
+pub fn redact_outcome(redactor: &Redactor, outcome: &mut ToolOutcome) {
+    for part in &mut outcome.content {
+        redact_part(redactor, part);
+    }
+    if let Some(details) = &mut outcome.details {
+        redact_value(redactor, details, RedactedArea::Free);
     }
 }
 
@@ -88,7 +100,8 @@ fn value_may_hold(redactor: &Redactor, value: &serde_json::Value) -> bool {
         Value::Object(fields) => fields
             .iter()
             .any(|(key, value)| redactor.may_find_in(key) || value_may_hold(redactor, value)),
-        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+        Value::Number(number) => redactor.may_find_in(&number.to_string()),
+        Value::Null | Value::Bool(_) => false,
     }
 }
 

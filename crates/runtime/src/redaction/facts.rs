@@ -38,8 +38,8 @@ struct OpenStream {
     is_begun: bool,
 }
 
-/// Replaces the secrets in the facts of one session.
-pub(crate) struct FactRedactor {
+/// Replaces the secrets in the facts of one session, or in the events of one call outside of a session.
+pub struct FactRedactor {
     redactor: Redactor,
     open: Vec<OpenStream>,
     /// Model calls whose latest thought had a secret: the signature of that thought no longer fits.
@@ -48,15 +48,17 @@ pub(crate) struct FactRedactor {
 
 /// What is recorded in place of an event.
 #[derive(Debug, Default)]
-pub(crate) struct RedactedFacts {
+#[non_exhaustive]
+pub struct RedactedFacts {
     /// Rests of texts, which come first.
-    pub(crate) rests: Vec<Draft>,
+    pub rests: Vec<EventDraft<EnvironmentEvent>>,
     /// The event itself; `None` if all of it is held back, or belongs to what was replaced.
-    pub(crate) event: Option<Draft>,
+    pub event: Option<EventDraft<EnvironmentEvent>>,
 }
 
 impl FactRedactor {
-    pub(crate) fn new(redactor: Redactor) -> Self {
+    /// A redactor for events that begin now.
+    pub fn new(redactor: Redactor) -> Self {
         Self {
             redactor,
             open: Vec::new(),
@@ -65,7 +67,7 @@ impl FactRedactor {
     }
 
     /// Returns what is recorded in place of `draft`.
-    pub(crate) fn pass(&mut self, mut draft: Draft) -> RedactedFacts {
+    pub fn pass(&mut self, mut draft: EventDraft<EnvironmentEvent>) -> RedactedFacts {
         let rests = self.end_streams(&draft);
         let is_dropped = self.loses_signature(&draft);
         let piece = stream_of(&mut draft.event).map(|(kind, text)| (kind, std::mem::take(text)));
@@ -78,6 +80,18 @@ impl FactRedactor {
             }
         };
         RedactedFacts { rests, event }
+    }
+
+    /// Ends all texts. Returns their rests.
+    pub fn finish(&mut self) -> Vec<EventDraft<EnvironmentEvent>> {
+        let mut rests = Vec::new();
+        for mut open in self.open.drain(..) {
+            let rest = open.text.finish();
+            if !rest.is_empty() {
+                rests.push(open.with_text(rest));
+            }
+        }
+        rests
     }
 
     /// Passes a piece of a text through its stream.
@@ -382,8 +396,9 @@ mod tests {
             end(),
         ];
         let recorded = recorded(&mut redactor(), events);
-        let texts = ["a task-force, ", "and so on", "sk-learn"];
-        assert_eq!(recorded.len(), 4, "{recorded:?}");
+        // The last word of a text comes when the text is over.
+        let texts = ["a task-force, ", "and so ", "on", "sk-learn"];
+        assert_eq!(recorded.len(), 5, "{recorded:?}");
         for (event, text) in recorded.iter().zip(texts) {
             assert!(event.contains(text), "{event}");
         }

@@ -16,6 +16,8 @@ mod values;
 pub use log::RedactingLog;
 pub use models::RedactingModels;
 
+pub use content::redact_outcome;
+pub use facts::{FactRedactor, RedactedFacts};
+
 pub(crate) use content::redact_input;
 pub(crate) use event::redact_event;
-pub(crate) use facts::{FactRedactor, RedactedFacts};

@@ -45,6 +45,15 @@ const OF_PROVIDER: &[&str] = &[
     "type",
 ];
 
+/// Those of them that sign or repeat the text beside them: they no longer fit if a secret in it was replaced.
+const SIGNATURES: &[&str] = &[
+    "data",
+    "encrypted_content",
+    "signature",
+    "thoughtSignature",
+    "thought_signature",
+];
+
 impl RedactedArea {
     /// What the value of a field of such an object is for; `None` if it is left alone.
     fn of_field(self, key: &str, value: &Value) -> Option<Self> {
@@ -80,7 +89,19 @@ pub(super) fn redact_value(redactor: &Redactor, value: &mut Value, kind: Redacte
                 };
                 any |= inner.is_some_and(|inner| redact_value(redactor, value, inner));
             }
+            if any && kind == RedactedArea::Provider {
+                fields.retain(|key, _| !SIGNATURES.contains(&key.as_str()));
+            }
             any | redact_keys(redactor, fields, kind)
+        }
+        // A number can be a secret too: a long PIN.
+        Value::Number(number) if kind == RedactedArea::Free => {
+            let mut text = number.to_string();
+            let is_secret = redact_text(redactor, &mut text);
+            if is_secret {
+                *value = Value::String(text);
+            }
+            is_secret
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
@@ -109,5 +130,40 @@ pub(super) fn redact_text(redactor: &Redactor, text: &mut String) -> bool {
             *text = redacted;
             true
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentx_secrets::{Origin, SecretSet};
+    use serde_json::json;
+
+    use super::*;
+
+    fn redacted(mut value: Value, kind: RedactedArea) -> Value {
+        let mut set = SecretSet::default();
+        assert!(set.add("PIN", Origin::Variable, "8204175936"));
+        assert!(redact_value(&Redactor::new(&set), &mut value, kind));
+        value
+    }
+
+    #[test]
+    fn a_number_is_replaced_too() {
+        let value = json!({"pin": 8_204_175_936_u64, "count": 3});
+        let expected = json!({"pin": "[secret PIN]", "count": 3});
+        assert_eq!(redacted(value, RedactedArea::Free), expected);
+    }
+
+    #[test]
+    fn a_signature_goes_with_the_text_that_it_signs() {
+        let value = json!({"reasoning_details": [
+            {"type": "reasoning.text", "text": "It is 8204175936.", "signature": "c2ln"},
+            {"type": "reasoning.encrypted", "data": "c2Vj"},
+        ]});
+        let expected = json!({"reasoning_details": [
+            {"type": "reasoning.text", "text": "It is [secret PIN]."},
+            {"type": "reasoning.encrypted", "data": "c2Vj"},
+        ]});
+        assert_eq!(redacted(value, RedactedArea::Provider), expected);
     }
 }

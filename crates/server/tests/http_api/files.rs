@@ -99,6 +99,39 @@ async fn a_question_shows_nothing_that_the_agent_could_not_simply_read() {
     );
 }
 
+/// Made up, in a published form.
+const TOKEN: &str = "ghp_aaaabbbbccccddddeeeeffffgggghhhhiiii";
+
+#[tokio::test]
+async fn secrets_in_files_are_shown_to_the_operator_alone() {
+    let desk = Desk::new().await;
+    let notes = desk.ann_dir().join("notes.txt");
+    let session = desk.session(&desk.ann).await;
+    let wish = "replace hello with bye in notes.txt";
+    std::fs::write(&notes, format!("hello {TOKEN}\n")).unwrap();
+    let call = asked(&desk, &desk.ann, &session, wish).await;
+    let shown = file(&desk, &desk.ann, &session, &call).await;
+    assert_eq!(shown["text"], "hello [secret github-token]\n");
+    let path = format!("/v1/sessions/{session}/approvals");
+    let no = json!({"tool_call_id": call, "decision": "deny"});
+    let seq = desk.post(&path, &no).by(&desk.ann).send().await.ok().json()["seq"].as_u64();
+    desk.until_finished(&session, seq.unwrap()).await;
+
+    let (read, failed) = super::mcp::called(&desk, &desk.ann, "read", json!({"path": "notes.txt"})).await;
+    assert!(!failed && read.contains("hello [secret github-token]"), "{read}");
+
+    std::fs::write(&notes, "hello\n").unwrap();
+    let first = done(&desk, &desk.ann, &session, wish).await;
+    std::fs::write(&notes, format!("later {TOKEN}\n")).unwrap();
+    let plan = format!("/v1/sessions/{session}/restore?to_seq={first}");
+    let plan = desk.get(&plan).by(&desk.ann).send().await.ok().json();
+    let diff = plan["files"][0]["diff"].as_str().unwrap();
+    assert!(
+        diff.contains("-later [secret github-token]") && !diff.contains(TOKEN),
+        "{plan}"
+    );
+}
+
 #[tokio::test]
 async fn files_go_back_over_http() {
     let desk = Desk::new().await;

@@ -40,7 +40,7 @@ async fn result(desk: &Desk, token: &str, method: &str, params: Value) -> Value 
 }
 
 /// The words of a call, and whether it failed.
-async fn called(desk: &Desk, token: &str, tool: &str, arguments: Value) -> (String, bool) {
+pub(super) async fn called(desk: &Desk, token: &str, tool: &str, arguments: Value) -> (String, bool) {
     let result = result(
         desk,
         token,
