@@ -53,6 +53,7 @@ mod file_tools;
 pub mod fixtures;
 pub mod guarded_files;
 mod hosts;
+mod imported_config;
 mod json_depth;
 mod ledger;
 mod limits;

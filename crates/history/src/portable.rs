@@ -102,10 +102,36 @@ fn mistake(document: &SessionExport) -> Option<String> {
             ));
         }
     }
+    if let Some(workspace) = workspaces(document).find(|workspace| is_too_wide(workspace)) {
+        return Some(format!(
+            "its agent works in {workspace:?}: it needs the absolute path of a directory below the root"
+        ));
+    }
     match hash_of(&document.events) {
         hash if hash == document.hash => None,
         _ => Some("its events are not the exported ones: their hash differs".into()),
     }
+}
+
+/// The directories that the agents of a document work in.
+fn workspaces(document: &SessionExport) -> impl Iterator<Item = &str> {
+    let of_facts = document.events.iter().filter_map(|fact| match &fact.event {
+        EnvironmentEvent::SessionOpened(opened) => Some(opened.config.workspace.as_str()),
+        EnvironmentEvent::AgentSpawned(spawned) => Some(spawned.config.workspace.as_str()),
+        _ => None,
+    });
+    std::iter::once(document.workspace.as_str()).chain(of_facts)
+}
+
+/// Returns whether an agent in this directory would reach every file, or those of any directory in which its
+/// session is continued: calls inside of the workspace are asked about less.
+fn is_too_wide(workspace: &str) -> bool {
+    let mut names = workspace
+        .split(['/', '\\'])
+        .filter(|part| !part.is_empty() && !part.ends_with(':'));
+    let is_absolute = workspace.starts_with(['/', '\\']) || workspace.get(1..3) == Some(":\\");
+    let leads_up = names.clone().any(|part| matches!(part, "." | ".."));
+    !is_absolute || leads_up || names.next().is_none()
 }
 
 /// A document of facts that were not exported but made, such as those of an imported log of another program.
@@ -306,4 +332,19 @@ async fn take(log: &dyn SessionLog, export: SessionExport) -> Result<(), Runtime
     let batch = Batch::new(export.events.into_iter().map(Arc::new).collect(), digest.value())
         .with_projections(projections);
     Ok(log.append(&writer, batch).await?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_too_wide;
+
+    #[test]
+    fn a_directory_is_absolute_and_below_the_root() {
+        for workspace in ["", ".", "ws", "/", "//", "/.", "/ws/..", "C:\\", "C:ws"] {
+            assert!(is_too_wide(workspace), "{workspace}");
+        }
+        for workspace in ["/ws", "/home/me/a b", "C:\\ws", "\\\\host\\ws"] {
+            assert!(!is_too_wide(workspace), "{workspace}");
+        }
+    }
 }

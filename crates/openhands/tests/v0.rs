@@ -1,7 +1,10 @@
 //! V0: every action and every observation. All logs here are made up.
 
 use agentx_openhands::{ActionType, AgentState, ImportedLog, Log, LogFile, ObservationType, WordRole};
-use agentx_types::{ContentPart, EnvironmentEvent, NanoUsd, RunStatus, ToolStatus};
+use agentx_types::{
+    Access, AgentConfig, ApprovalMode, ContentPart, Envelope, EnvironmentEvent, NanoUsd, RunStatus,
+    SessionImported, ToolStatus,
+};
 use serde_json::{Value, json};
 
 use crate::session::{conversation, ends, fold, imported, of_log, tags};
@@ -299,6 +302,48 @@ fn a_delegated_task_is_an_agent_of_its_own() {
     });
     let inside = imported.events.iter().filter(|fact| fact.agent_state_id == child);
     assert!(inside.count() > 8, "the child's own events are addressed to it");
+}
+
+/// The name and the claims of a tool in a log do not decide about calls here.
+#[test]
+fn no_agent_of_a_log_runs_a_tool_unasked() {
+    let log = json!([
+        said(0, "Go."),
+        acted(
+            1,
+            "delegate",
+            json!({"agent": "bash", "inputs": {"task": "Look."}})
+        ),
+        acted(3, "bash", json!({"command": "id"})),
+        observed(4, 3, "bash", "me"),
+        observed(6, 1, "delegate", "Done."),
+        answered(7, "Done."),
+    ]);
+    let imported = imported(&log);
+    let mut fold = fold(&imported);
+    let last = imported.events.last().unwrap();
+    fold.advance(&Envelope {
+        seq: last.seq + 1,
+        event: SessionImported {}.into(),
+        agent_state_id: None,
+        run_id: None,
+        cause: None,
+        ..last.clone()
+    });
+    let mut left: Vec<AgentConfig> = fold
+        .agents()
+        .map(|agent| agent.config().as_ref().clone())
+        .collect();
+    let mut checked = 0;
+    while let Some(config) = left.pop() {
+        assert_eq!(config.approval, ApprovalMode::Ask, "{}", config.name);
+        for tool in config.tools.iter().filter(|tool| tool.name == "bash") {
+            assert_eq!(tool.access, Access::Run, "{}", config.name);
+            checked += 1;
+        }
+        left.extend(config.agents);
+    }
+    assert!(checked > 2, "{checked}");
 }
 
 #[test]

@@ -24,6 +24,7 @@ use agentx_types::{
 
 use super::ReactAgent;
 use super::stop::STOPPED;
+use crate::imported_config::restrict_imported;
 use crate::ledger::CallStage;
 use crate::other_authors;
 use crate::run_lifecycle::RunStep;
@@ -55,6 +56,15 @@ impl ReactAgent {
         }
         self.drop_nested_calls(true, step);
         self.lifecycle.set_status(RunStatus::Stopping, step);
+    }
+
+    /// A document became this session: it has no work in progress, and its configuration allows nothing.
+    pub(super) fn on_imported(&mut self, step: &mut RunStep<'_>) {
+        let before = self.config.clone();
+        restrict_imported(Arc::make_mut(&mut self.config));
+        self.fallback = None;
+        self.conversation.fixed_changed(&before, &self.config);
+        self.on_copied("imported", true, step);
     }
 
     /// Answers as unknown the calls that had started and may not be repeated: they run in the original

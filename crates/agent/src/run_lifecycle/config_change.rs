@@ -58,7 +58,7 @@ pub(crate) fn followed(own: Limits, before: Limits, after: Limits) -> Limits {
 
 /// The configurations of the agents that one with this configuration may make: those in `agents`, the routes
 /// of a Match agent, and its default route. Only the next level; callers recurse.
-fn below(config: &mut AgentConfig) -> impl Iterator<Item = &mut AgentConfig> {
+pub(crate) fn below(config: &mut AgentConfig) -> impl Iterator<Item = &mut AgentConfig> {
     let routed = config.routing.as_deref_mut().map(|routing| {
         let routes = routing.routes.iter_mut().map(|route| &mut route.agent);
         routes.chain(routing.default.as_deref_mut())

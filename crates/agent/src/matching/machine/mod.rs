@@ -32,6 +32,7 @@ use agentx_types::{
 use serde::{Deserialize, Serialize};
 
 use crate::cache::CachedValue;
+use crate::imported_config::restrict_imported;
 use crate::run_lifecycle::{
     InputDecision, InputQueue, Run, RunInput, RunLifecycle, RunStep, StopCause, Totals,
 };
@@ -139,7 +140,10 @@ impl MatchAgent {
             E::StreamEnd(end) => self.on_stream_end(fact, end, step),
             E::WriterAttached(_) => self.on_writer_attached(step),
             E::SessionForked(forked) => self.on_copied("forked", forked.hold, step),
-            E::SessionImported(_) => self.on_copied("imported", true, step),
+            E::SessionImported(_) => {
+                restrict_imported(Arc::make_mut(&mut self.config));
+                self.on_copied("imported", true, step);
+            }
             E::ConfigChanged(changed) => self.on_change(&changed.change, step),
             E::ErrorOccurred(error) => self.on_error(fact, error, step),
             E::AttemptFailed(failed) => self.on_attempt_failed(fact, failed, step),

@@ -1,0 +1,156 @@
+//! What is left of an agent's configuration when its session is imported.
+//!
+//! A document says what the agent may do, and anybody may have written it. So it counts as far as it makes
+//! things stricter; the program that continues the session adds its own rules and tools.
+//!
+//! | fields | after an import |
+//! | --- | --- |
+//! | rules | those that deny or ask |
+//! | approval mode | `ask`, unless it is stricter |
+//! | tools | each call is judged as one that runs a program, until the program replaces the tool by its own |
+//! | fallbacks, the model of summaries, context sources | removed: they would send the conversation, or what a person keeps, elsewhere |
+//! | agents below | the same, in the directory of the agent above |
+//! | all other fields | as they are: words for the model, names, limits, what only narrows |
+
+use agentx_types::{Access, AgentConfig, ApprovalMode, RuleEffect, ToolSpec};
+
+use crate::ask_user::ASK_USER;
+use crate::plan_mode::PRESENT_PLAN;
+use crate::run_lifecycle::below;
+use crate::tool_search::FIND_TOOLS;
+use crate::{AGENTS, DELEGATE, RECALL};
+
+/// The tools that agents answer by themselves: they do nothing outside of the session.
+const OWN: [&str; 6] = [AGENTS, ASK_USER, DELEGATE, FIND_TOOLS, PRESENT_PLAN, RECALL];
+
+/// Removes all that a document would allow. Each field is named here, so that a new one has to be decided.
+pub(crate) fn restrict_imported(config: &mut AgentConfig) {
+    let AgentConfig {
+        fallbacks,
+        tools,
+        approval,
+        rules,
+        condensing,
+        context_sources,
+        kind: _,
+        name: _,
+        model: _,
+        params: _,
+        system_prompt: _,
+        instructions: _,
+        workspace: _,
+        limits: _,
+        agents: _,
+        routing: _,
+        rules_version: _,
+        guard: _,
+        server_rules: _,
+        all_tools: _,
+        tool_search: _,
+        answer_schema: _,
+        ask_user: _,
+        stuck: _,
+        plan_mode: _,
+    } = config;
+    fallbacks.clear();
+    context_sources.clear();
+    rules.retain(|rule| rule.effect != RuleEffect::Allow);
+    *approval = approval.stricter(ApprovalMode::Ask);
+    if let Some(condensing) = condensing.as_deref_mut() {
+        condensing.model = None;
+    }
+    *tools = tools.iter().map(judged_as_program).collect();
+    let workspace = config.workspace.clone();
+    for child in below(config) {
+        child.workspace.clone_from(&workspace);
+        restrict_imported(child);
+    }
+}
+
+/// The tool with the strictest claims about itself.
+fn judged_as_program(tool: &ToolSpec) -> ToolSpec {
+    let mut tool = tool.clone();
+    if !OWN.contains(&tool.name.as_str()) {
+        tool.access = Access::Run;
+        tool.idempotent = false;
+        tool.reach = None;
+    }
+    tool
+}
+
+#[cfg(test)]
+mod tests {
+    use agentx_types::{ContextSource, Rule};
+
+    use super::*;
+    use crate::fixtures;
+
+    fn rule(effect: RuleEffect) -> Rule {
+        Rule {
+            effect,
+            tool: "*".into(),
+            argument: None,
+            path: None,
+            workspace: None,
+        }
+    }
+
+    /// A configuration that claims all that it can, with an agent below.
+    fn claiming(depth: usize) -> AgentConfig {
+        let mut config = fixtures::config();
+        config.workspace = format!("/ws{depth}");
+        config.approval = ApprovalMode::Auto;
+        config.rules = [RuleEffect::Allow, RuleEffect::Deny, RuleEffect::Ask]
+            .map(rule)
+            .into();
+        config.fallbacks = vec![config.model.clone()];
+        config.context_sources = vec![ContextSource {
+            name: "memory".into(),
+            max_tokens: 500,
+        }];
+        config.tools = ["bash", RECALL]
+            .map(|name| {
+                ToolSpec::new(name, "", serde_json::json!({}), Access::Internal).with_idempotent(true)
+            })
+            .into();
+        if depth > 0 {
+            config.agents = vec![claiming(depth - 1)];
+        }
+        config
+    }
+
+    fn check(config: &AgentConfig) {
+        assert_eq!(config.workspace, "/ws2");
+        assert_eq!(config.approval, ApprovalMode::Ask);
+        assert!(config.rules.len() == 2 && config.rules.iter().all(|rule| rule.effect != RuleEffect::Allow));
+        assert!(config.fallbacks.is_empty() && config.context_sources.is_empty());
+        assert!(
+            config
+                .condensing
+                .as_ref()
+                .is_none_or(|condensing| condensing.model.is_none())
+        );
+        let access: Vec<Access> = config.tools.iter().map(|tool| tool.access).collect();
+        assert_eq!(access, [Access::Run, Access::Internal]);
+        assert!(!config.tools[0].idempotent);
+        config.agents.iter().for_each(check);
+    }
+
+    #[test]
+    fn an_imported_configuration_allows_nothing() {
+        let mut config = claiming(2);
+        restrict_imported(&mut config);
+        check(&config);
+        let once = config.clone();
+        restrict_imported(&mut config);
+        assert_eq!(config, once);
+    }
+
+    #[test]
+    fn a_stricter_mode_stays() {
+        let mut config = fixtures::config();
+        config.approval = ApprovalMode::Deny;
+        restrict_imported(&mut config);
+        assert_eq!(config.approval, ApprovalMode::Deny);
+    }
+}
