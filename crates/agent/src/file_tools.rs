@@ -4,7 +4,7 @@
 //! its hash: `allow weather@0123456789abcdef0123`. If the file changes, so does its hash, and the rule no
 //! longer applies. The same holds for the description of a tool by an MCP server.
 
-use agentx_types::{Rule, RuleEffect, ToolSpec, since};
+use agentx_types::{Access, Rule, RuleEffect, ToolSpec, since};
 
 use crate::call_subject::CallSubject;
 use crate::pattern::fits;
@@ -12,8 +12,8 @@ use crate::pattern::fits;
 impl CallSubject<'_> {
     /// Returns whether the rule names this tool.
     ///
-    /// A rule that denies files to the tool `read`, or asks about them, also applies to command lines,
-    /// because they may read the file as well. A rule that allows a person's own tool does not allow a
+    /// A rule that denies files to the tool `read`, or asks about them, also applies to command lines and to other
+    /// tools that read a file, because they may read the same one. A rule that allows a person's own tool does not allow a
     /// replacement: if a folder's file takes its name, only a rule that names the file allows it. If a
     /// folder's MCP server takes a name, only a rule for a workspace, or for exactly this description, allows
     /// its tools.
@@ -27,11 +27,18 @@ impl CallSubject<'_> {
         let by_name = || fits(&rule.tool, &self.tool.name);
         let reads_files = || {
             let is_by_path = rule.path.is_some() && rule.argument.is_none();
-            let restricts =
-                rule.effect != RuleEffect::Allow && self.version >= since::READING_RULES_HOLD_FOR_LINES;
-            restricts && is_by_path && self.runs_commands() && fits(&rule.tool, "read")
+            let restricts = rule.effect != RuleEffect::Allow;
+            let holds = (self.runs_commands() && self.version >= since::READING_RULES_HOLD_FOR_LINES)
+                || (self.reads_a_file() && self.version >= since::READING_RULES_HOLD_FOR_READERS);
+            restricts && is_by_path && holds && fits(&rule.tool, "read")
         };
         by_file() || (!needs_file && by_name()) || reads_files()
+    }
+
+    /// Returns whether the tool shows what is in the file that its call names.
+    fn reads_a_file(&self) -> bool {
+        let shows = self.tool.access == Access::Read || self.tool.name == QUERY_WRITE;
+        shows && self.tool.path_argument.is_some()
     }
 
     /// The reason why a person must decide about it although a rule may allow it: it is always asked about,
@@ -54,6 +61,9 @@ impl CallSubject<'_> {
         Some(rule.argument.as_ref().is_none_or(|pattern| fits(pattern, name)))
     }
 }
+
+/// The tool that changes a database, and shows what is in it too.
+const QUERY_WRITE: &str = "query_write";
 
 /// The tool in rules about the tools of MCP servers; their argument is `SERVER/TOOL`.
 pub const MCP: &str = "mcp";

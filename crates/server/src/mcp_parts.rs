@@ -20,6 +20,22 @@ const SESSIONS: &str = "agentx://sessions/";
 /// The most sessions that are listed, the latest first.
 const LISTED: usize = 100;
 
+/// The longest text of a session, in bytes.
+const LONGEST: usize = 4 << 20;
+
+/// A text of at most [`LONGEST`] bytes, and a sentence about what was left out.
+fn shortened(mut text: String, id: &SessionId) -> String {
+    if text.len() > LONGEST {
+        let end = (0..=LONGEST).rev().find(|end| text.is_char_boundary(*end));
+        text.truncate(end.unwrap_or_default());
+        text.push_str(&format!(
+            "\n\n[The rest is left out: a client gets {} MiB. `agentx export {id}` writes all of it.]\n",
+            LONGEST >> 20
+        ));
+    }
+    text
+}
+
 /// The tools and sessions of one caller.
 pub(crate) struct CallerParts {
     state: Arc<ServerState>,
@@ -78,12 +94,26 @@ impl CallerParts {
         Ok(sessions.into_iter().map(document).collect())
     }
 
+    /// The text of a session, up to [`LONGEST`]. A long one takes time and memory, so they are made in turns, and not
+    /// on a thread that serves connections.
     async fn session(&self, id: &SessionId) -> Result<Option<String>, RuntimeError> {
-        match self.state.access(&self.caller, id).await {
-            Ok(access) => Ok(Some(markdown(&transcript(&*access.runtime, id).await?))),
-            Err(RuntimeError::Log(LogError::NotFound(_))) => Ok(None),
-            Err(error) => Err(error),
-        }
+        let access = match self.state.access(&self.caller, id).await {
+            Ok(access) => access,
+            Err(RuntimeError::Log(LogError::NotFound(_))) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let turn = self.state.check_turns().take(&self.caller.line).await;
+        let read = transcript(&*access.runtime, id).await?;
+        let id = id.clone();
+        let written = tokio::task::spawn_blocking(move || {
+            let text = shortened(markdown(&read), &id);
+            drop(turn);
+            text
+        });
+        let text = written.await;
+        Ok(Some(text.map_err(|lost| {
+            RuntimeError::Refused(format!("the session could not be written as text: {lost}"))
+        })?))
     }
 }
 
@@ -108,5 +138,18 @@ impl ServedParts for CallerParts {
             };
             self.session(&id).await.map_err(|error| error.to_string())
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_text_is_cut_at_the_border_of_a_character_and_says_so() {
+        let id = SessionId::new("ses_1");
+        assert_eq!(shortened("short".into(), &id), "short");
+        let cut = shortened("é".repeat(LONGEST), &id);
+        assert!(cut.len() < LONGEST + 200 && cut.contains("agentx export ses_1"));
     }
 }

@@ -45,6 +45,40 @@ async fn check(place: &Place, tool: &str, sql: &str, expected: Result<&str, (Too
     }
 }
 
+/// The functions that SQLite computes itself in time that grows with two lengths give the same results.
+#[tokio::test]
+async fn functions_of_two_texts_give_what_sqlite_gives() {
+    let place = shop();
+    let own = Connection::open_in_memory().unwrap();
+    for call in [
+        "instr('héllo', 'l')",
+        "instr('abc', '')",
+        "instr('abc', 'x')",
+        "instr(x'0102', x'02')",
+        "instr(12345, 34)",
+        "instr(NULL, 'a')",
+        "replace('a-b-c', '-', '--')",
+        "replace('abc', '', 'x')",
+        "replace(121, 1, 'x')",
+        "replace('a', NULL, 'x')",
+        "trim('xxaxx', 'x')",
+        "ltrim('你好a你', '你好')",
+        "rtrim('abba', 'ab')",
+        "trim('  a ')",
+        "trim('a', NULL)",
+    ] {
+        let sql = format!("SELECT quote({call}) AS a");
+        let expected: String = own.query_row(&sql, [], |row| row.get(0)).unwrap();
+        let shown = format!("[\"a\"]\n[{}]\n[1 row]\n", json!(expected));
+        check(&place, "query", &sql, Ok(&shown)).await;
+    }
+    // A minute with SQLite's own.
+    let long = "SELECT instr(hex(zeroblob(4000000)), hex(zeroblob(2000000)) || '1') AS a";
+    check(&place, "query", long, Ok("[\"a\"]\n[0]\n[1 row]\n")).await;
+    let grown = "SELECT length(replace(hex(zeroblob(1000000)), '0', hex(zeroblob(100))))";
+    check(&place, "query", grown, Err((Failed, "too big"))).await;
+}
+
 #[tokio::test]
 async fn rows_are_shown_with_their_types() {
     let place = shop();

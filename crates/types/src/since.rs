@@ -368,5 +368,8 @@ pub const REFUSED_CALLS_STAY_IN_WORDS: u32 = 9;
 /// "Always" keeps a star only if that rule covers the call: `git status -v` is kept word for word.
 pub const KEPT_STARS_COVER: u32 = 9;
 
+/// A rule about files that `read` opens also applies to other tools that read one: `query`.
+pub const READING_RULES_HOLD_FOR_READERS: u32 = 9;
+
 /// A summary that is undone shows all that it replaced, also if the window has slid past it since.
 pub const UNDONE_SUMMARIES_SHOW_ALL: u32 = 9;

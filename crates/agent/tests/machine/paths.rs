@@ -106,6 +106,32 @@ fn a_rule_about_files_of_read_holds_for_command_lines_and_one_about_write_does_n
     }
 }
 
+/// `query` shows what is in a file as `read` does.
+#[test]
+fn a_rule_about_files_of_read_holds_for_other_tools_that_read_one() {
+    for (rule, tool, path, wanted) in [
+        ("deny read in priv/**", "look", "priv/k.db", "deny"),
+        ("ask read in priv/**", "look", "priv/k.db", "ask"),
+        ("deny read in priv/**", "look", "pub/k.db", "allow"),
+        ("deny read in priv/**", "change", "priv/k.db", "allow"),
+        ("deny write in priv/**", "look", "priv/k.db", "allow"),
+    ] {
+        let mut config = guarded(ApprovalMode::Ask, &["allow change", rule]);
+        let input = json!({ "path": path });
+        assert_eq!(
+            word(&config, tool, input.clone()),
+            wanted,
+            "{rule}: {tool} {path}"
+        );
+        config.rules_version = 8;
+        assert_eq!(
+            word(&config, tool, input),
+            "allow",
+            "in an older log, {rule}: {tool}"
+        );
+    }
+}
+
 #[test]
 fn what_names_nothing_of_a_denied_path_is_not_asked_about_beside_it() {
     let config = guarded(ApprovalMode::Ask, &["allow bash", "deny * in **/.env"]);

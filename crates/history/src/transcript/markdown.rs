@@ -115,12 +115,25 @@ fn without_html(mut text: String) -> String {
         if found.is_empty() {
             return text;
         }
-        for place in found.into_iter().rev() {
-            let inert = text[place.clone()].replace('<', "&lt;");
-            text.replace_range(place, &inert);
-        }
+        text = with_inert(&text, &found);
     }
     text.replace('<', "&lt;")
+}
+
+/// The same text without HTML in these ranges, which are in order.
+fn with_inert(text: &str, html: &[Range<usize>]) -> String {
+    let (mut inert, mut done) = (String::with_capacity(text.len()), 0);
+    for place in html.iter().filter(|place| place.start < place.end) {
+        // A range may lie within the one before it.
+        let start = place.start.max(done);
+        if start < place.end {
+            inert.push_str(&text[done..start]);
+            inert.push_str(&text[start..place.end].replace('<', "&lt;"));
+            done = place.end;
+        }
+    }
+    inert.push_str(&text[done..]);
+    inert
 }
 
 /// Returns the ranges of HTML in a text, in order.

@@ -6,6 +6,7 @@
 
 mod authorizer;
 mod explained_error;
+mod linear_functions;
 mod opened_database;
 mod parameters;
 mod rows;

@@ -13,6 +13,7 @@ use rusqlite::{Connection, OpenFlags};
 use super::QueryOptions;
 use super::authorizer::{DatabaseUse, LastRefusal, authorizer};
 use super::explained_error::{ErrorPlace, explained};
+use super::linear_functions;
 use crate::ToolFailure;
 use crate::blocking_work::StopFlag;
 use crate::files::special;
@@ -128,6 +129,9 @@ fn is_link(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink())
 }
 
+/// The longest pattern of LIKE and GLOB, in bytes: the time of a comparison grows with its length.
+const LONGEST_PATTERN: i32 = 256;
+
 /// Sets the limits of a connection. The authorizer comes last, so that it needs no exceptions for this.
 fn limited(
     mut connection: Connection,
@@ -139,6 +143,9 @@ fn limited(
     connection.busy_timeout(options.lock_wait)?;
     connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, options.sqlite_value_bytes)?;
     connection.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)?;
+    connection.set_limit(Limit::SQLITE_LIMIT_LIKE_PATTERN_LENGTH, LONGEST_PATTERN)?;
+    let longest = usize::try_from(options.sqlite_value_bytes).unwrap_or_default();
+    linear_functions::register(&connection, longest)?;
     // The schema is somebody else's: what it names runs only if it is harmless, and it cannot be damaged.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
