@@ -1,13 +1,19 @@
 //! Size limits of input: queued inputs, configurations, names, and the details of errors.
 
+use std::collections::BTreeSet;
+
 use agentx_config::{Quotas, check_condensing, check_params};
 use agentx_runtime::{InputBacklog, RuntimeError, apply, check_depth};
-use agentx_types::{AgentConfig, ApprovalMode, ConfigChange, Limits, RULES_VERSION, RuleEffect};
+use agentx_types::{
+    AgentConfig, ApprovalMode, ConfigChange, ContextSource, Limits, RULES_VERSION, RuleEffect,
+};
 use serde::Serialize;
 
 use crate::control::remote;
 use crate::options::{ID_BYTES, NAME_CHARS, REFUSAL_CHARS};
 
+/// The largest number of context sources of an agent.
+const CONTEXT_SOURCES: usize = 32;
 /// The largest number of rules of a session whose owner's quota of bytes is used up.
 const STRICT_RULES: usize = 1000;
 /// The largest size of its configuration then, in bytes.
@@ -95,6 +101,7 @@ pub(crate) fn check_size(quotas: &Quotas, config: &AgentConfig) -> Result<(), Ru
         check_rules_version(agent.rules_version)?;
         check_params(&agent.params).map_err(|what| remote("bad_request", &what))?;
         check_condensing(agent.condensing.as_deref()).map_err(|what| remote("bad_request", &what))?;
+        check_sources(&agent.context_sources).map_err(|what| remote("bad_request", &what))?;
         waiting.extend(&agent.agents);
         if let Some(routing) = &agent.routing {
             waiting.extend(routing.routes.iter().map(|route| &route.agent));
@@ -102,6 +109,18 @@ pub(crate) fn check_size(quotas: &Quotas, config: &AgentConfig) -> Result<(), Ru
         }
     }
     check_bytes(quotas, json_len(config))
+}
+
+/// Checks the context sources of an agent: each is asked before each run, and has events of its own.
+fn check_sources(sources: &[ContextSource]) -> Result<(), String> {
+    let names: BTreeSet<&str> = sources.iter().map(|source| source.name.as_str()).collect();
+    if sources.len() > CONTEXT_SOURCES || names.len() < sources.len() {
+        return Err(format!(
+            "`context_sources` has {} entries; at most {CONTEXT_SOURCES} with different names are allowed",
+            sources.len()
+        ));
+    }
+    Ok(())
 }
 
 /// Checks that the standing instructions of a request are not larger than a configuration may be.

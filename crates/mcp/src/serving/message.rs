@@ -57,7 +57,10 @@ impl ClientMessage {
         let Value::Object(mut message) = value else {
             return wrong(Value::Null, INVALID_REQUEST, "a message is an object");
         };
-        let id = message.remove("id").filter(|id| id.is_string() || id.is_number());
+        let id = message.remove("id");
+        if id.as_ref().is_some_and(|id| !(id.is_string() || id.is_number())) {
+            return wrong(Value::Null, INVALID_REQUEST, "`id` must be a text or a number");
+        }
         let answer_to = id.clone().unwrap_or_default();
         if message.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
             return wrong(answer_to, INVALID_REQUEST, "`jsonrpc` must be \"2.0\"");
@@ -92,6 +95,8 @@ mod tests {
             (r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#, INVALID_REQUEST),
             (r#"{"jsonrpc":"2.0","id":1}"#, INVALID_REQUEST),
             (r#"{"jsonrpc":"2.0","id":1,"method":7}"#, INVALID_REQUEST),
+            (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, INVALID_REQUEST),
+            (r#"{"jsonrpc":"2.0","id":{},"method":"ping"}"#, INVALID_REQUEST),
             (
                 r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}"#,
                 INVALID_PARAMS,

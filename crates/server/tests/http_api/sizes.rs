@@ -469,3 +469,27 @@ async fn one_large_state_of_a_person_is_held_at_a_time() {
     drop(first);
     assert_eq!(second.await.status(), StatusCode::OK);
 }
+
+#[tokio::test]
+async fn an_agent_has_few_context_sources_with_different_names() {
+    let desk = Desk::new().await;
+    let source = |name: usize| json!({"name": format!("source-{name}"), "max_tokens": 1});
+    for (names, is_taken) in [
+        ((0..32).collect(), true),
+        ((0..33).collect(), false),
+        (vec![1, 1], false),
+    ] {
+        let mut config = desk.agent().await;
+        config["context_sources"] = names.iter().copied().map(source).collect();
+        let made = desk
+            .post("/v1/sessions", &json!({"config": config}))
+            .by(&desk.ann)
+            .send()
+            .await;
+        if is_taken {
+            made.ok();
+        } else {
+            assert!(answered(&made, 400, "bad_request").contains("context_sources"));
+        }
+    }
+}
