@@ -294,7 +294,7 @@ impl ServerState {
                 .rooms()
                 .close_then(&session, &Problem::from(&gone), delete)
                 .await?;
-            state.count_deleted(&access.owner, cost);
+            state.count_unlisted(&access.owner, cost).await;
             // Its log is gone, so this is the only record of who deleted it.
             tracing::info!(%session, owner = %access.owner, by = %person, "session deleted");
             Ok(())

@@ -24,7 +24,6 @@ mod connection_limits;
 mod control;
 mod counts;
 mod credentials;
-mod deleted_costs;
 mod earlier_restore;
 mod embedded;
 mod expiring;
@@ -56,6 +55,7 @@ mod state;
 mod tls;
 mod token_bucket;
 mod trust;
+mod unlisted_costs;
 mod unread_body;
 mod waiting_calls;
 

@@ -2,6 +2,7 @@
 //! has none; members have those of the settings; visitors only read, and are counted by address.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -12,8 +13,9 @@ use agentx_runtime::{
 use agentx_types::{NanoUsd, OwnerId, RunStatus, SessionId, Timestamp};
 
 use crate::control::remote;
-use crate::deleted_costs::{DAY_US, DeletedCosts};
+
 use crate::state::ServerState;
+use crate::unlisted_costs::{DAY_US, UnlistedCosts};
 
 /// The time for which cached sums of size and cost are valid.
 const BELIEVED: Duration = Duration::from_secs(5);
@@ -21,15 +23,14 @@ const BELIEVED: Duration = Duration::from_secs(5);
 const REMEMBERED: usize = 1024;
 
 /// The resources that people hold at the moment.
-#[derive(Default)]
 pub(crate) struct MemberUsage {
     /// Connections and streams, by person or by the address of visitors.
     connections: Counter,
     /// Sessions that are being made, and inputs that are on their way.
     begun: Counter,
     sums: Mutex<HashMap<OwnerId, (Instant, UsageSums)>>,
-    /// What deleted sessions have cost.
-    deleted: DeletedCosts,
+    /// What no session lists.
+    unlisted: UnlistedCosts,
     /// The slots of members' tool calls, with their number.
     slots: Mutex<HashMap<OwnerId, (u64, CallSlots)>>,
 }
@@ -104,6 +105,17 @@ impl Drop for QuotaGuard {
 }
 
 impl MemberUsage {
+    /// Nobody holds anything yet; what was spent is in this directory.
+    pub(crate) fn new(data_dir: &Path) -> Self {
+        Self {
+            connections: Counter::default(),
+            begun: Counter::default(),
+            sums: Mutex::default(),
+            unlisted: UnlistedCosts::read(data_dir),
+            slots: Mutex::default(),
+        }
+    }
+
     /// Returns the slots for tool calls of a member, at most so many of all. Runtimes come and go; their
     /// calls count together.
     pub(crate) fn slots_of(&self, owner: &OwnerId, most: u64, all: &CallSlots) -> CallSlots {
@@ -136,10 +148,27 @@ impl ServerState {
         self.cost_of(owner, Some(session.clone())).await
     }
 
-    /// Counts the cost of a session that is deleted now.
-    pub(crate) fn count_deleted(&self, owner: &OwnerId, cost: NanoUsd) {
+    /// Counts a cost that no session lists: of one that is deleted now, or of a call outside of sessions.
+    pub(crate) async fn count_unlisted(self: &Arc<Self>, owner: &OwnerId, cost: NanoUsd) {
         if cost > NanoUsd::default() {
-            self.kept.deleted.add(owner, self.now(), cost);
+            let (state, owner, now) = (self.clone(), owner.clone(), self.now());
+            let added = tokio::task::spawn_blocking(move || state.kept.unlisted.add(&owner, now, cost));
+            // It cannot panic, and it is not waited for if the server ends.
+            let _ = added.await;
+        }
+    }
+
+    /// Checks that a person may spend something outside of sessions.
+    ///
+    /// # Errors
+    /// Returns `quota_usage` if they have spent what they may in a day.
+    pub(crate) async fn check_cost(&self, owner: &OwnerId) -> Result<(), RuntimeError> {
+        let Some(most) = self.quotas().cost.filter(|_| owner != self.runtime().owner()) else {
+            return Ok(());
+        };
+        match self.sums(owner).await?.cost {
+            cost if cost >= most => Err(remote("quota_usage", &too_dear(cost, most))),
+            _ => Ok(()),
         }
     }
 
@@ -320,7 +349,7 @@ impl ServerState {
         }
         if self.quotas().cost.is_some() {
             sums.cost = self.cost_of(owner, None).await?;
-            sums.cost += self.kept.deleted.within_a_day(owner, self.now());
+            sums.cost += self.kept.unlisted.within_a_day(owner, self.now());
         }
         let mut all = self.kept.sums.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() >= REMEMBERED {

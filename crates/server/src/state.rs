@@ -91,6 +91,7 @@ impl ServerState {
         options: ServerOptions,
     ) -> Arc<Self> {
         let counts = Arc::<ServerCounters>::default();
+        let data_dir = settings.data_dir.clone();
         let rooms = Rooms::new(options.limits.waiting(), options.limits.patience, counts.clone());
         Arc::new(Self {
             operator: runtime.owner().clone(),
@@ -107,7 +108,7 @@ impl ServerState {
             answers: FairSemaphore::new(ANSWERS),
             bodies: FairSemaphore::new(BODIES),
             page_cache: Arc::default(),
-            kept: MemberUsage::default(),
+            kept: MemberUsage::new(&data_dir),
             approver_connections: ApproverConnections::default(),
             client_calls: ClientCalls::default(),
             shutdown: CancellationToken::new(),

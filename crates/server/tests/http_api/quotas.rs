@@ -232,6 +232,11 @@ async fn a_call_that_a_deletion_cuts_off_counts_for_the_money_of_a_member() {
         "quota_usage",
         "quotas.daily_cost",
     );
+    // Nor does a tool for a client of `/mcp` run, which might call a model.
+    let (text, failed) = super::mcp::called(&desk, &desk.ann, "glob", json!({"pattern": "*"})).await;
+    assert!(failed && text.contains("quotas.daily_cost"), "{text}");
+    let (text, failed) = super::mcp::called(&desk, &desk.operator, "glob", json!({"pattern": "*"})).await;
+    assert!(!failed, "{text}");
 }
 
 /// The price of a model that the server does not list is unknown: no bound on money would hold.
