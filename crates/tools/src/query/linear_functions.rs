@@ -19,7 +19,7 @@ const FLAGS: FunctionFlags = FunctionFlags::SQLITE_UTF8
 
 /// Registers them. `longest` is the length of the longest value in bytes.
 pub(super) fn register(connection: &Connection, longest: usize) -> Result<()> {
-    connection.create_scalar_function("instr", 2, FLAGS, |context| position(context))?;
+    connection.create_scalar_function("instr", 2, FLAGS, position)?;
     connection.create_scalar_function("replace", 3, FLAGS, move |context| replaced(context, longest))?;
     for (name, at_start, at_end) in [
         ("trim", true, true),
