@@ -2,11 +2,12 @@
 //! `.env` files of the workspace.
 //!
 //! The values are only looked for in what is recorded; nothing here sends or stores them. A folder's `.env` is
-//! read although nobody trusts the folder: the worst that it can do is to hide words of its own session.
+//! read although nobody trusts the folder. There only values with a letter and a digit and without blanks count:
+//! else `TOKEN=permission` would take a word out of the instructions and out of what people write.
 
 use std::path::Path;
 
-use agentx_config::{ApiKeySource, ProviderSettings, Settings};
+use agentx_config::{ApiKeySource, FolderTrust, ProviderSettings, Settings};
 use agentx_runtime::Redactor;
 use agentx_secrets::{Origin, SecretSet};
 use agentx_tools::ProgramEnvironment;
@@ -56,7 +57,10 @@ pub fn known_secrets(settings: &Settings) -> SecretSet {
     let files = folders
         .into_iter()
         .flat_map(|folder| ENV_FILES.iter().map(move |file| folder.join(file)));
-    let lines = files.flat_map(|file| lines_of(&file));
+    let is_trusted = settings.folder.trust == FolderTrust::Trusted;
+    let lines = files
+        .flat_map(|file| lines_of(&file))
+        .filter(|(_, value)| is_trusted || is_no_word(value));
     let all = variables.chain(lines.map(|(name, value)| (name, value, Origin::EnvFile)));
     for (name, value, origin) in all {
         let is_named = settings.secrets.names.contains(&name);
@@ -66,6 +70,12 @@ pub fn known_secrets(settings: &Settings) -> SecretSet {
         }
     }
     set
+}
+
+/// Returns whether a value is no word of a language, and no sentence.
+fn is_no_word(value: &str) -> bool {
+    let has = |is_it: fn(char) -> bool| value.contains(is_it);
+    has(|c| c.is_ascii_digit()) && has(char::is_alphabetic) && !has(char::is_whitespace)
 }
 
 /// Adds a variable, and the password of an address in it. The path of a file is no secret.
@@ -167,6 +177,16 @@ mod tests {
             ("=5", None),
         ] {
             assert_eq!(read(line).as_deref(), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn words_of_a_strange_folder_are_no_secrets() {
+        for value in ["permission", "do not delete", "2026-11-29", "Anweisungen"] {
+            assert!(!is_no_word(value), "{value}");
+        }
+        for value in ["q8Zr-made-up", "hunter2hunter2", "postgres://me:made-up1@host/db"] {
+            assert!(is_no_word(value), "{value}");
         }
     }
 
