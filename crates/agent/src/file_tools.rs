@@ -13,7 +13,8 @@ impl CallSubject<'_> {
     /// Returns whether the rule names this tool.
     ///
     /// A rule that denies files to the tool `read`, or asks about them, also applies to command lines and to other
-    /// tools that read a file, because they may read the same one. A rule that allows a person's own tool does not allow a
+    /// tools that read a file, because they may read the same one; one about `write` or `edit` applies to
+    /// `query_write`. A rule that allows a person's own tool does not allow a
     /// replacement: if a folder's file takes its name, only a rule that names the file allows it. If a
     /// folder's MCP server takes a name, only a rule for a workspace, or for exactly this description, allows
     /// its tools.
@@ -30,12 +31,17 @@ impl CallSubject<'_> {
             let restricts = rule.effect != RuleEffect::Allow;
             let holds = (self.runs_commands() && self.version >= since::READING_RULES_HOLD_FOR_LINES)
                 || (self.reads_a_file() && self.version >= since::READING_RULES_HOLD_FOR_READERS);
-            restricts && is_by_path && holds && fits(&rule.tool, "read")
+            let is_about_reading = holds && fits(&rule.tool, "read");
+            let is_about_changes = self.tool.name == QUERY_WRITE
+                && self.version >= since::READING_RULES_HOLD_FOR_READERS
+                && ["write", "edit"].iter().any(|tool| fits(&rule.tool, tool));
+            restricts && is_by_path && (is_about_reading || is_about_changes)
         };
         by_file() || (!needs_file && by_name()) || reads_files()
     }
 
-    /// Returns whether the tool shows what is in the file that its call names.
+    /// Returns whether the tool shows what is in the file that its call names: tools that read a file, and the one
+    /// that changes a database and returns rows of it.
     fn reads_a_file(&self) -> bool {
         let shows = self.tool.access == Access::Read || self.tool.name == QUERY_WRITE;
         shows && self.tool.path_argument.is_some()
@@ -62,7 +68,8 @@ impl CallSubject<'_> {
     }
 }
 
-/// The tool that changes a database, and shows what is in it too.
+/// The tool that changes a database, and shows what is in it too: a rule by path about `read`, `write` or `edit`
+/// applies to it.
 const QUERY_WRITE: &str = "query_write";
 
 /// The tool in rules about the tools of MCP servers; their argument is `SERVER/TOOL`.

@@ -11,6 +11,9 @@
 //! | fallbacks, the model of summaries, context sources | removed: they would send the conversation, or what a person keeps, elsewhere |
 //! | agents below | the same, in the directory of the agent above |
 //! | all other fields | as they are: words for the model, names, limits, what only narrows |
+//!
+//! The program adds its own rules, guard and tools when it continues the session. It replaces the tools of the root
+//! alone: those of agents below are asked about until a new session is made of them.
 
 use agentx_types::{Access, AgentConfig, ApprovalMode, RuleEffect, ToolSpec};
 
@@ -23,7 +26,9 @@ use crate::{AGENTS, DELEGATE, RECALL};
 /// The tools that agents answer by themselves: they do nothing outside of the session.
 const OWN: [&str; 6] = [AGENTS, ASK_USER, DELEGATE, FIND_TOOLS, PRESENT_PLAN, RECALL];
 
-/// Removes all that a document would allow. Each field is named here, so that a new one has to be decided.
+/// Removes all that a document would allow, from this agent and from those that it may create.
+///
+/// Each field is named here, so that a new one has to be decided. Applied again, it changes nothing.
 pub(crate) fn restrict_imported(config: &mut AgentConfig) {
     let AgentConfig {
         fallbacks,

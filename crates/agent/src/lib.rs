@@ -103,7 +103,6 @@ pub use matching::MatchAgent;
 pub use own_tool_specs::own_tools;
 pub use react::{AGENTS, DELEGATE, NestedCall, NestedStage, ReactAgent, delegation_tools};
 pub use recall::RECALL;
-
 pub use run_lifecycle::{
     InputBacklog, PendingRun, RefusedRequest, Run, RunCost, RunInput, StopCause, StopRecord, Totals, apply,
     bind_by, hold_to, keep_from,

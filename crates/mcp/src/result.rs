@@ -18,6 +18,9 @@ use crate::server_tool::shown;
 /// The pictures that models take.
 const PICTURE_TYPES: &[&str] = &["image/png", "image/jpeg", "image/gif", "image/webp"];
 
+/// The longest first line of a result that people are shown, in characters.
+const FIRST_LINE_CHARS: usize = 120;
+
 /// The longest name of a type of media.
 const TYPE_BYTES: usize = 100;
 
@@ -63,6 +66,7 @@ pub(crate) async fn outcome_of(
     }
     let text = hidden.removed_from(&text).replace('\0', "\u{FFFD}");
     let bytes = text.len();
+    let first_line = first_line(&text);
     let text = if bytes > most { in_lines(text) } else { text };
     let (text, blob) = shortened(text, most, blobs).await;
     let mut content = Vec::new();
@@ -77,8 +81,19 @@ pub(crate) async fn outcome_of(
         } else {
             ToolStatus::Success
         },
-        details: Some(json!({ "output_bytes": bytes, "blob": blob })),
+        details: Some(json!({ "output_bytes": bytes, "blob": blob, "first_line": first_line })),
     }
+}
+
+/// The first line of a text with something in it, for people; `…` says that there is more.
+fn first_line(text: &str) -> String {
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let line = lines.next().unwrap_or_default();
+    let mut shown: String = line.chars().take(FIRST_LINE_CHARS).collect();
+    if shown.len() < line.len() || lines.next().is_some() {
+        shown.push_str(" …");
+    }
+    shown
 }
 
 /// A medium in a result: a picture, a sound, or a resource that is not text.

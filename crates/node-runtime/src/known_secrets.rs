@@ -72,7 +72,9 @@ pub fn known_secrets(settings: &Settings) -> SecretSet {
     set
 }
 
-/// Returns whether a value is no word of a language, and no sentence.
+/// Returns whether a value is no word of a language, and no sentence: it has a letter and a digit, and no blanks.
+///
+/// Keys and tokens are such values. A password of letters alone is not hidden in a folder that nobody trusts.
 fn is_no_word(value: &str) -> bool {
     let has = |is_it: fn(char) -> bool| value.contains(is_it);
     has(|c| c.is_ascii_digit()) && has(char::is_alphabetic) && !has(char::is_whitespace)

@@ -127,7 +127,10 @@ impl NodeRuntime {
         outcome
     }
 
-    /// Makes a call of a client outside of any session; calls may run at the same time. The client gets no secrets.
+    /// Makes a call of a client outside of any session; calls may run at the same time.
+    ///
+    /// The client gets no secrets: they are replaced in the events of the call, as they are in those of a session,
+    /// and in its outcome. A runtime without a redactor replaces nothing.
     async fn serve_call(
         &self,
         mut call: CallTool,

@@ -13,7 +13,6 @@ use agentx_runtime::{
 use agentx_types::{NanoUsd, OwnerId, RunStatus, SessionId, Timestamp};
 
 use crate::control::remote;
-
 use crate::state::ServerState;
 use crate::unlisted_costs::{DAY_US, UnlistedCosts};
 

@@ -28,6 +28,8 @@ type CostsByOwner = HashMap<OwnerId, Vec<(Timestamp, NanoUsd)>>;
 pub(crate) struct UnlistedCosts {
     costs: Mutex<CostsByOwner>,
     file: PathBuf,
+    /// Held while the file is replaced, so that readers of the sums do not wait for the disk.
+    writing: Mutex<()>,
 }
 
 impl UnlistedCosts {
@@ -41,12 +43,22 @@ impl UnlistedCosts {
         Self {
             costs: Mutex::new(costs),
             file,
+            writing: Mutex::default(),
         }
     }
 
     /// Adds a cost of now: that of a session that is deleted, or of a call outside of one. Blocks while the file is
     /// written.
     pub(crate) fn add(&self, owner: &OwnerId, now: Timestamp, cost: NanoUsd) {
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = self.added(owner, now, cost);
+        if let Err(error) = write(&self.file, &all) {
+            tracing::warn!(file = %self.file.display(), %error, "cannot keep what was spent outside of sessions");
+        }
+    }
+
+    /// Adds a cost, and forgets what is older than a day. Returns all costs.
+    fn added(&self, owner: &OwnerId, now: Timestamp, cost: NanoUsd) -> CostsByOwner {
         let mut all = self.costs.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|_, costs| {
             costs.retain(|(at, _)| is_recent(*at, now));
@@ -57,9 +69,7 @@ impl UnlistedCosts {
             Some((at, sum)) if now.0 - at.0 < HOUR_US => *sum += cost,
             _ => costs.push((now, cost)),
         }
-        if let Err(error) = write(&self.file, &all) {
-            tracing::warn!(file = %self.file.display(), %error, "cannot keep what was spent outside of sessions");
-        }
+        all.clone()
     }
 
     /// Returns what an owner spent within a day.

@@ -75,6 +75,8 @@ async fn functions_of_two_texts_give_what_sqlite_gives() {
     // A minute with SQLite's own.
     let long = "SELECT instr(hex(zeroblob(4000000)), hex(zeroblob(2000000)) || '1') AS a";
     check(&place, "query", long, Ok("[\"a\"]\n[0]\n[1 row]\n")).await;
+    let merged = "SELECT json_patch('{}', '{}')";
+    check(&place, "query", merged, Err((Denied, "past the time limit"))).await;
     let grown = "SELECT length(replace(hex(zeroblob(1000000)), '0', hex(zeroblob(100))))";
     check(&place, "query", grown, Err((Failed, "too big"))).await;
 }

@@ -86,7 +86,8 @@ pub(super) fn reads_its_folder(words: &[Word]) -> bool {
     }
 }
 
-/// Returns whether an option makes `hg log` or `jj log` show contents.
+/// Returns whether an option makes a command of other version control show contents: `hg log -p`, `jj log
+/// --git`. Without one, such a command shows names and messages.
 fn is_patch(text: &str) -> bool {
     matches!(text, "-p" | "--patch" | "--git")
 }

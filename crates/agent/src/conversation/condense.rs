@@ -19,7 +19,8 @@
 use std::sync::Arc;
 
 use agentx_types::{
-    AgentConfig, CondensedRange, ContentPart, ContextCondensed, ContextRange, Message, MessageId, Role, since,
+    AgentConfig, CondensedRange, ContentPart, ContextCondensed, ContextRange, ContextRestored, Message,
+    MessageId, Role, since,
 };
 use serde::{Deserialize, Serialize};
 
@@ -286,17 +287,10 @@ impl Conversation {
     }
 
     /// Removes a summary, and those on top of it, and restores the replaced messages. The window is where it was
-    /// before the summary: if the conversation is too long, it slides again. Returns the restored range; `None`
-    /// if there is no such summary.
-    pub(crate) fn restore(
-        &mut self,
-        from_seq: u64,
-        to_seq: u64,
-        config: &AgentConfig,
-    ) -> Option<ContextRange> {
+    /// before: if need be, it slides again. Returns the restored range; `None` if there is no such summary.
+    pub(crate) fn restore(&mut self, fact: &ContextRestored, config: &AgentConfig) -> Option<ContextRange> {
         let shows_all = config.rules_version >= since::UNDONE_SUMMARIES_SHOW_ALL;
-        let is_it =
-            |condensed: &Condensed| (condensed.range.from_seq, condensed.range.to_seq) == (from_seq, to_seq);
+        let is_it = |of: &Condensed| of.range.from_seq == fact.from_seq && of.range.to_seq == fact.to_seq;
         let at = self.condensed.iter().rposition(is_it)?;
         let mut restored = None;
         while self.condensed.len() > at {

@@ -378,6 +378,7 @@ impl Conversation {
     }
 }
 
+/// The ids of the calls in a message of the model, in their order.
 fn calls_in(message: &Message) -> impl Iterator<Item = ToolCallId> {
     message.content.iter().filter_map(|part| match part {
         ContentPart::ToolCall(call) => Some(call.tool_call_id.clone()),

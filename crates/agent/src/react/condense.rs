@@ -325,9 +325,7 @@ impl ReactAgent {
 
     /// Removes a summary again. One that does not exist is ignored.
     pub(super) fn on_restored(&mut self, restored: &ContextRestored, step: &mut RunStep<'_>) {
-        let undone = self
-            .conversation
-            .restore(restored.from_seq, restored.to_seq, &self.config);
+        let undone = self.conversation.restore(restored, &self.config);
         if let Some(range) = undone {
             self.conversation.beginning_changed(&self.config);
             self.note_context();

@@ -115,8 +115,16 @@ fn a_rule_about_files_of_read_holds_for_other_tools_that_read_one() {
         ("deny read in priv/**", "look", "pub/k.db", "allow"),
         ("deny read in priv/**", "change", "priv/k.db", "allow"),
         ("deny write in priv/**", "look", "priv/k.db", "allow"),
+        ("deny read in priv/**", "query_write", "priv/k.db", "deny"),
+        ("deny write in priv/**", "query_write", "priv/k.db", "deny"),
+        ("ask edit in priv/**", "query_write", "priv/k.db", "ask"),
+        ("deny write in priv/**", "query_write", "pub/k.db", "allow"),
     ] {
-        let mut config = guarded(ApprovalMode::Ask, &["allow change", rule]);
+        let mut config = guarded(ApprovalMode::Ask, &["allow change", "allow query_write", rule]);
+        let change = config.tools.iter().find(|tool| tool.name == "change").unwrap();
+        let mut query_write = change.clone();
+        query_write.name = "query_write".into();
+        config.tools = config.tools.iter().cloned().chain([query_write]).collect();
         let input = json!({ "path": path });
         assert_eq!(
             word(&config, tool, input.clone()),

@@ -288,6 +288,12 @@ pub(crate) fn outcome(details: Option<&Value>) -> String {
         (.., Some(matched)) => words.push(many(matched, "file", "files")),
         _ => {}
     }
+    // Of a tool of an MCP server.
+    if let Some(line) = details.get("first_line").and_then(Value::as_str)
+        && !line.is_empty()
+    {
+        words.push(visible(line));
+    }
     if let (Some(added), Some(removed)) = (details.get("added"), details.get("removed")) {
         words.push(format!("+{added} −{removed}"));
     }

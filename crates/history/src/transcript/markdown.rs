@@ -190,6 +190,21 @@ mod tests {
     }
 
     #[test]
+    fn html_in_nested_and_adjacent_places_becomes_text_once() {
+        let text = "a<b>c<i>d";
+        for (places, expected) in [
+            (vec![], text),
+            (vec![1..4, 5..8], "a&lt;b>c&lt;i>d"),
+            (vec![1..8, 5..8], "a&lt;b>c&lt;i>d"),
+            (vec![1..4, 4..9], "a&lt;b>c&lt;i>d"),
+        ] {
+            assert_eq!(with_inert(text, &places), expected, "{places:?}");
+        }
+        let long = "<b>".repeat(100_000);
+        assert_eq!(without_html(long).matches('<').count(), 0);
+    }
+
+    #[test]
     fn nothing_gets_out_of_its_fence() {
         assert_eq!(fenced("a\n```\nb", ""), "````\na\n```\nb\n````");
         assert_eq!(code("a`b"), "``a`b``");

@@ -177,6 +177,25 @@ fn is_about_an_empty_text(message: &str) -> bool {
     message.contains("content") && EMPTY.iter().any(|words| message.contains(words))
 }
 
+/// The part that words of one provider are about, or the place or the kind of what it refuses.
+fn told_by_words(message: &str) -> Option<RequestPart> {
+    Some(match message {
+        _ if message.contains("parametersjsonschema") && message.contains("unknown name") => {
+            RequestPart::ToolJsonSchema
+        }
+        _ if names_a_tool(message) && !message.contains("cache_control") => RequestPart::Tools,
+        _ if message.contains(BOUND) => RequestPart::Thinking,
+        _ if message.contains(UNSIGNED) => RequestPart::ThoughtSignature,
+        _ if is_about_an_empty_text(message) => RequestPart::EmptyText,
+        _ => {
+            let missing = || extra_keys::wants_reasoning(message).then_some(RequestPart::MissingReasoning);
+            return unknown_tag(message)
+                .or_else(missing)
+                .or_else(|| extra_keys::named(message));
+        }
+    })
+}
+
 pub(super) fn refused(code: ErrorCode, status: Option<u16>, said: &Extracted) -> Option<RequestPart> {
     let about_its_form = match code {
         ErrorCode::BadRequest => matches!(status, None | Some(400 | 413 | 422)),
@@ -207,28 +226,7 @@ pub(super) fn refused(code: ErrorCode, status: Option<u16>, said: &Extracted) ->
     if refused_schema::is_schema_refusal(said, &message) {
         return Some(RequestPart::AnswerSchema);
     }
-    if message.contains("parametersjsonschema") && message.contains("unknown name") {
-        return Some(RequestPart::ToolJsonSchema);
-    }
-    if names_a_tool(&message) && !message.contains("cache_control") {
-        return Some(RequestPart::Tools);
-    }
-    if message.contains(BOUND) {
-        return Some(RequestPart::Thinking);
-    }
-    if message.contains(UNSIGNED) {
-        return Some(RequestPart::ThoughtSignature);
-    }
-    if is_about_an_empty_text(&message) {
-        return Some(RequestPart::EmptyText);
-    }
-    if let Some(part) = unknown_tag(&message) {
-        return Some(part);
-    }
-    if extra_keys::wants_reasoning(&message) {
-        return Some(RequestPart::MissingReasoning);
-    }
-    if let Some(part) = extra_keys::named(&message) {
+    if let Some(part) = told_by_words(&message) {
         return Some(part);
     }
     if !message.contains(EFFORT_BESIDE_TOOLS)

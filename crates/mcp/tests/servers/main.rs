@@ -253,7 +253,10 @@ async fn results_are_bounded_and_pictures_are_parts() {
     environment.connect().await.unwrap();
     let long = call(&environment, "long").await;
     assert!(text(&long).len() < (33 << 10) && text(&long).contains("all of it is kept: read {\"blob\""));
-    assert_eq!(long.details.unwrap()["output_bytes"], 200_000);
+    let details = long.details.unwrap();
+    assert_eq!(details["output_bytes"], 200_000);
+    let first = details["first_line"].as_str().unwrap();
+    assert!(first.chars().count() == 122 && first.ends_with(" …"), "{first}");
     let shown = call(&environment, "picture").await;
     for note in [
         "here\n[a picture is left out: it is not valid base64]",

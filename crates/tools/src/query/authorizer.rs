@@ -110,10 +110,20 @@ fn refused(used_for: DatabaseUse, action: &AuthAction<'_>) -> Option<String> {
     }
 }
 
+/// Functions that are refused, with the reason.
+const REFUSED_FUNCTIONS: &[(&str, &str)] = &[
+    ("load_extension", "loads code"),
+    ("fts3_tokenizer", "loads code"),
+    // Its time grows with the product of the sizes of both objects, and no time limit stops it.
+    ("json_patch", "can run past the time limit of the call"),
+    ("jsonb_patch", "can run past the time limit of the call"),
+];
+
 fn refused_function(name: &str) -> Option<String> {
-    let loads = ["load_extension", "fts3_tokenizer"];
-    let is_one = loads.iter().any(|refused| name.eq_ignore_ascii_case(refused));
-    is_one.then(|| format!("{name}() loads code"))
+    let found = REFUSED_FUNCTIONS
+        .iter()
+        .find(|(refused, _)| name.eq_ignore_ascii_case(refused));
+    found.map(|(_, why)| format!("{name}() {why}"))
 }
 
 fn refused_pragma(name: &str, has_argument: bool) -> Option<String> {
