@@ -161,18 +161,22 @@ impl SecretSet {
     }
 }
 
-/// The parts of a line with at most [`WORDS`] words each.
+/// The parts of a line with at most [`WORDS`] words each, of about the same length, so that the last is not short.
 fn parts_of(line: &str) -> Vec<&str> {
-    let mut parts = Vec::new();
     let mut rest = line.trim();
+    let blanks = |text: &str| text.matches(|c: char| c.is_ascii_whitespace()).count();
+    let words = blanks(rest) + 1;
+    let each = words.div_ceil(words.div_ceil(WORDS));
+    let mut parts = Vec::new();
     loop {
-        let blanks = rest.match_indices(|c: char| c.is_ascii_whitespace());
-        let Some((end, _)) = blanks.into_iter().nth(WORDS - 1) else {
+        let mut ends = rest.match_indices(|c: char| c.is_ascii_whitespace());
+        let Some((end, _)) = ends.nth(each - 1) else {
             parts.push(rest);
             return parts;
         };
-        parts.push(rest[..end].trim());
-        rest = rest[end..].trim();
+        let (part, after) = rest.split_at(end);
+        parts.push(part.trim());
+        rest = after.trim();
     }
 }
 

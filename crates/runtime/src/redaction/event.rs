@@ -26,11 +26,14 @@ pub(crate) fn redact_event(redactor: &Redactor, event: &mut EnvironmentEvent) ->
     let Ok(mut value) = serde_json::from_str::<Value>(&text) else {
         return false;
     };
-    let kind = match event {
-        EnvironmentEvent::ProviderPart(_) => RedactedArea::Provider,
-        _ => RedactedArea::Payload,
+    let is_changed = match event {
+        // Around the data of the provider are fields of ours, which stay.
+        EnvironmentEvent::ProviderPart(_) => value
+            .get_mut("data")
+            .is_some_and(|data| redact_value(redactor, data, RedactedArea::Provider)),
+        _ => redact_value(redactor, &mut value, RedactedArea::Payload),
     };
-    if !redact_value(redactor, &mut value, kind) {
+    if !is_changed {
         return false;
     }
     let redacted = EnvironmentEvent::from_json(event.tag(), &value.to_string());
@@ -62,4 +65,42 @@ fn is_without_text(event: &EnvironmentEvent) -> bool {
             | EnvironmentEvent::InputPinned(_)
             | EnvironmentEvent::AgentClosed(_)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use agentx_secrets::{Origin, SecretSet};
+    use agentx_types::ProviderPart;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn data_of_a_provider_stays_an_event_of_its_kind() {
+        let mut set = SecretSet::default();
+        assert!(set.add("KEY", Origin::Variable, "q8Zr-made-up"));
+        let redactor = Redactor::new(&set);
+        for (data, expected) in [
+            (
+                json!({"reasoning_details": [{"text": "It is q8Zr-made-up.", "signature": "c2ln"}]}),
+                json!({"reasoning_details": [{"text": "It is [secret KEY]."}]}),
+            ),
+            (
+                json!({"content": [{"text": "q8Zr-made-up"}], "type": "web_search_tool_result"}),
+                json!({"content": [{"text": "[secret KEY]"}], "type": "web_search_tool_result"}),
+            ),
+            (json!("q8Zr-made-up"), json!("[secret KEY]")),
+        ] {
+            let mut event = EnvironmentEvent::from(ProviderPart {
+                api: "openai_chat".to_owned(),
+                attach: true,
+                data,
+            });
+            assert!(redact_event(&redactor, &mut event));
+            let EnvironmentEvent::ProviderPart(part) = event else {
+                panic!("{event:?}");
+            };
+            assert_eq!((part.attach, part.data), (true, expected));
+        }
+    }
 }
