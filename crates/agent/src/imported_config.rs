@@ -10,7 +10,7 @@
 //! | tools | each call is judged as one that runs a program, until the program replaces the tool by its own |
 //! | fallbacks, the model of summaries, context sources | removed: they would send the conversation, or what a person keeps, elsewhere |
 //! | agents below | the same, in the directory of the agent above |
-//! | all other fields | as they are: words for the model, names, limits, what only narrows |
+//! | all other fields | as they are: words for the model, names, limits and prices of the document |
 //!
 //! The program adds its own rules, guard and tools when it continues the session. It replaces the tools of the root
 //! alone: those of agents below are asked about until a new session is made of them.

@@ -1,9 +1,11 @@
 //! Copies of sessions. A copy shares the events of its parent, so a parent that cannot be read is not copied.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use agentx_runtime::{LogError, NewLog, RuntimeError};
-use agentx_types::SessionId;
+use agentx_types::{Envelope, EnvironmentEvent, SessionId};
 
 use crate::node::NodeRuntime;
 
@@ -27,6 +29,11 @@ impl NodeRuntime {
             )));
         }
         self.check_readable(session, at_seq).await?;
+        if let Some(imported) = self.import_after(session, at_seq).await {
+            return Err(RuntimeError::Refused(format!(
+                "{session} was imported at event {imported}: what it allowed before does not count here, so it is copied from that event on"
+            )));
+        }
         let ids = self.ids()?;
         let new = NewLog::new(
             ids.session_id.clone(),
@@ -37,6 +44,22 @@ impl NodeRuntime {
         .with_parent(session.clone(), at_seq);
         self.log().create(new).await?;
         Ok(ids.session_id)
+    }
+
+    /// The event after `at_seq` by which the session was imported: a copy of the part before it would be allowed what
+    /// the imported document says.
+    async fn import_after(&self, session: &SessionId, at_seq: u64) -> Option<u64> {
+        let found = Arc::new(AtomicU64::new(0));
+        let seen = found.clone();
+        let take = Box::new(move |fact: &mut Envelope<EnvironmentEvent>| {
+            if matches!(fact.event, EnvironmentEvent::SessionImported(_)) {
+                seen.store(fact.seq, Ordering::Relaxed);
+            }
+            ControlFlow::Continue(())
+        });
+        // A damaged event behind the copied part forbids no copy.
+        let _ = self.log().scan(session, at_seq, u64::MAX, take).await;
+        Some(found.load(Ordering::Relaxed)).filter(|seq| *seq > 0)
     }
 
     /// Reads a session up to the event `last`, which checks the hashes of its rows.

@@ -53,6 +53,19 @@ fn forged(sandbox: &Sandbox) -> (String, String) {
 }
 
 #[test]
+fn a_part_from_before_the_import_is_not_copied() {
+    let sandbox = Sandbox::new();
+    let (id, document) = forged(&sandbox);
+    sandbox.write("ws/forged.json", document);
+    ok(sandbox.run(&["sessions", "delete", "--yes", &id]));
+    ok(sandbox.run(&["sessions", "import", "forged.json"]));
+    let refused = sandbox.run(&["fork", &id, "--at", "3"]);
+    assert_ne!(refused.code, Some(0), "{refused}");
+    assert!(refused.stderr.contains("was imported at event"), "{refused}");
+    ok(sandbox.run(&["fork", &id]));
+}
+
+#[test]
 fn an_edited_export_makes_no_call_before_a_person_writes() {
     let sandbox = Sandbox::new();
     let (id, document) = forged(&sandbox);

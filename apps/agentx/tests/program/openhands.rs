@@ -59,7 +59,7 @@ fn a_log_shows_is_found_forks_replays_and_goes_on() {
     }
     let found = ok(sandbox.run(&["sessions", "search", "walrus"])).stdout;
     assert!(found.contains("Find the walrus."), "{found}");
-    ok(sandbox.run(&["fork", &id, "--at", "6"]));
+    ok(sandbox.run(&["fork", &id]));
     ok(sandbox.run(&["replay", &id_of(&sandbox, 0)]));
     let exported = ok(sandbox.run(&["sessions", "export", &id])).stdout;
     assert!(exported.contains("2025-01-02 03:04:06"), "{exported}");
