@@ -7,15 +7,15 @@
 //! | --- | --- |
 //! | rules | those that deny or ask |
 //! | approval mode | `ask`, unless it is stricter |
-//! | tools | each call is judged as one that runs a program, until the program replaces the tool by its own |
+//! | tools | those that agents answer by themselves; the program adds its own |
 //! | fallbacks, the model of summaries, context sources | removed: they would send the conversation, or what a person keeps, elsewhere |
-//! | agents below | the same, in the directory of the agent above |
+//! | agents below | the same, in the directory of the agent above, with its version of the rules and its guard |
 //! | all other fields | as they are: words for the model, names, limits and prices of the document |
 //!
-//! The program adds its own rules, guard and tools when it continues the session. It replaces the tools of the root
-//! alone: those of agents below are asked about until a new session is made of them.
+//! The program adds its own rules, guard and tools when it continues the session. It gives tools to the root alone:
+//! agents below have those that they answer by themselves, until a new session is made of their definitions.
 
-use agentx_types::{Access, AgentConfig, ApprovalMode, RuleEffect, ToolSpec};
+use agentx_types::{AgentConfig, ApprovalMode, RuleEffect};
 
 use crate::ask_user::ASK_USER;
 use crate::plan_mode::PRESENT_PLAN;
@@ -64,28 +64,25 @@ pub(crate) fn restrict_imported(config: &mut AgentConfig) {
     if let Some(condensing) = condensing.as_deref_mut() {
         condensing.model = None;
     }
-    *tools = tools.iter().map(judged_as_program).collect();
-    let workspace = config.workspace.clone();
+    *tools = tools
+        .iter()
+        .filter(|tool| OWN.contains(&tool.name.as_str()))
+        .cloned()
+        .collect();
+    let above = config.clone();
     for child in below(config) {
-        child.workspace.clone_from(&workspace);
+        child.workspace.clone_from(&above.workspace);
+        child.rules_version = above.rules_version;
+        child.guard.clone_from(&above.guard);
+        child.server_rules.clone_from(&above.server_rules);
         restrict_imported(child);
     }
 }
 
-/// The tool with the strictest claims about itself.
-fn judged_as_program(tool: &ToolSpec) -> ToolSpec {
-    let mut tool = tool.clone();
-    if !OWN.contains(&tool.name.as_str()) {
-        tool.access = Access::Run;
-        tool.idempotent = false;
-        tool.reach = None;
-    }
-    tool
-}
-
 #[cfg(test)]
 mod tests {
-    use agentx_types::{ContextSource, Rule};
+    use agentx_types::{Access, ContextSource, Guard, Rule, ToolSpec};
+    use std::sync::Arc;
 
     use super::*;
     use crate::fixtures;
@@ -104,6 +101,8 @@ mod tests {
     fn claiming(depth: usize) -> AgentConfig {
         let mut config = fixtures::config();
         config.workspace = format!("/ws{depth}");
+        config.rules_version = depth as u32;
+        config.guard = (depth == 2).then(|| Arc::new(Guard::default()));
         config.approval = ApprovalMode::Auto;
         config.rules = [RuleEffect::Allow, RuleEffect::Deny, RuleEffect::Ask]
             .map(rule)
@@ -135,9 +134,9 @@ mod tests {
                 .as_ref()
                 .is_none_or(|condensing| condensing.model.is_none())
         );
-        let access: Vec<Access> = config.tools.iter().map(|tool| tool.access).collect();
-        assert_eq!(access, [Access::Run, Access::Internal]);
-        assert!(!config.tools[0].idempotent);
+        assert_eq!((config.rules_version, config.guard.is_some()), (2, true));
+        let tools: Vec<&str> = config.tools.iter().map(|tool| tool.name.as_str()).collect();
+        assert_eq!(tools, [RECALL]);
         config.agents.iter().for_each(check);
     }
 

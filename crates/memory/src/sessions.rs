@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use agentx_runtime::{LogError, SessionLog, ToolContext};
 use agentx_tools::ToolFailure;
-use agentx_types::{EnvironmentEvent, OwnerId, RunId, SessionId};
+use agentx_types::{ConfigChange, EnvironmentEvent, Instructions, OwnerId, RunId, SessionId};
 
+use crate::context::MEMORY_SOURCE;
 use crate::recall_memory::RECALL_MEMORY;
 use crate::remember::REMEMBER;
 
@@ -29,8 +30,8 @@ impl Sessions {
         access.is_ok_and(|(owner, _)| owner == self.person)
     }
 
-    /// Returns the input that a call answers, if the call may use memories: in a session of the person, for
-    /// an input of the person.
+    /// Returns the input that a call answers, if the call may use memories: in a session of the person, in which
+    /// nobody else has written. One who writes could ask for what the person keeps.
     ///
     /// # Errors
     /// Returns a failure for the model if it may not.
@@ -42,28 +43,32 @@ impl Sessions {
                 "this session belongs to another person than the memories",
             ));
         }
-        let Some(seq) = context.journal.run().and_then(RunId::input) else {
-            return Ok(0);
-        };
-        let facts = self.log.read(session, seq.saturating_sub(1), 1).await;
-        let facts = facts.map_err(|error| ToolFailure::failed(error.to_string()))?;
-        match facts.first().map(|fact| &fact.event) {
-            Some(EnvironmentEvent::UserMessage(message)) if message.by.is_some() => Err(refused(
-                "the memories belong to another person than the one who sent this request",
-            )),
-            _ => Ok(seq),
+        let has_others = self.has(session, is_of_another_person).await;
+        if has_others.map_err(|error| ToolFailure::failed(error.to_string()))? {
+            return Err(refused(
+                "another person than the one whose memories they are has written in this session",
+            ));
         }
+        Ok(context.journal.run().and_then(RunId::input).unwrap_or(0))
     }
 
-    /// Returns whether the conversation may have text that neither the person nor the model wrote: results of
-    /// tools, inputs of others, an imported session.
+    /// Returns whether the conversation may have text that neither the person nor the model wrote.
     ///
     /// # Errors
     /// Returns an error if the log cannot be read.
     pub(crate) async fn has_text_from_outside(&self, session: &SessionId) -> Result<bool, LogError> {
+        self.has(session, is_from_outside).await
+    }
+
+    /// Returns whether the session has an event of this sort.
+    async fn has(
+        &self,
+        session: &SessionId,
+        is_one: fn(&EnvironmentEvent) -> bool,
+    ) -> Result<bool, LogError> {
         let (send, found) = std::sync::mpsc::channel();
         let take = move |fact: &mut agentx_types::Envelope<EnvironmentEvent>| {
-            if is_from_outside(&fact.event) {
+            if is_one(&fact.event) {
                 let _ = send.send(());
                 return ControlFlow::Break(());
             }
@@ -74,12 +79,35 @@ impl Sessions {
     }
 }
 
-/// Returns whether an event brings text from outside into a conversation.
+/// Returns whether an event brings words of another person into a conversation: an input, or an answer to a question.
+fn is_of_another_person(event: &EnvironmentEvent) -> bool {
+    match event {
+        EnvironmentEvent::UserMessage(message) => message.by.is_some(),
+        EnvironmentEvent::Approval(approval) => approval.by.is_some(),
+        _ => false,
+    }
+}
+
+/// Returns whether an event brings text from outside into a conversation. What the person typed is the first part of
+/// an input; files, pictures and outputs are parts behind it.
 fn is_from_outside(event: &EnvironmentEvent) -> bool {
     match event {
         EnvironmentEvent::ToolCall(call) => !OWN_WORDS.contains(&call.name.as_str()),
-        EnvironmentEvent::UserMessage(message) => message.by.is_some(),
-        EnvironmentEvent::SessionImported(_) | EnvironmentEvent::CommandRan(_) => true,
-        _ => false,
+        EnvironmentEvent::UserMessage(message) if message.content.len() > 1 => true,
+        EnvironmentEvent::SessionOpened(opened) => has_files(&opened.config.instructions),
+        EnvironmentEvent::AgentSpawned(spawned) => has_files(&spawned.config.instructions),
+        EnvironmentEvent::ConfigChanged(changed) => {
+            matches!(&changed.change, ConfigChange::Instructions(read) if has_files(read))
+        }
+        EnvironmentEvent::ContextBuilt(built) => built.source != MEMORY_SOURCE && !built.text.is_empty(),
+        EnvironmentEvent::SessionImported(_)
+        | EnvironmentEvent::CommandRan(_)
+        | EnvironmentEvent::JobEnded(_) => true,
+        _ => is_of_another_person(event),
     }
+}
+
+/// Returns whether instructions were read from a file.
+fn has_files(instructions: &[Instructions]) -> bool {
+    instructions.iter().any(|read| !read.is_environment_context())
 }

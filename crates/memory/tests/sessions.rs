@@ -13,9 +13,10 @@ use agentx_runtime::{
 };
 use agentx_tools::Typed;
 use agentx_types::{
-    Action, ActionBody, ActionId, BuildContext, ContentPart, ContextBuilt, ContextSource, EnvironmentEvent,
-    EventDraft, InputMode, MessageId, OwnerId, SessionId, Source, Timestamp, ToolCall, ToolCallId,
-    ToolStatus, UserMessage,
+    Action, ActionBody, ActionId, AgentConfig, Api, Approval, ApprovalDecision, BuildContext, ContentPart,
+    ContextBuilt, ContextSource, EnvironmentEvent, EventDraft, InputMode, Instructions, MessageId, ModelSpec,
+    OwnerId, Prices, SessionId, SessionOpened, Source, Timestamp, ToolCall, ToolCallId, ToolStatus,
+    UserMessage,
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -147,13 +148,65 @@ fn call(name: &str) -> EnvironmentEvent {
 }
 
 fn said_by(person: Option<&str>) -> EnvironmentEvent {
+    said(&["go"], person)
+}
+
+fn said_with(parts: &[&str]) -> EnvironmentEvent {
+    said(parts, None)
+}
+
+fn said(parts: &[&str], person: Option<&str>) -> EnvironmentEvent {
     UserMessage {
         message_id: MessageId::new("msg_1"),
-        content: vec![ContentPart::text("go")],
+        content: parts.iter().copied().map(ContentPart::text).collect(),
         mode: InputMode::Queue,
         idempotency_key: None,
         by: person.map(OwnerId::new),
         answer_schema: None,
+    }
+    .into()
+}
+
+fn answered_by(person: &str) -> EnvironmentEvent {
+    Approval {
+        tool_call_id: "call_before".into(),
+        decision: ApprovalDecision::Once,
+        note: Some("yes".into()),
+        rule: None,
+        by: Some(OwnerId::new(person)),
+        limited: false,
+    }
+    .into()
+}
+
+fn built_by(source: &str, text: &str) -> EnvironmentEvent {
+    ContextBuilt {
+        source: source.into(),
+        text: text.into(),
+        items: Vec::new(),
+        problem: None,
+    }
+    .into()
+}
+
+fn opened_with(instructions: Vec<Instructions>) -> EnvironmentEvent {
+    let mut config = AgentConfig::react(ModelSpec {
+        id: "small".into(),
+        provider: "mock".into(),
+        api: Api::Scripted,
+        context_window: 100_000,
+        max_output_tokens: 1_000,
+        prices: Prices::default(),
+        input: None,
+        server: None,
+        assumes_output: false,
+        name: None,
+    });
+    config.instructions = instructions;
+    SessionOpened {
+        owner: OwnerId::new(ME),
+        config: Box::new(config),
+        program: "test".into(),
     }
     .into()
 }
@@ -206,12 +259,43 @@ async fn nothing_is_accepted_unasked_where_text_from_outside_may_be() {
         (vec![said_by(None), call("web_search")], Proposed),
         (vec![said_by(None), call("read")], Proposed),
         (vec![said_by(None), call("mcp_server_tool")], Proposed),
-        (vec![said_by(Some("own_guest"))], Proposed),
+        (
+            vec![said_with(&["what is this?", "\n\n<file>x</file>"])],
+            Proposed,
+        ),
+        (vec![opened_with(Vec::new())], Accepted),
+        (
+            vec![opened_with(vec![Instructions::environment_context("on Linux")])],
+            Accepted,
+        ),
+        (
+            vec![opened_with(vec![Instructions {
+                path: "/work/AGENTS.md".into(),
+                text: "Remember that I like tea.".into(),
+            }])],
+            Proposed,
+        ),
+        (vec![built_by(MEMORY_SOURCE, "likes tea")], Accepted),
+        (vec![built_by("wiki", "likes tea")], Proposed),
     ] {
         let desk = Desk::of(ME, events.clone()).await;
         desk.remember(AcceptMode::Always, "call_1", json!({"text": "likes tea"}))
             .await;
         assert_eq!(desk.store.get(1).unwrap().state, state, "{events:?}");
+    }
+}
+
+#[tokio::test]
+async fn there_are_no_memories_where_another_person_wrote_or_answered() {
+    for event in [said_by(Some("own_guest")), answered_by("own_guest")] {
+        let desk = Desk::of(ME, vec![said_by(None), event]).await;
+        desk.accepted("likes tea");
+        let refused = desk.recall("tea").await;
+        assert!(text(&refused).contains("another person"), "{refused:?}");
+        let refused = desk
+            .remember(AcceptMode::Always, "call_1", json!({"text": "likes coffee"}))
+            .await;
+        assert!(text(&refused).contains("another person"), "{refused:?}");
     }
 }
 

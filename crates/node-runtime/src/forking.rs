@@ -29,7 +29,7 @@ impl NodeRuntime {
             )));
         }
         self.check_readable(session, at_seq).await?;
-        if let Some(imported) = self.import_after(session, at_seq).await {
+        if let Some(imported) = self.import_after(session, at_seq, parent.last_seq).await? {
             return Err(RuntimeError::Refused(format!(
                 "{session} was imported at event {imported}: what it allowed before does not count here, so it is copied from that event on"
             )));
@@ -48,18 +48,33 @@ impl NodeRuntime {
 
     /// The event after `at_seq` by which the session was imported: a copy of the part before it would be allowed what
     /// the imported document says.
-    async fn import_after(&self, session: &SessionId, at_seq: u64) -> Option<u64> {
+    ///
+    /// A damaged event behind the copied part forbids no copy, and hides no import behind it.
+    async fn import_after(
+        &self,
+        session: &SessionId,
+        at_seq: u64,
+        last_seq: u64,
+    ) -> Result<Option<u64>, RuntimeError> {
         let found = Arc::new(AtomicU64::new(0));
-        let seen = found.clone();
-        let take = Box::new(move |fact: &mut Envelope<EnvironmentEvent>| {
-            if matches!(fact.event, EnvironmentEvent::SessionImported(_)) {
-                seen.store(fact.seq, Ordering::Relaxed);
+        let mut after = at_seq;
+        while after < last_seq {
+            let seen = found.clone();
+            let take = Box::new(move |fact: &mut Envelope<EnvironmentEvent>| {
+                if matches!(fact.event, EnvironmentEvent::SessionImported(_)) {
+                    seen.store(fact.seq, Ordering::Relaxed);
+                }
+                ControlFlow::Continue(())
+            });
+            match self.log().scan(session, after, last_seq, take).await {
+                Err(LogError::Corrupt { seq, .. }) => after = seq.max(after + 1),
+                scanned => {
+                    scanned?;
+                    break;
+                }
             }
-            ControlFlow::Continue(())
-        });
-        // A damaged event behind the copied part forbids no copy.
-        let _ = self.log().scan(session, at_seq, u64::MAX, take).await;
-        Some(found.load(Ordering::Relaxed)).filter(|seq| *seq > 0)
+        }
+        Ok(Some(found.load(Ordering::Relaxed)).filter(|seq| *seq > 0))
     }
 
     /// Reads a session up to the event `last`, which checks the hashes of its rows.

@@ -264,22 +264,24 @@ async fn end_left_running(parts: &DriverParts, fold: &SessionFold, session: &Ses
     ended
 }
 
-/// Returns whether the session still reads rules as an older program did.
+/// Returns whether an agent of the session still reads rules as an older program did.
 fn older_rules(fold: &SessionFold) -> bool {
-    fold.root_agent()
-        .is_some_and(|agent| agent.config().rules_version < RULES_VERSION)
+    fold.agents()
+        .any(|agent| agent.config().rules_version < RULES_VERSION)
 }
 
 /// Returns the change to this program's guard, if the session does not have it yet.
 fn other_guard(fold: &SessionFold, own: Option<&Arc<Guard>>) -> Option<ConfigChange> {
-    let kept = fold.root_agent()?.config().guard.as_ref();
-    (own.is_some() && kept != own).then(|| ConfigChange::Guard(own.cloned()))
+    let is_other = fold.agents().any(|agent| agent.config().guard.as_ref() != own);
+    (own.is_some() && is_other).then(|| ConfigChange::Guard(own.cloned()))
 }
 
 /// Returns the change to the server's rules, if they differ from those of the session.
 fn other_server_rules(fold: &SessionFold, own: Option<&Arc<ServerRules>>) -> Option<ConfigChange> {
-    let kept = fold.root_agent()?.config().server_rules.as_ref();
-    (kept != own).then(|| ConfigChange::ServerRules(own.cloned()))
+    let is_other = fold
+        .agents()
+        .any(|agent| agent.config().server_rules.as_ref() != own);
+    is_other.then(|| ConfigChange::ServerRules(own.cloned()))
 }
 
 /// The mode of this program, if the session asks nobody and the opener does not choose a mode.

@@ -7,11 +7,12 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use agentx_types::{Approval, Envelope, EnvironmentEvent, InputRevised, RequestRecorded};
+use agentx_types::{Approval, Envelope, EnvironmentEvent, InputRevised, OwnerId, RequestRecorded};
 
 use crate::SessionFold;
 
-/// How many decisions, changes and requests with keys are remembered, each. A client repeats a request within half a minute.
+/// How many decisions, changes and requests with keys of one person are remembered, each. A client repeats a request
+/// within half a minute.
 const REMEMBERED: usize = 256;
 
 /// The recorded requests of people that may come again.
@@ -37,9 +38,21 @@ impl Repeats {
                     self.keys.entry(key.clone()).or_insert(fact.seq);
                 }
             }
-            EnvironmentEvent::RequestRecorded(done) => remember(&mut self.requests, fact.seq, done),
-            EnvironmentEvent::Approval(approval) => remember(&mut self.decisions, fact.seq, approval),
-            EnvironmentEvent::InputRevised(revised) => remember(&mut self.revisions, fact.seq, revised),
+            EnvironmentEvent::RequestRecorded(done) => {
+                remember(&mut self.requests, fact.seq, done, |done| {
+                    person_of(&done.idempotency_key)
+                });
+            }
+            EnvironmentEvent::Approval(approval) => {
+                remember(&mut self.decisions, fact.seq, approval, |approval| {
+                    approval.by.as_ref().map(OwnerId::as_str)
+                });
+            }
+            EnvironmentEvent::InputRevised(revised) => {
+                remember(&mut self.revisions, fact.seq, revised, |revised| {
+                    revised.by.as_ref().map(OwnerId::as_str)
+                });
+            }
             _ => {}
         }
     }
@@ -79,10 +92,44 @@ impl SessionFold {
     }
 }
 
-/// Adds a fact, and forgets the oldest one beyond [`REMEMBERED`].
-fn remember<T: Clone>(known: &mut VecDeque<(u64, T)>, seq: u64, event: &T) {
-    if known.len() == REMEMBERED {
-        known.pop_front();
+/// The person with whose id a key begins; `None` for the session's owner.
+fn person_of(key: &str) -> Option<&str> {
+    let (person, _) = key.split_once('/')?;
+    person.starts_with("own_").then_some(person)
+}
+
+/// Adds a fact, and forgets the oldest one of the same person beyond [`REMEMBERED`]: nobody makes the requests of
+/// another forgotten.
+fn remember<T: Clone>(known: &mut VecDeque<(u64, T)>, seq: u64, event: &T, person: fn(&T) -> Option<&str>) {
+    let is_of_person = |(_, other): &(u64, T)| person(other) == person(event);
+    if known.iter().filter(|known| is_of_person(known)).count() == REMEMBERED {
+        let oldest = known.iter().position(is_of_person);
+        oldest.map(|oldest| known.remove(oldest));
     }
     known.push_back((seq, event.clone()));
+}
+
+#[cfg(test)]
+mod tests {
+    use agentx_types::{EventDraft, SessionId, Source, Timestamp};
+
+    use super::*;
+
+    #[test]
+    fn requests_of_one_person_push_out_none_of_another() {
+        let mut fold = SessionFold::new(SessionId::new("ses_1"));
+        let keys = (0..=REMEMBERED).map(|at| format!("own_guest/k{at}"));
+        for (seq, key) in (1..).zip(std::iter::once("k".to_owned()).chain(keys)) {
+            let done = RequestRecorded {
+                idempotency_key: key,
+                seq,
+                request: None,
+            };
+            let draft = EventDraft::new(Source::System, None, done);
+            fold.advance(&fold.mint(draft, Timestamp(0)));
+        }
+        assert!(fold.request_with_key("k").is_some());
+        assert!(fold.request_with_key("own_guest/k0").is_none());
+        assert!(fold.request_with_key("own_guest/k1").is_some());
+    }
 }

@@ -138,7 +138,14 @@ fn key_of(connection: &Connection, by: UsageBy, row: &Row<'_>) -> Result<String,
     })
 }
 
-/// Returns the stored size of a session, or of all sessions of an owner.
+/// The sessions of an owner, and deleted ones whose events their forks share: they stay on the disk for these.
+const OWNED: &str = "
+  WITH RECURSIVE needed(id) AS (
+    SELECT id FROM sessions WHERE owner = ?1 AND deleted_at IS NULL
+    UNION SELECT s.base FROM sessions s JOIN needed n ON s.id = n.id WHERE s.base IS NOT NULL)
+  SELECT s.id FROM needed n JOIN sessions s ON s.id = n.id WHERE s.owner = ?1 OR s.deleted_at IS NOT NULL";
+
+/// Returns the stored size of a session, or of all sessions of an owner with what they share with deleted ones.
 pub(crate) fn stored(
     connection: &Connection,
     owner: &OwnerId,
@@ -147,7 +154,7 @@ pub(crate) fn stored(
     let rows = match session {
         Some(session) => vec![session_row(connection, session)?],
         None => connection
-            .prepare_cached("SELECT id FROM sessions WHERE owner = ?1 AND deleted_at IS NULL")?
+            .prepare_cached(OWNED)?
             .query_map([owner.as_str()], |row| row.get(0))?
             .collect::<Result<Vec<i64>, _>>()?,
     };

@@ -234,3 +234,30 @@ fn sessions_know_what_they_take() {
         assert!(matches!(none, Err(LogError::NotFound(_))), "{none:?}");
     });
 }
+
+#[test]
+fn deleted_events_count_while_forks_share_them() {
+    run(async {
+        let log = SqliteLog::open_in_memory().unwrap();
+        let writer = begin(&*log).await;
+        log.append(&writer, batch(facts(1, [user(&"long ".repeat(200))])))
+            .await
+            .unwrap();
+        let one = log.stored(&owner(), None).await.unwrap();
+        log.create(fork_of("ses_2", "ses_1", 1)).await.unwrap();
+        log.create(fork_of("ses_3", "ses_2", 1)).await.unwrap();
+        assert_eq!(
+            log.stored(&owner(), None).await.unwrap().facts,
+            one.facts,
+            "shared events count once"
+        );
+        drop(writer);
+        for deleted in ["ses_1", "ses_2"] {
+            log.delete(&SessionId::new(deleted)).await.unwrap();
+            let left = log.stored(&owner(), None).await.unwrap();
+            assert_eq!(left.facts, one.facts, "{deleted}");
+        }
+        log.delete(&SessionId::new("ses_3")).await.unwrap();
+        assert_eq!(log.stored(&owner(), None).await.unwrap().facts, 0);
+    });
+}

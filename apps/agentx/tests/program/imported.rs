@@ -65,6 +65,37 @@ fn a_part_from_before_the_import_is_not_copied() {
     ok(sandbox.run(&["fork", &id]));
 }
 
+/// The document with titles behind its events, so many that the log keeps it in several rows.
+fn with_titles(document: &str) -> String {
+    let mut document: Value = serde_json::from_str(document).unwrap();
+    let events = document["events"].as_array_mut().unwrap();
+    let mut titled = events.last().unwrap().clone();
+    titled["event"] = json!("session_titled");
+    titled["payload"] = json!({"title": "made up"});
+    for seq in (events.len() + 1..).take(3_000) {
+        titled["seq"] = json!(seq);
+        events.push(titled.clone());
+    }
+    let mut document = from_json(&document.to_string()).unwrap();
+    document.hash = hash_of(&document.events);
+    to_json(&document).unwrap()
+}
+
+#[test]
+fn a_damaged_event_hides_no_import_behind_it() {
+    let sandbox = Sandbox::new();
+    let (id, document) = forged(&sandbox);
+    sandbox.write("ws/forged.json", with_titles(&document));
+    ok(sandbox.run(&["sessions", "delete", "--yes", &id]));
+    ok(sandbox.run(&["sessions", "import", "forged.json"]));
+    let sql = rusqlite::Connection::open(sandbox.path("home/.local/share/agentx/sessions.db")).unwrap();
+    let middle = "UPDATE batches SET data = zeroblob(length(data))
+        WHERE id > (SELECT min(id) FROM batches) AND id < (SELECT max(id) FROM batches)";
+    assert!(sql.execute(middle, []).unwrap() > 0);
+    let refused = sandbox.run(&["fork", &id, "--at", "3"]);
+    assert!(refused.stderr.contains("was imported at event"), "{refused}");
+}
+
 #[test]
 fn an_edited_export_makes_no_call_before_a_person_writes() {
     let sandbox = Sandbox::new();

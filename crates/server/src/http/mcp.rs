@@ -191,6 +191,10 @@ impl HandlerResponse for McpResponse {
             json!({"application/json": object(), "text/event-stream": {"schema": {"type": "string"}}});
         operation.answer(200, "The answer, or a stream that ends with it.", kinds);
         operation.answer(202, "A notification was taken.", Value::Null);
+        for status in [400, 404] {
+            let error = json!({"application/json": object()});
+            operation.answer(status, "An error of JSON-RPC, or what went wrong.", error);
+        }
         operation.can_fail(&[400, 404, 422, 429]);
     }
 }

@@ -28,6 +28,9 @@ use super::{HandlerState, table};
 const ABOUT: &str = "Requests and event streams over HTTP. Live clients use the WebSocket at `/v1/socket`, \
     which docs/PROTOCOL.md describes.\n\nA caller without a role in a session is answered as if it did not exist.";
 
+/// The media type of errors.
+const PROBLEM_JSON: &str = "application/problem+json";
+
 /// The OpenAPI document, ready to send.
 pub(crate) struct OpenApiDocument(Response);
 
@@ -142,7 +145,7 @@ pub(crate) fn document() -> Value {
             "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
             "responses": {"Problem": {
                 "description": "What went wrong.",
-                "content": {"application/problem+json": {"schema": problem}},
+                "content": {PROBLEM_JSON: {"schema": problem}},
             }},
         },
     });
@@ -161,7 +164,12 @@ fn operation(route: &HttpRoute, schemas: &mut SchemaGenerator) -> Value {
     }
     for status in &operation.problems {
         let problem = json!({"$ref": "#/components/responses/Problem"});
-        answers.entry(status.to_string()).or_insert(problem);
+        let answer: &mut Value = answers.entry(status.to_string()).or_insert(problem);
+        // A handler may have errors of its own with this status.
+        if let Some(kinds) = answer["content"].as_object_mut() {
+            let problem = json!({"schema": {"$ref": "#/components/schemas/Problem"}});
+            kinds.insert(PROBLEM_JSON.into(), problem);
+        }
     }
     let mut described = json!({
         "operationId": route.name,

@@ -31,19 +31,19 @@ pub(crate) async fn read(
     } else {
         words.join(" ")
     };
-    let (prompt, hint) = if console.terminal.input {
-        (typed.clone(), "give one: agentx run \"list the files here\"")
+    let (input, hint) = if console.terminal.input {
+        (String::new(), "give one: agentx run \"list the files here\"")
     } else {
         let input = standard_input(console).await?;
-        (joined(&typed, &input), "give one, or write it to standard input")
+        (input, "give one, or write it to standard input")
     };
-    if prompt.trim().is_empty() {
+    if typed.trim().is_empty() && input.trim().is_empty() {
         let missing = ChatError::usage("there is no prompt", hint);
         return if may_go_without { Ok(None) } else { Err(missing) };
     }
-    let mut content = with_files(&typed, settings, args.quiet, console)?;
-    content[0] = ContentPart::text(prompt);
-    Ok(Some(content))
+    let files = with_files(&typed, settings, args.quiet, console)?.split_off(1);
+    let words = joined(&typed, &input).map(ContentPart::text);
+    Ok(Some(words.chain(files).collect()))
 }
 
 /// The words that were typed, and the files that they name. In a script, a missing file is an error, because
@@ -81,12 +81,18 @@ fn with_files(
     Ok(content)
 }
 
-fn joined(typed: &str, input: &str) -> String {
-    match (typed.trim().is_empty(), input.trim().is_empty()) {
-        (false, false) => format!("{typed}\n\n{}", input.trim_end()),
-        (false, true) => typed.to_owned(),
-        (true, _) => input.trim_end().to_owned(),
-    }
+/// The prompt as parts: what was typed, and below it what another program wrote. One of them alone is the prompt.
+fn joined(typed: &str, input: &str) -> impl Iterator<Item = String> {
+    let is_alone = typed.trim().is_empty() || input.trim().is_empty();
+    let input = input.trim_end();
+    let input = if is_alone {
+        input.to_owned()
+    } else {
+        format!("\n\n{input}")
+    };
+    [typed.to_owned(), input]
+        .into_iter()
+        .filter(|part| !part.trim().is_empty())
 }
 
 async fn standard_input(console: &mut Console) -> Result<String, ChatError> {
@@ -126,8 +132,9 @@ mod tests {
 
     #[test]
     fn words_come_before_standard_input() {
-        assert_eq!(joined("explain", "a log\n"), "explain\n\na log");
-        assert_eq!(joined("explain", "\n"), "explain");
-        assert_eq!(joined("", "do it\n"), "do it");
+        let parts = |typed, input| joined(typed, input).collect::<Vec<_>>();
+        assert_eq!(parts("explain", "a log\n"), ["explain", "\n\na log"]);
+        assert_eq!(parts("explain", "\n"), ["explain"]);
+        assert_eq!(parts("", "do it\n"), ["do it"]);
     }
 }
