@@ -213,7 +213,7 @@ const MODES: Shape = Shape::Choice(&["ask", "auto", "deny"]);
 static APPROVAL_RULE: MappingShape = table(
     "approval_rule",
     &[
-        must("effect", Shape::Choice(&["allow", "ask", "deny"]), "what it says"),
+        must("effect", Shape::Choice(&["allow", "ask", "deny"]), "the decision"),
         must("tool", Shape::Words, "the tool's name; `*` matches any characters"),
         may("argument", Shape::Text, "the command line or the arguments"),
         may("path", Shape::Text, "the path in the call"),

@@ -3,10 +3,6 @@
 //! The real path and the file system identify a folder: a decision about one folder does not apply to another
 //! one at the same path. The store has the hash of each accepted file, so a person has to accept a changed
 //! file again; it also keeps the accepted text, to show the difference.
-//!
-//! `trusted.json` (see [`trust()`](crate::trust())) is the store of older programs, for the settings file
-//! alone. A decision in it still counts as long as `folders.json` has none about the folder, and
-//! `config trust --revoke` removes both.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,14 +10,15 @@ use std::path::{Path, PathBuf};
 use agentx_types::{FolderId, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::files::{FileLock, replace_file};
+use crate::files::replace_file;
 use crate::folder_id::is_folder_at;
+use crate::json_store::JsonStore;
 use crate::seen_folders::now;
 use crate::trust::digest;
 use crate::{ConfigError, folder_id};
 
-/// The file in the data directory with the decisions about folders.
-const STORE: &str = "folders.json";
+/// The decisions about folders, by path.
+const STORE: JsonStore<BTreeMap<String, Folder>> = JsonStore::new("folders.json");
 /// The folder in the data directory with the accepted texts, by hash.
 const TEXTS: &str = "accepted";
 /// The variable that trusts the current folder as it is, for containers and CI.
@@ -97,7 +94,7 @@ impl Folder {
     /// decision about another folder at this path does not apply. The call completes a record without the
     /// current identity of the folder.
     pub fn of(data_dir: &Path, root: &Path) -> Self {
-        let (Ok(key), Ok(folders)) = (key_of(root), read(data_dir)) else {
+        let (Ok(key), Ok(folders)) = (key_of(root), STORE.read(data_dir)) else {
             return Self::default();
         };
         let Some(known) = folders.get(&key) else {
@@ -107,7 +104,7 @@ impl Folder {
         if folder.previous_trust.is_none() && *known != folder {
             // If it cannot be written, it is completed another time. Another decision may have been made
             // meanwhile.
-            let _ = change(data_dir, |folders, _| {
+            let _ = STORE.change(data_dir, |folders, _| {
                 if let Some(now) = folders.get_mut(&key).filter(|now| *now == known) {
                     now.clone_from(&folder);
                 }
@@ -191,7 +188,7 @@ pub fn trust_folder(
 ) -> Result<Folder, ConfigError> {
     let key = key_of(root)?;
     let texts = data_dir.join(TEXTS);
-    change(data_dir, |folders, turn| {
+    STORE.change(data_dir, |folders, turn| {
         std::fs::create_dir_all(&texts).map_err(|error| ConfigError::file(&texts, error))?;
         let mut files = BTreeMap::new();
         for (file, bytes) in accepted {
@@ -226,10 +223,10 @@ pub fn trust_folder(
 /// Returns an error if the data directory cannot be read or written.
 pub fn forget_folder(data_dir: &Path, root: &Path) -> Result<bool, ConfigError> {
     let key = key_of(root)?;
-    if !read(data_dir)?.contains_key(&key) {
+    if !STORE.read(data_dir)?.contains_key(&key) {
         return Ok(false);
     }
-    change(data_dir, |folders, _| Ok(folders.remove(&key).is_some()))
+    STORE.change(data_dir, |folders, _| Ok(folders.remove(&key).is_some()))
 }
 
 /// The accepted text of a file, to show the difference; `None` if there is none.
@@ -241,7 +238,7 @@ pub fn accepted_text(data_dir: &Path, folder: &Folder, file: &Path) -> Option<St
 
 /// The trusted folders below `root`.
 pub fn trusted_below(data_dir: &Path, root: &Path) -> Vec<PathBuf> {
-    let known = read(data_dir).unwrap_or_default().into_iter();
+    let known = STORE.read(data_dir).unwrap_or_default().into_iter();
     known
         .filter(|(_, folder)| folder.trust == FolderTrust::Trusted)
         .map(|(path, _)| PathBuf::from(path))
@@ -255,32 +252,6 @@ const NO_TEXT: &str = "its path is not UTF-8, so the decision about it cannot be
 fn key_of(root: &Path) -> Result<String, ConfigError> {
     let text = root.to_str().map(str::to_owned);
     text.ok_or_else(|| ConfigError::file(root, NO_TEXT))
-}
-
-fn read(data_dir: &Path) -> Result<BTreeMap<String, Folder>, ConfigError> {
-    let path = data_dir.join(STORE);
-    match std::fs::read(&path) {
-        Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| ConfigError::file(&path, error)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(BTreeMap::new()),
-        Err(error) => Err(ConfigError::file(&path, error)),
-    }
-}
-
-/// Reads the decisions, changes them, and writes them if they are different, under one lock.
-fn change<T>(
-    data_dir: &Path,
-    work: impl FnOnce(&mut BTreeMap<String, Folder>, &FileLock) -> Result<T, ConfigError>,
-) -> Result<T, ConfigError> {
-    let path = data_dir.join(STORE);
-    let turn = FileLock::wait(&path)?;
-    let before = read(data_dir)?;
-    let mut folders = before.clone();
-    let done = work(&mut folders, &turn)?;
-    if folders != before {
-        let text = serde_json::to_vec_pretty(&folders).map_err(|error| ConfigError::file(&path, error))?;
-        replace_file(&path, &text, &turn)?;
-    }
-    Ok(done)
 }
 
 #[cfg(test)]
@@ -323,7 +294,7 @@ mod tests {
         }
         // A record of an older program names no folder: it is completed with the one that is there.
         let text = format!("{{{:?}: {{\"trust\": \"trusted\"}}}}", root.to_string_lossy());
-        std::fs::write(data.path().join(STORE), text).expect("it is written");
+        std::fs::write(data.path().join("folders.json"), text).expect("it is written");
         assert_eq!(Folder::of(data.path(), &root).trust, FolderTrust::Trusted);
         std::fs::rename(&root, data.path().join("moved")).expect("it is moved");
         std::fs::rename(&other, &root).expect("it is moved");

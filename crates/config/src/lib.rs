@@ -4,7 +4,7 @@
 //! configuration directory, the workspace's `.agentx/config.yaml`, the environment, the command line. Every
 //! value knows where it comes from ([`MergedSettings::rows`]); every mistake has its position and the nearest
 //! valid word ([`ConfigMistake`]), and the program shows all of them at once. A workspace cannot widen trust
-//! without the person's consent ([`trust()`]). [`Secret`] keeps secrets from being shown.
+//! without the person's consent ([`trust_folder`]). [`Secret`] keeps secrets from being shown.
 //!
 //! ```no_run
 //! use std::path::Path;
@@ -34,6 +34,7 @@ mod folder_id;
 mod folder_instructions;
 mod git;
 mod guarded_files;
+mod json_store;
 mod keys;
 mod known_commands;
 mod layers;
@@ -123,6 +124,6 @@ pub use settings::{
 };
 pub use suggestions::nearest;
 pub use symlinks::{leads_out, refuse_links};
-pub use trust::{IgnoredSetting, distrust, trust};
+pub use trust::IgnoredSetting;
 pub use unset::unset;
 pub use value::{KeyReference, Value, ValueKind};

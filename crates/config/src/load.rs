@@ -162,7 +162,7 @@ fn load_with(
     let own = MergedSettings::of([merged.clone().into_layer(), environment.clone(), flags.clone()]);
     let trust_dir = assemble::data_dir(&own, &places);
     let folder = folder(&trust_dir, &places, lookup);
-    let (workspace, mut workspace_mistakes) = found.workspace(&places, &trust_dir, &folder, errors)?;
+    let (workspace, mut workspace_mistakes) = found.workspace(&places, &folder, errors)?;
     let files = files(&places, user.is_some(), workspace.is_some());
     let catalog = refreshed_models::catalog(catalog, &trust_dir, &mut found.warnings);
     let of_person = PersonalSettings {
@@ -172,10 +172,10 @@ fn load_with(
         places: &places,
         lookup,
     };
-    let accepted = |file: &ReadFile| workspace::is_accepted(&file.bytes, &trust_dir, &folder, &places);
+    let accepted = |file: &ReadFile| workspace::is_accepted(&file.bytes, &folder, &places);
     let is_strict = errors == WorkspaceErrors::Stop && workspace.as_ref().is_some_and(accepted);
     let mut admitted = workspace
-        .map(|file| workspace::admitted(file, (&trust_dir, &folder), &merged, &of_person))
+        .map(|file| workspace::admitted(file, &folder, &merged, &of_person))
         .unwrap_or_default();
     let layers = SettingsLayers {
         below: &merged,
@@ -283,7 +283,6 @@ impl FoundFiles {
     fn workspace(
         &mut self,
         places: &ConfigPaths,
-        trust_dir: &Path,
         folder: &Folder,
         errors: WorkspaceErrors,
     ) -> Result<(Option<ReadFile>, Vec<ConfigMistake>), ConfigError> {
@@ -294,7 +293,7 @@ impl FoundFiles {
         let before = self.mistakes.len();
         let file = self.read(FileLayer::Workspace(places.workspace_file.clone()), false);
         let is_accepted = match &file {
-            Ok(Some(file)) => workspace::is_accepted(&file.bytes, trust_dir, folder, places),
+            Ok(Some(file)) => workspace::is_accepted(&file.bytes, folder, places),
             Ok(None) => false,
             // Nobody has seen an unreadable file; only the environment variable accepts it.
             Err(_) => folder.trusted_by_env,

@@ -8,12 +8,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use agentx_types::{FolderId, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::files::{FileLock, replace_file};
 use crate::folder_id::is_folder_at;
+use crate::json_store::JsonStore;
 use crate::{ConfigError, folder_id};
 
-/// The file of the data directory that holds it.
-const STORE: &str = "seen.json";
+/// The folders by path.
+const STORE: JsonStore<BTreeMap<String, SeenFolder>> = JsonStore::new("seen.json");
 /// The most paths that are kept; those whose folder was noticed first are forgotten first.
 const MOST: usize = 1_000;
 
@@ -32,7 +32,7 @@ struct SeenFolder {
 /// there before; `None` if none was, or if this is unknown.
 pub fn lying_since(data_dir: &Path, path: &Path) -> Option<Timestamp> {
     let (key, id) = (path.to_str()?, folder_id(path)?);
-    let known = read(data_dir).ok()?.remove(key);
+    let known = STORE.read(data_dir).ok()?.remove(key);
     let seen = match known {
         Some(known) if known.id == id => return known.came_later.then_some(known.at),
         Some(known) if is_folder_at(&known.id, path) => SeenFolder { id, ..known },
@@ -53,28 +53,17 @@ pub(crate) fn now() -> Timestamp {
 }
 
 fn note(data_dir: &Path, key: &str, seen: &SeenFolder) -> Result<(), ConfigError> {
-    let path = data_dir.join(STORE);
-    let turn = FileLock::wait(&path)?;
-    let mut all = read(data_dir)?;
-    all.insert(key.to_owned(), seen.clone());
-    while all.len() > MOST {
-        let first = all.iter().min_by_key(|(_, seen)| seen.at);
-        let Some(first) = first.map(|(key, _)| key.clone()) else {
-            break;
-        };
-        all.remove(&first);
-    }
-    let text = serde_json::to_vec(&all).map_err(|error| ConfigError::file(&path, error))?;
-    replace_file(&path, &text, &turn)
-}
-
-fn read(data_dir: &Path) -> Result<BTreeMap<String, SeenFolder>, ConfigError> {
-    let path = data_dir.join(STORE);
-    match std::fs::read(&path) {
-        Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| ConfigError::file(&path, error)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(BTreeMap::new()),
-        Err(error) => Err(ConfigError::file(&path, error)),
-    }
+    STORE.change(data_dir, |all, _| {
+        all.insert(key.to_owned(), seen.clone());
+        while all.len() > MOST {
+            let first = all.iter().min_by_key(|(_, seen)| seen.at);
+            let Some(first) = first.map(|(key, _)| key.clone()) else {
+                break;
+            };
+            all.remove(&first);
+        }
+        Ok(())
+    })
 }
 
 #[cfg(all(test, unix))]
@@ -101,7 +90,7 @@ mod tests {
         let since = lying_since(&data, &root).expect("another one lies there");
         assert!(since >= before && since <= now());
         assert_eq!(lying_since(&data, &root), Some(since));
-        let mut all = read(&data).expect("it is read");
+        let mut all = STORE.read(&data).expect("it is read");
         for number in 0..MOST {
             let seen = SeenFolder {
                 id: FolderId::new("a", None),
@@ -111,8 +100,8 @@ mod tests {
             all.insert(number.to_string(), seen);
         }
         let text = serde_json::to_vec(&all).expect("JSON");
-        std::fs::write(data.join(STORE), text).expect("it is written");
+        std::fs::write(data.join("seen.json"), text).expect("it is written");
         lying_since(&data, dir.path());
-        assert_eq!(read(&data).expect("it is read").len(), MOST);
+        assert_eq!(STORE.read(&data).expect("it is read").len(), MOST);
     }
 }

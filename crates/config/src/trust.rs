@@ -3,27 +3,17 @@
 //! keyring.
 //!
 //! Without trust, a workspace's file can only make settings stricter. Trust applies to the bytes that the
-//! person saw: the data directory has the hash of the file, and a person has to trust a changed file again.
-//!
-//! Programs before folder trust recorded trust in this one file, in `trusted.json`. New decisions are about
-//! the whole folder, in `folders.json` ([`crate::trust_folder`]). This store remains so that earlier
-//! decisions still count.
-
-use std::collections::BTreeMap;
-use std::path::Path;
+//! person saw ([`crate::trust_folder`]): a person has to trust a changed file again.
 
 use agentx_types::RuleEffect;
 
-use crate::files::{FileLock, replace_file};
 use crate::keys::{SettingPath, WorkspaceMay};
 use crate::layers::MergedSettings;
 use crate::memory;
 use crate::read::SettingsLayer;
 use crate::sandbox;
 use crate::value::Value;
-use crate::{ConfigError, SettingOrigin, Sourced};
-
-const STORE: &str = "trusted.json";
+use crate::{SettingOrigin, Sourced};
 
 /// A setting of a workspace that does not count.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,63 +26,6 @@ pub struct IgnoredSetting {
     pub why: &'static str,
     /// Whether it counts once the person trusts the workspace as it is now.
     pub waits_for_trust: bool,
-}
-
-/// Returns whether the person trusts these bytes of this file.
-pub(crate) fn is_trusted(data_dir: &Path, file: &Path, bytes: &[u8]) -> bool {
-    let Ok(store) = read_store(data_dir) else {
-        return false;
-    };
-    store
-        .get(&key_of(file))
-        .is_some_and(|hash| *hash == digest(bytes))
-}
-
-/// Records that the person trusts these bytes of this file.
-///
-/// # Errors
-/// Returns an error if the data directory cannot be written.
-pub fn trust(data_dir: &Path, file: &Path, bytes: &[u8]) -> Result<(), ConfigError> {
-    let path = data_dir.join(STORE);
-    let turn = FileLock::wait(&path)?;
-    let mut store = read_store(data_dir)?;
-    store.insert(key_of(file), digest(bytes));
-    let text = serde_json::to_vec_pretty(&store).map_err(|error| ConfigError::file(&path, error))?;
-    replace_file(&path, &text, &turn)
-}
-
-/// Removes the trust in a file. Returns whether there was any.
-///
-/// # Errors
-/// Returns an error if the data directory cannot be written.
-pub fn distrust(data_dir: &Path, file: &Path) -> Result<bool, ConfigError> {
-    let path = data_dir.join(STORE);
-    if !path.exists() {
-        return Ok(false);
-    }
-    let turn = FileLock::wait(&path)?;
-    let mut store = read_store(data_dir)?;
-    if store.remove(&key_of(file)).is_none() {
-        return Ok(false);
-    }
-    let text = serde_json::to_vec_pretty(&store).map_err(|error| ConfigError::file(&path, error))?;
-    replace_file(&path, &text, &turn).map(|()| true)
-}
-
-fn read_store(data_dir: &Path) -> Result<BTreeMap<String, String>, ConfigError> {
-    let path = data_dir.join(STORE);
-    match std::fs::read(&path) {
-        Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| ConfigError::file(&path, error)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(BTreeMap::new()),
-        Err(error) => Err(ConfigError::file(&path, error)),
-    }
-}
-
-fn key_of(file: &Path) -> String {
-    std::fs::canonicalize(file)
-        .unwrap_or_else(|_| file.to_owned())
-        .to_string_lossy()
-        .into_owned()
 }
 
 pub(crate) fn digest(bytes: &[u8]) -> String {

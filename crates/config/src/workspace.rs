@@ -79,11 +79,11 @@ pub(crate) struct AcceptedSettings {
 /// Returns the settings of the workspace's file that count: nearly all if the person trusts it as it is.
 pub(crate) fn admitted(
     file: ReadFile,
-    (trust_dir, folder): (&Path, &Folder),
+    folder: &Folder,
     below: &MergedSettings,
     own: &PersonalSettings<'_>,
 ) -> AcceptedSettings {
-    let accepted = is_accepted(&file.bytes, trust_dir, folder, own.places);
+    let accepted = is_accepted(&file.bytes, folder, own.places);
     let (layer, mut never) = without_what_is_the_persons(file.layer.clone(), own);
     let (layer, of_rules) =
         guarded_files::without_opening_rules(layer, &guarded_files::secrets(), &own.places.workspace_root);
@@ -142,13 +142,10 @@ fn readable_settings(layer: &SettingsLayer) -> Vec<String> {
     lines
 }
 
-/// Returns whether the person accepted this workspace file. Older programs recorded that for the file alone.
-pub(crate) fn is_accepted(bytes: &[u8], trust_dir: &Path, folder: &Folder, places: &ConfigPaths) -> bool {
+/// Returns whether the person accepted this workspace file.
+pub(crate) fn is_accepted(bytes: &[u8], folder: &Folder, places: &ConfigPaths) -> bool {
     let file = places.workspace_file.strip_prefix(&places.workspace_root);
     file.is_ok_and(|file| folder.admits(file, bytes))
-        || (folder.trust == FolderTrust::Unknown
-            && folder.previous_trust.is_none()
-            && trust::is_trusted(trust_dir, &places.workspace_file, bytes))
 }
 
 /// Leaves out the settings that trust in a folder does not cover.

@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use agentx_config::{
-    CommandLineSetting, ConfigError, ConfigPaths, LoadRequest, Loaded, MemoryAccept, SettingOrigin, load,
-    trust, workspace_bytes,
+    CommandLineSetting, ConfigError, ConfigPaths, FolderTrust, LoadRequest, Loaded, MemoryAccept,
+    SettingOrigin, load, trust_folder, workspace_bytes,
 };
 use agentx_types::{ApprovalMode, NanoUsd, RuleEffect, StuckMode, StuckSettings};
 
@@ -298,6 +298,16 @@ data_dir: /tmp/elsewhere
 system_prompt_file: ../../outside.md
 ";
 
+/// Trusts the folder with these bytes as its settings.
+fn trust_file(data_dir: &Path, places: &ConfigPaths, bytes: Vec<u8>) {
+    let file = places
+        .workspace_file
+        .strip_prefix(&places.workspace_root)
+        .unwrap();
+    let accepted = [(file.to_owned(), bytes)];
+    trust_folder(data_dir, &places.workspace_root, FolderTrust::Trusted, &accepted).unwrap();
+}
+
 #[test]
 fn a_workspace_cannot_widen_trust_until_the_person_says_so() {
     let desk = Desk::new().workspace(WIDE);
@@ -343,7 +353,7 @@ fn a_workspace_cannot_widen_trust_until_the_person_says_so() {
 
     // Trust is for the bytes that were seen.
     let bytes = workspace_bytes(&desk.places()).unwrap();
-    trust(&loaded.trust_dir, &desk.places().workspace_file, &bytes).unwrap();
+    trust_file(&loaded.trust_dir, &desk.places(), bytes);
     let trusted = desk.load().unwrap();
     assert_eq!(trusted.settings.approval, ApprovalMode::Auto);
     assert_eq!(trusted.settings.limits.max_iterations, Some(500));

@@ -59,7 +59,7 @@ pub enum KeyError {
     Encrypted,
     /// A private key whose passphrase would take too long to be tried.
     #[error(
-        "the key asks for {rounds} rounds of bcrypt to read its passphrase; at most {most} are supported: `ssh-keygen -p -a 100 -f FILE` writes it anew"
+        "the key asks for {rounds} rounds of bcrypt to read its passphrase; at most {most} are supported: `ssh-keygen -p -a 100 -f FILE` rewrites it"
     )]
     TooManyRounds {
         /// The number of rounds in the file; each takes a few milliseconds.

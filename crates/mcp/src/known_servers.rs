@@ -235,7 +235,7 @@ impl KnownServers {
         let opened = std::fs::File::open(file).ok()?;
         opened.take(FILE_BYTES).read_to_end(&mut bytes).ok()?;
         serde_json::from_slice(&bytes)
-            .inspect_err(|error| tracing::warn!(file = %file.display(), %error, "what is known of a server cannot be read"))
+            .inspect_err(|error| tracing::warn!(file = %file.display(), %error, "cannot read the cached description of a server"))
             .ok()
     }
 

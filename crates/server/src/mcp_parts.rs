@@ -29,7 +29,7 @@ fn shortened(mut text: String, id: &SessionId) -> String {
         let end = (0..=LONGEST).rev().find(|end| text.is_char_boundary(*end));
         text.truncate(end.unwrap_or_default());
         text.push_str(&format!(
-            "\n\n[The rest is left out: a client gets {} MiB. `agentx export {id}` writes all of it.]\n",
+            "\n\n[The rest is left out: a client gets {} MiB. `agentx sessions export {id}` writes all of it.]\n",
             LONGEST >> 20
         ));
     }
@@ -161,6 +161,6 @@ mod tests {
         let id = SessionId::new("ses_1");
         assert_eq!(shortened("short".into(), &id), "short");
         let cut = shortened("é".repeat(LONGEST), &id);
-        assert!(cut.len() < LONGEST + 200 && cut.contains("agentx export ses_1"));
+        assert!(cut.len() < LONGEST + 200 && cut.contains("agentx sessions export ses_1"));
     }
 }

@@ -89,7 +89,7 @@ fn read(file: &Path) -> std::io::Result<CostsByOwner> {
     match std::fs::metadata(file) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(HashMap::new()),
         Ok(found) if !found.is_file() || found.len() > MAX_BYTES => {
-            return Err(std::io::Error::other("it is no file of this server"));
+            return Err(std::io::Error::other("it is not a file of costs, or too large"));
         }
         found => found?,
     };

@@ -60,7 +60,7 @@ pub(crate) enum ToolsCommand {
     Run {
         /// The name of the tool
         name: String,
-        /// Arguments for the tool, as JSON that fits its schema; mostly an object
+        /// Arguments for the tool, as JSON that fits its schema; usually an object
         #[arg(default_value = "{}")]
         arguments: String,
         /// Answer yes to every question about calls that the tool makes

@@ -4,8 +4,7 @@ mod change;
 
 use agentx::assembly::folder_contents;
 use agentx::config::{
-    ConfigError, FileStatus, FolderTrust, Loaded, SettingRow, distrust, forget_folder, trust_folder,
-    workspace_bytes,
+    ConfigError, FileStatus, FolderTrust, Loaded, SettingRow, forget_folder, trust_folder, workspace_bytes,
 };
 use serde_json::{Value, json};
 
@@ -157,7 +156,6 @@ fn trust_workspace(global: &Global, args: TrustArgs, console: &mut Console) -> R
     let taken_back = folder::RevokedGrants::find(&loaded);
     if args.revoke {
         let was = forget_folder(&loaded.trust_dir, root)?;
-        let was = distrust(&loaded.trust_dir, &loaded.places.workspace_file)? || was;
         console.out(&match (was, loaded.settings.folder.trust) {
             (true, FolderTrust::ReadOnly | FolderTrust::Restricted) => {
                 format!("the decision about {shown} is forgotten\n")

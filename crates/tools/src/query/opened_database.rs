@@ -19,8 +19,9 @@ use crate::blocking_work::StopFlag;
 use crate::files::special;
 use crate::workspace::Scope;
 
-/// Steps of SQLite between two questions whether to stop: some 100 µs.
-const STEPS: i32 = 10_000;
+/// Steps of SQLite between two questions whether to stop: some microseconds, or a second if each step copies the
+/// longest value.
+const STEPS: i32 = 100;
 
 /// The files that SQLite keeps beside a database.
 const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
