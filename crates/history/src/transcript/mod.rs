@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use agentx_runtime::{Delivery, LogError, Runtime, RuntimeError, SessionFold, View};
 use agentx_types::{
     AUTHOR_TAGS, AgentStateId, BlobId, ContentPart, Envelope, EnvironmentEvent, MediaSource, Message,
-    MessageId, OwnerId, Role, RuntimeEvent, SessionId, Timestamp, ToolCallId, ToolCompleted, Usage,
+    MessageId, OwnerId, Role, RuntimeEvent, SessionId, Timestamp, ToolCallId, ToolCompleted, Usage, UtcTime,
 };
 
 pub use acts::{ActsOfOthers, act_of_another};
@@ -273,32 +273,15 @@ fn pictures_of(content: &[ContentPart], named: &mut Vec<BlobId>) {
 
 /// A point in time as `2026-11-21 16:30:12`, UTC.
 pub fn time_of(at: Timestamp) -> String {
-    let seconds = at.0.div_euclid(1_000_000);
-    let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
-    let (year, month, day) = date_of(days);
-    format!(
-        "{year:04}-{month:02}-{day:02} {:02}:{:02}:{:02}",
-        second / 3_600,
-        second / 60 % 60,
-        second % 60
-    )
-}
-
-/// Year, month and day of a day since 1970-01-01. Years are counted from March, so that leap days come last.
-fn date_of(days: i64) -> (i64, i64, i64) {
-    let shifted = days + 719_468;
-    let era = shifted.div_euclid(146_097);
-    let of_era = shifted.rem_euclid(146_097);
-    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let from_march = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * from_march + 2) / 5 + 1;
-    let month = if from_march < 10 {
-        from_march + 3
-    } else {
-        from_march - 9
-    };
-    (year_of_era + era * 400 + i64::from(month <= 2), month, day)
+    let UtcTime {
+        year,
+        month,
+        day,
+        hour,
+        minute,
+        second,
+    } = at.utc();
+    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}")
 }
 
 #[cfg(test)]

@@ -8,9 +8,9 @@ use ring::{digest, hmac};
 use super::credentials::AwsCredentials;
 use crate::Secret;
 use crate::percent::encode;
+use agentx_types::{Timestamp, UtcTime};
 
 /// Seconds of a day.
-const DAY: u64 = 86_400;
 
 /// The service in the scope of a signature.
 const SERVICE: &str = "bedrock";
@@ -102,30 +102,18 @@ fn hex(bytes: &[u8]) -> String {
 
 /// Returns a time as `20260304T050607Z`.
 fn timestamp(unix_seconds: u64) -> String {
-    let (year, month, day) = civil(unix_seconds / DAY);
-    let second = unix_seconds % DAY;
-    format!(
-        "{year:04}{month:02}{day:02}T{:02}{:02}{:02}Z",
-        second / 3_600,
-        second / 60 % 60,
-        second % 60
-    )
-}
-
-/// Returns year, month and day of a number of days since 1970-01-01, in the Gregorian calendar.
-fn civil(days: u64) -> (u64, u64, u64) {
-    let shifted = days + 719_468;
-    let (era, of_era) = (shifted / 146_097, shifted % 146_097);
-    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let from_march = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * from_march + 2) / 5 + 1;
-    let month = if from_march < 10 {
-        from_march + 3
-    } else {
-        from_march - 9
-    };
-    (era * 400 + year_of_era + u64::from(month <= 2), month, day)
+    let micros = i64::try_from(unix_seconds)
+        .unwrap_or(i64::MAX)
+        .saturating_mul(1_000_000);
+    let UtcTime {
+        year,
+        month,
+        day,
+        hour,
+        minute,
+        second,
+    } = Timestamp(micros).utc();
+    format!("{year:04}{month:02}{day:02}T{hour:02}{minute:02}{second:02}Z")
 }
 
 #[cfg(test)]
