@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use agentx_http::{Certificates, client_builder};
 use agentx_identity::AuthChallenge;
-use agentx_runtime::RuntimeError;
+use agentx_runtime::{Clock as _, RuntimeError, SystemClock};
 use agentx_types::from_newer_json;
 use agentx_types::wire::{NONCE_HEADER, Problem};
 use reqwest::{Client, Response, StatusCode};
@@ -343,7 +343,10 @@ impl Http {
         let request = serde_json::to_value(request).unwrap_or_default();
         let answer: TokenAnswer = self.open(Query::post(&["auth", "token"], request)).await?;
         // The server's clock may differ: the lifetime of the token counts, and it is at most an hour.
-        let left = answer.expires_at_ms.saturating_sub(now_ms()).min(3_600_000);
+        let left = answer
+            .expires_at_ms
+            .saturating_sub(SystemClock.now().unix_millis())
+            .min(3_600_000);
         Ok(CachedToken {
             secret: answer.token.into(),
             until: Instant::now() + Duration::from_millis(left).max(2 * RENEW_BEFORE),
@@ -374,11 +377,6 @@ impl Http {
             self.unreachable(format!("its sign-in is not that of an AgentX server: {error}"))
         })
     }
-}
-
-fn now_ms() -> u64 {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }
 
 /// A key by which something that is sent twice is done once.

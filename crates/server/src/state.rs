@@ -2,11 +2,10 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use agentx_config::Settings;
 use agentx_node_runtime::NodeRuntime;
-use agentx_runtime::{EventCursor, LogError, Runtime as _, RuntimeError, Session};
+use agentx_runtime::{Clock as _, EventCursor, LogError, Runtime as _, RuntimeError, Session, SystemClock};
 use agentx_types::wire::{Problem, WireView};
 use agentx_types::{AgentConfig, OwnerId, Seat, SessionId, SessionRole, Timestamp};
 use axum::http::HeaderMap;
@@ -191,14 +190,12 @@ impl ServerState {
 
     /// Returns the time in milliseconds since 1970.
     pub fn now_ms(&self) -> u64 {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
+        self.now().unix_millis()
     }
 
     /// Returns the time in microseconds since 1970.
     pub fn now(&self) -> Timestamp {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Timestamp(i64::try_from(now.as_micros()).unwrap_or(i64::MAX))
+        SystemClock.now()
     }
 
     /// Returns who sends a request with these headers on such a connection from `address`.

@@ -1,6 +1,6 @@
 //! Encodings of numbers: row keys of `batches`, and unsigned numbers in SQLite's signed ones.
 
-use agentx_runtime::Digest;
+use agentx_runtime::{Clock as _, Digest, SystemClock};
 use agentx_types::{SessionId, Timestamp};
 use rusqlite::types::{FromSqlError, ValueRef};
 use rusqlite::{Connection, OptionalExtension as _, Row};
@@ -50,10 +50,7 @@ pub(crate) fn digest(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Di
 
 /// The time of this machine.
 pub(crate) fn now() -> Timestamp {
-    let since = std::time::SystemTime::now()
-        .duration_since(std::time::UNIX_EPOCH)
-        .unwrap_or_default();
-    Timestamp(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
+    SystemClock.now()
 }
 
 /// The row number of a session that was not deleted.

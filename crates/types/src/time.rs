@@ -20,6 +20,11 @@ impl Timestamp {
         u64::try_from((self.0.saturating_sub(earlier.0)) / 1000).unwrap_or(0)
     }
 
+    /// Whole milliseconds since the Unix epoch; 0 before it.
+    pub fn unix_millis(self) -> u64 {
+        self.millis_since(Timestamp(0))
+    }
+
     /// The date and time in UTC.
     ///
     /// ```

@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 
+use agentx::runtime::{Clock as _, SystemClock};
 use agentx::types::{NanoUsd, Timestamp, Usage};
 
 /// Returns a number such as `950`, `12.3k` or `1.2M`.
@@ -134,10 +135,7 @@ pub fn usage(usage: &Usage) -> String {
 
 /// The clock of this machine.
 pub fn now() -> Timestamp {
-    let since = std::time::SystemTime::now()
-        .duration_since(std::time::UNIX_EPOCH)
-        .unwrap_or_default();
-    Timestamp(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
+    SystemClock.now()
 }
 
 /// A limit of time, short: `10m`, `15s`, `24h`.

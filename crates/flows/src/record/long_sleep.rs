@@ -1,6 +1,7 @@
 //! The announcement of a sleep says when it ends, so that a run that is repeated sleeps only for the rest.
 
 use agentx_luau_tools::{EffectKind, HostEffect};
+use agentx_runtime::{Clock as _, SystemClock};
 use serde_json::{Value, json};
 
 use super::record_mode::milliseconds;
@@ -37,6 +38,5 @@ pub(super) fn left(mut effect: HostEffect, recorded: &Value) -> HostEffect {
 }
 
 fn now_ms() -> u64 {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    now.map_or(0, |now| u64::try_from(now.as_millis()).unwrap_or(u64::MAX))
+    SystemClock.now().unix_millis()
 }
