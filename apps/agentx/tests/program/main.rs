@@ -34,6 +34,7 @@ mod left_queued;
 #[cfg(unix)]
 mod mcp;
 mod mcp_login;
+mod memory;
 mod misnamed;
 mod mistakes;
 mod model_lists;

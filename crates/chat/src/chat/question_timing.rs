@@ -37,6 +37,8 @@ pub(super) struct QuestionTiming {
     ended: Option<Instant>,
     /// The last press of the key that leaves, if it did not.
     wants_to_leave: Option<Instant>,
+    /// The last line that leaves, if it did not. A key that stops something is no such line.
+    said_to_leave: Option<Instant>,
 }
 
 impl QuestionTiming {
@@ -101,7 +103,7 @@ impl QuestionTiming {
 
     /// A line that leaves was sent while something runs; says whether the chat is left, which takes two.
     pub(super) fn leaves_by_word(&mut self, now: Instant) -> bool {
-        let before = self.wants_to_leave.replace(now);
+        let before = self.said_to_leave.replace(now);
         before.is_some_and(|before| now < before + AGAIN_BY_WORD)
     }
 
@@ -204,6 +206,11 @@ mod tests {
             "too late: it is the first one again"
         );
         assert!(attention.leaves(start + AGAIN + millis(10)));
+        assert!(
+            !attention.leaves_by_word(start + AGAIN + millis(20)),
+            "a key is not a word"
+        );
+        assert!(attention.leaves_by_word(start + AGAIN + millis(20_000)));
     }
 
     #[test]

@@ -100,7 +100,7 @@ fn perform(command: Option<MemoryCommand>, settings: &Settings, width: usize) ->
         }
         Some(MemoryCommand::Accept { ids, all }) => decide(&store, &ids, all, MemoryState::Accepted),
         Some(MemoryCommand::Refuse { ids, all }) => decide(&store, &ids, all, MemoryState::Refused),
-        Some(MemoryCommand::Edit(edit)) => edited(&store, edit, here),
+        Some(MemoryCommand::Edit(edit)) => edited(&store, edit, here, settings),
         Some(MemoryCommand::Add {
             text,
             here: only_here,
@@ -109,7 +109,7 @@ fn perform(command: Option<MemoryCommand>, settings: &Settings, width: usize) ->
             let new = NewMemory {
                 pinned: pin,
                 folder: only_here.then_some(here),
-                ..NewMemory::of_person(text.join(" "))
+                ..NewMemory::of_person(without_secret(text.join(" "), settings)?)
             };
             let (memory, is_new) = store.add(&new, units::now()).map_err(failed)?;
             let what = if is_new { "added" } else { "known already as" };
@@ -125,6 +125,22 @@ fn perform(command: Option<MemoryCommand>, settings: &Settings, width: usize) ->
             Ok(listed(&all, "there are no memories", width))
         }
         Some(MemoryCommand::Erase { yes }) => erase(&store, yes),
+    }
+}
+
+/// The words of a memory, unless a secret that AgentX knows is among them.
+fn without_secret(text: String, settings: &Settings) -> Result<String, ChatError> {
+    let redactor = agentx::node::redactor(settings);
+    let found = redactor.and_then(|redactor| redactor.find(&text).into_iter().next());
+    match found {
+        None => Ok(text),
+        Some(found) => Err(ChatError::usage(
+            format!(
+                "the text contains the secret {}, which is never kept as a memory",
+                found.name
+            ),
+            "write it without the secret",
+        )),
     }
 }
 
@@ -179,8 +195,13 @@ fn decide(store: &MemoryStore, ids: &[i64], all: bool, state: MemoryState) -> Re
     Ok(changed(state.word(), &decided))
 }
 
-fn edited(store: &MemoryStore, wanted: EditArguments, here: String) -> Result<Said, ChatError> {
-    let words = wanted.text.join(" ");
+fn edited(
+    store: &MemoryStore,
+    wanted: EditArguments,
+    here: String,
+    settings: &Settings,
+) -> Result<Said, ChatError> {
+    let words = without_secret(wanted.text.join(" "), settings)?;
     let edit = MemoryEdit {
         text: (!words.is_empty()).then_some(words),
         state: None,
