@@ -112,7 +112,7 @@ impl<'a> CommandWords<'a> {
     }
 
     /// The paths that a word may mean from the directory of the command.
-    fn ways(&self, word: &str) -> Vec<PathBuf> {
+    pub(crate) fn ways(&self, word: &str) -> Vec<PathBuf> {
         ways(self.directory, word)
     }
 

@@ -1,28 +1,39 @@
-//! The command lines of a folder that are known to open only what they name.
+//! The command lines of a folder that are known to run only what they name.
 //!
 //! A person trusts a command line with the files that it runs. Of most programs nobody can tell from the line which
-//! files they open: `make`, `npm start`, `awk`, `sh -c`. So only the forms here count as known; every other line counts
-//! as one that reads the whole folder, and any change of the folder asks again.
+//! files they open: `make`, `npm start`, `awk`, `sh -c`, a script for a shell. So only the forms here count as known;
+//! every other line counts as one that may run the whole folder, and any change of the folder asks again.
 
 use crate::Secret;
 use crate::mcp::McpValue;
 
-/// The files that a command line opens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum OpenedFiles {
-    /// Those that its words name, and these settings of the program, if they are there.
-    Named(&'static [&'static str]),
-    /// Those that its words name, and the modules of Python beside this argument.
-    Modules(usize),
+/// The files of the folder that a command line opens, besides those that its words name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum OpenedFiles<'a> {
+    /// Only a known part.
+    Known {
+        /// Settings of the program, in its directory and those above.
+        settings: &'static [&'static str],
+        /// Texts with the files that it may run: each may load all files around it. None if it runs nothing of the
+        /// folder.
+        scripts: Vec<&'a str>,
+    },
     /// Any file of the folder.
     Any,
 }
 
-const NO_MORE: OpenedFiles = OpenedFiles::Named(&[]);
 /// Settings of npm that decide which program `npx` runs, and how.
-const OF_NPM: &[&str] = &[".npmrc", "package.json", "bunfig.toml", "pnpm-workspace.yaml"];
+const OF_NPM: &[&str] = &[
+    ".npmrc",
+    "package.json",
+    "bunfig.toml",
+    "pnpm-workspace.yaml",
+    ".pnpmfile.cjs",
+];
 /// Settings of uv.
 const OF_UV: &[&str] = &["uv.toml", "pyproject.toml", ".python-version"];
+/// Programs that load code from where their script lies. A shell starts programs by any path.
+const INTERPRETERS: [&str; 5] = ["python", "node", "ruby", "perl", "lua"];
 /// Options of Python without a value that load no code.
 const OF_PYTHON: &[&str] = &["-u", "-I", "-B", "-E", "-s", "-S", "-O", "-q", "-P"];
 /// Variables by which programs load code or find other programs; each ends any name that begins like it.
@@ -53,60 +64,76 @@ const LOADERS: &[&str] = &[
 pub(crate) trait Disk {
     /// Whether a word is a file of the folder, or a directory of it, that an interpreter can run.
     fn is_script(&self, word: &str) -> bool;
+    /// The program that the first line of a script of the folder names.
+    fn interpreter(&self, word: &str) -> Option<String>;
     /// Whether the folder itself holds a package of this name.
     fn has_package(&self, name: &str) -> bool;
 }
 
 /// Returns which files a command line with these variables opens.
-pub(crate) fn opened(
-    command: &str,
-    arguments: &[String],
-    variables: &[McpValue],
+pub(crate) fn opened<'a>(
+    command: &'a str,
+    arguments: &'a [String],
+    variables: &'a [McpValue],
     disk: &dyn Disk,
-) -> OpenedFiles {
-    if variables.iter().any(loads_unseen) {
+) -> OpenedFiles<'a> {
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let loaders: Vec<&McpValue> = variables.iter().filter(|variable| is_loader(variable)).collect();
+    let known =
+        known(command, &words, disk).filter(|_| loaders.iter().all(|loader| shows_what_it_loads(loader)));
+    let Some((settings, mut scripts)) = known else {
         return OpenedFiles::Any;
-    }
+    };
+    let values = loaders.into_iter().filter_map(|loader| loader.value.as_ref());
+    scripts.extend(values.map(Secret::expose));
+    OpenedFiles::Known { settings, scripts }
+}
+
+/// The settings and scripts of a line of one of the known forms.
+fn known<'a>(
+    command: &'a str,
+    words: &[&'a str],
+    disk: &dyn Disk,
+) -> Option<(&'static [&'static str], Vec<&'a str>)> {
     if command.contains('/') && disk.is_script(command) {
-        return NO_MORE;
+        let program = disk.interpreter(command)?;
+        return is_interpreter(&program).then(|| (&[] as &[_], vec![command]));
     }
     if command.contains('/') && !command.starts_with('/') {
-        return OpenedFiles::Any;
+        return None;
     }
     let program = command.rsplit('/').next().unwrap_or(command);
-    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let is_version = |name: &str| {
-        program
-            .strip_prefix(name)
-            .is_some_and(|rest| rest.chars().all(is_of_number))
-    };
-    match program {
-        _ if is_version("python") => {
-            let flags = words.iter().take_while(|word| OF_PYTHON.contains(word)).count();
-            match words.get(flags) {
-                Some(script) if disk.is_script(script) => OpenedFiles::Modules(flags),
-                _ => OpenedFiles::Any,
-            }
+    let settings = match program {
+        _ if is_interpreter(program) => {
+            let flags = if program.starts_with("python") {
+                OF_PYTHON
+            } else {
+                &[]
+            };
+            let script = words.iter().find(|word| !flags.contains(word))?;
+            return disk.is_script(script).then(|| (&[] as &[_], vec![*script]));
         }
-        "node" | "bash" | "sh" | "dash" | "zsh" | "ruby" | "perl" | "lua" => match words.first() {
-            Some(script) if disk.is_script(script) => NO_MORE,
-            _ => OpenedFiles::Any,
-        },
-        "npx" | "bunx" | "pnpx" => match package(&words, &["-y", "--yes", "-q", "--quiet", "--bun"], &[]) {
-            Some(name) if !disk.has_package(name) => OpenedFiles::Named(OF_NPM),
-            _ => OpenedFiles::Any,
-        },
-        "uvx" => match package(
-            &words,
-            &["-q", "--quiet"],
-            &["--from", "--with", "--python", "-p"],
-        ) {
-            Some(_) => OpenedFiles::Named(OF_UV),
-            None => OpenedFiles::Any,
-        },
-        "docker" | "podman" if words.first() == Some(&"run") => NO_MORE,
-        _ => OpenedFiles::Any,
-    }
+        "npx" | "bunx" | "pnpx" => {
+            let name = package(words, &["-y", "--yes", "-q", "--quiet", "--bun"], &[])?;
+            (!disk.has_package(name)).then_some(OF_NPM)?
+        }
+        "uvx" => {
+            let options = ["--from", "--with", "--python", "-p"];
+            package(words, &["-q", "--quiet"], &options).map(|_| OF_UV)?
+        }
+        "docker" | "podman" if words.first() == Some(&"run") => &[],
+        _ => return None,
+    };
+    // Which of the words are programs, the line does not show: `npx tsx server.ts`.
+    Some((settings, words.to_vec()))
+}
+
+/// Whether a program is one of the interpreters, with or without a version: `python3.12`.
+fn is_interpreter(program: &str) -> bool {
+    let is_version = |rest: &str| rest.chars().all(is_of_number);
+    INTERPRETERS
+        .iter()
+        .any(|name| program.strip_prefix(name).is_some_and(is_version))
 }
 
 fn is_of_number(c: char) -> bool {
@@ -130,13 +157,19 @@ fn package<'a>(words: &[&'a str], flags: &[&str], options: &[&str]) -> Option<&'
     None
 }
 
-/// Returns whether a variable with this value may make a program load code that the value does not name.
-fn loads_unseen(variable: &McpValue) -> bool {
+/// Returns whether a program may load code by this variable.
+fn is_loader(variable: &McpValue) -> bool {
     let name = variable.name.to_ascii_uppercase();
+    LOADERS.iter().any(|loader| name.starts_with(loader))
+}
+
+/// Returns whether the value of such a variable names the code that it loads.
+fn shows_what_it_loads(variable: &McpValue) -> bool {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./:=,@ ".contains(c);
     let value = variable.value.as_ref().map(Secret::expose).unwrap_or_default();
+    let name = variable.name.to_ascii_uppercase();
     let is_search_path = name == "PATH" || name == "IFS";
-    LOADERS.iter().any(|loader| name.starts_with(loader)) && (is_search_path || !value.chars().all(is_plain))
+    !is_search_path && value.chars().all(is_plain)
 }
 
 #[cfg(test)]
@@ -151,12 +184,19 @@ mod tests {
             ["srv.py", "./srv.py", "./run.sh", "run.sh", "/ws/srv"].contains(&word)
         }
 
+        fn interpreter(&self, word: &str) -> Option<String> {
+            let programs = [("./srv.py", "python3.12"), ("./run.sh", "sh")];
+            let found = programs.iter().find(|(script, _)| *script == word);
+            found.map(|(_, program)| (*program).to_owned())
+        }
+
         fn has_package(&self, name: &str) -> bool {
             name == "own"
         }
     }
 
-    fn of(line: &str, variables: &[(&str, &str)]) -> OpenedFiles {
+    /// The settings and scripts of a line, as one text; `None` if it may open any file.
+    fn of(line: &str, variables: &[(&str, &str)]) -> Option<String> {
         let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
         let value = |(name, value): &(&str, &str)| McpValue {
             name: (*name).to_owned(),
@@ -164,32 +204,38 @@ mod tests {
             value: Some(Secret::new(*value)),
         };
         let variables: Vec<McpValue> = variables.iter().map(value).collect();
-        opened(&words[0], &words[1..], &variables, &Folder)
+        match opened(&words[0], &words[1..], &variables, &Folder) {
+            OpenedFiles::Any => None,
+            OpenedFiles::Known { settings, scripts } => Some([settings, &scripts].concat().join(" ")),
+        }
     }
 
     #[test]
-    fn few_forms_are_known_to_open_only_what_they_name() {
-        for line in [
-            "python3 srv.py",
-            "python3.12 -u -I srv.py --port 1",
-            "/usr/bin/python3 srv.py",
+    fn few_forms_are_known_to_run_only_what_they_name() {
+        let (npm, uv) = (OF_NPM.join(" "), OF_UV.join(" "));
+        for (line, expected) in [
+            ("python3 srv.py", "srv.py".to_owned()),
+            ("python3.12 -u -I srv.py --port 1", "srv.py".to_owned()),
+            ("/usr/bin/python3 srv.py", "srv.py".to_owned()),
+            ("node srv.py", "srv.py".to_owned()),
+            ("./srv.py --port 1", "./srv.py".to_owned()),
+            ("docker run -i mcp/git", "run -i mcp/git".to_owned()),
+            (
+                "npx -y @scope/server@1.2 .",
+                format!("{npm} -y @scope/server@1.2 ."),
+            ),
+            ("uvx --from git mcp-git", format!("{uv} --from git mcp-git")),
         ] {
-            assert!(matches!(of(line, &[]), OpenedFiles::Modules(_)), "{line}");
-        }
-        for line in ["./srv.py", "sh run.sh", "docker run -i mcp/git", "/ws/srv"] {
-            assert_eq!(of(line, &[]), NO_MORE, "{line}");
-        }
-        for (line, files) in [
-            ("npx -y @scope/server@1.2 .", OF_NPM),
-            ("uvx --from git mcp-git", OF_UV),
-        ] {
-            assert_eq!(of(line, &[]), OpenedFiles::Named(files), "{line}");
+            assert_eq!(of(line, &[]), Some(expected), "{line}");
         }
     }
 
     #[test]
     fn every_other_line_may_open_any_file() {
         for line in [
+            "sh run.sh",
+            "./run.sh",
+            "/ws/srv",
             "sh -c ./s*v.py",
             "python3 -c x",
             "python3 -m srv",
@@ -218,7 +264,7 @@ mod tests {
             "/usr/bin/make",
             "node /usr/bin/npm start",
         ] {
-            assert_eq!(of(line, &[]), OpenedFiles::Any, "{line}");
+            assert_eq!(of(line, &[]), None, "{line}");
         }
     }
 
@@ -232,8 +278,10 @@ mod tests {
             ("GIT_CONFIG_VALUE_0", "!./s*", false),
             ("PATH", ":/usr/bin", false),
         ] {
-            let opened = of("sh run.sh", &[(name, value)]);
-            assert_eq!(opened != OpenedFiles::Any, is_known, "{name}={value}");
+            let opened = of("node srv.py", &[(name, value)]);
+            assert_eq!(opened.is_some(), is_known, "{name}={value}");
+            let is_loader = opened.is_some_and(|texts| texts.ends_with(value));
+            assert_eq!(is_loader, is_known && name != "DATABASE_URL", "{name}={value}");
         }
     }
 }

@@ -74,7 +74,6 @@ mod symlinks;
 mod trust;
 mod unset;
 mod value;
-mod whole_folder;
 mod workspace;
 mod workspace_effects;
 mod workspace_models;

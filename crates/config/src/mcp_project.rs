@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::mcp::{McpOauthSettings, McpServerSettings, McpTarget, McpValue, check_mcp_name};
 use crate::mcp_entry::{as_written, details, effect, variables_in};
-use crate::server_files::{ServerFiles, files_of, has_changed};
+use crate::server_files::{Listings, ServerFiles, directory, files_of, has_changed};
 use crate::trust::digest;
 use crate::value::url;
 use crate::workspace::named;
@@ -83,8 +83,13 @@ impl ProjectContext<'_> {
             path: PathBuf::from(FILE),
             bytes,
         });
+        let mut listings = Listings::new();
         for server in read {
-            match self.with_its_files(server, &mut found.files) {
+            let with_its_files = match self.files_of(&server, &mut listings) {
+                Ok(of_server) => self.with_its_files(server, of_server, &mut found),
+                Err(why) => Err(why),
+            };
+            match with_its_files {
                 Ok(server) if counts => found.servers.push(server),
                 Ok(_) => {}
                 Err(what) => found.pending.push(self.mistake(what)),
@@ -93,25 +98,31 @@ impl ProjectContext<'_> {
         found
     }
 
-    /// Adds the files of the folder that the server's command line names, and their hash to the server's.
+    /// Adds the files of the folder that the server runs, and their hash to the server's.
     ///
     /// # Errors
-    /// Returns the reason to leave the server out: one of the files is new, has changed or is too large.
+    /// Returns the reason to leave the server out: one of the files is new or has changed.
     fn with_its_files(
         &self,
         mut server: McpServerSettings,
-        files: &mut Vec<NamedFile>,
+        of_server: Vec<(PathBuf, Vec<u8>)>,
+        found: &mut ProjectServers,
     ) -> Result<McpServerSettings, String> {
         let name = server.name.clone();
         let mut missing = None;
-        let of_server = self.files_of(&server)?;
         server.files = Some(ServerFiles::new(self.places, &of_server));
         for (path, bytes) in of_server {
             if self.folder.standing(&path, &bytes) != FileAcceptance::Accepted {
                 missing.get_or_insert_with(|| path.clone());
             }
+            found.effects.extend(directory(&path, self.places).map(|directory| {
+                format!(
+                    "MCP server `{name}` may run any file {directory}: your trust accepts them all as they are now, and \
+                     after any later change of one AgentX asks you again"
+                )
+            }));
             server.entry_hash = digest(format!("{}\n{}", server.entry_hash, digest(&bytes)).as_bytes());
-            files.push(NamedFile {
+            found.files.push(NamedFile {
                 key: format!("mcp.{name}"),
                 path,
                 bytes,
@@ -120,15 +131,19 @@ impl ProjectContext<'_> {
         match missing.filter(|_| self.folder.trust == FolderTrust::Trusted) {
             Some(path) => Err(format!(
                 "the server {name:?} is left out: {}; `agentx config trust` shows it",
-                has_changed(&path)
+                has_changed(&path, self.places)
             )),
             None => Ok(server),
         }
     }
 
     /// Reads the files of the folder that a server runs.
-    fn files_of(&self, server: &McpServerSettings) -> Result<Vec<(PathBuf, Vec<u8>)>, String> {
-        files_of(&server.target, self.places).map_err(|why| {
+    fn files_of(
+        &self,
+        server: &McpServerSettings,
+        listings: &mut Listings,
+    ) -> Result<Vec<(PathBuf, Vec<u8>)>, String> {
+        files_of(&server.target, self.places, listings).map_err(|why| {
             format!(
                 "the server {:?} is left out: {why}; add the server to your own settings with `agentx mcp add`",
                 server.name
@@ -463,7 +478,12 @@ mod tests {
         };
         let files = look(&Folder::default()).files;
         let names: Vec<_> = files.iter().map(|file| file.path.to_string_lossy()).collect();
-        assert_eq!(names, [".mcp.json", "srv/db.py", "db.ini", "srv/*.py"]);
+        assert_eq!(names, [".mcp.json", "srv/db.py", "db.ini", "srv"]);
+        let effects = look(&Folder::default()).effects.join("\n");
+        assert!(
+            effects.contains("MCP server `db` may run any file in srv: your trust"),
+            "{effects}"
+        );
         let accepted: Vec<_> = files
             .iter()
             .map(|file| (file.path.clone(), file.bytes.clone()))

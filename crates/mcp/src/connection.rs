@@ -97,7 +97,7 @@ impl McpConnection {
                 variables,
             } => {
                 check_files(server).await?;
-                let variables = stdio::environment(usual, variables);
+                let variables = stdio::environment(usual, variables, server.of_folder);
                 let started = stdio::start(&server.name, command, arguments, directory, variables)?;
                 let StartedProgram {
                     program,

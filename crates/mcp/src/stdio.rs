@@ -76,15 +76,21 @@ pub(crate) fn start(
     })
 }
 
-/// Returns the environment of a server's program: that of all programs, and the server's own variables.
-pub(crate) fn environment(usual: &ProgramEnvironment, own: &[McpValue]) -> Vec<(OsString, OsString)> {
+/// Returns the environment of a server's program: that of all programs, and the server's own variables. Python would
+/// change the folder of a folder's server with its caches, and any change of it has to be accepted.
+pub(crate) fn environment(
+    usual: &ProgramEnvironment,
+    own: &[McpValue],
+    of_folder: bool,
+) -> Vec<(OsString, OsString)> {
     let named = |name: &OsString| own.iter().any(|value| name.to_str() == Some(&value.name));
+    let no_caches = of_folder.then(|| (OsString::from("PYTHONDONTWRITEBYTECODE"), OsString::from("1")));
     let usual = usual.variables().filter(|(name, _)| !named(name));
     let own = own.iter().filter_map(|value| {
         let text = value.value.as_ref()?.expose();
         Some((OsString::from(&value.name), OsString::from(text)))
     });
-    usual.chain(own).collect()
+    usual.chain(no_caches).chain(own).collect()
 }
 
 /// The program's output outside the protocol, for errors.

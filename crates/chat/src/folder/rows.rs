@@ -1,8 +1,6 @@
 //! The rows of the trust question: first the files without an effect, then the effects, so that other rows
 //! cannot push an effect off the screen.
 
-use std::path::Path;
-
 use agentx::assembly::{FileRole, FolderContents, FolderFile};
 use agentx::config::{FolderTrust, Loaded};
 
@@ -218,28 +216,13 @@ fn settings(loaded: &Loaded, file: &FolderFile) -> Vec<String> {
         .collect()
 }
 
-/// The files that the settings name.
+/// The files that the settings name. Of a directory, an effect speaks.
 fn named(loaded: &Loaded) -> impl Iterator<Item = String> + '_ {
+    let root = &loaded.places.workspace_root;
     let files = loaded.settings.named_files.iter();
-    files.filter(|file| !file.is_of_servers()).map(|file| {
+    let files = files.filter(|file| !file.is_of_servers() && !root.join(&file.path).is_dir());
+    files.map(|file| {
         let lines = String::from_utf8_lossy(&file.bytes).lines().count();
-        match file.path.file_name().and_then(|name| name.to_str()) {
-            _ if file.path == Path::new(".") => {
-                return format!(
-                    "every file of this folder ({lines} in all), because `{}` may run any",
-                    file.key
-                );
-            }
-            Some("*.py") => {
-                return format!(
-                    "{}: the names of {}, for `{}`",
-                    file.path.display(),
-                    counted(lines, "module"),
-                    file.key
-                );
-            }
-            _ => {}
-        }
         format!(
             "{}: {}, for `{}`",
             file.path.display(),

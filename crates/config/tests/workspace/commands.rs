@@ -162,26 +162,20 @@ fn a_link_out_of_the_folder_is_trusted_with_its_target() {
 }
 
 #[test]
-fn a_directory_with_more_than_is_read_is_another_one_in_every_process() {
+fn a_directory_with_more_than_is_shown_is_trusted_with_all_its_files() {
     let desk = with_server(r#"{"command": "python3", "args": ["big"]}"#);
     for file in 0..600 {
         desk.write(&format!("ws/big/{file}.py"), "one");
     }
     let loaded = desk.trusted();
-    assert!(
-        has_server(&loaded),
-        "in the session in which a person accepted it"
-    );
-    let listing = loaded
-        .settings
-        .named_files
-        .iter()
-        .find(|file| file.path.ends_with("big"));
-    let text = String::from_utf8_lossy(&listing.unwrap().bytes).into_owned();
-    assert!(
-        text.contains(&format!("process {}", std::process::id())),
-        "{text}"
-    );
+    assert!(has_server(&loaded), "{:?}", loaded.warnings);
+    let named = |file: &str| {
+        let mut files = loaded.settings.named_files.iter();
+        files.any(|found| found.path.ends_with(file))
+    };
+    assert!(named("big") && !named("big/1.py"));
+    desk.write("ws/big/599.py", "two");
+    assert!(!has_server(&desk.load()));
 }
 
 #[test]
@@ -338,65 +332,167 @@ fn a_command_line_that_does_not_show_what_it_runs_is_trusted_with_the_whole_fold
     }
 }
 
-/// A script is trusted with the code that it names, and Python's with the modules beside it.
+/// A script is trusted with everything from the top of its project on, whatever the names and endings.
 #[test]
-fn a_script_is_trusted_with_the_code_that_it_loads() {
+fn a_script_is_trusted_with_all_files_of_its_project() {
+    let python = r#""command": "python3", "args": ["srv/db.py"]"#;
+    let node = r#""command": "node", "args": ["srv/db.js"]"#;
+    for (line, script, text, changed) in [
+        (python, "srv/db.py", "import helper", "srv/helper.py"),
+        (python, "srv/db.py", "from .helper import x", "srv/helper.py"),
+        (python, "srv/db.py", "from .sub.deep import x", "srv/sub/deep.py"),
+        (python, "srv/db.py", "exec(open('srv/plain').read())", "srv/plain"),
+        (python, "srv/db.py", "import random", "srv/types.py"),
+        (python, "srv/db.py", "import fast", "srv/fast.so"),
+        (python, "srv/db.py", "import old", "srv/old.pyc"),
+        (node, "srv/db.js", "require('./fast')", "srv/fast.node"),
+        (node, "srv/db.js", "import './x.wasm'", "srv/x.wasm"),
+        (node, "srv/db.js", "import './view'", "srv/view.tsx"),
+        (
+            r#""command": "ruby", "args": ["srv/db.rb"]"#,
+            "srv/db.rb",
+            "",
+            "srv/x.dat",
+        ),
+        (
+            r#""command": "perl", "args": ["srv/db.pl"]"#,
+            "srv/db.pl",
+            "use lib 'srv';",
+            "srv/Own.pm",
+        ),
+        (
+            r#""command": "./srv/db""#,
+            "srv/db",
+            "#!/usr/bin/env node\n",
+            "srv/plain",
+        ),
+        (
+            r#""command": "npx", "args": ["-y", "tsx", "srv/db.ts"]"#,
+            "srv/db.ts",
+            "",
+            "srv/view.jsx",
+        ),
+        (
+            r#""command": "uvx", "args": ["run-it", "srv/db.py"]"#,
+            "srv/db.py",
+            "",
+            "srv/helper.py",
+        ),
+        (
+            r#""command": "npx", "args": ["-y", "x"], "env": {"NODE_OPTIONS": "--require ./srv/db.js"}"#,
+            "srv/db.js",
+            "",
+            "srv/fast.node",
+        ),
+    ] {
+        let desk = with_server(&format!("{{{line}}}"));
+        std::fs::create_dir(desk.root().join("srv/sub")).unwrap();
+        desk.write(&format!("ws/{script}"), text);
+        assert!(has_server(&desk.trusted()), "{line}");
+        desk.write("ws/README.md", "not of the server");
+        assert!(has_server(&desk.load()), "{line}");
+        desk.write(&format!("ws/{changed}"), "two");
+        assert!(!has_server(&desk.load()), "{line}: {changed}");
+        assert!(
+            has_server(&desk.trusted()),
+            "{line}: a person takes it as it is now"
+        );
+        // Where the project begins above, the script may load anything from there on.
+        desk.write("ws/package.json", "{}");
+        assert!(!has_server(&desk.load()), "{line}: it loads from elsewhere now");
+        desk.trusted();
+        desk.write("ws/lib/a.sh", "two");
+        assert!(!has_server(&desk.load()), "{line}: outside of its directory");
+    }
+}
+
+/// A shell starts files by paths from anywhere, so its script counts as a line that may run any file.
+#[test]
+fn a_script_for_a_shell_is_trusted_with_the_whole_folder() {
     for (line, script, changed) in [
+        (
+            r#""command": "bash", "args": ["run.sh"]"#,
+            ". lib/plain",
+            "lib/plain",
+        ),
         (
             r#""command": "sh", "args": ["run.sh"]"#,
             "exec python3 srv.py",
             "srv.py",
         ),
         (
-            r#""command": "sh", "args": ["run.sh"]"#,
-            "exec \"$(dirname $0)/lib/a.sh\"",
-            "lib/a.sh",
-        ),
-        (
             r#""command": "./run.sh""#,
-            "#!/usr/bin/node\nrequire('./hook')",
-            "hook.js",
+            "#!/bin/sh\n. ./lib/plain",
+            "lib/plain",
         ),
-        (
-            r#""command": "python3", "args": ["run.sh"]"#,
-            "from lib import helper",
-            "lib/helper.py",
-        ),
-        (
-            r#""command": "python3", "args": ["run.sh"]"#,
-            "import srv",
-            "srv/__main__.py",
-        ),
-        (
-            r#""command": "python3", "args": ["run.sh"]"#,
-            "import random",
-            "types.py",
-        ),
-        (
-            r#""command": "sh", "args": ["run.sh"]"#,
-            "exec python3 srv.py",
-            "types.py",
-        ),
+        (r#""command": "./run.sh""#, "no first line", "lib/plain"),
         (
             r#""command": "bash", "args": ["lib/a.sh"], "env": {"BASH_ENV": "run.sh"}"#,
             "./srv.py",
             "srv.py",
         ),
-        (r#""command": "npx", "args": ["-y", "some-server"]"#, "", ".npmrc"),
-        (
-            r#""command": "uvx", "args": ["some-server"]"#,
-            "",
-            "pyproject.toml",
-        ),
     ] {
         let desk = with_server(&format!("{{{line}}}"));
         desk.write("ws/run.sh", script);
-        desk.write("ws/lib/helper.py", "import lib.a");
-        assert!(has_server(&desk.trusted()), "{line}");
-        desk.write("ws/README.md", "nobody runs it");
-        assert!(has_server(&desk.load()), "{line}");
+        desk.write("ws/lib/plain", "one");
+        let loaded = desk.trusted();
+        assert!(has_server(&loaded), "{line}");
+        let mut named = loaded.settings.named_files.iter();
+        assert!(
+            named.any(|file| file.path.ends_with("run.sh")),
+            "the script is shown"
+        );
+        assert!(has_server(&desk.load()), "{line}: nothing has changed");
         desk.write(&format!("ws/{changed}"), "two");
         assert!(!has_server(&desk.load()), "{line}: {changed}");
+    }
+}
+
+/// `npx` and `uvx` look for their settings in every directory above.
+#[test]
+fn settings_of_a_runner_count_wherever_it_finds_them() {
+    for (program, settings) in [("npx", ".npmrc"), ("npx", "package.json"), ("uvx", "uv.toml")] {
+        for place in ["", "lib/", "lib/deep/"] {
+            let desk = with_server(&format!(
+                r#"{{"command": "{program}", "args": ["some-server"], "cwd": "lib/deep"}}"#
+            ));
+            std::fs::create_dir(desk.root().join("lib/deep")).unwrap();
+            assert!(has_server(&desk.trusted()), "{program}");
+            desk.write("ws/README.md", "it does not read that");
+            desk.write("ws/hook.js", "nor that");
+            assert!(has_server(&desk.load()), "{program}");
+            desk.write(&format!("ws/{place}{settings}"), "x");
+            assert!(!has_server(&desk.load()), "{program}: {place}{settings}");
+        }
+    }
+}
+
+/// What Git ignores may run, too.
+#[test]
+fn ignored_files_of_a_project_count() {
+    for line in [
+        r#""command": "node", "args": ["out/index.js"]"#,
+        r#""command": "make""#,
+    ] {
+        let desk = with_server(&format!("{{{line}}}"));
+        for folder in ["out", "node_modules", ".git"] {
+            std::fs::create_dir(desk.root().join(folder)).unwrap();
+        }
+        desk.write("ws/.gitignore", "out\nnode_modules\n");
+        for file in [
+            "package.json",
+            "out/index.js",
+            "out/built.js",
+            "node_modules/x.js",
+        ] {
+            desk.write(&format!("ws/{file}"), "one");
+        }
+        for changed in ["out/built.js", "node_modules/x.js"] {
+            assert!(has_server(&desk.trusted()), "{line}");
+            assert!(has_server(&desk.load()), "{line}");
+            desk.write(&format!("ws/{changed}"), "changed");
+            assert!(!has_server(&desk.load()), "{line}: {changed}");
+        }
     }
 }
 
@@ -412,7 +508,12 @@ fn the_files_of_a_server_are_checked_whenever_it_starts() {
         (
             r#"{"command": "python3", "args": ["srv.py"]}"#,
             "json.py",
-            "a module beside its script (*.py) is new or has changed",
+            "a file of this folder, any of which it may run, is new or has changed",
+        ),
+        (
+            r#"{"command": "python3", "args": ["srv/helper.py"]}"#,
+            "srv/json.py",
+            "a file in srv, any of which it may run, is new or has changed",
         ),
         (
             r#"{"command": "make"}"#,
