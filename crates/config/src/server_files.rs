@@ -6,6 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
+
 use crate::command_files::{CommandWords, PathTarget, pieces};
 use crate::directory_listing::{Listing, name_of};
 use crate::known_commands::{Disk, OpenedFiles, opened};
@@ -16,8 +18,9 @@ use crate::{ConfigPaths, McpServerSettings, Secret};
 /// The name under which a folder as a whole is accepted.
 const WHOLE: &str = ".";
 /// Files at the top of a project: a script may load anything from there on.
-const PROJECT: [&str; 7] = [
+const PROJECT: [&str; 8] = [
     "package.json",
+    "tsconfig.json",
     "deno.json",
     "pyproject.toml",
     "setup.py",
@@ -181,9 +184,9 @@ impl Disk for Lookup<'_> {
         let program = name.rsplit('/').next().unwrap_or(name);
         self.upwards().iter().any(|folder| {
             let modules = folder.join("node_modules");
-            [modules.join(".bin").join(program), modules.join(name)]
-                .iter()
-                .any(|path| path.symlink_metadata().is_ok())
+            let installed = [modules.join(".bin").join(program), modules.join(name)];
+            installed.iter().any(|path| path.symlink_metadata().is_ok())
+                || self.brings(&folder.join("package.json"), program)
         })
     }
 }
@@ -219,6 +222,18 @@ impl Lookup<'_> {
             upwards.iter().find(is_top).or(upwards.first()).cloned()
         };
         named.filter_map(project).collect()
+    }
+
+    /// Whether a package of the folder brings this program: `npx` prefers it to one that it would fetch.
+    fn brings(&self, package: &Path, program: &str) -> bool {
+        let PathTarget::File(_, bytes) = self.words.look(package) else {
+            return package.symlink_metadata().is_ok();
+        };
+        let package: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+        match &package["bin"] {
+            Value::Object(programs) => programs.contains_key(program),
+            bin => !bin.is_null() || !package["directories"]["bin"].is_null(),
+        }
     }
 
     /// The files with settings of the program, wherever it looks for them in the folder.

@@ -288,4 +288,22 @@ mod tests {
             said.explanation(&HiddenValues::default())
         );
     }
+
+    /// Any change of the folder of a folder's server has to be accepted, so Python leaves no caches in it.
+    #[test]
+    fn servers_of_a_folder_leave_no_caches_of_python() {
+        let usual = ProgramEnvironment::default();
+        let sets = |own: &[McpValue], of_folder| {
+            let variables = environment(&usual, own, of_folder).into_iter();
+            let mut values = variables.filter(|(name, _)| name == "PYTHONDONTWRITEBYTECODE");
+            values.next_back().map(|(_, value)| value)
+        };
+        assert_eq!(sets(&[], true), Some("1".into()));
+        let own = McpValue {
+            name: "PYTHONDONTWRITEBYTECODE".into(),
+            from: Vec::new(),
+            value: Some(agentx_config::Secret::new("x")),
+        };
+        assert_eq!(sets(&[own], true), Some("x".into()), "the entry decides");
+    }
 }

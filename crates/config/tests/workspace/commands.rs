@@ -467,6 +467,22 @@ fn settings_of_a_runner_count_wherever_it_finds_them() {
     }
 }
 
+/// `npx` prefers a program of the folder's own package to one that it would fetch.
+#[test]
+fn a_program_of_the_folders_own_package_is_of_the_folder() {
+    for (package, is_whole) in [
+        (r#"{"name": "x", "bin": {"other": "srv.py"}}"#, false),
+        (r#"{"name": "x", "bin": {"some-server": "srv.py"}}"#, true),
+        (r#"{"name": "some-server", "bin": "srv.py"}"#, true),
+    ] {
+        let desk = with_server(r#"{"command": "npx", "args": ["-y", "some-server"], "cwd": "lib"}"#);
+        desk.write("ws/package.json", package);
+        assert!(has_server(&desk.trusted()), "{package}");
+        desk.write("ws/srv.py", "two");
+        assert_eq!(has_server(&desk.load()), !is_whole, "{package}");
+    }
+}
+
 /// What Git ignores may run, too.
 #[test]
 fn ignored_files_of_a_project_count() {
