@@ -54,7 +54,7 @@ pub(crate) fn config_hint(error: &ConfigError) -> Option<String> {
         ConfigError::File { .. } => "`agentx config path` shows which files are read".into(),
         ConfigError::NoHome => "set HOME, or AGENTX_CONFIG and AGENTX_DATA".into(),
         ConfigError::Edit { text, .. } => {
-            format!("add it by hand: {}", text.trim_end().replace('\n', " "))
+            format!("do it by hand: {text} (`agentx config edit` opens the file)")
         }
     })
 }

@@ -39,7 +39,7 @@ pub fn add_rule(file: &Path, rule: &Rule) -> Result<bool, ConfigError> {
     let by_hand = |what: &str| ConfigError::Edit {
         path: file.clone(),
         what: what.into(),
-        text: format!("rules:\n  - {line}\n"),
+        text: format!("add {line} to the list `rules`"),
     };
     let changed = insert(&text, &line)
         .ok_or_else(|| by_hand("the list of rules is written in a form that cannot be extended"))?;
@@ -204,7 +204,7 @@ pub(crate) fn span(line: &str, column: usize) -> Option<(usize, usize)> {
 }
 
 /// The end of a quoted text.
-fn closing(text: &str, quote: char) -> Option<usize> {
+pub(crate) fn closing(text: &str, quote: char) -> Option<usize> {
     let mut signs = text.char_indices().skip(1).peekable();
     while let Some((at, c)) = signs.next() {
         if c == '\\' && quote == '"' {

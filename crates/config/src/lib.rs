@@ -66,6 +66,7 @@ mod seen_folders;
 mod server_files;
 mod servers_here;
 mod set;
+mod set_in_braces;
 mod settings;
 mod settings_layers;
 mod stuck;

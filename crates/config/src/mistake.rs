@@ -97,7 +97,7 @@ pub enum ConfigError {
         path: PathBuf,
         /// The cause, in words.
         what: String,
-        /// The text to add by hand.
+        /// What a person can do by hand, for example "set `log` to info".
         text: String,
     },
 }

@@ -12,7 +12,7 @@ use crate::value::{KeyReference, Value, ValueKind};
 use crate::yaml::{Yaml, YamlKey, YamlNode, parse};
 use crate::{
     ConfigError, ConfigMistake, KEYS, Loaded, MistakeLocation, SCRIPTED_MODEL, SettingOrigin, SettingPath,
-    nearest, scalar,
+    nearest, scalar, set_in_braces,
 };
 
 /// The command that set a key, as mistakes name it.
@@ -85,13 +85,15 @@ pub(crate) fn set_all(
         let by_hand = || ConfigError::Edit {
             path: file.to_owned(),
             what: format!("`{path}` cannot be set here without changing other parts of the file"),
-            text: format!("{}\n", lines(&path.0, literal, 0).trim_end()),
+            text: format!("set `{path}` to {literal}"),
         };
         // The load below reports the mistakes of an unreadable file with their places.
         let Ok(root) = parse(&changed) else { break };
         let path = written_path(&root, path);
+        let is_right = |after: &String| is_only(&changed, after, &path, literal);
         changed = place(&changed, &root, &path, literal)
-            .filter(|after| is_only(&changed, after, &path, literal))
+            .filter(is_right)
+            .or_else(|| set_in_braces::place(&changed, &root, &path, literal).filter(is_right))
             .ok_or_else(by_hand)?;
     }
     let loaded = load_as_if(request, file, &changed)?;
@@ -257,7 +259,7 @@ fn lines(names: &[String], literal: &str, indent: usize) -> String {
     text
 }
 
-fn key_text(name: &str) -> String {
+pub(crate) fn key_text(name: &str) -> String {
     let is_plain = name.chars().all(|c| c.is_alphanumeric() || "._-/".contains(c))
         && name.starts_with(|c: char| c.is_alphabetic());
     let quoted = || serde_json::Value::from(name).to_string();

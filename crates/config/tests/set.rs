@@ -143,6 +143,42 @@ fn there_is_a_place_in_every_file() {
             "providers:\n  local:\n    base_url: http://localhost:1/v1\n    auth: none\nmodels:\n  qwen3.5:\n    provider: local\n",
         ),
         (
+            "memory: {enabled: false}\n",
+            "memory.enabled",
+            "true",
+            "memory: {enabled: true}\n",
+        ),
+        (
+            "limits: { max_cost: 2 , timeout: '1h' } # mine\n",
+            "limits.max_cost",
+            "1",
+            "limits: { max_cost: 1 , timeout: '1h' } # mine\n",
+        ),
+        (
+            "limits: {max_cost: 2}\n",
+            "limits.timeout",
+            "1h",
+            "limits: {timeout: 1h, max_cost: 2}\n",
+        ),
+        (
+            "memory: {}\n",
+            "memory.enabled",
+            "true",
+            "memory: {enabled: true}\n",
+        ),
+        (
+            "models: {}\n",
+            "models.gpt-5.2.reasoning_effort",
+            "high",
+            "models: {gpt-5.2: {reasoning_effort: high}}\n",
+        ),
+        (
+            "tools: {\n  enabled: [read, grep], # these\n  disabled: [glob]\n}\n",
+            "tools.enabled",
+            "read",
+            "tools: {\n  enabled: [\"read\"], # these\n  disabled: [glob]\n}\n",
+        ),
+        (
             "",
             "providers.openai.api_key",
             "${MY_KEY}",
@@ -189,14 +225,12 @@ fn what_would_be_a_mistake_is_refused_and_nothing_changes() {
 #[test]
 fn what_cannot_be_kept_as_it_was_is_left_to_the_person() {
     for (text, key) in [
-        ("limits: {max_cost: 2}\n", "limits.timeout"),
-        ("limits: {max_cost: 2}\n", "limits.max_cost"),
+        ("limits: {max_cost: }\n", "limits.max_cost"),
         ("system_prompt: |\n  be kind\n", "system_prompt"),
         ("model: &m opus\nsystem_prompt: *m\n", "model"),
         ("---\nmodel: opus\n...\n", "log"),
     ] {
         let value = match key {
-            "limits.timeout" => "1h",
             "limits.max_cost" => "1",
             "log" => "info",
             _ => "x",

@@ -54,7 +54,7 @@ fn settings() -> Vec<ChatError> {
         ChatError::Config(ConfigError::Edit {
             path: "config.yaml".into(),
             what: "the list of rules is written in a form that cannot be extended".into(),
-            text: "rules:\n  - {effect: allow, tool: \"bash\"}\n".into(),
+            text: "add {effect: allow, tool: \"bash\"} to the list `rules`".into(),
         }),
         ChatError::UnknownModel {
             name: "x".into(),
