@@ -14,6 +14,9 @@ use crate::{ConfigMistake, KeyReference, Secret};
 /// The longest name of a server: with the name of a tool it has to fit into 64 characters.
 const MAX_NAME: usize = 32;
 
+/// The mistake of a server without a program and without an address.
+pub(crate) const NEEDS_TARGET: &str = "it needs `command` (a program) or `url` (an address)";
+
 /// A server, as plain data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct McpServerSettings {
@@ -275,7 +278,7 @@ fn server(
             }
         }
         (Some(_), Some(_)) => return Err("it has both `command` and `url`; keep one of them".into()),
-        (None, None) => return Err("it needs `command` (a program) or `url` (an address)".into()),
+        (None, None) => return Err(NEEDS_TARGET.into()),
     };
     let mut server = McpServerSettings {
         tools: get.names(&path("tools")),

@@ -7,6 +7,7 @@ use agentx_llm::Catalog;
 
 use crate::cloud;
 use crate::keys::{KEYS, SettingPath, VARIABLES};
+use crate::mcp::NEEDS_TARGET;
 use crate::ollama;
 use crate::origin::FileLayer;
 use crate::scalar::scalar;
@@ -212,7 +213,11 @@ impl SettingsReader<'_> {
             if let Some(spec) = path.spec() {
                 self.leaf(path, spec.kind, node);
             } else if path.is_branch() {
+                let earlier = self.mistakes.len();
                 self.branch(&path, node);
+                if self.mistakes.len() == earlier {
+                    self.check_target(&path, key);
+                }
             } else {
                 self.unknown(prefix, key);
             }
@@ -227,6 +232,15 @@ impl SettingsReader<'_> {
                 let what = format!("expected keys such as {}, found {}", examples(path), other.kind());
                 self.wrong(node.at, &path.to_string(), what, None);
             }
+        }
+    }
+
+    /// Reports an MCP server of which nothing is set: the merged settings would not have it at all.
+    fn check_target(&mut self, path: &SettingPath, key: &YamlKey) {
+        let is_server = matches!(&path.0[..], [branch, _] if branch == "mcp");
+        let is_set = |entry: &(SettingPath, Sourced<Value>)| entry.0.0.starts_with(&path.0);
+        if is_server && !self.entries.iter().any(is_set) {
+            self.wrong(key.at, &path.to_string(), NEEDS_TARGET.to_owned(), None);
         }
     }
 

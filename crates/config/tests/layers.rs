@@ -110,6 +110,34 @@ impl Desk {
     }
 }
 
+#[test]
+fn a_server_of_which_nothing_is_set_is_a_mistake_with_its_place() {
+    let needs = "it needs `command` (a program) or `url` (an address)";
+    for (text, place) in [
+        ("mcp: {a: {}}\n", "1:7"),
+        ("log: warn\nmcp:\n  a:\n", "3:3"),
+        ("mcp:\n  a: {env: {}}\n", "2:3"),
+        ("mcp:\n  b: {command: x}\n  a: {}\n", "3:3"),
+    ] {
+        let said = Desk::new().user(text).said();
+        assert_eq!(
+            said,
+            [format!("/home/config.yaml:{place}: `mcp.a`: {needs}")],
+            "{text}"
+        );
+        let said = Desk::new().workspace(text).said();
+        assert_eq!(
+            said,
+            [format!("/ws/.agentx/config.yaml:{place}: `mcp.a`: {needs}")],
+            "{text}"
+        );
+    }
+    let said = Desk::new().user("mcp:\n  a: text\n").said();
+    assert_eq!(said.len(), 1, "{said:?}");
+    let said = Desk::new().user("mcp:\n  a: {comand: x}\n").said();
+    assert_eq!(said.len(), 1, "{said:?}");
+}
+
 fn origin_of(loaded: &Loaded, key: &str) -> String {
     let row = loaded
         .merged
