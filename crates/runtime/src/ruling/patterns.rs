@@ -12,6 +12,12 @@ use super::with_pattern;
 /// The separators of several patterns in one answer.
 const BETWEEN: [&str; 2] = [",", " | "];
 
+/// The words of a shell that begin, join and end loops, conditions and functions.
+const KEYWORDS: [&str; 15] = [
+    "case", "coproc", "do", "done", "elif", "else", "esac", "fi", "for", "function", "if", "select", "then",
+    "until", "while",
+];
+
 /// The rules that an answer keeps: one where the pattern fits the whole call, else one for each pattern between commas
 /// or ` | `. Together they have to allow the call, and each has to cover a part of it.
 ///
@@ -46,11 +52,14 @@ pub fn with_patterns(
 }
 
 /// The patterns that a person may keep for a command line of several commands, one for each command, in the form in which
-/// [`with_patterns`] takes them. `None` if it is one command, or no patterns allow it.
+/// [`with_patterns`] takes them. `None` if it is one command, a loop or a condition, or no patterns allow it.
 pub fn offered_patterns(shown: &Rule, config: &AgentConfig, tool: &str, input: &Value) -> Option<String> {
     let spec = config.tools.iter().find(|spec| spec.name == tool)?;
     let argument = spec.command_argument.as_deref()?;
     let line = take_apart(input.get(argument)?.as_str()?);
+    if line.commands.iter().any(|command| begins_with_keyword(command)) {
+        return None;
+    }
     let mut patterns: Vec<String> = Vec::new();
     for (at, command) in line.commands.iter().enumerate() {
         let mut pattern = suggested(config, spec, &json!({ argument: command })).argument?;
@@ -65,6 +74,15 @@ pub fn offered_patterns(shown: &Rule, config: &AgentConfig, tool: &str, input: &
     let joined = patterns.join(", ");
     let is_several = patterns.len() > 1 && !patterns.iter().any(|pattern| pattern.contains(','));
     (is_several && with_patterns(shown, &joined, config, tool, input).is_ok()).then_some(joined)
+}
+
+/// Returns whether a shell reads the first word as a part of a loop or condition, not as a program: `done` runs nothing,
+/// and what `do rm "$f"` removes is not in its own words.
+fn begins_with_keyword(command: &str) -> bool {
+    command
+        .split(' ')
+        .next()
+        .is_some_and(|word| KEYWORDS.contains(&word))
 }
 
 /// Returns whether a pattern allows everything that a tool can be given.
@@ -161,6 +179,15 @@ mod tests {
         assert!(line.ends_with(", tail *"), "{line}");
         assert_eq!(offered("npm test"), None);
         assert_eq!(offered("npm test > out.txt | tail -20"), None);
+        for line in [
+            "for f in *; do rm \"$f\"; done",
+            "for f in a b; do ls; done",
+            "while true\ndo\n  ls\ndone",
+            "if ls; then npm test; else ls -l; fi",
+            "npm test; until ls; do sleep 1; done",
+        ] {
+            assert_eq!(offered(line), None, "{line}");
+        }
     }
 
     #[test]
