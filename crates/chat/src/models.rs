@@ -137,7 +137,7 @@ pub fn render(models: &[ModelInfo], settings: &Settings, chosen: &str, width: us
                 spec.context_window,
                 settings
                     .catalog
-                    .assumes_window(&spec.provider, spec.context_window, &spec.prices),
+                    .assumes_window(&spec.provider, &spec.id, spec.context_window),
             ),
             if spec.prices == Prices::default() && spec.api != Api::Scripted {
                 "?".to_owned()

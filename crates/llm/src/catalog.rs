@@ -29,7 +29,7 @@ mod server;
 mod suggestions;
 mod unknown_models;
 
-use agentx_types::{Api, ModelSpec, Prices};
+use agentx_types::{Api, ModelSpec};
 
 use crate::openai_chat::ReasoningEcho;
 use crate::request::WireOptions;
@@ -56,6 +56,8 @@ pub struct ModelEntry {
     /// Whether its id is also a name for it. The id of a person's own model with another name is one only if
     /// no other model has it.
     pub is_called_by_id: bool,
+    /// Whether its window is only assumed: nothing has set one for this model.
+    pub assumes_window: bool,
 }
 
 /// Models and providers.
@@ -206,11 +208,17 @@ impl Catalog {
         self.providers.iter().find(|provider| provider.name == name)
     }
 
-    /// Returns whether the window of a model is only assumed: the model has no price, and its window is the
-    /// one that this catalog assumes for unknown models of the provider.
-    pub fn assumes_window(&self, provider: &str, context_window: u64, prices: &Prices) -> bool {
+    /// Returns whether the window of a model is only assumed: it is the one that this catalog assumes for unknown
+    /// models of the provider, and nothing has set it for the model with this id.
+    pub fn assumes_window(&self, provider: &str, id: &str, context_window: u64) -> bool {
         let assumed = self.provider(provider).map(|provider| provider.context_window);
-        *prices == Prices::default() && assumed == Some(context_window)
+        let is_set = |entry: &ModelEntry| {
+            let spec = &entry.spec;
+            let is_it =
+                spec.provider == provider && spec.context_window == context_window && entry.has_id(id);
+            is_it && !entry.assumes_window
+        };
+        assumed == Some(context_window) && !self.models.iter().any(is_set)
     }
 
     /// Returns the model that a person means by an id, an alias, or `provider/model`. If the name has a provider,

@@ -744,3 +744,23 @@ fn a_description_that_gives_a_price_alone_changes_only_the_price() {
     assert_eq!((new.prices.input, new.prices.output), (3_000, 15_000));
     assert!(after.resolve("claude-new").unwrap().context_window > 0);
 }
+
+#[test]
+fn a_window_that_somebody_set_is_not_assumed_whatever_its_number() {
+    let config: CatalogConfig = serde_json::from_value(serde_json::json!({
+        "models": [
+            {"id": "set", "provider": "ollama", "context_window": 32_768},
+            {"id": "unset", "provider": "ollama", "prices": {"input": 1.0, "output": 1.0}},
+            {"id": "other", "provider": "ollama", "name": "mine", "context_window": 32_768},
+        ],
+    }))
+    .expect("a configuration");
+    let catalog = Catalog::builtin().extended(&config).expect("a catalog");
+    let is_assumed = |id: &str| catalog.assumes_window("ollama", id, 32_768);
+    assert!(!is_assumed("set") && !is_assumed("other"));
+    assert!(is_assumed("unset") && is_assumed("unknown"));
+    assert!(
+        !catalog.assumes_window("ollama", "unknown", 64_000),
+        "a server named it"
+    );
+}

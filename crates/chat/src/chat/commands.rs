@@ -279,7 +279,7 @@ impl Chat<'_> {
             (ConversationSite::Open { session, .. }, Some(state)) => {
                 let model = &state.config.model;
                 let catalog = &self.settings.catalog;
-                let is_assumed = catalog.assumes_window(&model.provider, model.context_window, &model.prices);
+                let is_assumed = catalog.assumes_window(&model.provider, &model.id, model.context_window);
                 let full = state.context_tokens.saturating_mul(100) / model.context_window.max(1);
                 Ok(format!(
                     "model      {} ({})\neffort     {}\nsession    {}, {}\nworkspace  {}\nwindow     {} of {} tokens ({full} %){}\napproval   {}\nqueued     {}{}",

@@ -89,7 +89,7 @@ impl Chat<'_> {
         let mut stand = self.status.activity.summary(session);
         let catalog = &self.settings.catalog;
         stand.auto_approve = self.approvals.auto_approve;
-        stand.is_assumed = catalog.assumes_window(&stand.provider, stand.window, &stand.prices);
+        stand.is_assumed = catalog.assumes_window(&stand.provider, &stand.model, stand.window);
         self.display.status_row.tell(&stand);
         if let Some(what) = self.display.status_row.complaint() {
             let line = self.display.style().warn(&visible(&what));

@@ -250,6 +250,7 @@ impl ModelConfig {
             wire: None,
             answer_schema: false,
             is_called_by_id: self.name.is_none(),
+            assumes_window: true,
         };
         self.apply(&mut entry);
         entry
@@ -262,6 +263,7 @@ impl ModelConfig {
         entry.aliases.extend(name);
         set(&mut entry.snapshots, &self.snapshots);
         set(&mut entry.spec.context_window, &self.context_window);
+        entry.assumes_window &= self.context_window.is_none();
         set(&mut entry.spec.max_output_tokens, &self.max_output_tokens);
         entry.spec.assumes_output &= self.max_output_tokens.is_none();
         set(&mut entry.spec.prices, &self.prices.map(PricesConfig::prices));
