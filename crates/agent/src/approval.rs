@@ -10,8 +10,11 @@
 mod links;
 mod mode;
 mod oversized;
+mod rule_words;
 
 pub use links::refused_where_it_leads;
+pub use rule_words::describe;
+pub(crate) use rule_words::in_reason;
 
 use std::borrow::Cow;
 
@@ -148,13 +151,19 @@ pub fn explain_decision(config: &AgentConfig, tool: &ToolSpec, input: &Value) ->
     if let Verdict::Ask(question) = &mut judged.verdict {
         question.by_server = asked_by_server(config, tool, input);
         if question.by_server && member_directory(config).is_some() {
-            judged
-                .reason
-                .push_str("; only the operator of the server may allow it");
+            judged.reason.push_str(who_may_allow(config.rules_version));
             question.reason.clone_from(&judged.reason);
         }
     }
     judged
+}
+
+/// Who may allow a call of a member that the settings of the server ask about.
+fn who_may_allow(version: u32) -> &'static str {
+    match version {
+        since::APPROVERS_ARE_NAMED.. => "; only the operator or an approver of the server may allow it",
+        _ => "; only the operator of the server may allow it",
+    }
 }
 
 /// Decides only by these rules and this mode, in the order given at the top of this file.
@@ -166,7 +175,7 @@ fn judge_by(
     input: &Value,
 ) -> ExplainedVerdict {
     let subject = CallSubject::of_agent(config, tool, input);
-    let outside = subject.is_outside();
+    let (outside, version) = (subject.is_outside(), config.rules_version);
     if let Some(reason) = subject.never_allowed() {
         return denied(reason, Vec::new());
     }
@@ -180,7 +189,7 @@ fn judge_by(
         let reason = if is_read_only(config, tool, &rules[index]) {
             READ_ONLY.to_owned()
         } else {
-            format!("the rule {} denies it", describe(&rules[index]))
+            format!("the rule {} denies it", in_reason(&rules[index], version))
         };
         return denied(reason, vec![index]);
     }
@@ -188,9 +197,12 @@ fn judge_by(
         return asked_by_mode(config, &subject, mode, &why, Vec::new());
     }
     let asking = match subject.rule_that(RuleEffect::Ask, rules) {
-        Some(index) => Some((format!("the rule {} asks", describe(&rules[index])), vec![index])),
+        Some(index) => Some((
+            format!("the rule {} asks", in_reason(&rules[index], version)),
+            vec![index],
+        )),
         None => subject.hidden_from(rules).map(|(index, what)| {
-            let rule = describe(&rules[index]);
+            let rule = in_reason(&rules[index], version);
             (
                 format!("{what} cannot be known, and the rule {rule} may be about it"),
                 vec![index],
@@ -198,10 +210,7 @@ fn judge_by(
         }),
     };
     // The question includes the reach that the tool's file grants.
-    let told = tool
-        .reach
-        .as_deref()
-        .filter(|_| config.rules_version >= since::REACH_IS_SAID);
+    let told = tool.reach.as_deref().filter(|_| version >= since::REACH_IS_SAID);
     let asking = asking.map(|(reason, rules)| match told.and_then(hosts::describe_reach) {
         Some(told) => (format!("{reason}; {told}"), rules),
         None => (reason, rules),
@@ -209,7 +218,7 @@ fn judge_by(
     if asking.is_none()
         && let Some(allowing) = subject.allowed_by(rules)
     {
-        return allowed(outside, by(rules, &allowing), allowing);
+        return allowed(outside, by(rules, &allowing, version), allowing);
     }
     if mode == ApprovalMode::Auto {
         return unasked(config, &subject, rules, asking);
@@ -280,8 +289,9 @@ fn denied(reason: String, rules: Vec<usize>) -> ExplainedVerdict {
 }
 
 /// The words for rules that allow a call together.
-fn by(rules: &[Rule], which: &[usize]) -> String {
-    let words: Vec<String> = which.iter().map(|index| describe(&rules[*index])).collect();
+fn by(rules: &[Rule], which: &[usize], version: u32) -> String {
+    let words = which.iter().map(|index| in_reason(&rules[*index], version));
+    let words: Vec<String> = words.collect();
     match words.len() {
         1 => format!("the rule {} allows it", words.concat()),
         _ => format!("the rules {} allow it", words.join(" and ")),
@@ -359,36 +369,4 @@ pub fn decide_nested(config: &AgentConfig, tool: &ToolSpec, input: &Value, named
     Verdict::Deny {
         reason: format!("{name} is refused: {reason}{helps}"),
     }
-}
-
-/// A rule on one line, in quotes.
-///
-/// ```
-/// use agentx_types::{Rule, RuleEffect};
-/// let argument = Some("rm *".to_owned());
-/// let rule = Rule { effect: RuleEffect::Deny, tool: "bash".into(), argument, path: None, workspace: None };
-/// assert_eq!(agentx_agent::approval::describe(&rule), "\"deny bash: rm *\"");
-/// ```
-pub fn describe(rule: &Rule) -> String {
-    let effect = match rule.effect {
-        RuleEffect::Allow => "allow",
-        RuleEffect::Ask => "ask",
-        RuleEffect::Deny => "deny",
-    };
-    let argument = rule
-        .argument
-        .as_ref()
-        .map(|argument| format!(": {argument}"))
-        .unwrap_or_default();
-    let path = rule
-        .path
-        .as_ref()
-        .map(|path| format!(" in {path}"))
-        .unwrap_or_default();
-    let workspace = rule
-        .workspace
-        .as_ref()
-        .map(|workspace| format!(" (only in {workspace})"))
-        .unwrap_or_default();
-    format!("\"{effect} {}{argument}{path}{workspace}\"", rule.tool)
 }

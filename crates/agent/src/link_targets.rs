@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use agentx_types::{AgentConfig, ApprovalMode, Rule, RuleEffect, ToolSpec};
 use serde_json::Value;
 
-use crate::approval::{covers, describe, rules_of};
+use crate::approval::{covers, in_reason, rules_of};
 use crate::call_subject::CallSubject;
 use crate::command_analysis::{PathOverlap, read};
 use crate::path_pattern::{glob_meets, is_named_by};
@@ -136,7 +136,10 @@ pub fn refused_in_line(
                 && covers(&on_line, workspace, tool, input)
         };
         let rule = rules.iter().find(denies)?;
-        Some(format!("and the rule {} denies it", describe(rule)))
+        Some(format!(
+            "and the rule {} denies it",
+            in_reason(rule, config.rules_version)
+        ))
     };
     let leaves = || {
         let is_out = !may_leave

@@ -373,3 +373,9 @@ pub const READING_RULES_HOLD_FOR_READERS: u32 = 9;
 
 /// A summary that is undone shows all that it replaced, also if the window has slid past it since.
 pub const UNDONE_SUMMARIES_SHOW_ALL: u32 = 9;
+
+/// A rule in the reason of a decision is one line of at most about 160 characters.
+pub const REASONS_CUT_RULES: u32 = 9;
+
+/// A question about a member's call says that approvers of the server may allow it, too.
+pub const APPROVERS_ARE_NAMED: u32 = 9;

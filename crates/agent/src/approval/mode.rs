@@ -14,7 +14,7 @@
 
 use agentx_types::{AgentConfig, ApprovalMode, Rule, RuleEffect, since};
 
-use super::{ExplainedVerdict, allowed, asked, denied, describe};
+use super::{ExplainedVerdict, allowed, asked, denied, in_reason};
 use crate::call_subject::CallSubject;
 
 /// Asks a person if the mode permits a question; otherwise refuses the call with the same reason.
@@ -100,7 +100,7 @@ fn hidden_from_denying(
     let (index, what) = subject.hidden_from(&kept)?;
     let reason = format!(
         "{what} cannot be known, the rule {} may be about it, and in the approval mode `auto` nobody is asked",
-        describe(&kept[index])
+        in_reason(&kept[index], config.rules_version)
     );
     Some(denied(reason, vec![places[index]]))
 }

@@ -6,7 +6,7 @@
 use agentx_types::{AgentConfig, ApprovalMode, Rule, RuleEffect};
 
 use super::mode::asked_by_mode;
-use super::{ExplainedVerdict, allowed, asked, by, denied, describe};
+use super::{ExplainedVerdict, allowed, asked, by, denied, in_reason};
 use crate::call_subject::CallSubject;
 use crate::call_subject::oversized::TOO_MUCH;
 
@@ -26,7 +26,10 @@ pub(super) fn judge(
     let about = subject.rule_about_unread(rules);
     if let Some(index) = subject.whole_denied_by(rules) {
         return denied(
-            format!("the rule {} denies it", describe(&rules[index])),
+            format!(
+                "the rule {} denies it",
+                in_reason(&rules[index], config.rules_version)
+            ),
             vec![index],
         );
     }
@@ -36,7 +39,7 @@ pub(super) fn judge(
     if let Some(index) = about {
         let why = format!(
             "{TOO_MUCH} (the rule {} may be about it)",
-            describe(&rules[index])
+            in_reason(&rules[index], config.rules_version)
         );
         // A rule that asks is put to a person in the mode `auto` as well.
         return match (rules[index].effect, mode) {
@@ -45,7 +48,7 @@ pub(super) fn judge(
         };
     }
     if let Some(index) = subject.whole_allowed_by(rules) {
-        return allowed(outside, by(rules, &[index]), vec![index]);
+        return allowed(outside, by(rules, &[index], config.rules_version), vec![index]);
     }
     match mode {
         ApprovalMode::Auto if subject.secret().is_none() => {

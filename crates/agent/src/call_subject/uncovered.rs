@@ -9,7 +9,7 @@ use agentx_types::{AgentConfig, ApprovalMode, RULES_VERSION, Rule, RuleEffect, T
 use serde_json::Value;
 
 use super::{CallSubject, is_exact};
-use crate::approval::describe;
+use crate::approval::in_reason;
 use crate::command::take_apart;
 use crate::command_severity::{Grade, of_listed};
 use crate::pattern::fits;
@@ -66,7 +66,10 @@ impl CallSubject<'_> {
             }
             let near = gaps.into_iter().find_map(|(rule, gap)| Some((rule, gap?)));
             return match near {
-                Some((rule, gap)) => Some(format!("the rule {} does not cover this: {gap}", describe(rule))),
+                Some((rule, gap)) => Some(format!(
+                    "the rule {} does not cover this: {gap}",
+                    in_reason(rule, self.version)
+                )),
                 None if at > 0 => Some(format!("no rule allows `{command}`, which is part of this line")),
                 None => None,
             };

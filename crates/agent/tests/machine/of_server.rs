@@ -278,3 +278,24 @@ fn who_may_not_allow_a_call_answers_no_question_that_came_up_in_it() {
         session.check_replay();
     }
 }
+
+#[test]
+fn a_question_about_a_member_s_call_names_everybody_who_may_allow_it() {
+    let reason = |version| {
+        let mut config = with_rules(ApprovalMode::Ask, &[]);
+        config.rules_version = version;
+        config.server_rules = Some(Arc::new(ServerRules {
+            member_directory: Some("/members/ada".into()),
+            ..ServerRules::default()
+        }));
+        let bash = config
+            .tools
+            .iter()
+            .find(|tool| tool.name == "bash")
+            .unwrap()
+            .clone();
+        explain_decision(&config, &bash, &json!({"command": "make"})).reason
+    };
+    assert!(reason(RULES_VERSION).ends_with("; only the operator or an approver of the server may allow it"));
+    assert!(reason(8).ends_with("; only the operator of the server may allow it"));
+}
