@@ -2,16 +2,19 @@
 //! folder.
 
 use std::io::Read as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use agentx::config::leads_out;
 use agentx::history::portable;
 use agentx::openhands::{
     ImportOptions, ImportReport, Log, LogFile, LogReadError, MOST_BYTES, MOST_EVENTS, import,
 };
 use agentx::runtime::{ExportedBlob, SessionExport};
 
+use crate::console::Console;
 use crate::error::ChatError;
 use crate::named_file::open_named;
+use crate::render::clean::visible;
 use crate::render::units::now;
 
 /// The advice about a document that is refused.
@@ -30,13 +33,13 @@ pub struct FoundSession {
 }
 
 /// Reads the sessions of a file or a folder; `-` is standard input. The agents of logs of other programs work
-/// in `workspace` if a person continues them.
+/// in `workspace` if a person continues them. Links that lead out of the folder are not followed; notes say so.
 ///
 /// # Errors
 /// Returns an error if it cannot be read, is too large, or is neither of the two.
-pub fn read(path: &Path, workspace: &Path) -> Result<Vec<FoundSession>, ChatError> {
+pub fn read(path: &Path, workspace: &Path, console: &mut Console) -> Result<Vec<FoundSession>, ChatError> {
     if path.is_dir() {
-        return logs_of_folder(path).and_then(|logs| of_logs(&logs, path, workspace));
+        return logs_of_folder(path, console).and_then(|logs| of_logs(&logs, path, workspace));
     }
     let mut left = MOST_BYTES;
     let text = text_of(path, &mut left)?;
@@ -75,21 +78,32 @@ fn of_logs(logs: &[Log], path: &Path, workspace: &Path) -> Result<Vec<FoundSessi
 }
 
 /// The log of a conversation's folder: `events/` with a file for each event, or `events.jsonl`.
-fn logs_of_folder(folder: &Path) -> Result<Vec<Log>, ChatError> {
+fn logs_of_folder(folder: &Path, console: &mut Console) -> Result<Vec<Log>, ChatError> {
     let mut left = MOST_BYTES;
     let parent = folder.parent().filter(|_| folder.ends_with("events"));
-    let state = [Some(folder), parent].into_iter().flatten().find_map(|folder| {
-        let state = ["base_state.json", "metadata.json"].map(|name| folder.join(name));
-        state.into_iter().find(|state| state.is_file())
-    });
+    let mut state = None;
+    for folder in [Some(folder), parent].into_iter().flatten() {
+        for name in ["base_state.json", "metadata.json"] {
+            let file = folder.join(name);
+            if state.is_none() && file.is_file() && stays_in(folder, &file, console) {
+                state = Some(file);
+            }
+        }
+    }
     let state = state.map(|state| file_of(&state, &mut left)).transpose()?;
     let lines = folder.join("events.jsonl");
-    let read = if lines.is_file() {
+    let read = if lines.is_file() && stays_in(folder, &lines, console) {
         let text = text_of(&lines, &mut left)?;
         Log::read_all(&text, state.as_ref())
     } else {
         let inner = folder.join("events");
-        let files = events_in(if inner.is_dir() { &inner } else { folder }, &mut left)?;
+        let has_inner = inner.is_dir() && stays_in(folder, &inner, console);
+        let mut files = Vec::new();
+        for path in events_in(if has_inner { &inner } else { folder })? {
+            if stays_in(folder, &path, console) {
+                files.push(file_of(&path, &mut left)?);
+            }
+        }
         if files.is_empty() {
             return Err(refused(folder, "the folder has no events of OpenHands", READS));
         }
@@ -99,7 +113,7 @@ fn logs_of_folder(folder: &Path) -> Result<Vec<Log>, ChatError> {
 }
 
 /// The files of events in a folder: `12.json` of V0, `event-00012-….json` of V1.
-fn events_in(folder: &Path, left: &mut u64) -> Result<Vec<LogFile>, ChatError> {
+fn events_in(folder: &Path) -> Result<Vec<PathBuf>, ChatError> {
     let entries = std::fs::read_dir(folder).map_err(|error| refused(folder, &error.to_string(), READS))?;
     let mut files = Vec::new();
     for entry in entries {
@@ -124,9 +138,22 @@ fn events_in(folder: &Path, left: &mut u64) -> Result<Vec<LogFile>, ChatError> {
                 READS,
             ));
         }
-        files.push(file_of(&path, left)?);
+        files.push(path);
     }
     Ok(files)
+}
+
+/// Returns whether a file of a folder that may come from elsewhere is in it, and says so if a link leads out: the file
+/// there is the person's, and a session that is imported is shown and passed on.
+fn stays_in(folder: &Path, file: &Path, console: &mut Console) -> bool {
+    let is_outside = leads_out(folder, file);
+    if is_outside {
+        let file = visible(&file.display().to_string());
+        console.say(&format!(
+            "note: {file} is not read, because it is a link that leads out of the folder\n"
+        ));
+    }
+    !is_outside
 }
 
 fn file_of(path: &Path, left: &mut u64) -> Result<LogFile, ChatError> {

@@ -60,6 +60,7 @@ mod rewind;
 mod run;
 mod sandbox;
 #[cfg(unix)]
+mod secret_scan;
 mod session_changes;
 mod sessions;
 mod shared_limits;

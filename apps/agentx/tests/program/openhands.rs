@@ -139,3 +139,44 @@ fn damaged_logs_are_refused_with_the_place() {
             .contains("no sessions yet")
     );
 }
+
+/// A folder may come from a stranger: what its links lead to is the person's, and would become part of a session.
+#[test]
+fn links_that_lead_out_of_a_folder_are_not_read() {
+    let sandbox = Sandbox::new();
+    let event = |id: u64, text: &str| {
+        json!({"id": id, "source": "user", "action": "message", "args": {"content": text}}).to_string()
+    };
+    sandbox.write("home/private.json", event(1, "the private walrus"));
+    sandbox.write(
+        "home/private.jsonl",
+        format!("{}\n", event(0, "the private walrus")),
+    );
+    sandbox.write("home/events/0.json", event(0, "the private walrus"));
+    sandbox.write("ws/files/events/0.json", event(0, "Find it."));
+    sandbox.write("ws/files/events/kept", event(2, "the shared walrus"));
+    sandbox.write("ws/whole/readme.txt", "x");
+    let link =
+        |target: &str, at: &str| std::os::unix::fs::symlink(sandbox.path(target), sandbox.path(at)).unwrap();
+    link("home/private.json", "ws/files/events/1.json");
+    link("ws/files/events/kept", "ws/files/events/2.json");
+    link("home/private.jsonl", "ws/files/events.jsonl");
+    link("home/events", "ws/whole/events");
+    let told = ok(sandbox.run(&["sessions", "import", "files"]));
+    for file in ["files/events/1.json", "files/events.jsonl"] {
+        let note = format!("note: {file} is not read, because it is a link that leads out of the folder");
+        assert!(told.stderr.contains(&note), "{told}");
+    }
+    let shown = ok(sandbox.run(&["show", &id_of(&sandbox, 0)])).stdout;
+    assert!(
+        shown.contains("Find it.") && shown.contains("the shared walrus"),
+        "{shown}"
+    );
+    assert!(!shown.contains("private"), "{shown}");
+    let refused = sandbox.run(&["sessions", "import", "whole"]);
+    assert_eq!(refused.code, Some(2), "{refused}");
+    assert!(
+        refused.stderr.contains("note: whole/events is not read"),
+        "{refused}"
+    );
+}

@@ -278,7 +278,7 @@ fn a_member_keeps_the_question_until_an_answer_counts() {
     let server = Serving::start(&sandbox);
     let mut chat = chat(&ada, &server);
     chat.keys("run echo one\r");
-    chat.wait_for("only the operator or an approver of the server may allow it");
+    chat.wait_for("only the operator or an approver of the server may allow");
     chat.wait_for_last("the operator decides · n refuses it · Alt+letter at once ›");
     assert!(!shows(&chat, "always would save"));
     for answer in ["y", "a", "s echo *", "\u{1b}y"] {

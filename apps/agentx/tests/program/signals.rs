@@ -124,7 +124,9 @@ fn nothing_of_a_run_goes_on_once_a_quit_signal_came() {
         assert_eq!(end(&mut child), Some(131));
         // A process that was killed may be listed for a moment.
         wait_until("the command has ended", || !runs(&number));
-        let last = sandbox.run(&["sessions", "show", "--last"]);
+        let last = sandbox.run(&["sessions", "show", &crate::rewind::id_of(&sandbox, 0)]);
+        assert_eq!(last.code, Some(0), "{last}");
+        assert!(last.stdout.contains(&format!("sleep {number}")), "{last}");
         assert!(!last.stdout.contains("SIGKILL"), "{last}");
         let resumed = sandbox.run(&["run", "--last", "--yes"]);
         assert!(resumed.stderr.contains("outcome unknown"), "{resumed}");

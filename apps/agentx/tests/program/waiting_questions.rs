@@ -51,6 +51,8 @@ async fn a_run_that_is_left_with_a_question_says_what_it_cost_and_takes_no_promp
         !show.stdout.contains("and more words"),
         "nothing is queued: {show}"
     );
+    let listed = tokio::task::block_in_place(|| sandbox.run(&["sessions", "list"]));
+    assert!(listed.stdout.contains("needs approval"), "it waits: {listed}");
     let again = run(&["--session", id]);
     assert_eq!(again.code, Some(7), "{again}");
     assert!(again.result()["run_id"].is_string(), "{again}");

@@ -66,7 +66,7 @@ pub(crate) async fn import(
     console: &mut Console,
 ) -> Result<(), ChatError> {
     let mut imported = Vec::new();
-    for found in import::read(&args.file, &settings.workspace)? {
+    for found in import::read(&args.file, &settings.workspace, console)? {
         let lost = found.document.missing_blobs.len();
         let report = match place.runtime().import(found.document).await {
             Err(RuntimeError::Refused(what)) => return Err(ChatError::usage(what, EXPORT_AGAIN)),
