@@ -312,3 +312,20 @@ fn what_a_script_wrote_goes_back_with_the_directories_that_it_made() {
         Some("made by a script\n")
     );
 }
+
+/// A rule that a person removed in a chat stays removed in the copies that the chat makes, although they begin before
+/// that and the settings were read before.
+#[test]
+fn a_removed_rule_stays_removed_in_every_copy_of_the_chat() {
+    let sandbox = Sandbox::new();
+    sandbox.config("model: demo\nrules:\n  - {effect: deny, tool: bash, argument: \"walrus *\"}\n");
+    for copy in ["/retry", "/fork", "/fork 1"] {
+        sandbox.config("model: demo\nrules:\n  - {effect: deny, tool: bash, argument: \"walrus *\"}\n");
+        let lines = format!("hello\n/approvals remove 1\n{copy}\n/approvals\n");
+        let ran = sandbox.run_where(&[], &["chat"], &lines);
+        let (before, after) = ran.stdout.split_once("no longer applies").unwrap_or_default();
+        assert!(before.contains("walrus"), "{copy}: {ran}");
+        assert!(after.contains("reading inside the workspace"), "{copy}: {ran}");
+        assert!(!after.contains("walrus"), "{copy}: {ran}");
+    }
+}

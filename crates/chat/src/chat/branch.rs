@@ -83,6 +83,7 @@ impl Chat<'_> {
         // The copy may end before the answer that was the last one.
         self.display.last_answer = None;
         self.switch_status(&state);
+        self.apply_kept_rules(&state.config).await?;
         Ok(format!(
             "you are now in {fork}, a copy of {parent}{}; /diff compares the two{}",
             at.map(|at| format!(" up to event {at}")).unwrap_or_default(),

@@ -122,6 +122,7 @@ impl Chat<'_> {
         self.connection.lost = None;
         self.status = SessionStatus::new(&state.config, Instant::now());
         self.switch_status(&state);
+        self.apply_kept_rules(&state.config).await?;
         let note = self.display.style().dim("· the session is open again");
         self.display.transcript.print_notice(&note);
         if stood.stopping && self.status.is_busy() {

@@ -159,6 +159,15 @@ impl Chat<'_> {
         }
     }
 
+    /// Applies the rules that were kept or removed in this chat to the session that it has just opened: the settings
+    /// from before add removed ones again.
+    pub(super) async fn apply_kept_rules(&mut self, config: &AgentConfig) -> Result<(), ChatError> {
+        match self.rules_kept_here(config) {
+            Some(rules) => self.change(ConfigChange::Rules(rules)).await,
+            None => Ok(()),
+        }
+    }
+
     /// The rules of another agent of this chat with those that were kept or removed here; `None` if it has
     /// them already.
     pub(super) fn rules_kept_here(&self, config: &AgentConfig) -> Option<Vec<Rule>> {

@@ -173,9 +173,7 @@ impl Chat<'_> {
         .await;
         let (past, seat, came) = session_opening::leave_if_failed(place, session.as_ref(), entered).await?;
         let before = self.leave_for(seat, &state.config).await;
-        if let Some(rules) = self.rules_kept_here(&state.config) {
-            self.change(ConfigChange::Rules(rules)).await?;
-        }
+        self.apply_kept_rules(&state.config).await?;
         self.display.title.rename(&info.title);
         let title = visible(&info.title);
         self.display.transcript.aside(
