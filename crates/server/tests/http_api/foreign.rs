@@ -105,8 +105,10 @@ async fn nothing_of_anothers_session_is_had_by_knowing_its_names() {
 async fn searches_and_lists_show_nothing_of_others() {
     let desk = Desk::new().await;
     let (theirs, _) = of_bob(&desk).await;
-    desk.say(&desk.ann, &desk.session(&desk.ann).await, json!("hello"))
-        .await;
+    for caller in [&desk.ann, &desk.bob] {
+        desk.say(caller, &desk.session(caller).await, json!("hello"))
+            .await;
+    }
     let cursor = desk
         .get("/v1/sessions?limit=1")
         .by(&desk.bob)
@@ -115,7 +117,7 @@ async fn searches_and_lists_show_nothing_of_others() {
         .ok()
         .json()["next"]
         .clone();
-    let cursor = cursor.as_str().unwrap_or("none").to_owned();
+    let cursor = cursor.as_str().expect("Bob has a second page").to_owned();
     let words = [
         "harvest",
         "%22harvest",
@@ -140,6 +142,11 @@ async fn searches_and_lists_show_nothing_of_others() {
     let lists = lists.map(|query| format!("/v1/sessions{query}"));
     let cursors = [cursor.as_str(), "x", "", "%00", "%F0%9F%8C%BE"]
         .map(|cursor| format!("/v1/sessions?cursor={cursor}"));
+    // Bob finds what the others may not find.
+    for path in [&searches[0], &lists[0], &cursors[0]] {
+        let own = desk.get(path).by(&desk.bob).send().await.ok();
+        assert!(String::from_utf8_lossy(&own.body).contains(&theirs), "{path}");
+    }
     for path in searches.iter().chain(&lists).chain(&cursors) {
         let reply = desk.get(path).by(&desk.ann).send().await;
         let text = String::from_utf8_lossy(&reply.body);
