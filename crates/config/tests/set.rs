@@ -143,6 +143,20 @@ fn there_is_a_place_in_every_file() {
             "providers:\n  local:\n    base_url: http://localhost:1/v1\n    auth: none\nmodels:\n  qwen3.5:\n    provider: local\n",
         ),
         (
+            "",
+            "providers.openai.api_key",
+            "${MY_KEY}",
+            "providers:\n  openai:\n    api_key: \"${MY_KEY}\"\n",
+        ),
+    ] {
+        assert_eq!(after(text, key, value), want, "{key} in {text:?}");
+    }
+}
+
+#[test]
+fn a_mapping_in_braces_keeps_its_form() {
+    for (text, key, value, want) in [
+        (
             "memory: {enabled: false}\n",
             "memory.enabled",
             "true",
@@ -177,12 +191,6 @@ fn there_is_a_place_in_every_file() {
             "tools.enabled",
             "read",
             "tools: {\n  enabled: [\"read\"], # these\n  disabled: [glob]\n}\n",
-        ),
-        (
-            "",
-            "providers.openai.api_key",
-            "${MY_KEY}",
-            "providers:\n  openai:\n    api_key: \"${MY_KEY}\"\n",
         ),
     ] {
         assert_eq!(after(text, key, value), want, "{key} in {text:?}");
