@@ -7,7 +7,8 @@ use std::path::Path;
 use agentx::config::Settings;
 use agentx::node::{command_sandbox, program_environment};
 use agentx::sandbox::{
-    CommandPlace, SandboxError, SandboxLauncher, SandboxMode, SandboxPolicy, SandboxStep, promises,
+    CommandPlace, SandboxError, SandboxLauncher, SandboxMode, SandboxPolicy, SandboxStep, hidden_variables,
+    promises,
 };
 use serde_json::{Value, json};
 
@@ -166,6 +167,7 @@ pub fn run_held(
     let held = launcher
         .command(Path::new(program), &words, place)
         .map_err(|error| refused(&error))?;
+    let is_held = held.is_some();
     let mut command = match held {
         Some(held) => {
             let mut command = std::process::Command::new(held.program);
@@ -183,6 +185,11 @@ pub fn run_held(
         .current_dir(&settings.workspace)
         .env_clear()
         .envs(variables.variables());
+    if is_held {
+        for name in hidden_variables() {
+            command.env_remove(name);
+        }
+    }
     console.finish()?;
     become_command(&mut command, &program.to_string_lossy())
 }

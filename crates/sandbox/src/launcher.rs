@@ -33,7 +33,8 @@ pub struct CommandPlace<'a> {
     pub session: &'a str,
 }
 
-/// What to start instead of a command.
+/// What to start instead of a command. Start it without the variables of [`hidden_variables`](crate::hidden_variables):
+/// the command can read those of its helper.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SandboxedCommand {
     /// What holds the command.

@@ -167,7 +167,8 @@ const DAEMONS: &[&str] = &[
     "XDG_RUNTIME_DIR",
 ];
 
-/// Returns the variables that a command in a sandbox does not get.
+/// Returns the variables that neither a command in a sandbox gets nor its helper: in the step `namespace`, a
+/// helper is the first process that the command sees.
 pub fn hidden_variables() -> &'static [&'static str] {
     DAEMONS
 }

@@ -247,6 +247,11 @@ const SOCKETS: &[Attempt] = &[
     attempt("the cryptography of the kernel", "py 's(38, 5)'", NEVER),
     attempt("a virtual machine's host", "py 's(40, 1)'", NEVER),
     attempt("the agent of keys", r#"[ -n "$SSH_AUTH_SOCK" ]"#, BARE),
+    attempt(
+        "the agent of keys from the helper",
+        "grep -qa SSH_AUTH_SOCK=$ROOT /proc/*/environ",
+        BARE,
+    ),
 ];
 
 /// With a network, what else listens on this machine is still out of reach.

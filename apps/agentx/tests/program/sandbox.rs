@@ -122,6 +122,21 @@ fn what_cannot_be_held_does_not_run() {
 }
 
 #[test]
+fn the_helper_has_no_variable_of_an_agent_either() {
+    let Some(sandbox) = held() else { return };
+    let variables = [("SSH_AUTH_SOCK", format!("/{SECRET}"))];
+    let line = format!("grep -la {SECRET} /proc/[0-9]*/environ 2>/dev/null; echo looked");
+    let by_hand = ["sandbox", "run", "--", "sh", "-c", &line];
+    let told = format!("run {line}");
+    let by_tool = ["run", "--model", "scripted", "--yes", &told];
+    for words in [&by_hand[..], &by_tool] {
+        let ran = sandbox.run_where(&variables, words, "");
+        assert!(ran.to_string().contains("looked"), "{ran}");
+        assert!(!ran.to_string().contains("/environ\n"), "{ran}");
+    }
+}
+
+#[test]
 fn a_command_by_hand_ends_as_it_would_without() {
     let Some(sandbox) = held() else { return };
     let ran = sandbox.run(&["sandbox", "run", "--", "sh", "-c", "pwd; exit 7"]);

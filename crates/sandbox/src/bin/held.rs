@@ -55,6 +55,9 @@ fn held(words: &[OsString]) -> Result<Command, String> {
         Some(sandboxed) => {
             let mut command = Command::new(sandboxed.program);
             command.args(sandboxed.arguments);
+            for name in agentx_sandbox::hidden_variables() {
+                command.env_remove(name);
+            }
             command
         }
         None => {

@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use agentx_sandbox::{CommandPlace, SandboxError, SandboxStep};
+use agentx_sandbox::{CommandPlace, SandboxError, SandboxStep, hidden_variables};
 use nix::unistd::Pid;
 use tokio::process::{Child, Command};
 
@@ -102,10 +102,12 @@ impl Shell {
     ) -> Result<(Child, SandboxStep), ToolFailure> {
         let held = self.held(line, workspace, options, mark);
         if let Some((mut command, step)) = held.map_err(|error| ToolFailure::failed(error.to_string()))? {
-            let started = prepare(&mut command, workspace, options, &mark.to_string())
-                .env("PWD", workspace)
-                .spawn();
-            let child = started.map_err(|error| spawn_failure(line, workspace, &error))?;
+            prepare(&mut command, workspace, options, &mark.to_string()).env("PWD", workspace);
+            for name in hidden_variables() {
+                command.env_remove(name);
+            }
+            let child = command.spawn();
+            let child = child.map_err(|error| spawn_failure(line, workspace, &error))?;
             return Ok((child, step));
         }
         let child = self.start_bare(line, workspace, options, &mark.to_string());
