@@ -5,7 +5,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 
-use crate::tokens::has_token;
+use crate::tokens::{has_token, is_like_token};
 
 /// Texts that mark a secret anywhere in a name: `TOKEN_FOR_CI`, `OPENAIKEY`, `AUTHX`.
 const SECRET_ANYWHERE: &[&str] = &[
@@ -176,7 +176,8 @@ impl ProgramEnvironment {
                 || !(is_secret_name(&name)
                     || has_password(&value)
                     || has_webhook(&value)
-                    || has_token(&value)))
+                    || has_token(&value)
+                    || is_like_token(&value)))
     }
 
     /// Returns whether a variable is never passed on, even if `keep` names it.
@@ -404,6 +405,8 @@ mod tests {
             ("MAX_TOKENS", "9"),
             ("NPM_PREFIX", "/home/me/.npm_global"),
             ("CONTINENT", "ASIA"),
+            ("PACKAGE", "sk-madeupmadeupmad"),
+            ("PLACES", "sk-madeupmadeupmade:/usr/lib"),
             ("MONKEY", "1"),
             ("TOKENIZERS_PARALLELISM", "false"),
             ("GIT_AUTHOR_NAME", "me"),
@@ -434,6 +437,8 @@ mod tests {
             ("PLAIN", "ghp_madeupmadeupmadeupmadeup"),
             ("HEADER", "Authorization: Bearer sk-ant-made-up-made-up-made-up"),
             ("ID", "AKIAMADEUPMADEUP1234"),
+            ("X1", "sk-madeupmadeupmade"),
+            ("X2", "sk-made-up_made-up-made"),
             ("PEM", "-----BEGIN OPENSSH PRIVATE KEY-----\nmade up"),
         ] {
             let nothing: [String; 0] = [];

@@ -109,6 +109,17 @@ pub(crate) fn has_token(text: &str) -> bool {
         || words.any(|word| is_token(word) || word.split('.').any(is_token))
 }
 
+/// Returns whether a text begins like a token and is nothing else: one of the prefixes, and only letters, digits,
+/// `-` and `_` behind it, at least as many as a token has.
+pub(crate) fn is_like_token(text: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    let mut rests = BEGINNINGS
+        .iter()
+        .chain([&MODEL_KEY])
+        .filter_map(|beginning| text.strip_prefix(beginning));
+    rests.any(|rest| rest.len() >= SHORTEST_REST && rest.bytes().all(is_part))
+}
+
 /// The replacement for a secret that is left out.
 const LEFT_OUT: &str = "(left out)";
 /// The beginning and the end of a private key in its text form.
