@@ -116,7 +116,7 @@ fn search(
     let engine = get.text("web_search.engine");
     let url = get.text("web_search.url");
     if engine.as_deref() == Some("searxng") && url.is_none() {
-        let origin = get.merged.any_below("search", "engine");
+        let origin = get.merged.any_below("web_search", "engine");
         let what = "searxng needs the address of an instance: set `web_search.url`".to_owned();
         mistakes.push(mistake(&origin, "web_search.engine", what, None));
     }

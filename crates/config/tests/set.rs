@@ -215,6 +215,7 @@ fn what_would_be_a_mistake_is_refused_and_nothing_changes() {
         ("model", "sonet", "did you mean `sonnet`"),
         ("models.gpt-5.2.reasoning_effort", "hihg", "did you mean `high`"),
         ("models..provider", "openai", "there is no key"),
+        ("web_search.engine", "searxng", "set `web_search.url`"),
         ("", "x", "there is no key"),
     ] {
         let error = home.set(key, value).unwrap_err();
