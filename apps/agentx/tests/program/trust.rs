@@ -30,6 +30,34 @@ fn strange(address: &str) -> Sandbox {
 }
 
 #[test]
+fn a_note_names_every_setting_that_counts_without_trust() {
+    let sandbox = Sandbox::new().of_a_stranger();
+    sandbox.write(
+        "ws/.agentx/config.yaml",
+        "durability: machine\nmemory: {max_tokens: 0}\nchat: {theme: light}\ncontext: {environment: false}\n\
+         limits: {max_iterations: 9, timeout: 9m}\nrules: [{effect: deny, tool: bash}]\n",
+    );
+    let ran = sandbox.run(&["run", "hello"]);
+    let note = ran.stderr.lines().find(|line| line.contains("without trust"));
+    let note = note.unwrap_or_else(|| panic!("{ran}"));
+    assert!(note.contains("config.yaml"), "{note}");
+    for key in [
+        "durability",
+        "memory.max_tokens",
+        "chat.theme",
+        "context.environment",
+        "limits.max_iterations",
+        "limits.timeout",
+        "rules",
+    ] {
+        assert!(note.contains(key), "{key}: {note}");
+    }
+    sandbox.run(&["config", "trust"]);
+    let trusted = sandbox.run(&["run", "hello"]);
+    assert!(!trusted.stderr.contains("without trust"), "{trusted}");
+}
+
+#[test]
 fn a_strange_folder_sends_nothing_and_says_how_to_trust_it() {
     let (address, heard) = thief();
     let sandbox = strange(&address);

@@ -30,12 +30,12 @@ pub fn note(loaded: &Loaded) -> String {
     if loaded.settings.connect.is_some() || loaded.settings.folder.trusted_by_env {
         return String::new();
     }
-    format!("{}{}", stricter(loaded), note_of_files(loaded))
+    format!("{}{}", counting_untrusted(loaded), note_of_files(loaded))
 }
 
-/// Returns a note about what the settings of a folder that nobody trusts refuse or end, so that nobody looks for
+/// Returns a note about all settings of a folder that count although nobody trusts it, so that nobody looks for
 /// the cause in their own.
-fn stricter(loaded: &Loaded) -> String {
+fn counting_untrusted(loaded: &Loaded) -> String {
     if loaded.settings.folder.trust == FolderTrust::Trusted {
         return String::new();
     }
@@ -43,16 +43,15 @@ fn stricter(loaded: &Loaded) -> String {
     let of_folder = rows.filter(|row| matches!(row.origin, SettingOrigin::Workspace(_)));
     let mut keys: Vec<String> = of_folder
         .map(|row| row.key.split('[').next().unwrap_or_default().to_owned())
-        .filter(|key| key.starts_with("limits.") || key.starts_with("tools.") || key == "rules")
         .collect();
     keys.dedup();
     if keys.is_empty() {
         return String::new();
     }
     format!(
-        "note: {} makes these settings stricter: {}; `agentx config trust --restricted` ignores it\n",
+        "note: {} sets this without trust: {}; `agentx config trust --restricted` ignores it\n",
         visible(&loaded.places.workspace_file.to_string_lossy()),
-        visible(&listed(&keys))
+        visible(&keys.join(", "))
     )
 }
 
