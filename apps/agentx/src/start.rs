@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use agentx::config::{
-    CommandLineSetting, ConfigError, ConfigPaths, LoadRequest, Loaded, check_environment, load,
-    load_whatever_workspace,
+    CommandLineSetting, ConfigError, ConfigMistake, ConfigPaths, LoadRequest, Loaded, check_environment,
+    load, load_whatever_workspace,
 };
 
 use crate::args::{AgentArgs, Approve, Global};
-pub(crate) use crate::configuration::{check_tools, lookup, notes, tool_warnings};
+pub(crate) use crate::configuration::{check_tools, lookup, notes, tool_warnings, warning_lines};
 use crate::console::Console;
 use crate::error::ChatError;
 use crate::folder;
@@ -60,12 +60,16 @@ fn settings_by(
         lookup: &lookup,
         flags: flags(global, agent),
     })?;
+    loaded.warnings.extend(wrong_variables());
+    Ok(loaded)
+}
+
+/// Returns the mistakes in the variables of the environment.
+pub(crate) fn wrong_variables() -> Vec<ConfigMistake> {
     let set: Vec<(String, String)> = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .collect();
-    let set = set.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    loaded.warnings.extend(check_environment(set));
-    Ok(loaded)
+    check_environment(set.iter().map(|(name, value)| (name.as_str(), value.as_str())))
 }
 
 /// Reads the settings and prints notes about them to standard error.

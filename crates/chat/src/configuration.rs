@@ -2,7 +2,8 @@
 
 use agentx::assembly::{UnknownTools, misnamed_tools};
 use agentx::config::{
-    ApiKeySource, ConfigError, FolderTrust, Loaded, ProviderSettings, SettingOrigin, SettingRow,
+    ApiKeySource, ConfigError, ConfigMistake, FolderTrust, Loaded, ProviderSettings, SettingOrigin,
+    SettingRow,
 };
 
 use crate::console::Console;
@@ -16,12 +17,15 @@ pub fn lookup(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
+/// Returns warnings in lines for the person.
+pub fn warning_lines(mistakes: &[ConfigMistake]) -> String {
+    let line = |mistake: &ConfigMistake| format!("warning: {}\n", visible(&mistake.to_string()));
+    mistakes.iter().map(line).collect()
+}
+
 /// Returns notes about the configuration.
 pub fn notes(loaded: &Loaded) -> String {
-    let mut text = String::new();
-    for warning in &loaded.warnings {
-        text.push_str(&format!("warning: {}\n", visible(&warning.to_string())));
-    }
+    let mut text = warning_lines(&loaded.warnings);
     for mistake in &loaded.workspace_mistakes {
         let why = match loaded.settings.folder.trust {
             FolderTrust::Trusted => "the settings of this folder have a mistake, so they are ignored",

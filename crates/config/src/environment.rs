@@ -2,20 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use crate::keys::VARIABLES;
+use crate::keys::{OTHER_VARIABLES, VARIABLES};
 use crate::{ConfigMistake, MistakeLocation, nearest};
 
 /// The prefix of our variables.
 const PREFIX: &str = "AGENTX_";
-/// Our variables that are not settings: the path of the user's file; trust in the current folder; the mark of
-/// a tool's call; variables of tests and benchmarks.
-const OTHERS: [&str; 5] = [
-    "AGENTX_CONFIG",
-    crate::folder::VARIABLE,
-    "AGENTX_CALL",
-    "AGENTX_BIN",
-    "AGENTX_FAULTS_PROXY_CHILD",
-];
+/// Our variables that are not for people: the mark of a tool's call; variables of tests and benchmarks.
+const INTERNAL: [&str; 3] = ["AGENTX_CALL", "AGENTX_BIN", "AGENTX_FAULTS_PROXY_CHILD"];
 /// Variables that name a proxy.
 pub const PROXIES: [&str; 6] = [
     "HTTPS_PROXY",
@@ -47,7 +40,7 @@ pub fn check_environment<'a>(set: impl IntoIterator<Item = (&'a str, &'a str)>) 
             let known = VARIABLES
                 .iter()
                 .map(|(name, _)| *name)
-                .chain(["AGENTX_CONFIG", crate::folder::VARIABLE]);
+                .chain(OTHER_VARIABLES.map(|(name, _)| name));
             let near = nearest(name, known, 1).first().map(|near| (*near).to_owned());
             found.insert((name, "nothing reads this variable".to_owned(), near));
         }
@@ -66,8 +59,11 @@ fn is_stray(name: &str) -> bool {
     let is_for_tests = name.contains("_TEST_") || name.contains("_BENCH_");
     name.starts_with(PREFIX)
         && !is_for_tests
-        && !OTHERS.contains(&name)
-        && !VARIABLES.iter().any(|(known, _)| *known == name)
+        && !INTERNAL.contains(&name)
+        && !VARIABLES
+            .iter()
+            .chain(&OTHER_VARIABLES)
+            .any(|(known, _)| *known == name)
 }
 
 /// Returns the reason why this is not the address of a proxy.

@@ -223,6 +223,15 @@ pub const KEYS: &[SettingSpec] = &[
     key("log_file", ValueKind::Path, Never, None, "log file; by default standard error, or `agentx.log` in `data_dir` during a chat"),
 ];
 
+/// Environment variables of AgentX that set no key, and what they mean.
+pub const OTHER_VARIABLES: [(&str, &str); 2] = [
+    ("AGENTX_CONFIG", "path of the user configuration"),
+    (
+        crate::folder::VARIABLE,
+        "`1` trusts the folder of this start as it is",
+    ),
+];
+
 /// Environment variables that set a key. The catalog has more: those with the address of a provider
 /// (`ANTHROPIC_BASE_URL`, `OPENAI_BASE_URL`, …) and those with its key.
 pub const VARIABLES: &[(&str, &str)] = &[

@@ -95,7 +95,9 @@ pub use folder::{
 };
 pub use folder_id::{folder_id, folder_now};
 pub use git::GitPrograms;
-pub use keys::{APIS, KEYS, STATUS_NAMES, SettingPath, SettingSpec, VARIABLES, WorkspaceMay};
+pub use keys::{
+    APIS, KEYS, OTHER_VARIABLES, STATUS_NAMES, SettingPath, SettingSpec, VARIABLES, WorkspaceMay,
+};
 pub use layers::{MergedSettings, SettingRow, show_rule};
 pub use load::{FileStatus, LoadRequest, Loaded, load, load_whatever_workspace, workspace_bytes};
 pub use mcp::{McpOauthSettings, McpServerSettings, McpTarget, McpValue, check_mcp_name};

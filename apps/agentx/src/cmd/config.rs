@@ -31,6 +31,14 @@ pub(crate) fn run(
     global: &Global,
     console: &mut Console,
 ) -> Result<Exit, ChatError> {
+    let prints_notes = match command {
+        ConfigCommand::Check => true,
+        ConfigCommand::Show => !global.json,
+        _ => false,
+    };
+    if !prints_notes {
+        console.say(&start::warning_lines(&start::wrong_variables()));
+    }
     match command {
         ConfigCommand::Show => show(&load(global)?, global.json, console)?,
         ConfigCommand::Path => path(&load(global)?, global.json, console)?,

@@ -1,6 +1,6 @@
 //! `agentx help`: explains a command, or prints one of the tables that are made from the code.
 
-use agentx::config::{KEYS, VARIABLES, WorkspaceMay};
+use agentx::config::{KEYS, OTHER_VARIABLES, VARIABLES, WorkspaceMay};
 use clap::CommandFactory as _;
 
 use crate::args::Cli;
@@ -145,20 +145,17 @@ fn settings(width: usize) -> String {
             format!("{}{default}", spec.about),
         ]);
     }
-    let mut variables = vec![vec!["VARIABLE".to_owned(), "KEY".to_owned()]];
+    let mut variables = vec![vec!["VARIABLE".to_owned(), "KEY OR MEANING".to_owned()]];
     variables.extend(
         VARIABLES
             .iter()
+            .chain(&[
+                ("NAME_BASE_URL", "providers.name.base_url"),
+                ("NAME_API_KEY", "providers.name.api_key"),
+            ])
+            .chain(&OTHER_VARIABLES)
             .map(|(name, key)| vec![(*name).to_owned(), (*key).to_owned()]),
     );
-    variables.push(vec![
-        "NAME_BASE_URL".to_owned(),
-        "providers.name.base_url".to_owned(),
-    ]);
-    variables.push(vec![
-        "NAME_API_KEY".to_owned(),
-        "providers.name.api_key".to_owned(),
-    ]);
     let whole = table(&rows, usize::MAX);
     let fits = whole.lines().all(|line| agentx_terminal::width(line) <= width);
     let keys = if fits { whole } else { in_rows(&rows, width) };

@@ -1,6 +1,6 @@
 //! `agentx man`: manual pages, made from the command line itself.
 
-use agentx::config::VARIABLES;
+use agentx::config::{OTHER_VARIABLES, VARIABLES};
 use clap::{Arg, Command, CommandFactory as _};
 
 use crate::args::Cli;
@@ -44,7 +44,9 @@ fn about_all() -> String {
     for (name, key) in VARIABLES {
         text.push_str(&entry(name, &format!("sets the key {key}")));
     }
-    text.push_str(&entry("AGENTX_CONFIG", "path of the user configuration"));
+    for (name, meaning) in OTHER_VARIABLES {
+        text.push_str(&entry(name, meaning));
+    }
     let keys = "keys of providers; `agentx models` names the variable of each";
     text.push_str(&entry("ANTHROPIC_API_KEY, OPENAI_API_KEY, …", keys));
     text.push_str(".SH FILES\n");

@@ -64,6 +64,23 @@ fn a_variable_that_nothing_reads_and_a_proxy_that_is_none_are_said_once() {
 }
 
 #[test]
+fn every_command_about_settings_warns_of_a_variable_that_nothing_reads() {
+    let sandbox = Sandbox::new().env("AGENTX_MODLE", "opus");
+    for words in [
+        &["path"][..],
+        &["show"],
+        &["show", "--json"],
+        &["check"],
+        &["set", "log", "warn"],
+        &["unset", "log"],
+        &["trust", "--show"],
+    ] {
+        let ran = sandbox.run(&[&["config"], words].concat());
+        assert_eq!(ran.stderr.matches("AGENTX_MODLE: nothing").count(), 1, "{ran}");
+    }
+}
+
+#[test]
 fn trust_is_given_taken_back_and_lost_by_a_change() {
     let sandbox = Sandbox::new().of_a_stranger();
     sandbox.write("ws/.agentx/config.yaml", "approval: auto\n");
