@@ -7,7 +7,7 @@ use agentx_bus::{Bus, KeyPattern, Serve};
 use agentx_runtime::{
     ActionDispatcher, AgentEventBus, Agents, CallSlots, Condenser, ContextView, DriverParts, LogError,
     ModelInfo, NoAgents, OpenRequest, RedactingLog, Redactor, RuntimeError, Session, SessionIds, SessionInfo,
-    SessionLog, SessionQuery, StandingRules, SystemBus, names_session, open_session,
+    SessionLog, SessionQuery, StandingRules, SystemBus, names_session, open_session, redact_request,
 };
 use agentx_tools::Toolbox;
 use agentx_types::{
@@ -346,8 +346,14 @@ impl NodeRuntime {
         at_seq: Option<u64>,
     ) -> Result<ContextView, RuntimeError> {
         self.owned(session).await?;
-        let asked = replay::request_at(self.log(), session, at_seq).await?;
-        let request = asked.request;
+        let mut asked = replay::request_at(self.log(), session, at_seq).await?;
+        let mut request = asked.request;
+        if let Some(redactor) = self.redactor() {
+            request = redact_request(redactor, request);
+            for condensed in &mut asked.condensed {
+                condensed.summary = redactor.redact(&condensed.summary).into_owned();
+            }
+        }
         let blobs = load_blobs(self.log(), &request).await;
         let body = agentx_llm::build(&request, &(self.wire_options)(&request.model), &blobs);
         let body = String::from_utf8_lossy(&body).into_owned();

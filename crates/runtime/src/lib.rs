@@ -112,7 +112,9 @@ pub use observers::{RunCounts, event_logger, logs_events, run_counter};
 pub use offline_writer::{FactRecorder, OfflineWriter};
 pub use opening::{SessionIds, open_session};
 pub use picture_support::{cannot_see, takes_no_pictures};
-pub use redaction::{FactRedactor, RedactedFacts, RedactingLog, RedactingModels, redact_outcome};
+pub use redaction::{
+    FactRedactor, RedactedFacts, RedactingLog, RedactingModels, redact_outcome, redact_request,
+};
 pub use request_values::RequestValues;
 pub use ruling::{
     Ruling, RulingKind, allows_everything, always_asked, names_a_tool, offered_patterns, refused_by_the_tool,

@@ -87,6 +87,23 @@ fn a_run_sends_no_file_along_that_may_hold_secrets_and_none_that_cannot_be_sent(
 }
 
 #[test]
+fn a_secret_of_an_older_log_is_shown_as_a_model_gets_it() {
+    let sandbox = Sandbox::new();
+    // Made up.
+    let key = "sk-ant-madeup-madeup-madeup-madeup-madeup";
+    sandbox.config("secrets: {redact: false}\n");
+    let ran = sandbox.run(&["run", &format!("my key is {key}")]);
+    assert_eq!(ran.code, Some(0), "{ran}");
+    assert!(asked(&sandbox).contains(key), "nothing was replaced");
+    sandbox.config("");
+    let shown = asked(&sandbox);
+    assert!(
+        shown.contains("[secret anthropic-key]") && !shown.contains(key),
+        "{shown}"
+    );
+}
+
+#[test]
 fn a_picture_goes_along_that_a_flag_names() {
     let sandbox = Sandbox::new();
     sandbox.write("ws/a picture.gif", b"GIF89a\x02\0\x03\0\0\0\0,;");

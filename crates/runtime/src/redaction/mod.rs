@@ -14,7 +14,7 @@ mod models;
 mod values;
 
 pub use log::RedactingLog;
-pub use models::RedactingModels;
+pub use models::{RedactingModels, redact_request};
 
 pub use content::redact_outcome;
 pub use facts::{FactRedactor, RedactedFacts};

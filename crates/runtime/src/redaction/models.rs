@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use agentx_secrets::Redactor;
-use agentx_types::{Action, ActionBody, AgentStateId, CallModel, SessionId};
+use agentx_types::{Action, ActionBody, AgentStateId, CallModel, ModelRequest, SessionId};
 use tokio_util::sync::CancellationToken;
 
 use super::checked_messages::{CheckedConversations, CheckedMessages};
@@ -54,6 +54,11 @@ impl RedactingModels {
     fn lock(&self) -> std::sync::MutexGuard<'_, CheckedConversations> {
         self.checked.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Returns the request as a model gets it: without secrets.
+pub fn redact_request(redactor: &Redactor, request: Arc<ModelRequest>) -> Arc<ModelRequest> {
+    redacted_request(redactor, &request, &CheckedMessages::default()).map_or(request, Arc::new)
 }
 
 impl Effector for RedactingModels {
