@@ -75,9 +75,14 @@ fn a_run_sends_no_file_along_that_may_hold_secrets_and_none_that_cannot_be_sent(
     sandbox
         .write("ws/.env", "TOKEN=made-up-secret")
         .write("ws/a.bin", [0xff, 0xfe]);
+    let pipe = std::process::Command::new("mkfifo")
+        .arg(sandbox.path("ws/pipe"))
+        .status();
+    assert!(pipe.unwrap().success());
     for (prompt, told) in [
         ("read @.env", "may hold secrets"),
         ("read @a.bin", "neither text nor an image"),
+        ("read @pipe", "is not a regular file"),
     ] {
         let ran = sandbox.run(&["run", "--output-format", "json", prompt]);
         assert_eq!(ran.code, Some(2), "{ran}");

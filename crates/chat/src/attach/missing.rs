@@ -23,6 +23,9 @@ pub(super) fn note(name: &str, workspace: &Path) -> Option<String> {
             "{shown} is a directory, and only files can be attached to a message"
         ));
     }
+    if is_special(name, workspace) {
+        return Some(format!("{shown} is not a regular file, so nothing was attached"));
+    }
     match (similar(name, workspace), is_path(name, workspace)) {
         (Some(near), _) => Some(format!(
             "there is no file {shown}, so nothing was attached; did you mean @{}?",
@@ -33,7 +36,14 @@ pub(super) fn note(name: &str, workspace: &Path) -> Option<String> {
     }
 }
 
-/// Returns whether it is written like a path: `./a`, `src/a` if `src` exists, `a.rs`.
+/// Returns whether it names a pipe, a device or a socket.
+fn is_special(name: &str, workspace: &Path) -> bool {
+    let found = place_of(name, workspace).metadata();
+    found.is_ok_and(|found| !found.is_file() && !found.is_dir())
+}
+
+/// Returns whether it is written like a path (`./a`, `src/a` if `src` exists, `a.rs`), or names something that is
+/// there and no file.
 pub(super) fn is_path(name: &str, workspace: &Path) -> bool {
     let (directory, last) = name.rsplit_once('/').unwrap_or(("", name));
     let ending = last.rsplit_once('.').filter(|(stem, _)| !stem.is_empty());
@@ -46,6 +56,7 @@ pub(super) fn is_path(name: &str, workspace: &Path) -> bool {
         || matches!(top, "." | ".." | "~")
         || name.starts_with('/')
         || (!top.is_empty() && workspace.join(top).is_dir())
+        || is_special(name, workspace)
 }
 
 /// Returns a file with a similar name in the same directory, or one of that name elsewhere in the workspace.
@@ -78,6 +89,21 @@ fn similar(name: &str, workspace: &Path) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_is_named_as_what_it_is() {
+        let place = tempfile::tempdir().unwrap();
+        let pipe = std::process::Command::new("mkfifo")
+            .arg(place.path().join("ff"))
+            .status();
+        assert!(pipe.unwrap().success());
+        for name in ["ff", "./ff"] {
+            let told = format!("{name} is not a regular file, so nothing was attached");
+            assert_eq!(note(name, place.path()), Some(told));
+            assert!(is_path(name, place.path()), "{name}");
+        }
+    }
 
     #[test]
     fn a_note_is_for_what_may_be_a_file() {
