@@ -122,7 +122,7 @@ impl Spectator {
                 } else {
                     FileChangePreview::default()
                 };
-                let question = approval::question(request, &file, console.out_style());
+                let question = approval::question(request, &file, true, console.out_style());
                 self.transcript.aside(&question);
             }
             _ => self.cast.event(&mut self.transcript, envelope),

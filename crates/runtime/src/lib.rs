@@ -118,7 +118,7 @@ pub use redaction::{
 pub use request_values::RequestValues;
 pub use ruling::{
     Ruling, RulingKind, allows_everything, always_asked, names_a_tool, offered_patterns, refused_by_the_tool,
-    still_asked, with_pattern, with_patterns,
+    refused_in_line, still_asked, with_pattern, with_patterns,
 };
 pub use served_tool::ToolCallRunner;
 pub use serving::{ServedBy, Serving};

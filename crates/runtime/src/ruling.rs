@@ -9,6 +9,7 @@ use agentx_agent::approval::{
     Verdict, covers, describe, explain_decision, is_outside_workspace, not_covered_reason,
     refused_where_it_leads, rules_of, suggested,
 };
+use agentx_agent::link_targets;
 use agentx_agent::pattern::{fits, normalize};
 use agentx_types::{AgentConfig, Rule, ToolSpec};
 use serde::Serialize;
@@ -58,7 +59,7 @@ pub struct Ruling {
     pub because: String,
     /// The rules that make it so; none if a default or the mode does.
     pub rules: Vec<Rule>,
-    /// The rule that "always" would keep, if a person is asked.
+    /// The rule that "always" would keep, if a person is asked and not each time.
     pub always: Option<Rule>,
     /// The reason why a similar call would still be asked about: an `ask` rule beats the kept `allow` rule.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -70,7 +71,9 @@ impl Ruling {
     pub fn of(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Self {
         let judgement = explain_decision(config, tool, input);
         let decision = RulingKind::from(&judgement.verdict);
-        let always = (decision == RulingKind::Ask).then(|| suggested(config, tool, input));
+        let keeps = decision == RulingKind::Ask
+            && agentx_agent::approval::always_asked(config, tool, input).is_none();
+        let always = keeps.then(|| suggested(config, tool, input));
         let all = rules_of(config);
         let rules = judgement.rules.iter().filter_map(|index| all.get(*index));
         Self {
@@ -109,6 +112,20 @@ pub fn refused_by_the_tool(
         return Some(format!("it leads to {place}, outside the workspace"));
     }
     refused_where_it_leads(config, tool, input, &place)
+}
+
+/// The reason why a tool would refuse to run a command line: `word` in it leads to `real` through a link. `real` is
+/// absolute and begins with the workspace's own path if it is inside.
+pub fn refused_in_line(
+    config: &AgentConfig,
+    tool: &ToolSpec,
+    input: &Value,
+    word: &str,
+    real: &Path,
+    may_leave: bool,
+) -> Option<String> {
+    let real = normalize("/", &real.to_string_lossy());
+    link_targets::refused_in_line(config, tool, input, word, &real, may_leave)
 }
 
 /// The reason why a call would be asked about even with this rule; `None` if it would not, or there

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agentx_agent::approval::{Verdict, decide_nested, refused_where_it_leads, rules_of};
-use agentx_agent::link_targets::refused_in_line;
 use agentx_agent::pattern::normalize;
 use agentx_types::{
     ContentPart, EnvironmentEvent, JobEnded, OutputChannel, SessionId, ToolCallId, ToolOutputChunk, ToolSpec,
@@ -19,6 +18,7 @@ use crate::effect::EventSink;
 use crate::future::BoxFuture;
 use crate::journal::Journal;
 use crate::request_values::RequestValues;
+use crate::ruling::refused_in_line;
 use agentx_agent::search_scopes::PlaceRules;
 
 /// Something that an agent can do.
@@ -110,8 +110,7 @@ impl ToolContext {
         let spec = config.tools.iter().find(|spec| spec.name == tool)?;
         let argument = spec.command_argument.clone()?;
         let input = Value::Object([(argument, line.into())].into_iter().collect());
-        let real = normalize("/", &real.to_string_lossy());
-        refused_in_line(config, spec, &input, word, &real, may_leave)
+        refused_in_line(config, spec, &input, word, real, may_leave)
     }
 
     /// Returns whether this call may call `tool`, by the current rules of its agent. `named` says whether the

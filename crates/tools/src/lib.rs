@@ -62,7 +62,7 @@ pub use background::Background;
 #[cfg(feature = "builtin")]
 pub use bash::{
     CommandRecords, OutputBudget, PipedCommand, PipedProgram, ProgramPipes, RemainingProcess, is_in_a_call,
-    kill_all_commands, own_command_mark,
+    kill_all_commands, own_command_mark, refused_link,
 };
 #[cfg(feature = "builtin")]
 pub use environment::{ProgramEnvironment, WithheldVariable};

@@ -53,6 +53,29 @@ fn rules_are_listed_and_tested() {
 }
 
 #[test]
+fn a_tested_call_of_agentx_itself_offers_no_rule() {
+    let ran = Sandbox::new().run(&["approvals", "test", "bash: agentx config set log warn"]);
+    assert!(ran.stdout.starts_with("ask:"), "{ran}");
+    assert!(!ran.stdout.contains("always would save"), "{ran}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_tested_command_line_is_refused_where_its_links_lead() {
+    let sandbox = Sandbox::new();
+    sandbox.write("ws/.env", "X=made-up").write("ws/plain", "words");
+    for (link, target) in [("lnk", ".env"), ("fine", "plain")] {
+        std::os::unix::fs::symlink(target, sandbox.path("ws").join(link)).unwrap();
+    }
+    let ran = sandbox.run(&["approvals", "test", "bash: cat lnk"]);
+    assert!(ran.stdout.contains("but the tool refuses it:"), "{ran}");
+    for line in ["bash: cat fine", "bash: cat plain"] {
+        let ran = sandbox.run(&["approvals", "test", line]);
+        assert!(!ran.stdout.contains("refuses it"), "{ran}");
+    }
+}
+
+#[test]
 fn rules_are_added_and_removed_and_what_was_written_stays() {
     let sandbox = Sandbox::new();
     sandbox.config(CONFIG);

@@ -8,6 +8,32 @@ use std::os::unix::fs::symlink;
 use crate::common::Sandbox;
 
 #[test]
+fn a_question_about_agentx_itself_offers_no_rule() {
+    let sandbox = Sandbox::new();
+    let mut chat = crate::pty::Pty::start(&sandbox, &[], 90, 40);
+    chat.wait_for_last("›");
+    chat.keys("run agentx config set log warn\r");
+    chat.wait_for_last("allow? y once · n no · Alt+letter at once ›");
+    assert!(
+        !chat.lines().join("\n").contains("always would save"),
+        "{}",
+        chat.lines().join("\n")
+    );
+    chat.keys("a\r");
+    chat.wait_for("ignored; valid answers: y once, n no");
+    chat.keys("n\r");
+    chat.wait_for_last("›");
+    let mut run = crate::pty::Pty::start(&sandbox, &["run", "run agentx config set log warn"], 90, 40);
+    run.wait_for_last("allow? y once · n no ›");
+    assert!(
+        !run.lines().join("\n").contains("always would save"),
+        "{}",
+        run.lines().join("\n")
+    );
+    run.keys("n\r");
+}
+
+#[test]
 fn a_command_of_a_tool_changes_no_settings_and_starts_no_agent() {
     let sandbox = Sandbox::new();
     let settings = "model: scripted\nscripted_answers: answers.yaml\n";

@@ -38,7 +38,11 @@ impl Chat<'_> {
         match self.status.question().cloned() {
             Some(question) if Some(&question.tool_call_id) != before => {
                 let file = self.before(&question).await;
-                let answers = self.answers_to(&question).await.to(&question);
+                let mut answers = self.answers_to(&question).await.to(&question);
+                let keeps_rule = !self.is_asked_each_time(&question).await;
+                if !keeps_rule {
+                    answers = answers.without_rules();
+                }
                 self.approvals.answers = answers.clone();
                 let keeps = answers.has(ApprovalDecision::Always) && question.question.is_none();
                 let still_asked = if may_answer && keeps {
@@ -53,6 +57,7 @@ impl Chat<'_> {
                 };
                 let how = QuestionForm {
                     answers: may_answer.then_some(&answers),
+                    keeps_rule,
                     still_asked: still_asked.as_deref(),
                     other_answer: other_answer.as_deref(),
                     shows_all: match self.display.face {

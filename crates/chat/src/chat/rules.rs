@@ -36,17 +36,20 @@ impl Chat<'_> {
         if !keeps {
             return answer;
         }
-        // If the configuration of the agent cannot be read, the note about the rule says so.
-        let Ok(config) = self.agent_config().await else {
-            return answer;
-        };
-        if always_asked(&config, &question.name, &question.input).is_some() {
+        if self.is_asked_each_time(question).await {
             let note = "  no rule saved: AgentX asks about such calls each time";
             self.display.transcript.aside(&self.display.style().dim(note));
             answer.decision = ApprovalDecision::Once;
             answer.pattern = None;
         }
         answer
+    }
+
+    /// Returns whether a person is asked about each such call, so that no answer keeps a rule. If the
+    /// configuration of the agent cannot be read, the note about the rule says so.
+    pub(super) async fn is_asked_each_time(&mut self, question: &ApprovalRequested) -> bool {
+        let config = self.agent_config().await;
+        config.is_ok_and(|config| always_asked(&config, &question.name, &question.input).is_some())
     }
 
     /// The rules that an answer keeps: the one that was shown, or those with the patterns that the person

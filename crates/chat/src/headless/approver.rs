@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use agentx::runtime::{ApprovalInput, Runtime, Session};
+use agentx::runtime::{ApprovalInput, Runtime, Session, SessionState, always_asked};
 use agentx::types::{
     ApprovalDecision, ApprovalMode, ApprovalRequested, ConfigChange, NOBODY_ANSWERS, ToolCallId,
 };
@@ -37,6 +37,8 @@ pub struct Questions {
     open: VecDeque<ApprovalRequested>,
     /// The question that the person reads now, and its text.
     put: Option<(ToolCallId, String)>,
+    /// The answers to it that count.
+    answers: Answers,
     /// The runtime that has the files that calls would change.
     runtime: Arc<dyn Runtime>,
     lines: mpsc::Receiver<String>,
@@ -143,7 +145,8 @@ impl Approver {
             };
             let parsed = match &line {
                 // Here a rule is kept exactly as it was shown.
-                Some(line) => approval::reply_to(&request, line).filter(|answer| answer.pattern.is_none()),
+                Some(line) => approval::reply_to(&request, line)
+                    .filter(|answer| answer.pattern.is_none() && questions.answers.has(answer.decision)),
                 None => Some(ApprovalReply {
                     decision: ApprovalDecision::Deny,
                     note: Some("the terminal was closed".into()),
@@ -158,7 +161,7 @@ impl Approver {
                 None => {
                     let given = line.unwrap_or_default();
                     if !given.trim().is_empty() && request.question.is_none() {
-                        console.say(&format!("{}\n", why_not(&request, &given)));
+                        console.say(&format!("{}\n", why_not(&request, &questions.answers, &given)));
                     }
                     questions.ask(console);
                 }
@@ -184,6 +187,7 @@ impl Questions {
         Self {
             open: VecDeque::new(),
             put: None,
+            answers: Answers::default(),
             runtime,
             lines,
             wanted,
@@ -198,7 +202,14 @@ impl Questions {
         }
         let open = Some(session.clone());
         let file = pending_change::file_now(&*self.runtime, session.id(), open, request).await;
-        let text = approval::question(request, &file, console.err_style());
+        let asked_each_time =
+            |state: SessionState| always_asked(&state.config, &request.name, &request.input).is_some();
+        let keeps = !session.state().await.is_ok_and(asked_each_time);
+        self.answers = Answers::default().to(request);
+        if !keeps {
+            self.answers = self.answers.clone().without_rules();
+        }
+        let text = approval::question(request, &file, keeps, console.err_style());
         self.put = Some((request.tool_call_id.clone(), text));
         self.ask(console);
     }
@@ -206,23 +217,20 @@ impl Questions {
     fn ask(&self, console: &mut Console) {
         let Some((_, text)) = &self.put else { return };
         console.say(text);
-        let answers = match self.open.front() {
-            Some(request) => Answers::default().to(request),
-            None => Answers::default(),
-        };
-        console.say(&answers.prompt_in(console.terminal.width));
+        console.say(&self.answers.prompt_in(console.terminal.width));
         // A full queue means that a line is wanted already.
         let _ = self.wanted.try_send(());
     }
 }
 
 /// The reason why a typed line does not answer the question.
-fn why_not(asked: &ApprovalRequested, given: &str) -> String {
+fn why_not(asked: &ApprovalRequested, answers: &Answers, given: &str) -> String {
     match approval::reply_to(asked, given) {
+        Some(reply) if !answers.has(reply.decision) => answers.not_counted(),
         Some(_) => "to give a pattern, use a chat (`agentx chat`) or `agentx approvals add`; here the rule \
                     is saved as shown above"
             .to_owned(),
-        None => Answers::default().to(asked).wrong(given),
+        None => answers.wrong(given),
     }
 }
 

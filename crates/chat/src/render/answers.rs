@@ -69,6 +69,14 @@ impl Answers {
         Self { asks_for, ..self }
     }
 
+    /// Returns these answers without those that keep a rule.
+    #[must_use]
+    pub(crate) fn without_rules(mut self) -> Self {
+        self.decisions
+            .retain(|decision| !matches!(decision, ApprovalDecision::Session | ApprovalDecision::Always));
+        self
+    }
+
     /// Returns whether this one counts.
     pub(crate) fn has(&self, decision: ApprovalDecision) -> bool {
         self.decisions.contains(&decision)

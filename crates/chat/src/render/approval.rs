@@ -40,6 +40,8 @@ pub fn open(asked: &PendingApproval) -> ApprovalRequested {
 pub(crate) struct QuestionForm<'a> {
     /// The answers that this person may give; empty if they may not answer.
     pub(crate) answers: Option<&'a Answers>,
+    /// Whether `always` keeps a rule: it does not for a call that is asked about each time.
+    pub(crate) keeps_rule: bool,
     /// The reason why similar calls would cause a question even with the rule that `always` keeps.
     pub(crate) still_asked: Option<&'a str>,
     /// Another answer that may fit better than the rule that is shown.
@@ -64,9 +66,10 @@ pub(crate) fn question_text(
         lines.truncate(DIFF_LINES);
         lines.push(style.dim(&format!("… {more} more ({} shows all)", how.shows_all)));
     }
-    let keeps = how
-        .answers
-        .is_none_or(|answers| answers.has(ApprovalDecision::Always))
+    let keeps = how.keeps_rule
+        && how
+            .answers
+            .is_none_or(|answers| answers.has(ApprovalDecision::Always))
         && request.form.is_none();
     let mut text = question_lines(request, file, diff, (keeps, style));
     if keeps && how.answers.is_some() {
@@ -174,13 +177,18 @@ fn change(request: &ApprovalRequested, before: Option<&str>, style: AnsiStyle) -
 }
 
 /// Renders a question: every argument in full, a change as a diff against the present file, the reason, and
-/// the rule that "always" would save.
-pub fn question(request: &ApprovalRequested, file: &FileChangePreview, style: AnsiStyle) -> String {
+/// the rule that "always" would save, if it `keeps` one.
+pub fn question(
+    request: &ApprovalRequested,
+    file: &FileChangePreview,
+    keeps: bool,
+    style: AnsiStyle,
+) -> String {
     if let Some(asked) = &request.question {
         return asked::text(request, asked, style);
     }
     let diff = change(request, file.text.as_deref(), style);
-    question_lines(request, file, diff, (true, style))
+    question_lines(request, file, diff, (keeps, style))
 }
 
 /// Says what will hold the command, if a sandbox does.
@@ -401,7 +409,12 @@ mod tests {
             "suggested": {"effect": "allow", "tool": "bash", "argument": pattern},
         }))
         .unwrap();
-        question(&request, &FileChangePreview::default(), AnsiStyle::default())
+        question(
+            &request,
+            &FileChangePreview::default(),
+            true,
+            AnsiStyle::default(),
+        )
     }
 
     #[test]
@@ -501,7 +514,7 @@ mod tests {
                     text: Some("old".into()),
                     ..FileChangePreview::default()
                 };
-                let text = question(&request, &file, AnsiStyle::default());
+                let text = question(&request, &file, true, AnsiStyle::default());
                 let head = format!("{head}\n  because {reach}\n");
                 assert!(text.contains(&head) && !text.contains("@@"), "{text}");
                 assert!(!text.contains("will fail"), "{text}");
@@ -525,7 +538,7 @@ mod tests {
                 text: Some(file.into()),
                 ..FileChangePreview::default()
             };
-            question(&request, &file, AnsiStyle::default())
+            question(&request, &file, true, AnsiStyle::default())
         };
         let doomed = shown("return 3\n");
         assert!(

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use agentx::config::show_rule;
-use agentx::runtime::{Ruling, RulingKind, argument_error, refused_by_the_tool};
-use agentx::tools::resolve_path;
+use agentx::runtime::{Ruling, RulingKind, argument_error, refused_by_the_tool, refused_in_line};
+use agentx::tools::{refused_link, resolve_path};
 use agentx::types::{AgentConfig, Rule, ToolSpec};
 use serde_json::{Value, json};
 
@@ -132,10 +132,17 @@ fn checked(tool: &ToolSpec, input: Value) -> Result<(&ToolSpec, Value), ChatErro
 }
 
 /// Returns the reason why the tool itself would refuse the call, because of the target of its path on this
-/// machine.
+/// machine, or of a path in the command line of `bash`.
 fn refused_at_the_place(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Option<String> {
-    let path = input.get(tool.path_argument.as_ref()?)?.as_str()?;
     let workspace = Path::new(&config.workspace);
+    let line = tool.command_argument.as_ref().filter(|_| tool.name == "bash");
+    if let Some(line) = line {
+        let judge = |word: &str, real: &Path, may_leave: bool| {
+            refused_in_line(config, tool, input, word, real, may_leave)
+        };
+        return refused_link(input.get(line)?.as_str()?, workspace, &judge);
+    }
+    let path = input.get(tool.path_argument.as_ref()?)?.as_str()?;
     let root = workspace.canonicalize().ok()?;
     match resolve_path(workspace, path) {
         Ok(real) => refused_by_the_tool(config, tool, input, &root, &real),

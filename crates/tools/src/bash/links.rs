@@ -17,15 +17,26 @@ const MOST_ENTRIES: usize = 100_000;
 /// Returns why this command line may not run: a name in it leads to a place that no rule or person allowed.
 pub(super) async fn refusal(line: &str, context: &ToolContext) -> Option<String> {
     let (line, context) = (line.to_owned(), context.clone());
-    let looked = tokio::task::spawn_blocking(move || look(&line, &context)).await;
-    looked.unwrap_or_else(|error| Some(format!("its names could not be looked at: {error}")))
+    let looked = tokio::task::spawn_blocking(move || {
+        context.journal.caller().config.as_ref()?;
+        refused_link(&line, &context.workspace, &|word, real, may_leave| {
+            context.refused_in_line("bash", &line, word, real, may_leave)
+        })
+    });
+    looked
+        .await
+        .unwrap_or_else(|error| Some(format!("its names could not be looked at: {error}")))
 }
 
-fn look(line: &str, context: &ToolContext) -> Option<String> {
-    context.journal.caller().config.as_ref()?;
+/// Returns why a command line may not run in this directory. `judge` gets each name in it with its target, and
+/// whether that may be outside of the directory.
+pub fn refused_link(
+    line: &str,
+    base: &Path,
+    judge: &dyn Fn(&str, &Path, bool) -> Option<String>,
+) -> Option<String> {
     let names = LineNames::of(line);
-    let base = &context.workspace;
-    let root = fs::canonicalize(base).unwrap_or_else(|_| base.clone());
+    let root = fs::canonicalize(base).unwrap_or_else(|_| base.to_owned());
     let refused_if = |word: &str, may_leave: &dyn Fn(&fs::Metadata) -> bool| {
         // A path that leads in a circle or cannot be reached cannot be opened by a command either.
         let real = resolve_path(base, word).ok()?;
@@ -35,7 +46,7 @@ fn look(line: &str, context: &ToolContext) -> Option<String> {
             Ok(inside) => base.join(inside),
             Err(_) => real,
         };
-        context.refused_in_line("bash", line, word, &place, may_leave)
+        judge(word, &place, may_leave)
     };
     let is_program = |found: &fs::Metadata| found.is_file() && found.permissions().mode() & 0o111 != 0;
     let refused = |word: &str| refused_if(word, &is_program);

@@ -44,6 +44,7 @@ pub use group::kill_all_commands;
 pub(crate) use job::JobTool;
 pub(crate) use jobs::JobTable;
 pub use left_running::RemainingProcess;
+pub use links::refused_link;
 pub(crate) use orphans::{any as any_left_running, end as end_left_running, named as left_running};
 pub use piped_program::{PipedCommand, PipedProgram, ProgramPipes};
 use process_mark::ProcessMark;
