@@ -340,6 +340,8 @@ impl NodeRuntime {
         })
     }
 
+    /// Returns the last request of a session at or before `at_seq`, as the model gets it: its secrets are replaced,
+    /// those in the shown summaries, too.
     pub(crate) async fn context_at(
         &self,
         session: &SessionId,

@@ -436,7 +436,7 @@ mod tests {
             sandbox: Some("landlock".to_owned()),
             ..FileChangePreview::default()
         };
-        let told = |request: &_, file: &_| question(request, file, AnsiStyle::default());
+        let told = |request: &_, file: &_| question(request, file, true, AnsiStyle::default());
         assert!(told(&request, &file).contains("  in the sandbox: landlock\n"));
         assert!(!told(&request, &FileChangePreview::default()).contains("sandbox"));
         // A folder's own tool of that name runs what it likes.
