@@ -9,6 +9,7 @@
 //! | approval mode | `ask`, unless it is stricter |
 //! | tools | those that agents answer by themselves; the program adds its own |
 //! | fallbacks, the model of summaries, context sources | removed: they would send the conversation, or what a person keeps, elsewhere |
+//! | workspace | the directory in which the session was imported |
 //! | agents below | the same, in the directory of the agent above, with its version of the rules and its guard |
 //! | all other fields | as they are: words for the model, names, limits and prices of the document |
 //!
@@ -28,8 +29,12 @@ const OWN: [&str; 6] = [AGENTS, ASK_USER, DELEGATE, FIND_TOOLS, PRESENT_PLAN, RE
 
 /// Removes all that a document would allow, from this agent and from those that it may create.
 ///
-/// Each field is named here, so that a new one has to be decided. Applied again, it changes nothing.
-pub(crate) fn restrict_imported(config: &mut AgentConfig) {
+/// Each field is named here, so that a new one has to be decided. Applied again, it changes nothing. `workspace` is the
+/// directory of the program that imported the session.
+pub(crate) fn restrict_imported(config: &mut AgentConfig, workspace: Option<&str>) {
+    if let Some(workspace) = workspace {
+        config.workspace = workspace.to_owned();
+    }
     let AgentConfig {
         fallbacks,
         tools,
@@ -75,7 +80,7 @@ pub(crate) fn restrict_imported(config: &mut AgentConfig) {
         child.rules_version = above.rules_version;
         child.guard.clone_from(&above.guard);
         child.server_rules.clone_from(&above.server_rules);
-        restrict_imported(child);
+        restrict_imported(child, workspace);
     }
 }
 
@@ -100,7 +105,7 @@ mod tests {
     /// A configuration that claims all that it can, with an agent below.
     fn claiming(depth: usize) -> AgentConfig {
         let mut config = fixtures::config();
-        config.workspace = format!("/ws{depth}");
+        config.workspace = format!("/of/the/document{depth}");
         config.rules_version = depth as u32;
         config.guard = (depth == 2).then(|| Arc::new(Guard::default()));
         config.approval = ApprovalMode::Auto;
@@ -143,10 +148,10 @@ mod tests {
     #[test]
     fn an_imported_configuration_allows_nothing() {
         let mut config = claiming(2);
-        restrict_imported(&mut config);
+        restrict_imported(&mut config, Some("/ws2"));
         check(&config);
         let once = config.clone();
-        restrict_imported(&mut config);
+        restrict_imported(&mut config, Some("/ws2"));
         assert_eq!(config, once);
     }
 
@@ -154,7 +159,7 @@ mod tests {
     fn a_stricter_mode_stays() {
         let mut config = fixtures::config();
         config.approval = ApprovalMode::Deny;
-        restrict_imported(&mut config);
+        restrict_imported(&mut config, Some("/ws2"));
         assert_eq!(config.approval, ApprovalMode::Deny);
     }
 }

@@ -12,6 +12,7 @@ use agentx_types::Guard;
 
 use crate::assemble::MAX_TEXT_BYTES;
 use crate::directory_listing::{self, Listing};
+use crate::trust::digest;
 use crate::{ConfigPaths, guarded_files};
 
 /// The most words of one command line that are looked for.
@@ -81,7 +82,7 @@ impl<'a> CommandWords<'a> {
                     PathTarget::File(path, bytes) => add(path, bytes),
                     PathTarget::Directory(path) => self.add_all_below(&path, &mut add),
                     PathTarget::LinkOut(link, target) => {
-                        add(link, format!("a link to {}\n", target.display()).into_bytes());
+                        add(link, of_link(&target));
                     }
                     PathTarget::Guarded => {
                         return Err(format!("{word} may hold secrets, so nobody is shown it"));
@@ -96,6 +97,29 @@ impl<'a> CommandWords<'a> {
             }
         }
         Ok(found)
+    }
+
+    /// Checks that no relative path leads out of the folder: AgentX would not notice a change there.
+    ///
+    /// # Errors
+    /// Returns an error that names such a path.
+    pub(crate) fn stay_in_folder(&self, texts: &[&str]) -> Result<(), String> {
+        let root = &self.places.workspace_root;
+        if root.starts_with(self.directory) && root.as_path() != self.directory {
+            return Err("its directory lies above this folder, where AgentX notices no change".into());
+        }
+        let leads_out = |word: &String| {
+            let path = Path::new(word);
+            let is_upwards = path.is_relative() && path.components().any(|part| part == Component::ParentDir);
+            let real = is_upwards.then(|| std::fs::canonicalize(self.directory.join(path)).ok());
+            real.flatten().is_some_and(|real| !real.starts_with(root))
+        };
+        let out = texts.iter().flat_map(|text| pieces(text)).find(leads_out);
+        out.map_or(Ok(()), |word| {
+            Err(format!(
+                "{word} leads out of this folder, and AgentX notices no change there; write the whole path, if it is yours"
+            ))
+        })
     }
 
     /// The first file of the folder that a text names, below the root. Directories do not count.
@@ -180,6 +204,15 @@ impl<'a> CommandWords<'a> {
             listing.text.into_bytes(),
         );
     }
+}
+
+/// What a link that leads out of the folder counts as: its target, and the hash of the file there.
+pub(crate) fn of_link(target: &Path) -> Vec<u8> {
+    let size = std::fs::metadata(target).map(|found| found.is_file().then(|| found.len()));
+    let is_small = matches!(size, Ok(Some(size)) if size <= MAX_TEXT_BYTES);
+    let bytes = is_small.then(|| std::fs::read(target).ok()).flatten();
+    let hash = bytes.map(|bytes| format!(" with the hash {}", digest(&bytes)));
+    format!("a link to {}{}\n", target.display(), hash.unwrap_or_default()).into_bytes()
 }
 
 /// The existing paths that a word may mean: itself, and a module of that name.

@@ -64,8 +64,14 @@ const LOADERS: &[&str] = &[
 pub(crate) trait Disk {
     /// Whether a word is a file of the folder, or a directory of it, that an interpreter can run.
     fn is_script(&self, word: &str) -> bool;
-    /// The program that the first line of a script of the folder names.
+    /// The program that the first line of a script of the folder names, if it is the whole path of one outside of the
+    /// folder, by itself or after `env`, without an option.
     fn interpreter(&self, word: &str) -> Option<String>;
+    /// Whether a script of the folder has a first line that [`interpreter`](Self::interpreter) does not understand:
+    /// interpreters obey some of its options, too.
+    fn has_odd_first_line(&self, word: &str) -> bool;
+    /// Whether a path leads into the folder, or is written so.
+    fn is_of_folder(&self, path: &str) -> bool;
     /// Whether the folder itself holds a package of this name.
     fn has_package(&self, name: &str) -> bool;
 }
@@ -78,6 +84,16 @@ pub(crate) fn opened<'a>(
     disk: &dyn Disk,
 ) -> OpenedFiles<'a> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let values = variables.iter().filter_map(|variable| variable.value.as_ref());
+    let mut texts = words
+        .iter()
+        .copied()
+        .chain(values.map(Secret::expose))
+        .chain([command]);
+    // Below `/proc` lie the directories of other processes, and of this one.
+    if texts.any(|text| text.contains("/proc/")) {
+        return OpenedFiles::Any;
+    }
     let loaders: Vec<&McpValue> = variables.iter().filter(|variable| is_loader(variable)).collect();
     let known =
         known(command, &words, disk).filter(|_| loaders.iter().all(|loader| shows_what_it_loads(loader)));
@@ -99,7 +115,7 @@ fn known<'a>(
         let program = disk.interpreter(command)?;
         return is_interpreter(&program).then(|| (&[] as &[_], vec![command]));
     }
-    if command.contains('/') && !command.starts_with('/') {
+    if command.contains('/') && (!command.starts_with('/') || disk.is_of_folder(command)) {
         return None;
     }
     let program = command.rsplit('/').next().unwrap_or(command);
@@ -111,7 +127,8 @@ fn known<'a>(
                 &[]
             };
             let script = words.iter().find(|word| !flags.contains(word))?;
-            return disk.is_script(script).then(|| (&[] as &[_], vec![*script]));
+            let is_plain = disk.is_script(script) && !disk.has_odd_first_line(script);
+            return is_plain.then(|| (&[] as &[_], vec![*script]));
         }
         "npx" | "bunx" | "pnpx" => {
             let name = package(words, &["-y", "--yes", "-q", "--quiet", "--bun"], &[])?;
@@ -169,7 +186,9 @@ fn shows_what_it_loads(variable: &McpValue) -> bool {
     let value = variable.value.as_ref().map(Secret::expose).unwrap_or_default();
     let name = variable.name.to_ascii_uppercase();
     let is_search_path = name == "PATH" || name == "IFS";
-    !is_search_path && value.chars().all(is_plain)
+    // An empty part of a list of directories is the working directory.
+    let has_empty_part = value.contains(':') && value.split(':').any(str::is_empty);
+    !is_search_path && !has_empty_part && value.chars().all(is_plain)
 }
 
 #[cfg(test)]
@@ -181,13 +200,21 @@ mod tests {
 
     impl Disk for Folder {
         fn is_script(&self, word: &str) -> bool {
-            ["srv.py", "./srv.py", "./run.sh", "run.sh", "/ws/srv"].contains(&word)
+            ["srv.py", "./srv.py", "./run.sh", "run.sh", "/ws/srv", "odd.py"].contains(&word)
         }
 
         fn interpreter(&self, word: &str) -> Option<String> {
             let programs = [("./srv.py", "python3.12"), ("./run.sh", "sh")];
             let found = programs.iter().find(|(script, _)| *script == word);
             found.map(|(_, program)| (*program).to_owned())
+        }
+
+        fn has_odd_first_line(&self, word: &str) -> bool {
+            word == "odd.py"
+        }
+
+        fn is_of_folder(&self, path: &str) -> bool {
+            path.starts_with("/ws/")
         }
 
         fn has_package(&self, name: &str) -> bool {
@@ -263,6 +290,9 @@ mod tests {
             "./missing",
             "/usr/bin/make",
             "node /usr/bin/npm start",
+            "perl odd.py",
+            "/ws/.venv/bin/python srv.py",
+            "python3 srv.py /proc/self/cwd/x",
         ] {
             assert_eq!(of(line, &[]), None, "{line}");
         }
@@ -277,6 +307,10 @@ mod tests {
             ("BASH_ENV", "s*v.sh", false),
             ("GIT_CONFIG_VALUE_0", "!./s*", false),
             ("PATH", ":/usr/bin", false),
+            ("PYTHONPATH", "src", true),
+            ("PYTHONPATH", ":src", false),
+            ("PYTHONPATH", "src:", false),
+            ("HOME", "/proc/self/cwd", false),
         ] {
             let opened = of("node srv.py", &[(name, value)]);
             assert_eq!(opened.is_some(), is_known, "{name}={value}");

@@ -14,10 +14,8 @@ pub(crate) fn effect(name: &str, fields: &Map<String, Value>) -> Option<String> 
         (false, true) => "its tools send to this address",
         (false, false) => return None,
     };
-    let variables: BTreeSet<String> = variables_in(&Value::Object(fields.clone()).to_string())
-        .into_iter()
-        .map(|variable| variable.name)
-        .collect();
+    let mut variables = BTreeSet::new();
+    add_variables(fields.values(), &mut variables);
     let with = match variables.len() {
         0 => String::new(),
         _ => format!(
@@ -71,6 +69,19 @@ pub(crate) struct NamedVariable {
     pub(crate) end: usize,
     pub(crate) name: String,
     pub(crate) default: Option<String>,
+}
+
+/// Adds the names of the variables in each text of these values. A text by itself decides: what looks like the beginning of
+/// a variable in one does not hide those of the next.
+pub(crate) fn add_variables<'a>(values: impl IntoIterator<Item = &'a Value>, names: &mut BTreeSet<String>) {
+    for value in values {
+        match value {
+            Value::String(text) => names.extend(variables_in(text).into_iter().map(|variable| variable.name)),
+            Value::Array(items) => add_variables(items, names),
+            Value::Object(fields) => add_variables(fields.values(), names),
+            _ => {}
+        }
+    }
 }
 
 /// The variables that a text names as `${NAME}` or `${NAME:-default}`, in order.

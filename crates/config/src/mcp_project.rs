@@ -5,12 +5,13 @@
 //! the environment reach a server only by name (`${NAME}`, `${NAME:-default}`), and keys that the program
 //! pays with never do. The form is that of Claude Code (<https://code.claude.com/docs/en/mcp>).
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
 use crate::mcp::{McpOauthSettings, McpServerSettings, McpTarget, McpValue, check_mcp_name};
-use crate::mcp_entry::{as_written, details, effect, variables_in};
+use crate::mcp_entry::{add_variables, as_written, details, effect, variables_in};
 use crate::server_files::{Listings, ServerFiles, directory, files_of, has_changed};
 use crate::trust::digest;
 use crate::value::url;
@@ -299,8 +300,9 @@ impl ProjectContext<'_> {
 
     /// The values of all variables that a server names anywhere.
     fn hidden(&self, server: &Value) -> Vec<Secret> {
-        let named = variables_in(&server.to_string()).into_iter();
-        let values = named.filter_map(|variable| (self.lookup)(&variable.name));
+        let mut named = BTreeSet::new();
+        add_variables([server], &mut named);
+        let values = named.iter().filter_map(|variable| (self.lookup)(variable));
         values
             .filter(|value| !value.is_empty())
             .map(Secret::new)

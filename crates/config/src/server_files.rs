@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::command_files::{CommandWords, PathTarget, pieces};
+use crate::command_files::{CommandWords, PathTarget, of_link, pieces};
 use crate::directory_listing::{Listing, name_of};
 use crate::known_commands::{Disk, OpenedFiles, opened};
 use crate::mcp::McpTarget;
@@ -27,6 +27,24 @@ const PROJECT: [&str; 8] = [
     "setup.cfg",
     "requirements.txt",
     "Gemfile",
+];
+
+/// The file with npm's settings.
+const NPMRC: &str = ".npmrc";
+/// Settings of npm that decide neither where a package comes from nor what runs; keys for a server begin with `//`.
+const HARMLESS_OF_NPM: [&str; 12] = [
+    "audit",
+    "auto-install-peers",
+    "engine-strict",
+    "fund",
+    "legacy-peer-deps",
+    "loglevel",
+    "package-lock",
+    "progress",
+    "save-exact",
+    "save-prefix",
+    "strict-peer-dependencies",
+    "update-notifier",
 ];
 
 /// The files of the folder that a server runs, as they were when the settings were read.
@@ -124,6 +142,7 @@ pub(crate) fn files_of(
     let lookup = Lookup {
         words: CommandWords::in_directory(directory, places),
     };
+    lookup.words.stay_in_folder(&texts)?;
     let mut files = lookup.words.files(&texts)?;
     let root = &places.workspace_root;
     let mut loads = BTreeSet::new();
@@ -132,6 +151,7 @@ pub(crate) fn files_of(
             loads.insert(root.clone());
         }
         OpenedFiles::Known { settings, scripts } => {
+            lookup.check_npmrc(settings)?;
             files.extend(lookup.settings(settings));
             loads.extend(scripts.iter().flat_map(|script| lookup.projects(script)));
         }
@@ -172,8 +192,30 @@ impl Disk for Lookup<'_> {
         };
         let first = bytes.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
         let first = String::from_utf8_lossy(first);
-        let program = first.split_whitespace().find(|word| !word.ends_with("/env"))?;
-        Some(program.rsplit('/').next().unwrap_or(program).to_owned())
+        let words: Vec<&str> = first.split_whitespace().collect();
+        let (path, program) = match words[..] {
+            [path] => (path, path.rsplit('/').next()?),
+            [env, program] if env.ends_with("/env") && !program.contains('/') => (env, program),
+            _ => return None,
+        };
+        let is_elsewhere = path.starts_with('/') && !path.starts_with("/proc/") && !self.is_of_folder(path);
+        is_elsewhere.then(|| program.to_owned())
+    }
+
+    fn has_odd_first_line(&self, word: &str) -> bool {
+        let path = ConfigPaths::resolve(self.words.directory, word);
+        let has_one =
+            matches!(self.words.look(&path), PathTarget::File(_, bytes) if bytes.starts_with(b"#!"));
+        has_one && self.interpreter(word).is_none()
+    }
+
+    fn is_of_folder(&self, path: &str) -> bool {
+        let root = &self.words.places.workspace_root;
+        let path = ConfigPaths::resolve(self.words.directory, path);
+        let parent = path
+            .parent()
+            .and_then(|parent| std::fs::canonicalize(parent).ok());
+        path.starts_with(root) || parent.is_some_and(|parent| parent.starts_with(root))
     }
 
     fn has_package(&self, name: &str) -> bool {
@@ -206,22 +248,38 @@ impl Lookup<'_> {
         upwards.map(Path::to_owned).collect()
     }
 
-    /// For each file or directory that a text names, the nearest directory that looks like the top of a project, else
-    /// that of the file.
+    /// For each file or directory that a text names, the project of the place where it lies, and of the place where a
+    /// link to it lies: a script may look for its modules from either.
     fn projects(&self, text: &str) -> Vec<PathBuf> {
         let root = &self.words.places.workspace_root;
         let words = pieces(text);
         let named = words.iter().flat_map(|word| self.words.ways(word));
-        let project = |way: PathBuf| {
-            let upwards = match self.words.look(&way) {
-                PathTarget::File(below, _) => self.of_folder(root.join(below).parent()?),
-                PathTarget::Directory(directory) => self.of_folder(&directory),
-                _ => return None,
+        let projects = |way: PathBuf| {
+            let real = match self.words.look(&way) {
+                PathTarget::File(below, _) => root.join(below).parent().map(Path::to_owned),
+                PathTarget::Directory(directory) => Some(directory),
+                _ => return Vec::new(),
             };
-            let is_top = |above: &&PathBuf| PROJECT.iter().any(|file| above.join(file).exists());
-            upwards.iter().find(is_top).or(upwards.first()).cloned()
+            let of_link = way.parent().filter(|_| way.is_symlink());
+            let of_link = of_link.and_then(|parent| std::fs::canonicalize(parent).ok());
+            let places = real.into_iter().chain(of_link);
+            places.filter_map(|place| self.project(&place)).collect()
         };
-        named.filter_map(project).collect()
+        named.flat_map(projects).collect()
+    }
+
+    /// The topmost directory with installed modules from this one upwards, else the nearest that looks like the top of a
+    /// project, else this one.
+    fn project(&self, directory: &Path) -> Option<PathBuf> {
+        let upwards = self.of_folder(directory);
+        let has_modules = |above: &&PathBuf| above.join("node_modules").symlink_metadata().is_ok();
+        let is_top = |above: &&PathBuf| PROJECT.iter().any(|file| above.join(file).exists());
+        let installed = upwards.iter().rev().find(has_modules);
+        let top = upwards.iter().find(is_top).or(upwards.first());
+        match (installed, top) {
+            (Some(installed), Some(top)) if top.starts_with(installed) => Some(installed.clone()),
+            (_, top) => top.cloned(),
+        }
     }
 
     /// Whether a package of the folder brings this program: `npx` prefers it to one that it would fetch.
@@ -234,6 +292,35 @@ impl Lookup<'_> {
             Value::Object(programs) => programs.contains_key(program),
             bin => !bin.is_null() || !package["directories"]["bin"].is_null(),
         }
+    }
+
+    /// Checks that npm's settings in the folder say neither where packages come from nor what runs: a person who knows
+    /// the package would not see it, because such a file may hold keys and is not shown.
+    ///
+    /// # Errors
+    /// Returns an error that names the file and the setting.
+    fn check_npmrc(&self, names: &[&str]) -> Result<(), String> {
+        if !names.contains(&NPMRC) {
+            return Ok(());
+        }
+        for file in self.upwards().iter().map(|above| above.join(NPMRC)) {
+            let bytes = std::fs::read(&file).unwrap_or_default();
+            let text = String::from_utf8_lossy(&bytes);
+            let keys = text
+                .lines()
+                .map(|line| line.split('=').next().unwrap_or(line).trim());
+            let is_odd = |key: &&str| {
+                let is_said = !key.is_empty() && !key.starts_with([';', '#']);
+                is_said && !key.starts_with("//") && !HARMLESS_OF_NPM.contains(key)
+            };
+            if let Some(key) = keys.clone().find(is_odd) {
+                return Err(format!(
+                    "`{key}` of {} may decide what is fetched or run; add the server to your own settings, or remove it there",
+                    file.display()
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// The files with settings of the program, wherever it looks for them in the folder.
@@ -250,9 +337,7 @@ impl Lookup<'_> {
         match self.words.look(path) {
             PathTarget::Elsewhere | PathTarget::Directory(_) => None,
             PathTarget::File(path, bytes) => Some((path, bytes)),
-            PathTarget::LinkOut(link, target) => {
-                Some((link, format!("a link to {}\n", target.display()).into_bytes()))
-            }
+            PathTarget::LinkOut(link, target) => Some((link, of_link(&target))),
             PathTarget::Guarded | PathTarget::TooLarge | PathTarget::Odd => {
                 let below = path.strip_prefix(&self.words.places.workspace_root).ok()?;
                 let hash = std::fs::read(path)

@@ -285,7 +285,10 @@ fn imported(export: &SessionExport, at: Timestamp) -> Envelope<EnvironmentEvent>
         agent_state_id: None,
         run_id: None,
         cause: None,
-        event: SessionImported {}.into(),
+        event: SessionImported {
+            workspace: Some(export.workspace.clone()),
+        }
+        .into(),
         newer: None,
     }
 }

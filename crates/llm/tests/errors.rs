@@ -984,6 +984,45 @@ fn what_a_filter_refuses_is_told_from_a_bad_request() {
 }
 
 #[test]
+fn filters_of_other_vendors_and_limits_of_money_are_told_from_bad_requests() {
+    for (status, body, code) in [
+        (
+            400,
+            r#"{"error":{"message":"Content Exists Risk","type":"invalid_request_error","param":null,"code":"invalid_request_error"}}"#,
+            C::ContentFilter,
+        ),
+        (
+            403,
+            r#"{"code":"The caller does not have permission to execute the specified operation","error":"Content violates usage guidelines. Failed check: SAFETY_CHECK_TYPE_BIO"}"#,
+            C::ContentFilter,
+        ),
+        (
+            400,
+            r#"{"error":{"code":"1301","message":"系统检测到输入或生成内容可能包含不安全或敏感内容"}}"#,
+            C::ContentFilter,
+        ),
+        // Made up from the name of the exception.
+        (
+            400,
+            r#"{"error":{"message":"litellm.ContentPolicyViolationError: refused","type":null,"code":"400"}}"#,
+            C::ContentFilter,
+        ),
+        (
+            400,
+            r#"{"error":{"message":"Budget has been exceeded! Current cost: 1.2, Max budget: 1.0","type":"budget_exceeded","param":null,"code":"400"}}"#,
+            C::Billing,
+        ),
+        (
+            429,
+            r#"{"error":{"message":"Budget has been exceeded! Current cost: 1.2, Max budget: 1.0","type":"budget_exceeded","code":"429"}}"#,
+            C::Billing,
+        ),
+    ] {
+        assert_eq!(error(status, body).code, code, "{body}");
+    }
+}
+
+#[test]
 fn openrouters_code_for_any_bad_request_is_not_taken_for_a_filter() {
     let body = r#"{"error":{"code":"invalid_prompt","message":"Invalid Responses API request: input[3].id is required (made up)"}}"#;
     let error = error(400, body);

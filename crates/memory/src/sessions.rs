@@ -79,13 +79,21 @@ impl Sessions {
     }
 }
 
-/// Returns whether an event brings words of another person into a conversation: an input, or an answer to a question.
+/// Returns whether another person did something in the session whose words may come into the conversation: an input, an
+/// answer, a command, instructions for a summary.
 fn is_of_another_person(event: &EnvironmentEvent) -> bool {
-    match event {
-        EnvironmentEvent::UserMessage(message) => message.by.is_some(),
-        EnvironmentEvent::Approval(approval) => approval.by.is_some(),
-        _ => false,
-    }
+    let by = match event {
+        EnvironmentEvent::UserMessage(message) => &message.by,
+        EnvironmentEvent::Approval(approval) => &approval.by,
+        EnvironmentEvent::CommandRan(command) => &command.by,
+        EnvironmentEvent::SystemCommand(command) => &command.by,
+        EnvironmentEvent::CondenseRequested(wanted) => &wanted.by,
+        EnvironmentEvent::InterruptRequested(wanted) => &wanted.by,
+        EnvironmentEvent::ConfigChanged(changed) => &changed.by,
+        EnvironmentEvent::SessionTitled(titled) => &titled.by,
+        _ => return false,
+    };
+    by.is_some()
 }
 
 /// Returns whether an event brings text from outside into a conversation. What the person typed is the first part of

@@ -324,7 +324,7 @@ fn no_agent_of_a_log_runs_a_tool_unasked() {
     let last = imported.events.last().unwrap();
     fold.advance(&Envelope {
         seq: last.seq + 1,
-        event: SessionImported {}.into(),
+        event: SessionImported { workspace: None }.into(),
         agent_state_id: None,
         run_id: None,
         cause: None,

@@ -17,5 +17,10 @@ payloads! {
     }
     /// The session was read from a document up to here. What was in progress in the original is not
     /// continued, and queued inputs wait until a person sends a message, as with `interrupt_requested`.
-    SessionImported {}
+    SessionImported {
+        /// The directory in which all agents of the session work from now on, whatever the document says;
+        /// absent in logs older than this field.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        workspace: Option<String>,
+    }
 }

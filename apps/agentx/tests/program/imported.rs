@@ -82,6 +82,29 @@ fn with_titles(document: &str) -> String {
 }
 
 #[test]
+fn an_imported_session_works_where_it_was_imported() {
+    let sandbox = Sandbox::new();
+    let (id, document) = forged(&sandbox);
+    let mut document: Value = serde_json::from_str(&document).unwrap();
+    document["workspace"] = json!("/etc");
+    for event in document["events"].as_array_mut().unwrap() {
+        if event["event"] == "session_opened" {
+            event["payload"]["config"]["workspace"] = json!("/etc");
+        }
+    }
+    let mut document = from_json(&document.to_string()).unwrap();
+    document.hash = hash_of(&document.events);
+    sandbox.write("ws/forged.json", to_json(&document).unwrap());
+    ok(sandbox.run(&["sessions", "delete", "--yes", &id]));
+    ok(sandbox.run(&["sessions", "import", "forged.json"]));
+    let asked = sandbox.run(&["run", "--quiet", "--session", &id, "read /etc/hostname"]);
+    assert_eq!(asked.code, Some(7), "it is outside of the workspace: {asked}");
+    sandbox.write("ws/inside.txt", "within");
+    let read = sandbox.run(&["run", "--quiet", "--session", &id, "read inside.txt"]);
+    assert!(read.stdout.contains("within"), "{read}");
+}
+
+#[test]
 fn a_damaged_event_hides_no_import_behind_it() {
     let sandbox = Sandbox::new();
     let (id, document) = forged(&sandbox);

@@ -205,16 +205,22 @@ fn an_answer_that_ends_for_an_unknown_reason_says_so() {
 
 #[test]
 fn an_answer_without_a_word_fails_the_run_in_every_format() {
-    let body = |content: &str| {
+    let body = |(content, reason): (&str, &str)| {
         format!(
-            r#"{{"type":"message","id":"msg_1","role":"assistant","model":"m","content":[{content}],"stop_reason":"end_turn","usage":{{"input_tokens":1,"output_tokens":2}}}}"#
+            r#"{{"type":"message","id":"msg_1","role":"assistant","model":"m","content":[{content}],"stop_reason":"{reason}","usage":{{"input_tokens":1,"output_tokens":2}}}}"#
         )
     };
     let thought = r#"{"type":"thinking","thinking":"Hm.","signature":"made up"}"#;
-    for content in ["", thought, r#"{"type":"text","text":" \n"}"#] {
+    let blank = r#"{"type":"text","text":" \n"}"#;
+    for answer in [
+        ("", "end_turn"),
+        (thought, "end_turn"),
+        (blank, "end_turn"),
+        ("", "tool_use"),
+    ] {
         let sandbox = Sandbox::new()
             .env("ANTHROPIC_API_KEY", "sk-test")
-            .env("ANTHROPIC_BASE_URL", &answering("200 OK", body(content)));
+            .env("ANTHROPIC_BASE_URL", &answering("200 OK", body(answer)));
         let run = |flags: &[&str]| sandbox.run(&[&["run", "--model", "opus", "hello"][..], flags].concat());
         for flags in [&["--quiet"][..], &[]] {
             let ran = run(flags);

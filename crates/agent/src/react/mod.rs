@@ -221,7 +221,7 @@ impl ReactAgent {
             E::ToolResult(result) => self.on_tool_result(fact, result, step),
             E::WriterAttached(attached) => self.on_writer_attached(attached, step),
             E::SessionForked(forked) => self.on_copied("forked", forked.hold, step),
-            E::SessionImported(_) => self.on_imported(step),
+            E::SessionImported(imported) => self.on_imported(imported.workspace.as_deref(), step),
             E::JobEnded(ended) => self.on_job_ended(ended, step),
             E::CommandRan(ran) => self.on_command_ran(ran, step),
             E::ConfigChanged(changed) => self.on_config_changed(&changed.change, step),

@@ -59,9 +59,9 @@ impl ReactAgent {
     }
 
     /// A document became this session: it has no work in progress, and its configuration allows nothing.
-    pub(super) fn on_imported(&mut self, step: &mut RunStep<'_>) {
+    pub(super) fn on_imported(&mut self, workspace: Option<&str>, step: &mut RunStep<'_>) {
         let before = self.config.clone();
-        restrict_imported(Arc::make_mut(&mut self.config));
+        restrict_imported(Arc::make_mut(&mut self.config), workspace);
         self.fallback = None;
         self.conversation.fixed_changed(&before, &self.config);
         self.on_copied("imported", true, step);

@@ -259,11 +259,16 @@ impl RunOutcomeCollector {
                 CUT_OFF,
                 "the answer is cut off: it reached the maximum length",
             )),
-            StopReason::EndTurn | StopReason::StopSequence | StopReason::Other if is_empty => Some(error(
-                exit_of(EMPTY),
-                EMPTY,
-                "the model ended its turn without an answer",
-            )),
+            // An answer that ends to use tools and has no call says nothing, too.
+            StopReason::EndTurn | StopReason::StopSequence | StopReason::ToolUse | StopReason::Other
+                if is_empty =>
+            {
+                Some(error(
+                    exit_of(EMPTY),
+                    EMPTY,
+                    "the model ended its turn without an answer",
+                ))
+            }
             _ => None,
         }
     }

@@ -191,6 +191,9 @@ fn a_server_is_shown_whether_its_variables_are_set_or_not() {
         "{shown}"
     );
     assert!(shown.contains("the variable LATER is not set"), "{shown}");
+    let desk = with_server(r#"{"command": "sh", "args": ["-c", "${ ", "${LATER}"]}"#);
+    let shown = desk.trusted().server_effects.join("\n");
+    assert!(shown.contains("with the values of LATER"), "{shown}");
 }
 
 #[test]
@@ -464,6 +467,86 @@ fn settings_of_a_runner_count_wherever_it_finds_them() {
             desk.write(&format!("ws/{place}{settings}"), "x");
             assert!(!has_server(&desk.load()), "{program}: {place}{settings}");
         }
+    }
+}
+
+/// Where a package comes from is not seen in the command line, and npm's settings are not shown.
+#[test]
+fn a_runner_does_not_start_where_npm_settings_choose_the_server_or_a_program() {
+    for (settings, is_started) in [
+        ("; a comment\nsave-exact=true\n//host.test/:_authToken=x\n", true),
+        ("registry=http://127.0.0.1:1/\n", false),
+        ("@scope:registry = http://127.0.0.1:1/\n", false),
+        ("node-options=--require ./hook.js\n", false),
+        ("script-shell=./run.sh\n", false),
+    ] {
+        let desk = with_server(r#"{"command": "npx", "args": ["-y", "known-server"], "cwd": "lib"}"#);
+        desk.write("ws/.npmrc", settings);
+        assert_eq!(has_server(&desk.trusted()), is_started, "{settings}");
+    }
+}
+
+/// An interpreter obeys the first line of a script, and a script may look beside its link and in installed modules above.
+#[cfg(unix)]
+#[test]
+fn what_a_script_loads_in_another_way_is_noticed() {
+    use std::os::unix::fs::symlink;
+
+    for (line, first, changed) in [
+        (r#""command": "./srv/db""#, "#!tools/python3", "tools/python3"),
+        (r#""command": "./srv/db""#, "#!/usr/bin/python3 -mfoo", "foo.py"),
+        (r#""command": "./srv/db""#, "#!/proc/self/cwd/tools/x", "tools/x"),
+        (
+            r#""command": "perl", "args": ["srv/db"]"#,
+            "#!/usr/bin/perl -Ilib",
+            "lib/x.pm",
+        ),
+        (
+            r#""command": "python3", "args": ["srv/db"], "env": {"PYTHONPATH": ":x"}"#,
+            "",
+            "foo.py",
+        ),
+        (
+            r#""command": "node", "args": ["srv/db"]"#,
+            "",
+            "node_modules/a/index.js",
+        ),
+    ] {
+        let desk = with_server(&format!("{{{line}}}"));
+        desk.write("ws/srv/db", first);
+        desk.write("ws/srv/package.json", "{}");
+        for file in [
+            "tools/python3",
+            "tools/x",
+            "foo.py",
+            "lib/x.pm",
+            "node_modules/a/index.js",
+        ] {
+            desk.write(&format!("ws/{file}"), "one");
+        }
+        assert!(has_server(&desk.trusted()), "{line} {first}");
+        desk.write(&format!("ws/{changed}"), "another");
+        assert!(!has_server(&desk.load()), "{line} {first}: {changed}");
+    }
+    let desk = with_server(r#"{"command": "python3", "args": ["srv/db.py"]}"#);
+    desk.write("ws/real/db.py", "import helper");
+    desk.write("ws/srv/helper.py", "one");
+    symlink("../real/db.py", desk.root().join("srv/db.py")).unwrap();
+    assert!(has_server(&desk.trusted()));
+    desk.write("ws/srv/helper.py", "two");
+    assert!(!has_server(&desk.load()), "beside the link");
+}
+
+#[test]
+fn a_relative_path_that_leads_out_of_the_folder_leaves_the_server_out() {
+    for entry in [
+        r#"{"command": "python3", "args": ["../outside.py"]}"#,
+        r#"{"command": "sh", "args": ["-c", "cat ../outside.py"]}"#,
+        r#"{"command": "python3", "args": ["x.py"], "cwd": ".."}"#,
+    ] {
+        let desk = with_server(entry);
+        desk.write("outside.py", "one");
+        assert!(!has_server(&desk.trusted()), "{entry}");
     }
 }
 

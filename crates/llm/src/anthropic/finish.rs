@@ -61,7 +61,8 @@ pub(super) fn stop_reason(word: &str, delta: &BlockDelta<'_>) -> (StopReason, Op
         "max_tokens" => StopReason::MaxTokens,
         "stop_sequence" => StopReason::StopSequence,
         "pause_turn" => StopReason::PauseTurn,
-        "refusal" => StopReason::Refusal,
+        // The second is that of Amazon Bedrock's guardrails.
+        "refusal" | "guardrail_intervened" => StopReason::Refusal,
         "model_context_window_exceeded" => StopReason::ContextWindow,
         _ => StopReason::Other,
     };

@@ -31,6 +31,7 @@ struct CodeRule {
 /// - Moonshot: 429 `exceeded_current_quota_error`, "suspended due to insufficient balance"
 ///   (<https://github.com/666ghj/BettaFish/issues/524>). DeepSeek: 402 "Insufficient Balance". Zhipu: 429
 ///   with code 1113.
+/// - LiteLLM: 400 or 429 `budget_exceeded` (<https://github.com/BerriAI/litellm/issues/4606>).
 /// - DashScope: 400 `Arrearage`, "please make sure your account is in good standing"
 ///   (<https://www.alibabacloud.com/help/en/model-studio/error-code>).
 ///
@@ -39,6 +40,10 @@ struct CodeRule {
 /// `image_content_policy_violation`, `bio_policy` and `misalignment_policy_violation` come in the
 /// `response.failed` of a stream
 /// (<https://docs.rs/dynamo-protocols/8.1.0/dynamo_protocols/types/responses/enum.ResponseErrorCode.html>).
+/// DeepSeek says "Content Exists Risk" (400, <https://github.com/666ghj/BettaFish/issues/108>), xAI "Content violates
+/// usage guidelines. Failed check: SAFETY_CHECK_TYPE_BIO" (403,
+/// <https://github.com/UKGovernmentBEIS/inspect_ai/issues/2267>), Zhipu the code 1301 (400,
+/// <https://github.com/zai-org/feedback/issues/516>), LiteLLM `ContentPolicyViolationError` in its message.
 const BEFORE_STATUS: &[CodeRule] = &[FILTERED, OUT_OF_MONEY, ACCOUNT_CLOSED];
 
 const FILTERED: CodeRule = CodeRule {
@@ -48,8 +53,12 @@ const FILTERED: CodeRule = CodeRule {
         "bio_policy",
         "misalignment_policy_violation",
         "image_content_policy_violation",
+        "1301",
     ],
     phrases: &[
+        "content exists risk",
+        "content violates usage guidelines",
+        "contentpolicyviolationerror",
         "your input was flagged",
         "blocked by guardrail",
         "flagged for possible cybersecurity risk",
@@ -76,8 +85,11 @@ const OUT_OF_MONEY: CodeRule = CodeRule {
         "base_resp_1008",
         "arrearage",
         "1113",
+        "budget_exceeded",
     ],
     phrases: &[
+        "budget has been exceeded",
+        "crossed budget",
         "credit balance is too low",
         "insufficient balance",
         "insufficient credits",

@@ -11,6 +11,7 @@ use super::body::JsonBody;
 use super::extract::{CanFail, Member, Operator, QueryParams};
 use super::responses::{CreatedResponse, JsonResponse};
 use super::{ApiError, HandlerState};
+use crate::trust::default_agent;
 
 /// The requested usage.
 #[derive(Deserialize, JsonSchema)]
@@ -72,9 +73,11 @@ pub(crate) async fn import(
     app: HandlerState,
     Operator(caller): Operator,
     _: CanFail<409>,
-    JsonBody(export): JsonBody<SessionExport>,
+    JsonBody(mut export): JsonBody<SessionExport>,
 ) -> Result<CreatedResponse<VerifyReport>, ApiError> {
     let runtime = app.state.runtime_of(&caller.person);
+    // The document does not say where its agent works on this machine.
+    export.workspace = default_agent(&app.state, &caller)?.workspace;
     let report = runtime.import(export).await?;
     Ok(CreatedResponse {
         location: format!("/v1/sessions/{}", report.session_id),

@@ -394,7 +394,10 @@ fn system() -> Vec<EnvironmentEvent> {
             hold: false,
         }
         .into(),
-        SessionImported {}.into(),
+        SessionImported {
+            workspace: Some("/work".into()),
+        }
+        .into(),
         SessionTitled {
             title: "Lunch".into(),
             by: None,

@@ -66,7 +66,9 @@ pub(crate) async fn import(
     console: &mut Console,
 ) -> Result<(), ChatError> {
     let mut imported = Vec::new();
-    for found in import::read(&args.file, &settings.workspace, console)? {
+    for mut found in import::read(&args.file, &settings.workspace, console)? {
+        // The document does not say where its agent works on this machine; a server decides for itself.
+        found.document.workspace = settings.workspace.to_string_lossy().into_owned();
         let lost = found.document.missing_blobs.len();
         let report = match place.runtime().import(found.document).await {
             Err(RuntimeError::Refused(what)) => return Err(ChatError::usage(what, EXPORT_AGAIN)),

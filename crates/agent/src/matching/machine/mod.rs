@@ -140,8 +140,8 @@ impl MatchAgent {
             E::StreamEnd(end) => self.on_stream_end(fact, end, step),
             E::WriterAttached(_) => self.on_writer_attached(step),
             E::SessionForked(forked) => self.on_copied("forked", forked.hold, step),
-            E::SessionImported(_) => {
-                restrict_imported(Arc::make_mut(&mut self.config));
+            E::SessionImported(imported) => {
+                restrict_imported(Arc::make_mut(&mut self.config), imported.workspace.as_deref());
                 self.on_copied("imported", true, step);
             }
             E::ConfigChanged(changed) => self.on_change(&changed.change, step),
