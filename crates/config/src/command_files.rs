@@ -105,7 +105,8 @@ impl<'a> CommandWords<'a> {
     /// Returns an error that names such a path.
     pub(crate) fn stay_in_folder(&self, texts: &[&str]) -> Result<(), String> {
         let root = &self.places.workspace_root;
-        if root.starts_with(self.directory) && root.as_path() != self.directory {
+        let directory = std::fs::canonicalize(self.directory);
+        if directory.is_ok_and(|directory| root.starts_with(&directory) && *root != directory) {
             return Err("its directory lies above this folder, where AgentX notices no change".into());
         }
         let leads_out = |word: &String| {

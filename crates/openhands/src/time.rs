@@ -2,14 +2,58 @@
 //! without one; they are read as UTC, because a log does not say where it was written.
 
 use agentx_types::Timestamp;
-use jiff::tz::TimeZone;
 
-/// Reads a time; `None` if the text is not one.
+/// Reads a time; `None` if the text is none.
 pub(crate) fn read(text: &str) -> Option<Timestamp> {
-    let text = text.trim();
-    let with_offset = text.parse::<jiff::Timestamp>().ok();
-    let time = with_offset.or_else(|| TimeZone::UTC.to_timestamp(text.parse().ok()?).ok())?;
-    Some(Timestamp(time.as_microsecond()))
+    let (date, clock) = text.trim().split_once(['T', ' '])?;
+    let mut date = date.splitn(3, '-').map(str::parse::<i64>);
+    let (year, month, day) = (date.next()?.ok()?, date.next()?.ok()?, date.next()?.ok()?);
+    if !(1..=9999).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+        return None;
+    }
+    let (clock, offset) = split_offset(clock)?;
+    let micros = days(year, month, day) * 86_400_000_000 + time_of_day(clock)? - offset;
+    Some(Timestamp(micros))
+}
+
+/// Days from 1970-01-01 in the Gregorian calendar.
+fn days(year: i64, month: i64, day: i64) -> i64 {
+    // Years begin in March here, so that the leap day is the last one.
+    let year = if month <= 2 { year - 1 } else { year };
+    let month = (month + 9) % 12;
+    let day_of_year = (153 * month + 2) / 5 + day - 1;
+    year * 365 + year / 4 - year / 100 + year / 400 + day_of_year - 719_468
+}
+
+/// The time of day, and the offset from UTC in microseconds.
+fn split_offset(clock: &str) -> Option<(&str, i64)> {
+    if let Some(clock) = clock.strip_suffix(['Z', 'z']) {
+        return Some((clock, 0));
+    }
+    let Some(at) = clock.rfind(['+', '-']) else {
+        return Some((clock, 0));
+    };
+    let (clock, offset) = clock.split_at(at);
+    let sign = if offset.starts_with('-') { -1 } else { 1 };
+    let (hours, minutes) = offset.get(1..)?.split_once(':')?;
+    let minutes = hours.parse::<i64>().ok()? * 60 + minutes.parse::<i64>().ok()?;
+    (minutes.abs() < 24 * 60).then_some((clock, sign * minutes * 60_000_000))
+}
+
+/// Microseconds since midnight.
+fn time_of_day(clock: &str) -> Option<i64> {
+    let (whole, fraction) = clock.split_once('.').unwrap_or((clock, ""));
+    let mut parts = whole.splitn(3, ':');
+    let mut next = |most: i64| {
+        let number = parts.next().unwrap_or("0").parse::<i64>().ok()?;
+        (0..=most).contains(&number).then_some(number)
+    };
+    let seconds = next(23)? * 3600 + next(59)? * 60 + next(60)?;
+    if !fraction.bytes().all(|digit| digit.is_ascii_digit()) {
+        return None;
+    }
+    let micros: String = fraction.chars().chain("000000".chars()).take(6).collect();
+    Some(seconds * 1_000_000 + micros.parse::<i64>().ok()?)
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 
 use agentx_openhands::{ActionType, AgentState, ImportedLog, Log, LogFile, ObservationType, WordRole};
 use agentx_types::{
-    Access, AgentConfig, ApprovalMode, ContentPart, Envelope, EnvironmentEvent, NanoUsd, RunStatus,
-    SessionImported, ToolStatus,
+    AgentConfig, ApprovalMode, ContentPart, Envelope, EnvironmentEvent, NanoUsd, RunStatus, SessionImported,
+    ToolStatus,
 };
 use serde_json::{Value, json};
 
@@ -337,10 +337,9 @@ fn no_agent_of_a_log_runs_a_tool_unasked() {
     let mut checked = 0;
     while let Some(config) = left.pop() {
         assert_eq!(config.approval, ApprovalMode::Ask, "{}", config.name);
-        for tool in config.tools.iter().filter(|tool| tool.name == "bash") {
-            assert_eq!(tool.access, Access::Run, "{}", config.name);
-            checked += 1;
-        }
+        let has_bash = config.tools.iter().any(|tool| tool.name == "bash");
+        assert!(!has_bash, "{}: the program adds its own", config.name);
+        checked += 1;
         left.extend(config.agents);
     }
     assert!(checked > 2, "{checked}");

@@ -61,7 +61,7 @@ pub(crate) struct AgentArgs {
     #[arg(short, long, help_heading = "Agent", conflicts_with = "approve")]
     pub(crate) yes: bool,
     /// Start in plan mode: nothing is changed or run until a plan is accepted
-    #[arg(long, help_heading = "Agent")]
+    #[arg(long, help_heading = "Agent", hide_short_help = true)]
     pub(crate) plan: bool,
     /// Print whole lines only and describe progress in words, for screen readers [env: ACCESSIBLE]
     #[arg(

@@ -47,12 +47,6 @@ fn help_of_every_command() {
 }
 
 #[test]
-fn the_short_help_of_a_run_names_plan_mode() {
-    let ran = Sandbox::new().run(&["run", "--help"]);
-    assert!(ran.stdout.contains("--plan "), "{ran}");
-}
-
-#[test]
 fn version() {
     let ran = Sandbox::new().run(&["--version"]);
     assert_eq!((ran.stdout.as_str(), ran.code), ("agentx [version]\n", Some(0)));

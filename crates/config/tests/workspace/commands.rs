@@ -513,6 +513,9 @@ fn what_a_script_loads_in_another_way_is_noticed() {
         ),
     ] {
         let desk = with_server(&format!("{{{line}}}"));
+        for directory in ["srv", "tools", "lib", "node_modules/a"] {
+            std::fs::create_dir_all(desk.root().join(directory)).unwrap();
+        }
         desk.write("ws/srv/db", first);
         desk.write("ws/srv/package.json", "{}");
         for file in [
@@ -529,6 +532,9 @@ fn what_a_script_loads_in_another_way_is_noticed() {
         assert!(!has_server(&desk.load()), "{line} {first}: {changed}");
     }
     let desk = with_server(r#"{"command": "python3", "args": ["srv/db.py"]}"#);
+    for directory in ["srv", "real"] {
+        std::fs::create_dir_all(desk.root().join(directory)).unwrap();
+    }
     desk.write("ws/real/db.py", "import helper");
     desk.write("ws/srv/helper.py", "one");
     symlink("../real/db.py", desk.root().join("srv/db.py")).unwrap();

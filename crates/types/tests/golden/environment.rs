@@ -398,6 +398,7 @@ fn system() -> Vec<EnvironmentEvent> {
             workspace: Some("/work".into()),
         }
         .into(),
+        SessionImported { workspace: None }.into(),
         SessionTitled {
             title: "Lunch".into(),
             by: None,
