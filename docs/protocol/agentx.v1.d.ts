@@ -1508,7 +1508,13 @@ export interface SessionForked {
  * The session was read from a document up to here. What was in progress in the original is not
  * continued, and queued inputs wait until a person sends a message, as with `interrupt_requested`.
  */
-export type SessionImported = Record<string, never>;
+export interface SessionImported {
+  /**
+   * The directory in which all agents of the session work from now on, whatever the document says;
+   * absent in logs older than this field.
+   */
+  workspace?: string | null;
+}
 
 /** The session has a title. */
 export interface SessionTitled {
