@@ -10,8 +10,6 @@ use crate::Secret;
 use crate::percent::encode;
 use agentx_types::{Timestamp, UtcTime};
 
-/// Seconds of a day.
-
 /// The service in the scope of a signature.
 const SERVICE: &str = "bedrock";
 
