@@ -209,7 +209,7 @@ impl<'a> CommandWords<'a> {
 
 /// What a link that leads out of the folder counts as: its target, and the hash of the file there.
 pub(crate) fn of_link(target: &Path) -> Vec<u8> {
-    let size = std::fs::metadata(target).map(|found| found.is_file().then(|| found.len()));
+    let size = std::fs::metadata(target).map(|found| found.is_file().then_some(found.len()));
     let is_small = matches!(size, Ok(Some(size)) if size <= MAX_TEXT_BYTES);
     let bytes = is_small.then(|| std::fs::read(target).ok()).flatten();
     let hash = bytes.map(|bytes| format!(" with the hash {}", digest(&bytes)));
