@@ -37,7 +37,7 @@ pub(super) struct QuestionTiming {
     ended: Option<Instant>,
     /// The last press of the key that leaves, if it did not.
     wants_to_leave: Option<Instant>,
-    /// The last line that leaves, if it did not. A key that stops something is no such line.
+    /// The time of the last `exit` or `quit` that asked for a second one. Keys do not count.
     said_to_leave: Option<Instant>,
 }
 
