@@ -12,6 +12,8 @@ use crate::none;
 /// all the same.
 pub(crate) const ALLOWED: &[(&str, &[&str])] = &[
     ("types", &[]),
+    // The files that AgentX keeps for itself: replaced, locked and closed to others in one way.
+    ("files", &[]),
     ("bus", &["types"]),
     ("agent", &["types"]),
     ("session", &["types", "agent"]),
@@ -21,15 +23,18 @@ pub(crate) const ALLOWED: &[(&str, &[&str])] = &[
     ("secrets", &[]),
     ("runtime", &["types", "secrets", "bus", "agent", "session"]),
     ("history", &["types", "agent", "session", "runtime"]),
-    ("sqlite-log", &["types", "runtime"]),
+    ("sqlite-log", &["types", "files", "runtime"]),
     ("sandbox", &[]),
     // One HTTP client and one guard of addresses for every crate that sends requests.
     ("http", &["types"]),
     ("tools", &["types", "runtime", "history", "sandbox"]),
-    ("config", &["types", "agent", "llm", "sandbox"]),
+    ("config", &["types", "files", "agent", "llm", "sandbox"]),
     ("agent-files", &["types", "config"]),
     // Memories of a person: a store, two tools, and the service that gives them to runs.
-    ("memory", &["types", "agent", "runtime", "sqlite-log", "tools"]),
+    (
+        "memory",
+        &["types", "files", "agent", "runtime", "sqlite-log", "tools"],
+    ),
     // The search engine that the person chose, as a tool.
     ("web", &["types", "http", "runtime", "tools"]),
     (
@@ -53,13 +58,17 @@ pub(crate) const ALLOWED: &[(&str, &[&str])] = &[
     ),
     // Servers of others as tools: they are configured, known on the disk, run as programs, and offered on the
     // bus.
-    ("mcp", &["types", "bus", "http", "runtime", "tools", "config"]),
-    ("identity", &["types"]),
+    (
+        "mcp",
+        &["types", "files", "bus", "http", "runtime", "tools", "config"],
+    ),
+    ("identity", &["types", "files"]),
     ("remote-runtime", &["types", "bus", "http", "runtime", "identity"]),
     (
         "server",
         &[
             "types",
+            "files",
             "bus",
             "runtime",
             "history",
@@ -74,7 +83,7 @@ pub(crate) const ALLOWED: &[(&str, &[&str])] = &[
     ("terminal", &[]),
     (
         "flows",
-        &["types", "http", "runtime", "luau-tools", "agent-files"],
+        &["types", "files", "http", "runtime", "luau-tools", "agent-files"],
     ),
     (
         "assembly",
@@ -91,7 +100,7 @@ pub(crate) const ALLOWED: &[(&str, &[&str])] = &[
     ),
     ("testing", &["types", "bus", "agent", "llm", "runtime"]),
     ("agentx", LIBRARIES),
-    ("chat", &["agentx", "terminal"]),
+    ("chat", &["agentx", "files", "terminal"]),
     ("cli", &["agentx", "chat", "server", "terminal"]),
     ("mock", &["testing"]),
 ];

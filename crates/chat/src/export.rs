@@ -1,6 +1,6 @@
 //! A session as a file: `agentx sessions export` and `/export` of a chat.
 
-use std::io::{ErrorKind, Write as _};
+use std::io::ErrorKind;
 use std::path::Path;
 
 use agentx::config::Settings;
@@ -9,6 +9,7 @@ use agentx::history::{export as document, fixture, portable};
 use agentx::runtime::{Runtime, RuntimeError};
 use agentx::tools::{ProgramEnvironment, without_tokens};
 use agentx::types::SessionId;
+use agentx_files::{ReplaceOptions, replace};
 
 use crate::error::ChatError;
 use crate::render::clean::visible;
@@ -131,7 +132,14 @@ pub fn write(file: &Path, text: &str, force: bool) -> Result<(), ChatError> {
         Some(_) if !force => Err(ErrorKind::AlreadyExists.into()),
         // A device or a pipe stays what it is.
         Some(found) if !found.is_file() => std::fs::write(file, text),
-        _ => replace(file, text, force),
+        _ => {
+            let options = ReplaceOptions {
+                follow_link: true,
+                only_new: !force,
+                ..ReplaceOptions::default()
+            };
+            replace(file, text.as_bytes(), options)
+        }
     };
     written.map_err(|error| match error.kind() {
         ErrorKind::AlreadyExists => ChatError::usage(
@@ -144,31 +152,9 @@ pub fn write(file: &Path, text: &str, force: bool) -> Result<(), ChatError> {
         },
         _ => ChatError::File {
             path: file.display().to_string(),
-            what: without_temporary_file(&error),
+            what: error.to_string(),
         },
     })
-}
-
-/// Describes an error without the name of the temporary file that the library adds.
-fn without_temporary_file(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    match text.split_once(" at path ") {
-        Some((what, _)) => what.to_owned(),
-        None => text,
-    }
-}
-
-fn replace(file: &Path, text: &str, force: bool) -> std::io::Result<()> {
-    let real = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
-    let folder = real.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let mut beside = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
-    beside.write_all(text.as_bytes())?;
-    let placed = if force {
-        beside.persist(&real)
-    } else {
-        beside.persist_noclobber(&real)
-    };
-    placed.map(drop).map_err(|failed| failed.error)
 }
 
 #[cfg(test)]

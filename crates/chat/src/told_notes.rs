@@ -8,6 +8,7 @@ use std::fs;
 use std::path::Path;
 
 use agentx::types::SessionId;
+use agentx_files::{ReplaceOptions, replace};
 
 /// The name of the file beside the log.
 const FILE: &str = "told";
@@ -22,14 +23,8 @@ pub fn is_news(data_dir: &Path, session: &SessionId, what: &str) -> bool {
     let Some(after) = noted(&before, session.as_str(), what) else {
         return false;
     };
-    // In one piece, also if another process does the same.
-    let new = data_dir.join(format!("{FILE}.{}", std::process::id()));
-    if fs::write(&new, after)
-        .and_then(|()| fs::rename(&new, &file))
-        .is_err()
-    {
-        let _ = fs::remove_file(&new);
-    }
+    // If it cannot be written, the note is shown once more.
+    let _ = replace(&file, after.as_bytes(), ReplaceOptions::default());
     !what.is_empty()
 }
 

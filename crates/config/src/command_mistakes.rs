@@ -3,7 +3,6 @@
 
 use std::path::Path;
 
-use crate::files::real;
 use crate::load::{LoadRequest, load_as_if};
 use crate::{ConfigError, ConfigMistake, MistakeLocation};
 
@@ -17,7 +16,7 @@ pub(crate) fn named_by(
     let ConfigError::Mistakes(mistakes) = error else {
         return error;
     };
-    let text = std::fs::read_to_string(real(file)).unwrap_or_default();
+    let text = std::fs::read_to_string(file).unwrap_or_default();
     let had = match load_as_if(before, file, &text) {
         Err(ConfigError::Mistakes(had)) => had,
         _ => Vec::new(),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use agentx_types::{FolderId, Rule, RuleEffect};
 
-use crate::files::{FileLock, real, replace_file};
+use crate::files::LockedFile;
 use crate::folder_id::is_folder_at;
 use crate::origin::FileLayer;
 use crate::read;
@@ -19,13 +19,8 @@ use crate::{ConfigError, SettingPath, folder_id};
 /// # Errors
 /// Returns an error if the file cannot be read or written, or has no safe place for a rule.
 pub fn add_rule(file: &Path, rule: &Rule) -> Result<bool, ConfigError> {
-    let file = &real(file);
-    let turn = FileLock::wait(file)?;
-    let text = match std::fs::read_to_string(file) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(ConfigError::file(file, error)),
-    };
+    let locked = LockedFile::open(file)?;
+    let text = locked.text()?.unwrap_or_default();
     let before = rules_of(file, &text)?;
     let place = rule.workspace.as_deref();
     let folder = place.and_then(|place| folder_id(Path::new(place)));
@@ -37,7 +32,7 @@ pub fn add_rule(file: &Path, rule: &Rule) -> Result<bool, ConfigError> {
     }
     let line = rule_line(rule, folder.as_ref());
     let by_hand = |what: &str| ConfigError::Edit {
-        path: file.clone(),
+        path: file.to_owned(),
         what: what.into(),
         text: format!("add {line} to the list `rules`"),
     };
@@ -49,7 +44,7 @@ pub fn add_rule(file: &Path, rule: &Rule) -> Result<bool, ConfigError> {
     if after.len() != expected.len() || !expected.iter().all(|rule| after.contains(rule)) {
         return Err(by_hand("adding to the list of rules would change other rules"));
     }
-    replace_file(file, changed.as_bytes(), &turn).map(|()| true)
+    locked.replace(changed.as_bytes()).map(|()| true)
 }
 
 /// The rules that a file has, each with the folder that it was kept for.

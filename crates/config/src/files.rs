@@ -1,150 +1,87 @@
-//! Changes files atomically, one writer at a time, so that no decision of a person is lost.
+//! Files that are read, changed and replaced by one writer at a time, so that no decision of a person is lost.
 
-use std::fs::{File, OpenOptions, TryLockError};
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use agentx_files::{FileLock, ReplaceOptions, replace_locked};
+
 use crate::ConfigError;
+use crate::symlinks::refuse_links;
 
-/// The number of attempts to get the lock: ten seconds in all.
-const ATTEMPTS: u32 = 500;
-const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(20);
+/// The time to wait for another writer.
+const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A lock on a file for reading, changing and replacing it. Other writers wait, in this process and in
-/// others. The lock ends when this value is dropped, or with the process.
-pub(crate) struct FileLock {
-    /// The lock file. It is beside the file itself, because replacing that one would lose a lock on it.
-    path: PathBuf,
-    #[expect(dead_code, reason = "it holds by being open")]
-    lock: File,
+/// A file that is locked for reading, changing and replacing it. Other writers wait, in this process and in
+/// others, until this value is dropped, or the process ends. A symbolic link (as people keep their dotfiles)
+/// stays one, and its target is replaced.
+pub(crate) struct LockedFile {
+    /// The file as the person knows it, for errors.
+    named: PathBuf,
+    /// The target of a symbolic link, or the file itself.
+    real: PathBuf,
+    lock: FileLock,
 }
 
-impl FileLock {
-    /// Waits for the lock on `file`, and creates its directory if necessary.
+impl LockedFile {
+    /// Waits for the lock on `file`, and creates its directory if necessary. The file need not exist.
     ///
     /// # Errors
     /// Returns an error if another writer is not done in time, or the directory cannot be written.
-    pub(crate) fn wait(file: &Path) -> Result<Self, ConfigError> {
-        let mut path = real(file).into_os_string();
-        path.push(".lock");
-        let path = PathBuf::from(path);
-        let failed = |error: std::io::Error| ConfigError::file(&path, error);
+    pub(crate) fn open(file: &Path) -> Result<Self, ConfigError> {
+        let real = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+        let path = FileLock::path_for(&real);
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder).map_err(|error| ConfigError::file(folder, error))?;
         }
-        for _ in 0..ATTEMPTS {
-            // A link may have been planted; never create a file at its target.
-            if path.is_symlink() {
-                return Err(failed(std::io::Error::other("it is a symbolic link; remove it")));
-            }
-            let lock = open(&path).map_err(failed)?;
-            match lock.try_lock() {
-                Ok(()) if is_there(&lock, &path) => return Ok(Self { path, lock }),
-                // The previous writer removed the lock file in the meantime.
-                Ok(()) => {}
-                Err(TryLockError::WouldBlock) => std::thread::sleep(BETWEEN_ATTEMPTS),
-                Err(TryLockError::Error(error)) => return Err(failed(error)),
-            }
+        let lock = FileLock::wait(&path, PATIENCE).map_err(|error| ConfigError::file(&path, error))?;
+        let busy = "another program has been changing it for ten seconds; try again when it is done";
+        let lock = lock.ok_or_else(|| ConfigError::file(file, busy))?;
+        let named = file.to_owned();
+        Ok(Self { named, real, lock })
+    }
+
+    /// Opens a file as [`LockedFile::open`] does. If it is below the folder `root`, it may not be reached through
+    /// a link of the folder.
+    ///
+    /// # Errors
+    /// Returns an error that names such a link, or that of [`LockedFile::open`].
+    pub(crate) fn open_below(root: &Path, file: &Path) -> Result<Self, ConfigError> {
+        refuse_links(root, file)?;
+        Self::open(file)
+    }
+
+    /// The text of the file; `None` if there is no file.
+    ///
+    /// # Errors
+    /// Returns an error if it cannot be read, or is no text.
+    pub(crate) fn text(&self) -> Result<Option<String>, ConfigError> {
+        match std::fs::read_to_string(&self.real) {
+            Ok(text) => Ok(Some(text)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(ConfigError::file(&self.named, error)),
         }
-        Err(ConfigError::file(
-            file,
-            "another program has been changing it for ten seconds; try again when it is done",
-        ))
     }
-}
 
-impl Drop for FileLock {
-    /// Removes the lock file, which may be in a project. It stays on systems that cannot tell a removed file
-    /// from a new one.
-    fn drop(&mut self) {
-        if cfg!(unix) {
-            let _ = std::fs::remove_file(&self.path);
-        }
+    /// Replaces the file atomically and keeps its permissions; only the owner can access a new file.
+    ///
+    /// # Errors
+    /// Returns an error if it cannot be written, or is not a regular file.
+    pub(crate) fn replace(&self, bytes: &[u8]) -> Result<(), ConfigError> {
+        self.replace_part(&self.named, bytes)
     }
-}
 
-fn open(path: &Path) -> std::io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
-}
-
-/// Returns whether the file that is open still is the one at its path.
-#[cfg(unix)]
-fn is_there(lock: &File, path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
-    match (lock.metadata(), std::fs::symlink_metadata(path)) {
-        (Ok(held), Ok(there)) => (held.dev(), held.ino()) == (there.dev(), there.ino()),
-        _ => false,
-    }
-}
-
-/// Returns whether the file that is open still is the one at its path.
-#[cfg(not(unix))]
-fn is_there(_: &File, _: &Path) -> bool {
-    true
-}
-
-/// The file to write: the target of a symbolic link (as people keep their dotfiles), so that the link stays.
-pub(crate) fn real(file: &Path) -> PathBuf {
-    std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned())
-}
-
-/// Replaces a file atomically and keeps its permissions; only the owner can access a new file. For a symbolic
-/// link it replaces the target. A file that is not a regular one is an error. The caller has held the
-/// `FileLock` since before it read the file.
-pub(crate) fn replace_file(path: &Path, bytes: &[u8], _: &FileLock) -> Result<(), ConfigError> {
-    let failed = |error: std::io::Error| ConfigError::file(path, error);
-    let real = std::fs::canonicalize(path);
-    if real.is_err() && path.is_symlink() {
-        return Err(failed(std::io::Error::other("it is a broken symbolic link")));
-    }
-    let path = real.as_deref().unwrap_or(path);
-    if std::fs::metadata(path).is_ok_and(|what| !what.is_file()) {
-        return Err(failed(std::io::Error::other("it is not a file")));
-    }
-    let mut temporary = path.as_os_str().to_owned();
-    temporary.push(format!(".{}.new", std::process::id()));
-    let temporary = PathBuf::from(temporary);
-    let mut options = OpenOptions::new();
-    remove_leftovers(path);
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let written = options.open(&temporary).and_then(|mut file| {
-        file.write_all(bytes)?;
-        if let Ok(before) = std::fs::metadata(path) {
-            file.set_permissions(before.permissions())?;
-        }
-        file.sync_all()?;
-        std::fs::rename(&temporary, path)
-    });
-    written.map_err(|error| {
-        let _ = std::fs::remove_file(&temporary);
-        failed(error)
-    })
-}
-
-/// Removes what killed writers left beside the file: `NAME.PID.new`. No living writer has such a file now,
-/// because the caller has the lock. One may also have been planted, and a link would lead elsewhere.
-fn remove_leftovers(path: &Path) {
-    let (Some(folder), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
-        return;
-    };
-    let Ok(entries) = std::fs::read_dir(folder) else {
-        return;
-    };
-    for entry in entries.flatten() {
-        let other = entry.file_name();
-        let pid = other
-            .to_str()
-            .and_then(|other| other.strip_prefix(name)?.strip_prefix('.')?.strip_suffix(".new"));
-        if pid.is_some_and(|pid| !pid.is_empty() && pid.bytes().all(|byte| byte.is_ascii_digit())) {
-            let _ = std::fs::remove_file(entry.path());
-        }
+    /// Replaces another file that changes only while this one is locked.
+    ///
+    /// # Errors
+    /// Returns the errors of [`LockedFile::replace`].
+    pub(crate) fn replace_part(&self, file: &Path, bytes: &[u8]) -> Result<(), ConfigError> {
+        let options = ReplaceOptions {
+            follow_link: true,
+            keep_permissions: true,
+            durable: true,
+            ..ReplaceOptions::default()
+        };
+        replace_locked(file, bytes, options, &self.lock).map_err(|error| ConfigError::file(file, error))
     }
 }
 
@@ -153,7 +90,7 @@ mod tests {
     use super::*;
 
     fn write(path: &Path, bytes: &[u8]) -> Result<(), ConfigError> {
-        replace_file(path, bytes, &FileLock::wait(path)?)
+        LockedFile::open(path)?.replace(bytes)
     }
 
     #[test]
@@ -187,9 +124,11 @@ mod tests {
             for _ in 0..8 {
                 scope.spawn(|| {
                     for _ in 0..20 {
-                        let turn = FileLock::wait(&file).expect("a turn");
-                        let text = std::fs::read_to_string(&file).unwrap_or_default();
-                        replace_file(&file, format!("{text}x").as_bytes(), &turn).expect("it is written");
+                        let locked = LockedFile::open(&file).expect("a turn");
+                        let text = locked.text().expect("it is text").unwrap_or_default();
+                        locked
+                            .replace(format!("{text}x").as_bytes())
+                            .expect("it is written");
                     }
                 });
             }
@@ -211,41 +150,5 @@ mod tests {
         assert!(link.is_symlink() && nowhere.to_string().contains("broken symbolic link"));
         let folder = write(folder.path(), b"c").expect_err("it is not a file");
         assert!(folder.to_string().contains("it is not a file"), "{folder}");
-    }
-
-    #[test]
-    fn a_planted_link_where_a_new_file_is_written_is_not_followed() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let (file, elsewhere) = (folder.path().join("config.yaml"), folder.path().join("elsewhere"));
-        std::fs::write(&elsewhere, "mine").expect("a file");
-        let planted = folder
-            .path()
-            .join(format!("config.yaml.{}.new", std::process::id()));
-        std::os::unix::fs::symlink(&elsewhere, &planted).expect("a link");
-        write(&file, b"b").expect("it is written");
-        assert_eq!(std::fs::read(&elsewhere).expect("it is there"), b"mine");
-        assert_eq!(std::fs::read(&file).expect("it is there"), b"b");
-        assert!(!file.is_symlink());
-    }
-
-    #[test]
-    fn what_killed_writers_left_is_removed_by_the_next_one() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let at = |name: &str| folder.path().join(name);
-        let kept = [
-            "config.yaml.new",
-            "config.yaml.x1.new",
-            "other.yaml.7.new",
-            "config.yaml.7.newer",
-        ];
-        for name in kept
-            .iter()
-            .chain(&["config.yaml.7.new", "config.yaml.4194304.new"])
-        {
-            std::fs::write(at(name), "half").expect("a file");
-        }
-        write(&at("config.yaml"), b"b").expect("it is written");
-        assert!(!at("config.yaml.7.new").exists() && !at("config.yaml.4194304.new").exists());
-        assert!(kept.iter().all(|name| at(name).exists()));
     }
 }

@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use agentx_types::{FolderId, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::files::replace_file;
 use crate::folder_id::is_folder_at;
 use crate::json_store::JsonStore;
 use crate::seen_folders::now;
@@ -188,13 +187,13 @@ pub fn trust_folder(
 ) -> Result<Folder, ConfigError> {
     let key = key_of(root)?;
     let texts = data_dir.join(TEXTS);
-    STORE.change(data_dir, |folders, turn| {
+    STORE.change(data_dir, |folders, locked| {
         std::fs::create_dir_all(&texts).map_err(|error| ConfigError::file(&texts, error))?;
         let mut files = BTreeMap::new();
         for (file, bytes) in accepted {
             let name = file.to_str().ok_or_else(|| ConfigError::file(file, NO_TEXT))?;
             let hash = digest(bytes);
-            replace_file(&texts.join(&hash), bytes, turn)?;
+            locked.replace_part(&texts.join(&hash), bytes)?;
             files.insert(name.to_owned(), hash);
         }
         let is_this = |known: &&Folder| known.id.as_ref().is_none_or(|known| is_folder_at(known, root));

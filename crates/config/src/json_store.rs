@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::ConfigError;
-use crate::files::{FileLock, replace_file};
+use crate::files::LockedFile;
 
 /// The file with this name in a data directory; a missing one has the default value.
 pub(crate) struct JsonStore<T> {
@@ -43,16 +43,16 @@ impl<T: Clone + Default + PartialEq + Serialize + DeserializeOwned> JsonStore<T>
     pub(crate) fn change<R>(
         &self,
         data_dir: &Path,
-        work: impl FnOnce(&mut T, &FileLock) -> Result<R, ConfigError>,
+        work: impl FnOnce(&mut T, &LockedFile) -> Result<R, ConfigError>,
     ) -> Result<R, ConfigError> {
         let path = data_dir.join(self.name);
-        let turn = FileLock::wait(&path)?;
+        let locked = LockedFile::open(&path)?;
         let before = self.read(data_dir)?;
         let mut value = before.clone();
-        let done = work(&mut value, &turn)?;
+        let done = work(&mut value, &locked)?;
         if value != before {
             let text = serde_json::to_vec_pretty(&value).map_err(|error| ConfigError::file(&path, error))?;
-            replace_file(&path, &text, &turn)?;
+            locked.replace(&text)?;
         }
         Ok(done)
     }

@@ -8,7 +8,7 @@ use agentx_llm::catalog::ModelConfig;
 use jiff::Zoned;
 use serde::{Deserialize, Serialize};
 
-use crate::files::{FileLock, replace_file};
+use crate::files::LockedFile;
 use crate::mistake::MistakeLocation;
 use crate::origin::SourceLocation;
 use crate::{ConfigError, ConfigMistake};
@@ -80,10 +80,8 @@ fn is_missing(error: &std::io::Error) -> bool {
 pub fn write_refreshed_models(data_dir: &Path, models: &RefreshedModels) -> Result<(), ConfigError> {
     let path = refreshed_models_file(data_dir);
     let failed = |error: std::io::Error| ConfigError::file(&path, error);
-    std::fs::create_dir_all(data_dir).map_err(failed)?;
     let bytes = serde_json::to_vec_pretty(models).map_err(|error| failed(error.into()))?;
-    let turn = FileLock::wait(&path)?;
-    replace_file(&path, &bytes, &turn)
+    LockedFile::open(&path)?.replace(&bytes)
 }
 
 /// Deletes the stored models. Returns whether there were any.

@@ -5,8 +5,7 @@ use std::path::Path;
 use agentx_types::Rule;
 
 use crate::edit::rules_of;
-use crate::files::{FileLock, real, replace_file};
-use crate::symlinks::refuse_links;
+use crate::files::LockedFile;
 use crate::yaml::{Yaml, YamlNode, parse};
 use crate::{ConfigError, SettingOrigin, SourceLocation, Sourced};
 
@@ -17,16 +16,15 @@ use crate::{ConfigError, SettingOrigin, SourceLocation, Sourced};
 /// Returns an error if the file cannot be read or written, now has another rule there, is written in a way
 /// from which the rule cannot be removed safely, or is reached through a link of the folder.
 pub fn remove_rule(place: &SourceLocation, rule: &Rule, root: Option<&Path>) -> Result<(), ConfigError> {
-    let named: &Path = &place.file;
-    if let Some(root) = root {
-        refuse_links(root, named)?;
-    }
-    let file = real(named);
-    let turn = FileLock::wait(&file)?;
-    let text = std::fs::read_to_string(&file).map_err(|error| ConfigError::file(&file, error))?;
-    let rules = rules_of(&file, &text)?;
+    let file: &Path = &place.file;
+    let locked = match root {
+        Some(root) => LockedFile::open_below(root, file)?,
+        None => LockedFile::open(file)?,
+    };
+    let text = locked.text()?.unwrap_or_default();
+    let rules = rules_of(file, &text)?;
     let by_hand = |what: &str| ConfigError::Edit {
-        path: file.clone(),
+        path: file.to_owned(),
         what: what.into(),
         text: format!("remove the rule at line {}", place.line),
     };
@@ -38,12 +36,12 @@ pub fn remove_rule(place: &SourceLocation, rule: &Rule, root: Option<&Path>) -> 
         .ok_or_else(|| by_hand("the file was changed, and that line now has another rule"))?;
     let mut left = rules;
     left.remove(index);
-    let is_right = |changed: &String| rules_of(&file, changed).is_ok_and(|rules| rules == left);
+    let is_right = |changed: &String| rules_of(file, changed).is_ok_and(|rules| rules == left);
     let changed = candidates(&text, &items, index)
         .into_iter()
         .find(is_right)
         .ok_or_else(|| by_hand("the list of rules is written in a form from which no rule can be removed"))?;
-    replace_file(&file, changed.as_bytes(), &turn)
+    locked.replace(changed.as_bytes())
 }
 
 /// A rule as it stands in the user's file; `None` if it does not, or the file cannot be read.

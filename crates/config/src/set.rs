@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 
 use crate::command_mistakes::named_by;
 use crate::edit::{index_of, insert_line, span, with_newline, written_path};
-use crate::files::{FileLock, real, replace_file};
+use crate::files::LockedFile;
 use crate::load::{LoadRequest, load_as_if};
-use crate::symlinks::refuse_links;
 use crate::value::{KeyReference, Value, ValueKind};
 use crate::yaml::{Yaml, YamlKey, YamlNode, parse};
 use crate::{
@@ -72,14 +71,8 @@ pub(crate) fn set_all(
     values: &[(SettingPath, String)],
     check: impl FnOnce(&Loaded) -> Result<(), ConfigError>,
 ) -> Result<(bool, Loaded), ConfigError> {
-    refuse_links(&request.places.workspace_root, file)?;
-    let real = real(file);
-    let turn = FileLock::wait(&real)?;
-    let text = match std::fs::read_to_string(&real) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(ConfigError::file(file, error)),
-    };
+    let locked = LockedFile::open_below(&request.places.workspace_root, file)?;
+    let text = locked.text()?.unwrap_or_default();
     let mut changed = text.clone();
     for (path, literal) in values {
         let by_hand = || ConfigError::Edit {
@@ -100,7 +93,7 @@ pub(crate) fn set_all(
     check(&loaded)?;
     let is_new = changed != text;
     if is_new {
-        replace_file(&real, changed.as_bytes(), &turn)?;
+        locked.replace(changed.as_bytes())?;
     }
     Ok((is_new, loaded))
 }
@@ -117,10 +110,8 @@ pub fn replace(
     before: Option<&str>,
     text: &str,
 ) -> Result<Loaded, ConfigError> {
-    refuse_links(&request.places.workspace_root, file)?;
-    let real = real(file);
-    let turn = FileLock::wait(&real)?;
-    if std::fs::read_to_string(&real).ok().as_deref() != before {
+    let locked = LockedFile::open_below(&request.places.workspace_root, file)?;
+    if locked.text().ok().flatten().as_deref() != before {
         let what = "the file was changed in the meantime and is left unchanged; add your changes by hand";
         return Err(ConfigError::file(file, what));
     }
@@ -131,7 +122,7 @@ pub fn replace(
     {
         known_model(&loaded, &model.value, MistakeLocation::File(place.clone()))?;
     }
-    replace_file(&real, text.as_bytes(), &turn)?;
+    locked.replace(text.as_bytes())?;
     Ok(loaded)
 }
 

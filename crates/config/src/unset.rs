@@ -4,10 +4,9 @@
 use std::path::Path;
 
 use crate::edit::{index_of, written_path};
-use crate::files::{FileLock, real, replace_file};
+use crate::files::LockedFile;
 use crate::load::{LoadRequest, load_as_if};
 use crate::set::{SetResult, indent_of, path_of};
-use crate::symlinks::refuse_links;
 use crate::yaml::{Yaml, YamlKey, YamlNode, parse};
 use crate::{ConfigError, SettingPath};
 
@@ -28,14 +27,8 @@ pub(crate) fn unset_at(
     file: &Path,
     path: SettingPath,
 ) -> Result<SetResult, ConfigError> {
-    refuse_links(&request.places.workspace_root, file)?;
-    let real = real(file);
-    let turn = FileLock::wait(&real)?;
-    let text = match std::fs::read_to_string(&real) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(ConfigError::file(file, error)),
-    };
+    let locked = LockedFile::open_below(&request.places.workspace_root, file)?;
+    let text = locked.text()?.unwrap_or_default();
     let changed = match parse(&text) {
         Ok(root) => without(&text, &root, &written_path(&root, &path)).ok_or_else(|| ConfigError::Edit {
             path: file.to_owned(),
@@ -48,7 +41,7 @@ pub(crate) fn unset_at(
     let loaded = load_as_if(request, file, &changed)?;
     let is_other = changed != text;
     if is_other {
-        replace_file(&real, changed.as_bytes(), &turn)?;
+        locked.replace(changed.as_bytes())?;
     }
     Ok(SetResult {
         file: file.to_owned(),

@@ -2,7 +2,7 @@
 //! folder that was at that path are kept for it, out of reach.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use agentx_types::{CurrentFolder, FolderId, OwnerId};
@@ -66,31 +66,14 @@ fn write_ahead(database: &Connection) -> rusqlite::Result<()> {
 
 /// Creates the database if it is missing, and removes the rights of other users from it and from SQLite's
 /// files next to it. If that fails, opening it reports SQLite's error.
-#[cfg(unix)]
 fn close_to_others(path: &Path) {
-    use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
-    let mut options = std::fs::OpenOptions::new();
-    let _ = options
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        .open(path);
+    let _ = agentx_files::create_private(path);
     for end in ["", "-wal", "-shm"] {
         let mut file = path.as_os_str().to_owned();
         file.push(end);
-        let file = PathBuf::from(file);
-        let mode = file
-            .metadata()
-            .map_or(0, |found| found.permissions().mode() & 0o777);
-        if mode & 0o077 != 0 {
-            let _ = std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode & 0o700));
-        }
+        let _ = agentx_files::close_to_others(Path::new(&file));
     }
 }
-
-#[cfg(not(unix))]
-fn close_to_others(_: &Path) {}
 
 /// Returns the name under which the current folder at a path stores its values; records a new one if it has
 /// none.

@@ -6,11 +6,11 @@
 //! description stays in the file until a person allows a call of the tool as it is now.
 
 use std::collections::BTreeMap;
-use std::io::{Read as _, Write as _};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use agentx_config::{McpServerSettings, McpTarget};
+use agentx_files::{ReplaceOptions, replace};
 use serde::{Deserialize, Serialize};
 
 use crate::failure::McpFailure;
@@ -241,23 +241,8 @@ impl KnownServers {
 
     /// Replaces a file as a whole, so that no reader sees a half of it.
     fn write(&self, file: &Path, known: &KnownServer) -> std::io::Result<()> {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
         std::fs::create_dir_all(&self.directory)?;
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let new = file.with_extension(format!("{}-{number}.new", std::process::id()));
-        let mut options = std::fs::OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let written = options
-            .open(&new)
-            .and_then(|mut file| file.write_all(&serde_json::to_vec(known)?))
-            .and_then(|()| std::fs::rename(&new, file));
-        if written.is_err() {
-            // It may not be there.
-            let _ = std::fs::remove_file(&new);
-        }
-        written
+        replace(file, &serde_json::to_vec(known)?, ReplaceOptions::default())
     }
 }
 

@@ -17,11 +17,7 @@ impl RunningMark {
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder).ok()?;
         }
-        let mut options = std::fs::OpenOptions::new();
-        options.create(true).write(true).truncate(false);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = options.open(path).ok()?;
+        let file = agentx_files::create_private(path).ok()?;
         file.try_lock_shared().ok()?;
         Some(Self { _file: file })
     }

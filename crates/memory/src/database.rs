@@ -31,15 +31,6 @@ impl From<MemoryError> for MemoryFault {
     }
 }
 
-/// Creates the file so that other users cannot read it.
-pub(crate) fn make_file(path: &Path) -> std::io::Result<()> {
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path).map(drop)
-}
-
 /// Opens a connection, and creates the tables if there are none.
 pub(crate) fn set_up(path: &Path) -> rusqlite::Result<Connection> {
     let mut connection = Connection::open(path)?;

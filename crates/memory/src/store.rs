@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use agentx_types::{OwnerId, Timestamp};
 use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior, params};
 
-use crate::database::{MemoryFault, SqlResult, in_words, make_file, set_up};
+use crate::database::{MemoryFault, SqlResult, in_words, set_up};
 use crate::memory::{
     MAX_MEMORIES, MAX_WAITING, Memory, MemoryEdit, MemoryError, MemoryFilter, MemoryState, NewMemory,
     checked_text,
@@ -53,7 +53,7 @@ impl MemoryStore {
             what,
         };
         fs::create_dir_all(data_dir).map_err(|error| unusable(error.to_string()))?;
-        make_file(&path).map_err(|error| unusable(error.to_string()))?;
+        agentx_files::create_private(&path).map_err(|error| unusable(error.to_string()))?;
         let connection = set_up(&path).map_err(|error| unusable(in_words(&error)))?;
         let format: u32 = connection
             .pragma_query_value(None, "user_version", |row| row.get(0))

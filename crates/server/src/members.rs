@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use agentx_config::Settings;
+use agentx_files::make_private_directory;
 use agentx_runtime::RuntimeError;
 use agentx_types::{OwnerId, ServerRules, ToolSpec};
 
@@ -56,11 +57,7 @@ pub(crate) fn make_directory(settings: &Settings, member: &OwnerId) -> Result<St
 }
 
 fn private(directory: &Path) -> std::io::Result<()> {
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(directory)?;
+    make_private_directory(directory)?;
     // A symbolic link there would lead elsewhere.
     if std::fs::symlink_metadata(directory)?.is_symlink() {
         return Err(std::io::Error::other("it is a symbolic link"));

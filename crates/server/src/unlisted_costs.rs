@@ -5,10 +5,10 @@
 //! its log and goes on: the sums then count until it ends.
 
 use std::collections::HashMap;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use agentx_files::{ReplaceOptions, replace};
 use agentx_types::{NanoUsd, OwnerId, Timestamp};
 
 /// The period whose deletions are counted together.
@@ -52,9 +52,13 @@ impl UnlistedCosts {
     pub(crate) fn add(&self, owner: &OwnerId, now: Timestamp, cost: NanoUsd) {
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let all = self.added(owner, now, cost);
-        if let Err(error) = write(&self.file, &all) {
+        if let Err(error) = self.write(&all) {
             tracing::warn!(file = %self.file.display(), %error, "cannot keep what was spent outside of sessions");
         }
+    }
+
+    fn write(&self, costs: &CostsByOwner) -> std::io::Result<()> {
+        replace(&self.file, &serde_json::to_vec(costs)?, ReplaceOptions::default())
     }
 
     /// Adds a cost, and forgets what is older than a day. Returns all costs.
@@ -94,15 +98,6 @@ fn read(file: &Path) -> std::io::Result<CostsByOwner> {
         found => found?,
     };
     Ok(serde_json::from_slice(&std::fs::read(file)?)?)
-}
-
-/// Replaces the file as a whole; only its owner can read it.
-fn write(file: &Path, costs: &CostsByOwner) -> std::io::Result<()> {
-    let directory = file.parent().unwrap_or(Path::new("."));
-    let mut new = tempfile::NamedTempFile::new_in(directory)?;
-    new.write_all(&serde_json::to_vec(costs)?)?;
-    new.persist(file)?;
-    Ok(())
 }
 
 fn is_recent(at: Timestamp, now: Timestamp) -> bool {

@@ -2,25 +2,23 @@
 //! listed or deleted.
 //!
 //! A lock is a file `locks/<session>.lock` next to the database, locked by the operating system, with the
-//! process id in it. It is removed while it is still held; a process that locks a removed file notices that
-//! another file has its name now, and tries again.
+//! process id in it.
 
 use std::collections::HashSet;
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use agentx_files::{FileLock, make_private_directory};
 use agentx_runtime::LogError;
 use agentx_types::SessionId;
 
 use crate::error::Fault;
 
-/// Number of attempts before a lock counts as held: a reader that checks for a writer holds it for an
-/// instant.
-const ATTEMPTS: usize = 5;
-const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(1);
+/// The time before a lock counts as held: a reader that checks for a writer holds it for an instant.
+const PATIENCE: Duration = Duration::from_millis(5);
 
 /// The locks of all sessions of one database.
 #[derive(Clone, Debug)]
@@ -33,8 +31,8 @@ pub(crate) enum Locks {
 #[derive(Debug)]
 pub(crate) enum SessionLock {
     File {
-        path: PathBuf,
-        file: File,
+        #[expect(dead_code, reason = "it holds until it is dropped")]
+        lock: FileLock,
     },
     Memory {
         all: Arc<Mutex<HashSet<String>>>,
@@ -70,7 +68,7 @@ impl Locks {
                 })
             }
             Self::Directory(directory) => {
-                crate::schema::make_directory(directory).map_err(|e| cannot(directory, &e))?;
+                make_private_directory(directory).map_err(|e| cannot(directory, &e))?;
                 let path = directory.join(name);
                 take_file(&path).map_err(|e| cannot(&path, &e))
             }
@@ -95,51 +93,13 @@ impl Locks {
 }
 
 fn take_file(path: &Path) -> std::io::Result<LockAttempt> {
-    let mut refused = 0;
-    loop {
-        let mut file = open(path)?;
-        match file.try_lock() {
-            Ok(()) if is_at(&file, path) => {
-                file.set_len(0)?;
-                file.write_all(std::process::id().to_string().as_bytes())?;
-                return Ok(LockAttempt::Held(SessionLock::File {
-                    path: path.to_owned(),
-                    file,
-                }));
-            }
-            // The file was removed by the one who held it before.
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) if refused < ATTEMPTS => {
-                refused += 1;
-                std::thread::sleep(BETWEEN_ATTEMPTS);
-            }
-            Err(TryLockError::WouldBlock) => return Ok(LockAttempt::Busy(process_in(path))),
-            Err(TryLockError::Error(error)) => return Err(error),
-        }
-    }
-}
-
-fn open(path: &Path) -> std::io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
-}
-
-#[cfg(unix)]
-fn is_at(file: &File, path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
-    match (file.metadata(), path.metadata()) {
-        (Ok(held), Ok(named)) => held.ino() == named.ino() && held.dev() == named.dev(),
-        _ => false,
-    }
-}
-
-#[cfg(not(unix))]
-fn is_at(_file: &File, _path: &Path) -> bool {
-    // Here a lock file is never removed, so the name is always that of the file.
-    true
+    let Some(lock) = FileLock::wait(path, PATIENCE)? else {
+        return Ok(LockAttempt::Busy(process_in(path)));
+    };
+    let mut file = lock.file();
+    file.set_len(0)?;
+    file.write_all(std::process::id().to_string().as_bytes())?;
+    Ok(LockAttempt::Held(SessionLock::File { lock }))
 }
 
 fn process_in(path: &Path) -> u32 {
@@ -170,18 +130,8 @@ fn cannot(path: &Path, error: &std::io::Error) -> Fault {
 
 impl Drop for SessionLock {
     fn drop(&mut self) {
-        match self {
-            // The lock itself is released with the file handle, after this.
-            #[cfg(unix)]
-            Self::File { path, file } if is_at(file, path) => {
-                if let Err(error) = std::fs::remove_file(&*path) {
-                    tracing::debug!(path = %path.display(), %error, "a lock file stays behind");
-                }
-            }
-            Self::File { .. } => {}
-            Self::Memory { all, name } => {
-                all.lock().unwrap_or_else(PoisonError::into_inner).remove(name);
-            }
+        if let Self::Memory { all, name } = self {
+            all.lock().unwrap_or_else(PoisonError::into_inner).remove(name);
         }
     }
 }

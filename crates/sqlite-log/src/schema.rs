@@ -3,10 +3,10 @@
 //!
 //! It is fast if the schema exists: one read of the header shows that.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use agentx_files::{create_private, make_private_directory};
 use agentx_runtime::LogError;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
@@ -201,27 +201,16 @@ fn make_file(path: &Path) -> std::io::Result<()> {
         .parent()
         .filter(|directory| !directory.as_os_str().is_empty())
     {
-        make_directory(directory)?;
+        make_private_directory(directory)?;
     }
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path).map(drop)
+    create_private(path).map(drop)
 }
 
 /// Removes the rights of other users. A file with another owner stays unchanged.
-#[cfg(unix)]
 fn close_to_others(path: &Path) {
-    use std::os::unix::fs::PermissionsExt as _;
-    let mode = path
-        .metadata()
-        .map_or(0, |metadata| metadata.permissions().mode() & 0o777);
-    if mode & 0o077 == 0 {
-        return;
-    }
-    match fs::set_permissions(path, fs::Permissions::from_mode(mode & 0o700)) {
-        Ok(()) => tracing::warn!(
+    match agentx_files::close_to_others(path) {
+        Ok(None) => {}
+        Ok(Some(mode)) => tracing::warn!(
             path = %path.display(),
             "others could read the sessions in this file (mode {mode:04o}); now only its owner can"
         ),
@@ -229,16 +218,4 @@ fn close_to_others(path: &Path) {
             tracing::warn!(path = %path.display(), %error, "others can read the sessions in this file")
         }
     }
-}
-
-#[cfg(not(unix))]
-fn close_to_others(_: &Path) {}
-
-/// Makes a directory that only its owner can look into.
-pub(crate) fn make_directory(path: &Path) -> std::io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)
 }

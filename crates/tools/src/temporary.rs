@@ -1,5 +1,9 @@
 //! Temporary files that are written next to another file and then take its name, and the removal of those
 //! that a killed process left. Callers that write a file remove them before.
+//!
+//! These are files of a person's project, so they are not written by `agentx-files`: they keep owner, group and
+//! permissions, a restore reaches them through open directories alone, and many writers share a directory without
+//! a lock.
 
 use std::fs::{File, Metadata, TryLockError};
 use std::io;

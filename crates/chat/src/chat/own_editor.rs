@@ -8,6 +8,7 @@ use std::process::ExitStatus;
 
 use agentx::node::program_environment;
 use agentx::tools::ProgramEnvironment;
+use agentx_files::private_options;
 use tokio::process::{Child, Command};
 
 use super::{Chat, ChatFlow, ChatInterface};
@@ -42,11 +43,7 @@ impl DraftFile {
         loop {
             // The file is created now or not at all, so that no other process can have put one there.
             let path = directory.join(format!("agentx-{}-{tries}.md", std::process::id()));
-            let mut options = std::fs::OpenOptions::new();
-            options.write(true).create_new(true);
-            #[cfg(unix)]
-            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-            match options.open(&path) {
+            match private_options().write(true).create_new(true).open(&path) {
                 Ok(mut file) => {
                     let draft = Self { path, keep: false };
                     file.write_all(text.as_bytes())?;

@@ -1,13 +1,13 @@
 //! The stored login at a server: a file of the person alone, mode 0600, in the data directory. A lock keeps two
 //! processes from spending the same refresh token.
 
-use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{Read as _, Write as _};
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use agentx_config::Secret;
+use agentx_files::{FileLock, ReplaceOptions, replace};
 use serde::{Deserialize, Serialize};
 
 /// The version of the form of the file. What another version wrote is not read.
@@ -18,6 +18,8 @@ const FILE_BYTES: u64 = 256 << 10;
 const MARGIN: Duration = Duration::from_secs(60);
 /// The time to wait for another process that renews the login.
 const LOCKED: Duration = Duration::from_secs(60);
+/// The pause between two looks whether it is done.
+const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(50);
 
 /// A login as it is stored. `Debug` shows no token.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -168,27 +170,15 @@ impl LoginFile {
     /// # Errors
     /// Returns an error if the file cannot be written.
     pub(crate) fn write(&self, login: &StoredLogin) -> std::io::Result<()> {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
         if let Some(folder) = self.path.parent() {
             std::fs::create_dir_all(folder)?;
         }
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let new = self
-            .path
-            .with_extension(format!("{}-{number}.new", std::process::id()));
-        let written = private(OpenOptions::new().write(true).create_new(true))
-            .open(&new)
-            .and_then(|mut file| {
-                file.write_all(&serde_json::to_vec(login)?)?;
-                // A rotated refresh token that is lost means another login.
-                file.sync_all()
-            })
-            .and_then(|()| std::fs::rename(&new, &self.path));
-        if written.is_err() {
-            // It may not be there.
-            let _ = std::fs::remove_file(&new);
-        }
-        written
+        let options = ReplaceOptions {
+            // A rotated refresh token that is lost means another login.
+            durable: true,
+            ..ReplaceOptions::default()
+        };
+        replace(&self.path, &serde_json::to_vec(login)?, options)
     }
 
     /// Removes the login. Returns whether there was one.
@@ -196,8 +186,6 @@ impl LoginFile {
     /// # Errors
     /// Returns an error if the file cannot be removed.
     pub(crate) fn remove(&self) -> std::io::Result<bool> {
-        // It says nothing once nobody holds it.
-        let _ = std::fs::remove_file(self.lock_path());
         match std::fs::remove_file(&self.path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
             removed => removed.map(|()| true),
@@ -208,44 +196,25 @@ impl LoginFile {
     ///
     /// # Errors
     /// Returns the reason if another process takes too long, or the lock cannot be made.
-    pub(crate) async fn lock(&self) -> Result<File, String> {
-        let path = self.lock_path();
-        let failed = |error: std::io::Error| format!("{} cannot be locked: {error}", path.display());
-        let file = private(OpenOptions::new().write(true).create(true).truncate(false))
-            .open(&path)
-            .map_err(failed)?;
+    pub(crate) async fn lock(&self) -> Result<FileLock, String> {
+        let path = FileLock::path_for(&self.path);
         let tried = async {
             loop {
-                match file.try_lock() {
-                    Ok(()) => return Ok(()),
-                    Err(TryLockError::WouldBlock) => tokio::time::sleep(Duration::from_millis(50)).await,
-                    Err(TryLockError::Error(error)) => return Err(failed(error)),
+                match FileLock::take(&path) {
+                    Ok(Some(lock)) => return Ok(lock),
+                    Ok(None) => tokio::time::sleep(BETWEEN_ATTEMPTS).await,
+                    Err(error) => return Err(format!("{} cannot be locked: {error}", path.display())),
                 }
             }
         };
-        match tokio::time::timeout(LOCKED, tried).await {
-            Ok(locked) => locked.map(|()| file),
-            Err(_) => Err("another process did not finish renewing the login".to_owned()),
-        }
-    }
-
-    fn lock_path(&self) -> PathBuf {
-        let mut name = self.path.clone().into_os_string();
-        name.push(".lock");
-        PathBuf::from(name)
+        let locked = tokio::time::timeout(LOCKED, tried).await;
+        locked.unwrap_or_else(|_| Err("another process did not finish renewing the login".to_owned()))
     }
 
     /// The path of the file, for errors.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
-}
-
-/// Gives a new file to the person alone.
-fn private(options: &mut OpenOptions) -> &mut OpenOptions {
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
-    options
 }
 
 #[cfg(test)]

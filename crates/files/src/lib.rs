@@ -1,0 +1,20 @@
+//! Files that AgentX keeps for itself: configuration, keys, logins, lists. Every crate that keeps one writes
+//! it here, so that all of them are replaced, locked and closed to other users in one way.
+//!
+//! | to | call |
+//! | --- | --- |
+//! | replace a file, so that a reader sees the old content or the new one | [`replace`] |
+//! | read, change and replace a file while no other process does | [`FileLock`], then [`replace_locked`] |
+//! | create a file or a directory for its owner alone | [`private_options`], [`create_private`], [`make_private_directory`] |
+//! | take the access to an existing file from other users | [`close_to_others`] |
+//!
+//! Files of a *person's project* are changed by `agentx-tools` (`temporary`): they keep their owner and group, may be
+//! reached only through an open directory, and their temporary files bear names that every tool passes over.
+
+mod lock;
+mod private;
+mod replace;
+
+pub use lock::FileLock;
+pub use private::{close_to_others, create_private, make_private_directory, private_options};
+pub use replace::{ReplaceOptions, replace, replace_locked};

@@ -1,0 +1,97 @@
+//! Files and directories that other users can neither read nor change. On systems without modes they are
+//! created with what the system grants.
+
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io;
+use std::path::Path;
+
+/// Options that create a file with mode 0600. The caller adds what it wants to do with the file.
+pub fn private_options() -> OpenOptions {
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "there are no modes"))]
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+/// Opens a file for writing, and creates it with mode 0600 if there is none. What it holds stays.
+///
+/// # Errors
+/// Returns the error of the system.
+pub fn create_private(path: &Path) -> io::Result<File> {
+    private_options()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(path)
+}
+
+/// Makes a directory and those above it, as far as they are missing, with mode 0700.
+///
+/// # Errors
+/// Returns the error of the system.
+pub fn make_private_directory(path: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}
+
+/// Takes the access to a file from other users. Returns the mode that it had, or `None` if others had no access
+/// or there is no such file.
+///
+/// # Errors
+/// Returns the error of the system, for example for a file of another owner.
+#[cfg(unix)]
+pub fn close_to_others(path: &Path) -> io::Result<Option<u32>> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let Ok(metadata) = path.metadata() else {
+        return Ok(None);
+    };
+    let mode = metadata.permissions().mode() & 0o777;
+    if mode & 0o077 == 0 {
+        return Ok(None);
+    }
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode & 0o700))?;
+    Ok(Some(mode))
+}
+
+/// Takes the access to a file from other users. Here are no modes: it does nothing.
+///
+/// # Errors
+/// Never returns an error.
+#[cfg(not(unix))]
+pub fn close_to_others(_: &Path) -> io::Result<Option<u32>> {
+    Ok(None)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        path.metadata().unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn other_users_have_no_access() {
+        let place = tempfile::tempdir().unwrap();
+        let (directory, file) = (place.path().join("a/b"), place.path().join("a/b/c"));
+        make_private_directory(&directory).unwrap();
+        drop(create_private(&file).unwrap());
+        assert_eq!((mode(&directory), mode(&file)), (0o700, 0o600));
+        assert_eq!(close_to_others(&file).unwrap(), None);
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
+        std::fs::write(&file, "kept").unwrap();
+        assert_eq!(close_to_others(&file).unwrap(), Some(0o644));
+        drop(create_private(&file).unwrap());
+        assert_eq!(
+            (mode(&file), std::fs::read(&file).unwrap()),
+            (0o600, b"kept".to_vec())
+        );
+        assert_eq!(close_to_others(&place.path().join("none")).unwrap(), None);
+    }
+}

@@ -1,0 +1,274 @@
+//! Replacing a file as a whole: a new file beside it is written and takes its name.
+
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::{FileLock, private_options};
+
+/// The longest beginning of a file's name in the name of its new version: a name has at most 255 bytes.
+const LONGEST_STEM: usize = 200;
+
+/// How a file is replaced. By default the new file is the owner's alone (mode 0600), it stands in the place of a
+/// symbolic link, and it survives the death of the process but perhaps not that of the machine.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ReplaceOptions {
+    /// Replaces the file that a symbolic link leads to, so that the link stays, as people keep their dotfiles. A
+    /// link that leads nowhere is an error.
+    pub follow_link: bool,
+    /// The new file has the permissions of the one that it replaces; one that is new is the owner's alone.
+    pub keep_permissions: bool,
+    /// Returns once the disk has the new content and name, so that the death of the machine loses neither.
+    pub durable: bool,
+    /// Creates the file, and returns an error of the kind `AlreadyExists` if there is one.
+    pub only_new: bool,
+}
+
+/// Replaces a file; a reader sees the old content or the new one, never a part. Its directory must exist. A
+/// process that is killed meanwhile may leave `NAME.PID-N.new` beside the file.
+///
+/// # Errors
+/// Returns an error if the file cannot be written, or is something else than a regular file. The old content
+/// stays then.
+pub fn replace(path: &Path, bytes: &[u8], options: ReplaceOptions) -> io::Result<()> {
+    let path = &target(path, options)?;
+    if options.only_new {
+        // The name is ours from here on, so nothing of others is replaced below.
+        private_options().write(true).create_new(true).open(path)?;
+    }
+    let temporary = path.with_file_name(temporary_name(path));
+    let done = write(&temporary, path, bytes, options);
+    if done.is_err() {
+        // The first error matters more than a file that could not be removed either; it may not be there.
+        let _ = std::fs::remove_file(&temporary);
+        if options.only_new {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+    done
+}
+
+/// Replaces a file as [`replace`] does, and removes what killed writers left beside it. The holder of the lock
+/// that all writers of this file take may call it: no living writer has such a file now.
+///
+/// # Errors
+/// Returns the errors of [`replace`].
+pub fn replace_locked(path: &Path, bytes: &[u8], options: ReplaceOptions, _: &FileLock) -> io::Result<()> {
+    remove_leftovers(&target(path, options)?);
+    replace(path, bytes, options)
+}
+
+/// Returns the file to replace.
+fn target(path: &Path, options: ReplaceOptions) -> io::Result<PathBuf> {
+    let mut path = path.to_owned();
+    if options.follow_link {
+        match std::fs::canonicalize(&path) {
+            Ok(real) => path = real,
+            Err(_) if path.is_symlink() => return Err(io::Error::other("it is a broken symbolic link")),
+            Err(_) => {}
+        }
+    }
+    match std::fs::symlink_metadata(&path) {
+        Ok(found) if !found.is_file() && !found.is_symlink() => Err(io::Error::other("it is not a file")),
+        _ => Ok(path),
+    }
+}
+
+fn write(temporary: &Path, path: &Path, bytes: &[u8], options: ReplaceOptions) -> io::Result<()> {
+    let mut file = private_options().write(true).create_new(true).open(temporary)?;
+    file.write_all(bytes)?;
+    if options.keep_permissions
+        && let Ok(before) = std::fs::metadata(path)
+    {
+        file.set_permissions(before.permissions())?;
+    }
+    if options.durable {
+        file.sync_all()?;
+    }
+    std::fs::rename(temporary, path)?;
+    if options.durable {
+        sync_directory(path)?;
+    }
+    Ok(())
+}
+
+/// The name of a file's new version, which no other writer has: `NAME.PID-N.new`.
+fn temporary_name(path: &Path) -> String {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    format!("{}.{}-{number}.new", stem(path), std::process::id())
+}
+
+fn stem(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name[..name.floor_char_boundary(LONGEST_STEM)].to_owned()
+}
+
+/// Waits until the disk has the names of a directory.
+#[cfg(unix)]
+fn sync_directory(file: &Path) -> io::Result<()> {
+    let directory = file
+        .parent()
+        .filter(|directory| !directory.as_os_str().is_empty());
+    File::open(directory.unwrap_or(Path::new(".")))?.sync_all()
+}
+
+#[cfg(not(unix))]
+fn sync_directory(_: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+/// Removes what killed writers left beside the file: `NAME.PID-N.new`, or `NAME.PID.new` of
+/// earlier versions. One may also have been planted: a link is removed and not followed.
+fn remove_leftovers(path: &Path) {
+    let stem = stem(path);
+    let directory = path
+        .parent()
+        .filter(|directory| !directory.as_os_str().is_empty());
+    let Ok(entries) = std::fs::read_dir(directory.unwrap_or(Path::new("."))) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        if entry
+            .file_name()
+            .to_str()
+            .is_some_and(|name| is_leftover(name, &stem))
+        {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
+fn is_leftover(name: &str, stem: &str) -> bool {
+    let writer = name
+        .strip_prefix(stem)
+        .and_then(|rest| rest.strip_prefix('.')?.strip_suffix(".new"));
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    writer.is_some_and(|writer| match writer.split_once('-') {
+        Some((process, number)) => is_number(process) && is_number(number),
+        None => is_number(writer),
+    })
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    use std::time::Duration;
+
+    use super::*;
+
+    const PLAIN: ReplaceOptions = ReplaceOptions {
+        follow_link: false,
+        keep_permissions: false,
+        durable: false,
+        only_new: false,
+    };
+    const FOLLOW: ReplaceOptions = ReplaceOptions {
+        follow_link: true,
+        ..PLAIN
+    };
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = std::fs::read_dir(folder).unwrap().flatten();
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    fn mode(path: &Path) -> u32 {
+        path.metadata().unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn a_new_file_is_the_owners_alone_and_permissions_are_kept_if_wanted() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a");
+        replace(
+            &file,
+            b"1",
+            ReplaceOptions {
+                durable: true,
+                ..PLAIN
+            },
+        )
+        .unwrap();
+        assert_eq!((mode(&file), names(folder.path())), (0o600, vec!["a".to_owned()]));
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o640)).unwrap();
+        let keep = ReplaceOptions {
+            keep_permissions: true,
+            ..PLAIN
+        };
+        replace(&file, b"2", keep).unwrap();
+        assert_eq!(
+            (mode(&file), std::fs::read(&file).unwrap()),
+            (0o640, b"2".to_vec())
+        );
+        replace(&file, b"3", PLAIN).unwrap();
+        assert_eq!(
+            (mode(&file), std::fs::read(&file).unwrap()),
+            (0o600, b"3".to_vec())
+        );
+    }
+
+    #[test]
+    fn a_link_stays_one_if_it_is_followed_and_a_device_what_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let (real, link) = (folder.path().join("real"), folder.path().join("link"));
+        std::fs::write(&real, "a").unwrap();
+        symlink(&real, &link).unwrap();
+        replace(&link, b"b", FOLLOW).unwrap();
+        assert!(link.is_symlink() && std::fs::read(&real).unwrap() == b"b");
+        replace(&link, b"c", PLAIN).unwrap();
+        assert!(!link.is_symlink() && std::fs::read(&real).unwrap() == b"b");
+        std::fs::remove_file(&link).unwrap();
+        symlink(folder.path().join("none"), &link).unwrap();
+        let broken = replace(&link, b"d", FOLLOW).unwrap_err();
+        assert!(link.is_symlink() && broken.to_string().contains("broken symbolic link"));
+        for options in [PLAIN, FOLLOW] {
+            let refused = replace(folder.path(), b"d", options).unwrap_err();
+            assert!(refused.to_string().contains("it is not a file"), "{refused}");
+        }
+    }
+
+    #[test]
+    fn what_exists_is_not_replaced_by_what_must_be_new() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a".repeat(255));
+        let new = ReplaceOptions {
+            only_new: true,
+            ..PLAIN
+        };
+        replace(&file, b"1", new).unwrap();
+        let refused = replace(&file, b"2", new).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(std::fs::read(&file).unwrap(), b"1");
+        assert_eq!(names(folder.path()).len(), 1);
+        let nowhere = replace(&folder.path().join("none/a"), b"1", new).unwrap_err();
+        assert_eq!(nowhere.kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn what_killed_writers_left_is_removed_by_the_holder_of_the_lock() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let kept = ["a.new", "a.x1.new", "b.7-1.new", "a.7-1.newer", "a.7-.new"];
+        for name in kept.iter().chain(&["a.7.new", "a.4194304-12.new"]) {
+            std::fs::write(at(name), "half").unwrap();
+        }
+        // One that was planted leads elsewhere.
+        symlink(at("b.7-1.new"), at("a.8-0.new")).unwrap();
+        let lock = FileLock::wait(&at("a.lock"), Duration::from_secs(5))
+            .unwrap()
+            .unwrap();
+        replace_locked(&at("a"), b"b", PLAIN, &lock).unwrap();
+        drop(lock);
+        let mut expected = kept.to_vec();
+        expected.push("a");
+        expected.sort_unstable();
+        assert_eq!(names(folder.path()), expected);
+        assert_eq!(std::fs::read(at("b.7-1.new")).unwrap(), b"half");
+    }
+}
