@@ -9,10 +9,7 @@ use crate::none;
 use crate::source::{Source, sources};
 
 /// Names that stand in several crates all the same, each with its reason.
-const MAY_REPEAT: &[(&str, &str)] = &[(
-    "BoxFuture",
-    "the usual name of the same alias, in crates that do not know each other",
-)];
+const MAY_REPEAT: &[(&str, &str)] = &[];
 
 /// The name of the type that a line declares for others than its own module.
 fn public_type(line: &str) -> Option<&str> {

@@ -3,12 +3,10 @@
 
 use std::fmt;
 use std::future::Future;
-use std::pin::Pin;
+
+use futures_core::future::BoxFuture;
 
 use crate::hub::Closed;
-
-/// A boxed future, so that reactors of different kinds fit in one set.
-pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Anything that is started on a bus and stopped: an environment, a logger, a monitor, a connection to
 /// another machine.

@@ -27,14 +27,12 @@
 //! do harm. [`ScriptLimits::spent`](crate::ScriptLimits::spent) has the time that was already used.
 
 use std::fmt;
-use std::future::Future;
-use std::pin::Pin;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 /// A future that can be kept and moved to another thread.
-pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+pub use futures_util::future::BoxFuture;
 
 /// The outcome of an effect: a value of the shape that its kind defines, or an error.
 pub type Outcome = Result<Value, EffectError>;
@@ -280,20 +278,6 @@ kinds! {
     Any = "any",
     /// `{of: step}` → true or false. Goes through [`Host::observe`].
     Ready = "ready",
-}
-
-impl EffectKind {
-    /// The kind with this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|kind| kind.as_str() == name)
-    }
-
-    /// Whether the outcome is the order of events of the run itself, see [`Host::observe`].
-    #[must_use]
-    pub const fn is_observed(self) -> bool {
-        matches!(self, Self::Any | Self::Ready)
-    }
 }
 
 impl fmt::Display for EffectKind {

@@ -242,9 +242,6 @@ async fn arguments_and_depth_are_bounded() {
 
 #[test]
 fn kinds_have_names_that_stay() {
-    for kind in EffectKind::ALL {
-        assert_eq!(EffectKind::from_name(kind.as_str()), Some(*kind));
-    }
     let names: Vec<&str> = EffectKind::ALL.iter().map(|kind| kind.as_str()).collect();
     let frozen = "generate generate_json generate_stream http agent_create agent_input agent_next agent_collect agent_interrupt \
         agent_close state_get state_set emit log invoke sleep now random uuid kv_get kv_set kv_delete kv_list cache_get cache_set \

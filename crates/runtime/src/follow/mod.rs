@@ -30,7 +30,7 @@ use on_bus::FollowedDriver;
 use pages::LogPollSource;
 pub(crate) use pages::Pages;
 pub use subscribed::{StreamSource, SubscriptionSource};
-pub(crate) use subscribed::{watched, written};
+pub(crate) use subscribed::written;
 
 /// The number of deliveries that may wait for the reader of a subscription; then its follower waits, and is
 /// cut off by its source.

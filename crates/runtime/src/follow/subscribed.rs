@@ -41,7 +41,7 @@ impl StreamSource for Written {
 struct WatchedSession(Arc<dyn Runtime>, SessionId, View);
 
 /// A session that is only looked at.
-pub(crate) fn watched(runtime: Arc<dyn Runtime>, session: SessionId, view: View) -> Arc<dyn StreamSource> {
+fn watched(runtime: Arc<dyn Runtime>, session: SessionId, view: View) -> Arc<dyn StreamSource> {
     Arc::new(WatchedSession(runtime, session, view))
 }
 

@@ -38,7 +38,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use agentx_types::{AgentStateId, SessionId};
+use agentx_types::AgentStateId;
 use tokio::sync::oneshot;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -47,9 +47,9 @@ pub use fold::{AgentEntry, StreamFold};
 pub use reader::AgentStream;
 pub use select::{Select, SlowReaderPolicy, StreamStart};
 
-use crate::api::{Runtime, RuntimeError, Session};
+use crate::api::{RuntimeError, Session};
 pub use crate::follow::StreamSource;
-use crate::follow::{Follower, SubscriptionSource, watched, written};
+use crate::follow::{Follower, SubscriptionSource, written};
 use agentx_session::{EventCursor, View};
 use hub::{StreamHub, StreamPump};
 use queue::StreamSlot;
@@ -72,18 +72,6 @@ pub enum StreamEnd {
 /// Returns an error if the session cannot be read.
 pub async fn session_streams(session: Arc<dyn Session>, after_seq: u64) -> Result<Streams, RuntimeError> {
     Streams::of(written(session, View::Runtime), after_seq).await
-}
-
-/// The streams of a session that is only looked at, from after `after_seq`.
-///
-/// # Errors
-/// Returns an error if the session cannot be read.
-pub async fn watched_streams(
-    runtime: Arc<dyn Runtime>,
-    session: SessionId,
-    after_seq: u64,
-) -> Result<Streams, RuntimeError> {
-    Streams::of(watched(runtime, session, View::Runtime), after_seq).await
 }
 
 /// A multiplexer that splits one session into streams. Clones refer to the same multiplexer, which stops
