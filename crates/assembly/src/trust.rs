@@ -17,20 +17,7 @@ pub(crate) fn tighten_approval(config: &mut AgentConfig, approval: &Approval) {
 
 /// Applies a file's limits.
 pub(crate) fn tighten_limits(limits: Limits, file: &AgentLimits) -> Limits {
-    let file = file.of_run();
-    Limits {
-        max_iterations: least(limits.max_iterations, file.max_iterations),
-        max_tokens: least(limits.max_tokens, file.max_tokens),
-        max_cost: least(limits.max_cost, file.max_cost),
-        max_wall_ms: least(limits.max_wall_ms, file.max_wall_ms),
-    }
-}
-
-fn least<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
-    match (one, other) {
-        (Some(one), Some(other)) => Some(one.min(other)),
-        (one, other) => one.or(other),
-    }
+    limits.within(file.of_run())
 }
 
 #[cfg(test)]

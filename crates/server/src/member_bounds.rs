@@ -7,7 +7,7 @@ use std::sync::Arc;
 use agentx_runtime::{AGENTS, DELEGATE, apply, as_offered, delegation_tools, describe};
 use agentx_types::{
     AgentConfig, Api, ApprovalMode, ConfigChange, Guard, Limits, ModelSpec, NanoUsd, Prices, RULES_VERSION,
-    Rule, RuleEffect, ServerRules, ToolSpec,
+    Rule, RuleEffect, ServerRules, ToolSpec, stricter_limit,
 };
 
 /// The bounds of a caller who is not the server's operator.
@@ -71,7 +71,7 @@ impl MemberBounds {
     /// Returns an error that says what the agent would be allowed to do beyond the bounds.
     pub fn admit_change(&self, before: &AgentConfig, change: ConfigChange) -> Result<ConfigChange, String> {
         let change = match change {
-            ConfigChange::Limits(limits) => ConfigChange::Limits(within(limits, self.limits)),
+            ConfigChange::Limits(limits) => ConfigChange::Limits(limits.within(self.limits)),
             change => change,
         };
         let mut after = before.clone();
@@ -115,7 +115,7 @@ impl MemberBounds {
             workspace: self.workspace.clone(),
             tools: tools.into(),
             rules,
-            limits: within(config.limits, self.limits),
+            limits: config.limits.within(self.limits),
             rules_version: RULES_VERSION,
             guard: self.guard.clone(),
             server_rules: self.server_rules.clone(),
@@ -261,7 +261,7 @@ impl MemberBounds {
         }
         let (had, has) = (&before.params, &after.params);
         let answers_more = had.max_output_tokens.is_some()
-            && least(has.max_output_tokens, had.max_output_tokens) != has.max_output_tokens;
+            && stricter_limit(has.max_output_tokens, had.max_output_tokens) != has.max_output_tokens;
         if answers_more || has.thinking_tokens.unwrap_or(0) > had.thinking_tokens.unwrap_or(0) {
             return Some("it allows answers more tokens".into());
         }
@@ -287,7 +287,7 @@ impl MemberBounds {
         } else {
             before
         };
-        (within(after, most) != after).then(|| "it raises the limits of a run".into())
+        (after.within(most) != after).then(|| "it raises the limits of a run".into())
     }
 }
 
@@ -333,16 +333,6 @@ fn looser(one: ApprovalMode, other: ApprovalMode) -> ApprovalMode {
     if rank(other) > rank(one) { other } else { one }
 }
 
-/// Limits that are no wider than `most`.
-fn within(limits: Limits, most: Limits) -> Limits {
-    Limits {
-        max_iterations: least(limits.max_iterations, most.max_iterations),
-        max_tokens: least(limits.max_tokens, most.max_tokens),
-        max_cost: least(limits.max_cost, most.max_cost),
-        max_wall_ms: least(limits.max_wall_ms, most.max_wall_ms),
-    }
-}
-
 fn widest(one: Limits, other: Limits) -> Limits {
     fn most<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
         Some(one?.max(other?))
@@ -352,14 +342,6 @@ fn widest(one: Limits, other: Limits) -> Limits {
         max_tokens: most(one.max_tokens, other.max_tokens),
         max_cost: most::<NanoUsd>(one.max_cost, other.max_cost),
         max_wall_ms: most(one.max_wall_ms, other.max_wall_ms),
-    }
-}
-
-/// Returns the smaller one; no limit is the widest.
-pub fn least<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
-    match (one, other) {
-        (Some(one), Some(other)) => Some(one.min(other)),
-        (one, other) => one.or(other),
     }
 }
 

@@ -10,9 +10,10 @@ use agentx_runtime::{
 };
 use agentx_types::{
     AgentConfig, AgentKind, Condensing, ConfigChange, ModelSpec, OwnerId, Route, Routing, ToolSpec,
+    stricter_limit,
 };
 
-use crate::member_bounds::{MemberBounds, least};
+use crate::member_bounds::MemberBounds;
 use crate::members::{directory, make_directory};
 use crate::options::NAME_CHARS;
 use crate::size_limits::bounded;
@@ -321,10 +322,14 @@ fn workspace(state: &ServerState, caller: &Caller, wanted: &str) -> Result<Strin
 fn within_named(settings: &Settings, limits: NamedLimits) -> NamedLimits {
     let most = &settings.limits;
     NamedLimits {
-        max_iterations: limits.max_iterations.map(|own| least(own, most.max_iterations)),
-        max_tokens: limits.max_tokens.map(|own| least(own, most.max_tokens)),
-        max_cost: limits.max_cost.map(|own| least(own, most.max_cost)),
-        max_wall_ms: limits.max_wall_ms.map(|own| least(own, most.max_wall_ms)),
+        max_iterations: limits
+            .max_iterations
+            .map(|own| stricter_limit(own, most.max_iterations)),
+        max_tokens: limits.max_tokens.map(|own| stricter_limit(own, most.max_tokens)),
+        max_cost: limits.max_cost.map(|own| stricter_limit(own, most.max_cost)),
+        max_wall_ms: limits
+            .max_wall_ms
+            .map(|own| stricter_limit(own, most.max_wall_ms)),
     }
 }
 

@@ -244,6 +244,27 @@ pub struct Limits {
     pub max_wall_ms: Option<u64>,
 }
 
+impl Limits {
+    /// The stricter limit of each pair.
+    #[must_use]
+    pub fn within(self, other: Self) -> Self {
+        Self {
+            max_iterations: stricter_limit(self.max_iterations, other.max_iterations),
+            max_tokens: stricter_limit(self.max_tokens, other.max_tokens),
+            max_cost: stricter_limit(self.max_cost, other.max_cost),
+            max_wall_ms: stricter_limit(self.max_wall_ms, other.max_wall_ms),
+        }
+    }
+}
+
+/// The smaller of two limits; `None` is not a limit.
+pub fn stricter_limit<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    }
+}
+
 /// The default for a call that no rule allows or denies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
