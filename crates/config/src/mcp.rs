@@ -5,6 +5,8 @@
 
 use std::path::PathBuf;
 
+use agentx_types::shell_word;
+
 use crate::assemble::{SettingsGetter, mistake};
 use crate::keys::SettingPath;
 use crate::server_files::ServerFiles;
@@ -187,16 +189,7 @@ impl McpServerSettings {
 /// A command line as a person may read it.
 pub(crate) fn command_line<'a>(command: &'a str, arguments: impl IntoIterator<Item = &'a str>) -> String {
     let words = std::iter::once(command).chain(arguments);
-    words.map(quoted).collect::<Vec<_>>().join(" ")
-}
-
-/// Returns a word of a command line, in quotes if a shell would need them.
-pub(crate) fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:@%+,".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
+    words.map(shell_word).collect::<Vec<_>>().join(" ")
 }
 
 /// Checks the name of a server.

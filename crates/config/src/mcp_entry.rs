@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use agentx_types::shell_word;
 use serde_json::{Map, Value};
 
-use crate::mcp::{command_line, quoted};
+use crate::mcp::command_line;
 
 /// Returns a sentence that describes an entry of the project, whether its variables are set or not; `None` if it
 /// names neither a program nor an address.
@@ -49,7 +50,7 @@ pub(crate) fn as_written(fields: &Map<String, Value>) -> String {
 pub(crate) fn details(fields: &Map<String, Value>) -> Vec<String> {
     let directory = fields.get("cwd").and_then(Value::as_str);
     let mut details: Vec<String> = directory
-        .map(|directory| format!("the directory {}", quoted(directory)))
+        .map(|directory| format!("the directory {}", shell_word(directory)))
         .into_iter()
         .collect();
     for (key, sign) in [("env", "="), ("headers", ": ")] {
@@ -57,7 +58,7 @@ pub(crate) fn details(fields: &Map<String, Value>) -> Vec<String> {
         let values: BTreeMap<&String, &Value> = values.collect();
         for (name, value) in values {
             let written = value.as_str().unwrap_or_default();
-            details.push(format!("{name}{sign}{}", quoted(written)));
+            details.push(format!("{name}{sign}{}", shell_word(written)));
         }
     }
     details

@@ -13,8 +13,8 @@ use base64::engine::general_purpose::STANDARD;
 
 use crate::files::{self, Privacy};
 use crate::key::wipe;
+use crate::path_word;
 use crate::people::{self, Trusted, TrustedAs};
-use crate::shell_word;
 use crate::{KeyError, OPERATOR, PublicKey, SecretKey, Stamp, owner_of};
 
 /// The first line of an identity.
@@ -120,16 +120,16 @@ impl KeyringError {
             Self::Readable { path, .. } if path.ends_with(SERVER_KEY) => Some(format!(
                 "`chmod 600 {}` if nobody has read it; otherwise delete it: `agentx serve` creates a new one, and \
                  each client has to run `agentx identity forget HOST:PORT`",
-                shell_word(path)
+                path_word(path)
             )),
             Self::Readable { path, .. } => Some(format!(
                 "`chmod 600 {}` if nobody has read it; otherwise create a new one with `agentx identity new --force`",
-                shell_word(path)
+                path_word(path)
             )),
-            Self::Writable { path, .. } => Some(format!("check it, then `chmod 600 {}`", shell_word(path))),
+            Self::Writable { path, .. } => Some(format!("check it, then `chmod 600 {}`", path_word(path))),
             Self::OpenDirectory { path, .. } => Some(format!(
                 "check it, then `chmod 700 {}`, or set AGENTX_DATA to your own directory",
-                shell_word(path)
+                path_word(path)
             )),
             Self::Damaged { .. } => Some("nothing was changed; repair the file or move it away".into()),
             Self::Exists { .. } => Some(

@@ -27,9 +27,9 @@ mod keyring;
 mod known_servers;
 mod openssh;
 mod owner;
+mod path_word;
 mod people;
 mod random;
-mod shell_word;
 mod stamp;
 
 pub use challenge::{
@@ -41,7 +41,7 @@ pub use keyring::{Keyring, KeyringError, KnownPerson};
 pub use known_servers::ServerKeyStatus;
 pub use openssh::KeyError;
 pub use owner::{OPERATOR, owner_of};
+pub use path_word::path_word;
 pub use people::{Trusted, TrustedAs};
 pub use random::{NoRandomness, random_bytes, token_text};
-pub use shell_word::shell_word;
 pub use stamp::Stamp;

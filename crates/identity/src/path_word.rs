@@ -3,20 +3,15 @@
 use std::path::Path;
 
 /// Returns the path as one word that a POSIX shell, and the program that gets it, read as this path.
-pub fn shell_word(path: &Path) -> String {
+pub fn path_word(path: &Path) -> String {
     let text = path.to_string_lossy();
-    let is_plain = |c: char| c.is_alphanumeric() || "/._-+:@%,".contains(c);
     // To a program a word that begins with `-` is an option.
     let text = if text.starts_with('-') {
         format!("./{text}")
     } else {
         text.into_owned()
     };
-    if !text.is_empty() && text.chars().all(is_plain) {
-        text
-    } else {
-        format!("'{}'", text.replace('\'', r"'\''"))
-    }
+    agentx_types::shell_word(&text)
 }
 
 #[cfg(test)]
@@ -34,7 +29,7 @@ mod tests {
             ("$(x)", "'$(x)'"),
             ("", "''"),
         ] {
-            assert_eq!(shell_word(Path::new(path)), word);
+            assert_eq!(path_word(Path::new(path)), word);
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use agentx_identity::{KeyringError, shell_word};
+use agentx_identity::{KeyringError, path_word};
 use agentx_runtime::LogError;
 
 /// An error that prevents a server from starting.
@@ -55,7 +55,7 @@ impl ServerError {
         match self {
             Self::ReadableTlsKey { path, .. } => Some(format!(
                 "`chmod 600 {}`, and create a new one if anybody may have read it",
-                shell_word(path)
+                path_word(path)
             )),
             Self::Keys(error) => error.hint(),
             Self::Options(_) | Self::Listen { .. } | Self::Tls { .. } | Self::NotSaved { .. } => None,

@@ -3,7 +3,7 @@
 use agentx::runtime::Session;
 use agentx::types::{
     Eof, NanoUsd, RunFinished, RunId, RunStatus, RuntimeEvent, StopReason, Timestamp, ToolCallId, ToolFailed,
-    ToolStatus,
+    ToolStatus, shell_word,
 };
 use serde_json::Value;
 
@@ -292,30 +292,20 @@ pub(crate) fn command_that_allows(tool: &str, input: &Value) -> String {
             .filter(|text| fits_in_a_line(text))
     };
     let rest = match (tool, text("command"), text("path")) {
-        ("bash", Some(command), _) => format!(" {}", quoted(command)),
+        ("bash", Some(command), _) => format!(" {}", shell_word(command)),
         ("bash", None, _) => " 'COMMAND'".to_owned(),
         // What an argument of another tool means is for its author to say, not for its name.
         ("read" | "edit" | "write" | "grep" | "glob" | "query" | "query_write", _, Some(path)) => {
-            format!(" --path {}", quoted(path))
+            format!(" --path {}", shell_word(path))
         }
         _ => String::new(),
     };
-    format!("agentx approvals add allow {}{rest} --here", quoted(tool))
+    format!("agentx approvals add allow {}{rest} --here", shell_word(tool))
 }
 
 /// Returns whether a person can read it at a glance and paste it.
 fn fits_in_a_line(text: &str) -> bool {
     text.chars().count() <= MOST_SHOWN && !text.chars().any(char::is_control)
-}
-
-/// A word of a shell's command line.
-fn quoted(text: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
-    if text.chars().all(is_plain) && !text.is_empty() {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', r"'\''"))
-    }
 }
 
 /// Leaves a session. On a server nothing ends with this program; on this machine the background commands end.
