@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use agentx::history::{PastInput, Restoring, SessionHistory};
 use agentx::runtime::{PlannedFile, RestoreConflict, RestoreEffect, RestorePlan, RestoreReport};
-use agentx::types::{ContentPart, Timestamp};
+use agentx::types::ContentPart;
 
 use super::clean::visible;
 use super::conversation::went_along;
@@ -181,7 +181,7 @@ pub fn in_words(doubt: &RestoreConflict) -> String {
                 None => "not by this agent".to_owned(),
             };
             match at {
-                Some(at) => format!("changed since, {who}, {}", units::ago(*at, now())),
+                Some(at) => format!("changed since, {who}, {}", units::ago(*at, units::now())),
                 None => "removed since, not by this agent".to_owned(),
             }
         }
@@ -191,10 +191,6 @@ pub fn in_words(doubt: &RestoreConflict) -> String {
         RestoreConflict::NotKnown => "unknown whether it changed since the agent wrote it".to_owned(),
         RestoreConflict::Outside => "it is outside the workspace".to_owned(),
     }
-}
-
-fn now() -> Timestamp {
-    units::now()
 }
 
 /// Renders the diffs of a plan, from the present files to the restored ones.

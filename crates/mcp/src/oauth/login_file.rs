@@ -4,10 +4,11 @@
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use agentx_config::Secret;
 use agentx_files::{FileLock, ReplaceOptions, replace};
+use agentx_runtime::{Clock as _, SystemClock};
 use serde::{Deserialize, Serialize};
 
 /// The version of the form of the file. What another version wrote is not read.
@@ -134,8 +135,7 @@ impl StoredLogin {
 
 /// The seconds since 1970.
 pub(crate) fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| since.as_secs())
+    u64::try_from(SystemClock.now().0 / 1_000_000).unwrap_or_default()
 }
 
 /// The file of a login.
