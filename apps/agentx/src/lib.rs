@@ -20,8 +20,8 @@ use agentx_chat::{
     console, default_model, demo, doctor, error, exit, export, folder, follow, headless, import, mcp_changes,
     mcp_login, mcp_servers, mcp_serving, memory, model_facts, models, named_file, other_server,
     parameter_names, passphrase, picker, place, provider_keys, reactor_list, refreshed_models, render, rules,
-    sandbox_arguments, script_output, secret_scan, server_patience, session_opening, sessions_here, show,
-    signals, spectator, spending, terminal, told_notes, untrusted_files,
+    sandbox_arguments, script_output, secret_scan, seen_notes, server_patience, session_opening,
+    sessions_here, show, signals, spectator, spending, terminal, untrusted_files,
 };
 use console::Console;
 

@@ -14,11 +14,11 @@ use crate::default_model;
 use crate::error::ChatError;
 use crate::folder;
 use crate::render::clean::visible;
+use crate::seen_notes;
 use crate::server_patience::ServerPatience;
 use crate::session_opening::{self, Target};
 use crate::sessions_here::SessionsHere;
 use crate::start::{check_tools, lookup, notes, settings};
-use crate::told_notes;
 
 /// Maximum number of mistakes in agent and tool files to report when an agent starts.
 const MOST_MISTAKES: usize = 3;
@@ -115,7 +115,7 @@ async fn find_place(
 fn lacks(place: &CommandTarget, data_dir: &Path, id: &SessionId, agent: &AgentConfig) -> String {
     let here = place.runtime().tools();
     let lacking = tools_lacking(agent, &here);
-    if !told_notes::is_news(data_dir, id, &lacking.join(", ")) {
+    if !seen_notes::is_news(data_dir, id, &lacking.join(", ")) {
         return String::new();
     }
     let workspace = &agent.workspace;

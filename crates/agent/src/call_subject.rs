@@ -23,16 +23,16 @@ use agentx_types::{Access, AgentConfig, Guard, Rule, RuleEffect, ToolSpec, since
 use serde_json::Value;
 
 use crate::approval::member_directory;
-use crate::command::{take_apart, trimmed};
+use crate::auto_run_files::{is_guarded_as, is_instructions_as};
+use crate::closed_files::{self, Guarded};
 use crate::command_analysis::{CommandAnalysis, PathOverlap, read_as};
+use crate::command_split::{take_apart, trimmed};
 use crate::file_tools;
-use crate::guarded_files::{is_guarded_as, is_instructions_as};
-use crate::options::{fits_anywhere, fits_by_options};
 use crate::own_program;
 use crate::path_pattern::{glob_meets, is_named_by};
 use crate::pattern::{fits, fits_path, is_within, literal, normalize};
 use crate::remembered_rule;
-use crate::secrets::{self, Guarded};
+use crate::rule_options::{fits_anywhere, fits_by_options};
 use crate::severity::{names_dangerous_words, runs_git};
 use crate::wildcards::{names_all_places, names_all_variables, stays_below};
 
@@ -92,17 +92,17 @@ impl<'a> CallSubject<'a> {
         subject.guard = config.guard.as_deref();
         subject.member_directory = member_directory(config);
         if let Some(guard) = subject.guard {
-            let texts = secrets::texts_of(tool, input);
+            let texts = closed_files::texts_of(tool, input);
             let reading = subject.reading();
             let named = subject.path.iter().chain(&reading.paths).chain(&texts);
-            let found = secrets::first_guarded(
+            let found = closed_files::first_guarded(
                 guard,
                 named.map(String::as_str),
                 &reading.globs,
                 &config.workspace,
                 config.rules_version,
             );
-            let around = || secrets::first_around(guard, &reading.folders_taken, &config.workspace);
+            let around = || closed_files::first_around(guard, &reading.folders_taken, &config.workspace);
             subject.guarded = found.or_else(around);
         }
         subject

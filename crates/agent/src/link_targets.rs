@@ -11,11 +11,11 @@ use serde_json::Value;
 
 use crate::approval::{covers, in_reason, rules_of};
 use crate::call_subject::CallSubject;
+use crate::closed_files::{Guarded, guarded};
 use crate::command_analysis::{PathOverlap, read};
 use crate::path_pattern::{glob_meets, is_named_by};
 use crate::pattern::{is_within, literal, normalize};
 use crate::recursive_programs::{FolderWalk, walk_of};
-use crate::secrets::{Guarded, guarded};
 
 /// Maximum number of names in a piece of code to check; the rest is skipped.
 const MOST_NAMES: usize = 1024;

@@ -4,8 +4,8 @@
 
 use agentx_types::{RULES_VERSION, since};
 
-use crate::command::take_apart;
-use crate::guarded_files::is_guarded_as;
+use crate::auto_run_files::is_guarded_as;
+use crate::command_split::take_apart;
 use crate::pattern::literal;
 use crate::severity::unnamed;
 

@@ -4,9 +4,9 @@
 use agentx_types::{AgentConfig, ApprovalMode, Rule, RuleEffect, since};
 
 use crate::approval::rules_of;
+use crate::closed_files::{SecretGuard, guarded, names_secret};
 use crate::path_pattern::is_named_by;
 use crate::pattern::{fits, is_within};
-use crate::secrets::{SecretGuard, guarded, names_secret};
 
 /// The rules that ask about or deny files that a search may find.
 #[derive(Clone, Debug)]

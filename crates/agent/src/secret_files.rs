@@ -6,7 +6,7 @@
 //! documented to keep credentials.
 //!
 //! The patterns are data of the configuration (`Guard`), so a session keeps the list with which it began, and
-//! a person can add to it. [`crate::secrets`] compares paths with them.
+//! a person can add to it. [`crate::closed_files`] compares paths with them.
 
 use agentx_types::Guard;
 
@@ -137,7 +137,7 @@ const EXCEPT: &[&str] = &[
 /// `homes` are the spellings of the person's home directory; `~` stands for any.
 ///
 /// ```
-/// use agentx_agent::secrets::{Guarded, guarded};
+/// use agentx_agent::closed_files::{Guarded, guarded};
 /// let guard = agentx_agent::secret_files(&["~".to_owned()]);
 /// assert_eq!(guarded(&guard, "sub/.env", "/ws"), Some(Guarded::Secret));
 /// assert_eq!(guarded(&guard, "sub/.env.example", "/ws"), None);

@@ -22,7 +22,7 @@ use agentx_types::since;
 
 use crate::command_analysis::{OF_GIT, read_as};
 use crate::command_severity::{DESTROYS, NETWORK};
-use crate::options::is_beginning_of;
+use crate::rule_options::is_beginning_of;
 
 /// Beginnings of Git commands that run other programs, or change the programs that it runs later.
 const RUNS: &[&str] = &[

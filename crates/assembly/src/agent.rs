@@ -15,7 +15,7 @@ use agentx_types::{
     IntentVar, MAX_AGENT_DEPTH, ModelSpec, Route, Routing, ToolReach, ToolSpec, VarKind, host_name,
 };
 
-use crate::{layers, trust};
+use crate::{file_limits, layers};
 
 /// Everything that an agent is made of.
 pub struct Assembly<'a> {
@@ -117,10 +117,10 @@ impl Assembly<'_> {
             config.fallbacks = models.collect::<Result<_, _>>().map_err(missing)?;
         }
         if let Some(limits) = &agent.limits {
-            config.limits = trust::tighten_limits(config.limits, limits);
+            config.limits = file_limits::tighten_limits(config.limits, limits);
         }
         if let Some(approval) = &agent.approval {
-            trust::tighten_approval(&mut config, approval);
+            file_limits::tighten_approval(&mut config, approval);
         }
         let asks = agent.tools.iter().any(|used| used.name() == ASK_USER);
         config.ask_user = config.ask_user.filter(|_| asks && depth == 0);

@@ -5,12 +5,12 @@
 mod accepted_files;
 mod agent;
 mod catalogue;
+mod file_limits;
 mod folder_contents;
 mod layers;
 mod missing_parts;
 mod runtime;
 mod tools;
-mod trust;
 mod unknown_names;
 
 pub use agentx_flows::{forget_values, kept_bytes, kept_values};

@@ -13,7 +13,7 @@ use agentx::runtime::{LogError, RuntimeError};
 use serde_json::{Value, json};
 
 use crate::exit::Exit;
-use crate::keys;
+use crate::keyring_error;
 use crate::render::units::counted;
 use crate::run_failure::{hint_after_run, hint_without_answer};
 pub use crate::runtime_error::operator_only_error;
@@ -133,7 +133,7 @@ impl ChatError {
             Self::Usage { .. } => "usage",
             Self::Config(_) => "config",
             Self::BadTool { .. } => "bad_tool",
-            Self::Keyring(error) => keys::kind(error),
+            Self::Keyring(error) => keyring_error::kind(error),
             Self::NoIdentity { .. } => "no_identity",
             Self::Runtime(error) => runtime_kind(error),
             Self::UnknownModel { .. } => "unknown_model",
@@ -160,7 +160,7 @@ impl ChatError {
             Self::Usage { .. } | Self::Input { .. } | Self::Directory { .. } => Exit::Usage,
             Self::Config(error) if is_typed(error) => Exit::Usage,
             Self::Config(_) | Self::BadTool { .. } => Exit::Config,
-            Self::Keyring(error) => keys::exit(error),
+            Self::Keyring(error) => keyring_error::exit(error),
             Self::NoIdentity { .. } => Exit::Credentials,
             Self::Runtime(error) => runtime_exit(error),
             Self::UnknownModel {

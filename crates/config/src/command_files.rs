@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
-use agentx_agent::secrets::guarded;
+use agentx_agent::closed_files::guarded;
 use agentx_types::Guard;
 
 use crate::assemble::MAX_TEXT_BYTES;

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agentx_agent::guarded_files::is_instructions;
+use agentx_agent::auto_run_files::is_instructions;
 use agentx_types::Instructions;
 
 use crate::Settings;

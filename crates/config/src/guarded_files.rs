@@ -4,8 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use agentx_agent::closed_files::{guarded, opens_secrets};
 use agentx_agent::secret_files;
-use agentx_agent::secrets::{guarded, opens_secrets};
 use agentx_types::{Guard, RuleEffect};
 
 use crate::read::SettingsLayer;

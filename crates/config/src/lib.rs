@@ -15,6 +15,7 @@
 //! # Ok::<(), agentx_config::ConfigError>(())
 //! ```
 
+mod add_rule;
 mod agent;
 mod assemble;
 mod aws_files;
@@ -25,7 +26,6 @@ mod command_files;
 mod command_mistakes;
 mod condense;
 mod directory_listing;
-mod edit;
 mod environment;
 mod environment_context;
 mod files;
@@ -55,7 +55,7 @@ mod places;
 mod quotas;
 mod read;
 mod refreshed_models;
-mod remove;
+mod remove_rule;
 mod rule_path;
 mod rule_syntax;
 mod rules;
@@ -80,6 +80,7 @@ mod workspace_effects;
 mod workspace_models;
 pub mod yaml;
 
+pub use add_rule::add_rule;
 pub use agent::{DEFAULT_AGENT_NAME, DEFAULT_SYSTEM_PROMPT, ModelOffer, UnknownModel};
 pub use agentx_llm::Secret;
 pub use agentx_types::{SCRIPTED_MODEL, ScriptedAnswer};
@@ -87,7 +88,6 @@ pub use bounds::{check_condensing, check_params};
 pub use chat::{ChatSettings, EditKeys, Links, Notice, ThemeChoice, ThinkingDisplay};
 pub use cloud::{CloudSettings, in_place_of_key};
 pub use command_files::path_of_directory;
-pub use edit::add_rule;
 pub use environment::{PROXIES, check_environment};
 pub use environment_context::environment_has_moved;
 pub use folder::{
@@ -113,7 +113,7 @@ pub use refreshed_models::{
     RefreshedModels, catalog_of, forget_refreshed_models, refreshed_models, refreshed_models_file,
     write_refreshed_models,
 };
-pub use remove::{remove_rule, rule_in_file, rules_in_file};
+pub use remove_rule::{remove_rule, rule_in_file, rules_in_file};
 pub use rule_path::rule_path;
 pub use rule_syntax::{parse_effect, parse_rule};
 pub use rules::WrittenRule;

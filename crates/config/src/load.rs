@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use agentx_agent::secrets::guarded;
+use agentx_agent::closed_files::guarded;
 use agentx_llm::Catalog;
 use agentx_types::RuleEffect;
 

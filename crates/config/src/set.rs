@@ -3,8 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::add_rule::{index_of, insert_line, span, with_newline, written_path};
 use crate::command_mistakes::named_by;
-use crate::edit::{index_of, insert_line, span, with_newline, written_path};
 use crate::files::LockedFile;
 use crate::load::{LoadRequest, load_as_if};
 use crate::value::{KeyReference, Value, ValueKind};

@@ -1,7 +1,7 @@
 //! Sets a key in a mapping in braces (`memory: {enabled: false}`), which has no line for each key. The caller reads
 //! the changed text again, so a place that was guessed wrong changes no file.
 
-use crate::edit::{closing, index_of};
+use crate::add_rule::{closing, index_of};
 use crate::keys::SettingPath;
 use crate::set::key_text;
 use crate::yaml::{TextPosition, Yaml, YamlNode};

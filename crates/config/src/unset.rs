@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::edit::{index_of, written_path};
+use crate::add_rule::{index_of, written_path};
 use crate::files::LockedFile;
 use crate::load::{LoadRequest, load_as_if};
 use crate::set::{SetResult, indent_of, path_of};

@@ -279,7 +279,7 @@ mod tests {
     use tokio::sync::mpsc;
 
     use super::*;
-    use crate::memory::MemoryLog;
+    use crate::log_in_memory::MemoryLog;
     use crate::served_tool::{ServedTool, ToolCallRunner};
     use crate::tool::{Tool, ToolContext, ToolOutcome};
 

@@ -14,9 +14,9 @@ use agentx_types::{AgentConfig, FileFailed, RuleEffect, SessionId, ToolCallId, T
 use serde_json::json;
 
 use crate::authorized_session::AuthorizedSession;
-use crate::control::whole;
 use crate::earlier_restore;
 use crate::request_terms::{RequestTerms, with_key};
+use crate::session_actions::whole;
 use crate::state::{Caller, ServerState, SessionAccess};
 
 /// A text of a file for another person than the operator, whose secrets may be in it.

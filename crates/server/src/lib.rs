@@ -2,7 +2,7 @@
 //!
 //! Callers authenticate with a signed challenge ([`auth`]); sessions are opened on demand and closed when
 //! idle ([`rooms`]); the events of one are encoded once for all readers ([`feed`]); actions on one go through
-//! the same functions (`control.rs`), whether they come as a frame or as a request ([`http`]). A program that
+//! the same functions (`session_actions.rs`), whether they come as a frame or as a request ([`http`]). A program that
 //! serves its own sessions calls [`open`] and runs the result.
 
 pub mod auth;
@@ -19,9 +19,8 @@ mod authorized_session;
 mod call_decisions;
 mod client_calls;
 mod client_time;
-mod commands;
+mod command_frames;
 mod connection_limits;
-mod control;
 mod counts;
 mod credentials;
 mod earlier_restore;
@@ -47,6 +46,7 @@ mod reload;
 mod request_terms;
 mod server;
 mod server_error;
+mod session_actions;
 mod session_changes;
 mod settings_source;
 mod size_limits;

@@ -12,7 +12,7 @@ use agentx_runtime::{
 };
 use agentx_types::{NanoUsd, OwnerId, RunStatus, SessionId, Timestamp};
 
-use crate::control::remote;
+use crate::session_actions::remote;
 use crate::state::ServerState;
 use crate::unlisted_costs::{DAY_US, UnlistedCosts};
 

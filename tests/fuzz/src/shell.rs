@@ -12,8 +12,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use agentx_agent::approval::{Verdict, explain_decision};
-use agentx_agent::command::{like, take_apart};
 use agentx_agent::command_analysis::read_as;
+use agentx_agent::command_split::{like, take_apart};
 use agentx_agent::fixtures;
 use agentx_types::{Access, AgentConfig, ApprovalMode, RULES_VERSION, Rule, RuleEffect, ToolSpec};
 use serde_json::json;

@@ -1,11 +1,11 @@
-//! The guarded files that a call names (secrets and the program's own, [`crate::secrets`]), and the rules
+//! The guarded files that a call names (secrets and the program's own, [`crate::closed_files`]), and the rules
 //! that open them.
 
 use agentx_types::{Rule, since};
 
 use super::CallSubject;
+use crate::closed_files::{self, Guarded};
 use crate::command_analysis::read_within;
-use crate::secrets::{self, Guarded};
 use crate::system_folders::destroyed_folder;
 
 impl CallSubject<'_> {
@@ -44,7 +44,7 @@ impl CallSubject<'_> {
 
     /// The first folder with the program's own files in it that a command acts on as a whole.
     pub(crate) fn folder_around_own(&self) -> Option<String> {
-        secrets::first_around_own(self.guard?, &self.reading().folders_taken, self.workspace)
+        closed_files::first_around_own(self.guard?, &self.reading().folders_taken, self.workspace)
     }
 
     /// The file that it names, if it is guarded for this reason.
@@ -59,7 +59,7 @@ impl CallSubject<'_> {
         let (Some(guard), Some(_)) = (self.guard, self.secret()) else {
             return true;
         };
-        let by_path = |pattern: &str| secrets::names_secret(guard, pattern, self.base(rule));
+        let by_path = |pattern: &str| closed_files::names_secret(guard, pattern, self.base(rule));
         match (&rule.path, &rule.argument) {
             (Some(pattern), _) => by_path(pattern),
             (None, Some(pattern)) => self.runs_commands() || self.is_whole(pattern),
@@ -74,8 +74,9 @@ impl CallSubject<'_> {
         };
         let reading = read_within(self.reading(), command, self.version);
         let paths = reading.paths.iter().map(String::as_str);
-        let named = secrets::first_guarded(guard, paths, &reading.globs, self.workspace, self.version);
-        let around = || secrets::first_around(guard, &reading.folders_taken, self.workspace);
-        around().is_none() && (named.is_none() || secrets::line_names_secret(guard, pattern, self.workspace))
+        let named = closed_files::first_guarded(guard, paths, &reading.globs, self.workspace, self.version);
+        let around = || closed_files::first_around(guard, &reading.folders_taken, self.workspace);
+        around().is_none()
+            && (named.is_none() || closed_files::line_names_secret(guard, pattern, self.workspace))
     }
 }

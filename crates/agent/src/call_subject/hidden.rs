@@ -8,8 +8,8 @@ use agentx_types::{Rule, RuleEffect, since};
 
 use super::CallSubject;
 use crate::command_analysis::{PathOverlap, may_fit};
-use crate::options::{may_fit_anywhere, may_fit_by_options};
 use crate::path_pattern::{glob_meets, may_lie_in};
+use crate::rule_options::{may_fit_anywhere, may_fit_by_options};
 
 impl CallSubject<'_> {
     /// Returns whether a word of the command line may become a path that fits the pattern.

@@ -15,7 +15,7 @@
 use agentx_types::{Access, Rule, RuleEffect, since};
 
 use super::CallSubject;
-use crate::command::like;
+use crate::command_split::like;
 use crate::file_tools::name_in_rules;
 use crate::pattern::literal;
 use crate::remembered_rule;

@@ -10,8 +10,8 @@ use serde_json::Value;
 
 use super::{CallSubject, is_exact};
 use crate::approval::in_reason;
-use crate::command::take_apart;
 use crate::command_severity::{Grade, of_listed};
+use crate::command_split::take_apart;
 use crate::pattern::fits;
 use crate::remembered_rule::inside;
 use crate::severity::{runs_git, unnamed};

@@ -1,14 +1,14 @@
 //! Finds files that programs run by themselves, among the files that a command writes: `cp x
 //! .git/hooks/pre-commit`.
 //!
-//! A tool that takes a path needs a rule for exactly such a file ([`crate::guarded_files`]); this module
+//! A tool that takes a path needs a rule for exactly such a file ([`crate::auto_run_files`]); this module
 //! requires the same of a command line.
 
 use agentx_types::since;
 
 use super::CallSubject;
+use crate::auto_run_files::{is_guarded_as, is_instructions_as};
 use crate::command_analysis::read_within;
-use crate::guarded_files::{is_guarded_as, is_instructions_as};
 
 impl CallSubject<'_> {
     /// Returns whether the pattern names each file that programs run by themselves and that the command

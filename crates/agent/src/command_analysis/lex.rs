@@ -8,7 +8,7 @@ use super::documents::HereDocument;
 use super::nesting::{end_of_parameter, end_of_substitution};
 use super::piped_input::{InnerKind, InnerText};
 use super::word::Word;
-use crate::command::BLANKS;
+use crate::command_split::BLANKS;
 
 /// A command line, split into words.
 #[derive(Debug, Default)]

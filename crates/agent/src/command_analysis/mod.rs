@@ -3,7 +3,7 @@
 //!
 //! It finds more commands than run. A determined author can still hide a command, which only a sandbox
 //! prevents; if a line plainly hides something, the result says so (`hides`). The narrow reading, for rules
-//! that allow, is [`crate::command`] (decision 021 in `issues/`).
+//! that allow, is [`crate::command_split`] (decision 021 in `issues/`).
 //!
 //! The steps of the analysis:
 //!

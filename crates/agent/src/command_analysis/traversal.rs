@@ -12,7 +12,7 @@ use super::whole_folders::{mounted_folders, takes_whole_folders, writes_what_it_
 use super::word::Word;
 use super::wrapper_commands::{Runs, basename, runs, script_of};
 use super::{CommandAnalysis, WRAPPERS};
-use crate::command::{BLANKS, take_apart};
+use crate::command_split::{BLANKS, take_apart};
 
 impl CommandAnalysis {
     /// Reads a line, and those within it, `depth` levels deep.

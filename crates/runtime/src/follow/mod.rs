@@ -29,8 +29,8 @@ pub(crate) use on_bus::BusSource;
 use on_bus::FollowedDriver;
 use pages::LogPollSource;
 pub(crate) use pages::Pages;
-pub use subscribed::{StreamSource, SubscriptionSource};
 pub(crate) use subscribed::written;
+pub use subscribed::{StreamSource, SubscriptionSource};
 
 /// The number of deliveries that may wait for the reader of a subscription; then its follower waits, and is
 /// cut off by its source.

@@ -2,7 +2,7 @@
 //! of a command line.
 
 use agentx_agent::approval::{covered_together, suggested};
-use agentx_agent::command::take_apart;
+use agentx_agent::command_split::take_apart;
 use agentx_agent::pattern::fits;
 use agentx_types::{AgentConfig, Rule, ToolSpec};
 use serde_json::{Value, json};

@@ -86,7 +86,7 @@ impl From<Box<Problem>> for ApiError {
 
 impl From<RuntimeError> for ApiError {
     fn from(error: RuntimeError) -> Self {
-        crate::control::to_problem(&error).into()
+        crate::session_actions::to_problem(&error).into()
     }
 }
 

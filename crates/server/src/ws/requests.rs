@@ -9,8 +9,8 @@ use super::frames::{accepted, ui_frame};
 use super::read_half::SocketReader;
 use super::write_half::{ClientSubscription, WriterTask};
 use crate::auth::problem;
-use crate::control::to_problem;
 use crate::feed::SubscriptionFilter;
+use crate::session_actions::to_problem;
 use crate::state::Caller;
 
 /// The `seq` of the resulting event, and the outcome.

@@ -9,7 +9,7 @@ use agentx::tools::ProgramEnvironment;
 use serde_json::json;
 
 use crate::args::Global;
-use crate::chat::own_editor::wanted_editor;
+use crate::chat::external_editor::wanted_editor;
 use crate::console::Console;
 use crate::error::ChatError;
 use crate::render::clean::visible;

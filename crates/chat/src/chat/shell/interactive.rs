@@ -8,7 +8,7 @@ use tokio::process::{Child, Command};
 
 use super::ShellEnd;
 use super::process::shell;
-use crate::chat::own_editor::EditorEnd;
+use crate::chat::external_editor::EditorEnd;
 use crate::chat::{Chat, ChatFlow};
 use crate::error::ChatError;
 

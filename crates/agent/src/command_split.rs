@@ -43,7 +43,7 @@ pub struct CommandLine {
 /// Splits a command line at `;`, `&`, `|`, line ends and the borders of substitutions, outside of quotes.
 ///
 /// ```
-/// use agentx_agent::command::take_apart;
+/// use agentx_agent::command_split::take_apart;
 /// let line = take_apart("git status && rm -rf 'a;b'");
 /// assert_eq!(line.commands, ["git status", "rm -rf 'a;b'"]);
 /// assert!(line.certain);
@@ -192,7 +192,7 @@ const WITH_SUBCOMMAND: &[&str] = &[
 /// command itself if that would be too wide.
 ///
 /// ```
-/// use agentx_agent::command::like;
+/// use agentx_agent::command_split::like;
 /// assert_eq!(like("uname -a"), "uname *");
 /// assert_eq!(like("git status -s"), "git status *");
 /// assert_eq!(like("rm -r build"), "rm -r build");

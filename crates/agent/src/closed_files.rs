@@ -30,7 +30,7 @@ pub enum Guarded {
 /// Returns whether a path from a call or a command line is guarded. A relative one begins at `workspace`.
 ///
 /// ```
-/// use agentx_agent::secrets::{Guarded, guarded};
+/// use agentx_agent::closed_files::{Guarded, guarded};
 /// let guard = agentx_types::Guard {
 ///     secrets: vec!["/**/.env".into(), "~/.aws/**".into()],
 ///     own: vec!["/data/agentx/**".into()],
@@ -83,7 +83,7 @@ fn in_small_letters(pattern: &str) -> Cow<'_, str> {
 /// none of them by accident.
 ///
 /// ```
-/// use agentx_agent::secrets::names_secret;
+/// use agentx_agent::closed_files::names_secret;
 /// let guard = agentx_types::Guard { secrets: vec!["/**/.env".into(), "/**/*.pem".into()], ..Default::default() };
 /// assert!(names_secret(&guard, "config/.env", "/ws"));
 /// assert!(names_secret(&guard, "**/*.pem", "/ws"));

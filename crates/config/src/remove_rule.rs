@@ -4,7 +4,7 @@ use std::path::Path;
 
 use agentx_types::Rule;
 
-use crate::edit::rules_of;
+use crate::add_rule::rules_of;
 use crate::files::LockedFile;
 use crate::yaml::{Yaml, YamlNode, parse};
 use crate::{ConfigError, SettingOrigin, SourceLocation, Sourced};

@@ -8,8 +8,8 @@ use agentx_types::{ConfigChange, InputMode, MessageId, OwnerId, SessionRole};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::control::remote;
 use crate::request_terms::RequestTerms;
+use crate::session_actions::remote;
 use crate::state::{Caller, ServerState};
 
 /// The arguments of the command `rename`.

@@ -2,7 +2,7 @@
 //!
 //! An agent that may write `.git/config` can make the next `git status` run anything, and one that may write
 //! `AGENTS.md` can instruct the next agent. So only a rule that names such a file itself allows changing it,
-//! never a pattern. Reading them is not restricted here; files with secrets are in [`crate::secrets`].
+//! never a pattern. Reading them is not restricted here; files with secrets are in [`crate::closed_files`].
 //!
 //! Names are compared in lower case, anywhere in a path. Each list belongs to a version of the rules: a
 //! session with an earlier version ignores later additions.
@@ -263,7 +263,7 @@ pub(crate) fn is_instructions_as(path: &str, version: u32) -> bool {
 /// Returns whether a normalized path leads to such a file. It ignores case, as some systems do.
 ///
 /// ```
-/// use agentx_agent::guarded_files::is_guarded;
+/// use agentx_agent::auto_run_files::is_guarded;
 /// assert!(is_guarded("/ws/.git/config"));
 /// assert!(is_guarded("/ws/sub/.envrc"));
 /// assert!(!is_guarded("/ws/src/git/config"));
