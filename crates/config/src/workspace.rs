@@ -5,6 +5,7 @@
 //! provider or a model that the person or the program defines, and a file that it names counts only if it
 //! lies in the workspace and was trusted with it.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use agentx_agent::approval::describe;
@@ -18,11 +19,13 @@ use crate::command_files::{CommandWords, PathTarget, pieces};
 use crate::keys::SettingPath;
 use crate::layers::{MergedSettings, price_in_dollars};
 use crate::load::ReadFile;
+use crate::mcp::McpTarget;
 use crate::memory;
 use crate::models;
 use crate::personal_keys::why_personal;
 use crate::read::SettingsLayer;
 use crate::sandbox;
+use crate::server_files::{Listings, files_of};
 use crate::trust::{self, IgnoredSetting};
 use crate::value::{KeyReference, Value};
 use crate::workspace_effects::effects;
@@ -293,8 +296,8 @@ pub(crate) fn named(
     Ok(bytes.map(|bytes| (below.to_owned(), bytes)).into_iter().collect())
 }
 
-/// Returns the files of the workspace that a command line names: its program, and other words that are files.
-/// A line counts only if its program is named plainly and is one of these files, so that a person is asked
+/// Returns the files of the workspace that a command line runs: those that it names, and what its program may load as
+/// a server's would. A line counts only if its program is named plainly and is one of these files, so that a person is asked
 /// again when it changes.
 fn programs(
     line: &str,
@@ -325,7 +328,7 @@ fn programs(
     }
     let looked_at = CommandWords::in_directory(&places.cwd, places);
     let mut found = Vec::new();
-    for word in words.into_iter().flat_map(pieces) {
+    for word in words.iter().copied().flat_map(pieces) {
         match looked_at.look(&places.cwd.join(word)) {
             PathTarget::File(path, bytes) => found.push((path, bytes)),
             PathTarget::Elsewhere => {}
@@ -335,5 +338,24 @@ fn programs(
             PathTarget::Directory(_) | PathTarget::TooLarge | PathTarget::Odd => return Err(PROGRAM),
         }
     }
+    // With `-I`, Python takes no modules from the folder.
+    let is_alone = matches!(words[..], ["python" | "python3", "-I", ..]);
+    if !is_harmless && !is_alone {
+        found.extend(loaded(line, places)?);
+    }
+    let mut seen = BTreeSet::new();
+    found.retain(|(path, _)| seen.insert(path.clone()));
     Ok(found)
+}
+
+/// Returns the files that a server with this command line would be trusted with.
+fn loaded(line: &str, places: &ConfigPaths) -> Result<Vec<(PathBuf, Vec<u8>)>, &'static str> {
+    let mut words = line.split(' ').filter(|word| !word.is_empty()).map(str::to_owned);
+    let target = McpTarget::Program {
+        command: words.next().unwrap_or_default(),
+        arguments: words.collect(),
+        directory: places.cwd.clone(),
+        variables: Vec::new(),
+    };
+    files_of(&target, places, &mut Listings::new()).map_err(|_| PROGRAM)
 }

@@ -283,6 +283,25 @@ fn files_that_settings_name_are_part_of_what_is_trusted() {
     assert_eq!(counts(&desk.trusted()), (Some("Be unkind.".to_owned()), 1, true));
 }
 
+#[test]
+fn a_status_command_is_trusted_with_what_its_script_may_load() {
+    for (line, is_alone) in [
+        ("sh tools/status.sh -I x", false),
+        ("./tools/status.sh", false),
+        ("python3 tools/status.sh", false),
+        ("python3 -I tools/status.sh", true),
+    ] {
+        let desk = Desk::new(&format!("chat: {{status_command: {line:?}}}\n"));
+        std::fs::create_dir_all(desk.root().join("tools")).unwrap();
+        desk.write("ws/tools/status.sh", ". \"$(dirname $0)/l\"*");
+        desk.write("ws/tools/lib.py", "one");
+        assert!(desk.trusted().settings.chat.status_command.is_some(), "{line}");
+        desk.write("ws/tools/lib.py", "two");
+        let counts = desk.load().settings.chat.status_command.is_some();
+        assert_eq!(counts, is_alone, "{line}");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn settings_of_a_folder_read_no_file_elsewhere() {

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::{MAX_BYTES, is_absent, readable};
+use super::{MAX_BYTES, is_absent, plain, readable, scripts};
 use crate::trust::digest;
 
 /// The most hooks that are looked at.
@@ -27,11 +27,11 @@ pub(super) struct Hooks {
     pub(super) has_more: bool,
 }
 
-/// Reads the hooks in a folder. A folder that does not exist has none.
+/// Reads the hooks in a folder, and the files below `top` that they name. A folder that does not exist has none.
 ///
 /// # Errors
 /// Returns an error if it cannot be read.
-pub(super) fn of(folder: &Path) -> Result<Hooks, ()> {
+pub(super) fn of(folder: &Path, top: &Path) -> Result<Hooks, ()> {
     let files = match std::fs::read_dir(folder) {
         Ok(files) => files,
         Err(error) if is_absent(&error) => return Ok(Hooks::default()),
@@ -49,6 +49,8 @@ pub(super) fn of(folder: &Path) -> Result<Hooks, ()> {
         let text = bytes.as_deref().map(String::from_utf8_lossy).unwrap_or_default();
         named.extend(LEFT_BEHIND.iter().copied().filter(|kind| names_kind(&text, kind)));
         found.push((name_of(hook), hash_of(bytes.as_deref())));
+        let scripts = scripts::named_in(top, &text).into_iter();
+        found.extend(scripts.map(|(file, hash)| (format!("{} runs {}", name_of(hook), plain(&file)), hash)));
     }
     let mut run = left
         .iter()

@@ -6,6 +6,7 @@
 //! the one switched off, and without a terminal. Files are read as Git reads them, and an unreadable file
 //! counts as if it named a program.
 
+mod commands;
 mod external_repository;
 mod hooks;
 mod index;
@@ -70,7 +71,7 @@ impl GitPrograms {
                 return false;
             }
         };
-        let mut hooks = Vec::new();
+        let (mut hooks, mut any) = (Vec::new(), None::<String>);
         self.look_where(top, &git, &common, place);
         for (name, rest) in pending_operations::of(top, &git) {
             self.add(place, &name, &rest);
@@ -86,7 +87,10 @@ impl GitPrograms {
                 }
                 let elsewhere = name == "core.worktree" && !is_same(&git.join(value), top);
                 if elsewhere || names::matters(&setting) {
-                    let (name, shown) = names::shown(&setting);
+                    let (name, mut shown) = names::shown(&setting);
+                    if names::runs(&setting) && commands::may_run_any_file(&setting) {
+                        shown.push_str(any.get_or_insert_with(|| scripts::any_file_of(top)));
+                    }
                     self.add(place, &name, &format!(" = {shown}"));
                     for (file, hash) in scripts::named_in(top, value) {
                         let runs = format!("{name} runs {}", plain(&file));
@@ -95,10 +99,20 @@ impl GitPrograms {
                 }
             }
         }
+        for (around, hash) in hooks
+            .iter()
+            .filter_map(|folder| scripts::around_hooks(top, folder))
+        {
+            self.add(
+                place,
+                "hooks",
+                &format!(" with everything in {} {hash}", plain(&around)),
+            );
+        }
         if hooks.is_empty() {
             hooks.push(common.join("hooks"));
         }
-        hooks.iter().for_each(|folder| self.add_hooks(folder, place));
+        hooks.iter().for_each(|folder| self.add_hooks(top, folder, place));
         let hash = settings::hash_length(&common.join("config"));
         self.look_within(top, &git.join("index"), hash, place, depth);
         is_repository(&git, &common)
@@ -128,8 +142,8 @@ impl GitPrograms {
         self.found.insert((format!("{place}{name}"), rest.to_owned()));
     }
 
-    fn add_hooks(&mut self, folder: &Path, place: &str) {
-        match hooks::of(folder) {
+    fn add_hooks(&mut self, top: &Path, folder: &Path, place: &str) {
+        match hooks::of(folder, top) {
             Err(()) => self.add(place, "hooks that cannot be read", ""),
             Ok(hooks) => {
                 for (name, hash) in hooks.found {

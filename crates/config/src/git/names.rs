@@ -130,7 +130,7 @@ pub(super) fn matters(setting: &Setting) -> bool {
 }
 
 /// Returns whether a setting holds a command, or words that become a part of one.
-fn runs(setting: &Setting) -> bool {
+pub(super) fn runs(setting: &Setting) -> bool {
     let (section, last) = (setting.section(), setting.last());
     let value = setting.value.as_str();
     COMMANDS.contains(&last)

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use super::{MAX_BYTES, plain, readable, scripts};
+use super::{MAX_BYTES, commands, plain, readable, scripts};
 use crate::trust::digest;
 
 /// Files with the steps that are left.
@@ -22,7 +22,7 @@ pub(super) fn of(top: &Path, git: &Path) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for file in STEPS {
         match readable(&git.join(file), MAX_BYTES) {
-            Ok(steps) => found.extend(commands(top, file, &steps.unwrap_or_default())),
+            Ok(steps) => found.extend(commands_of(top, file, &steps.unwrap_or_default())),
             Err(why) => found.push((format!("{file} that cannot be read"), format!(": {why}"))),
         }
     }
@@ -30,13 +30,17 @@ pub(super) fn of(top: &Path, git: &Path) -> Vec<(String, String)> {
 }
 
 /// The commands that the steps run.
-fn commands(top: &Path, file: &str, steps: &[u8]) -> Vec<(String, String)> {
+fn commands_of(top: &Path, file: &str, steps: &[u8]) -> Vec<(String, String)> {
     let name = format!("exec in {file}");
     let mut lines = steps.split(|byte| *byte == b'\n').filter_map(command);
-    let mut found = Vec::new();
+    let (mut found, mut any) = (Vec::new(), None::<String>);
     for command in lines.by_ref().take(MAX_LINES) {
-        found.push((name.clone(), format!(" = {}", shown(command))));
         let text = String::from_utf8_lossy(command);
+        let mut line = format!(" = {}", shown(command));
+        if commands::may_line(&text) {
+            line.push_str(any.get_or_insert_with(|| scripts::any_file_of(top)));
+        }
+        found.push((name.clone(), line));
         let scripts = scripts::named_in(top, &text).into_iter();
         found.extend(
             scripts.map(|(script, hash)| (format!("{name} runs {}", plain(&script)), format!(" {hash}"))),
@@ -111,7 +115,7 @@ mod tests {
         write(&folder.path().join("b.sh"), "cat\n");
         let text = GitPrograms::of(folder.path()).text();
         let file = "rebase-merge/git-rebase-todo";
-        for line in ["touch a\n", "sh b.sh\n", "?[2Jd ("] {
+        for line in ["touch a (may run any", "sh b.sh (may run any", "?[2Jd ("] {
             assert!(text.contains(&format!("exec in {file} = {line}")), "{text}");
         }
         assert!(!text.contains("= c") && !text.contains('\x1b'), "{text}");

