@@ -1390,11 +1390,24 @@ export interface Guard {
    * allows no command of Git.
    */
   git?: string[];
+  /** The remotes of the workspace's repository; absent if nobody looked. */
+  git_remotes?: GitRemotes | null;
   /**
    * Whether the person made the workspace read-only: the rules refuse every tool that does more than read,
    * and give this as the reason.
    */
   read_only?: boolean;
+}
+
+/**
+ * The remotes of the workspace's repository: no star of a rule stands for one that may be a path, because Git runs
+ * the hooks of the repository there.
+ */
+export interface GitRemotes {
+  /** The names of those that lead to other machines. */
+  names?: string[];
+  /** Whether there may be others, so that a command without a name may reach one. */
+  may_be_paths?: boolean;
 }
 
 /**

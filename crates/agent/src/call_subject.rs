@@ -33,7 +33,7 @@ use crate::path_pattern::{glob_meets, is_named_by};
 use crate::pattern::{fits, fits_path, is_within, literal, normalize};
 use crate::remembered_rule;
 use crate::rule_options::{fits_anywhere, fits_by_options};
-use crate::severity::{names_dangerous_words, runs_git};
+use crate::severity::{names_dangerous_words, runs_git, unnamed_remote};
 use crate::wildcards::{names_all_places, names_all_variables, stays_below};
 
 /// The subject of a call, for one judgement. It parses the command line once, on first use.
@@ -294,7 +294,14 @@ impl<'a> CallSubject<'a> {
             && (self.version < since::GRAVE_WORDS_ARE_NAMED
                 || names_dangerous_words(pattern, command, self.version))
             && (self.git_runs().is_none() || !runs_git(command, self.version))
+            && self.unnamed_remote(pattern, command).is_none()
             && self.names_what_it_writes(pattern, command)
+    }
+
+    /// The remote of a command of Git that a pattern has to name, because it may be a repository on this machine.
+    fn unnamed_remote(&self, pattern: &str, command: &str) -> Option<String> {
+        let remotes = self.guard.and_then(|guard| guard.git_remotes.as_ref());
+        unnamed_remote(pattern, command, remotes, self.version)
     }
 
     /// Returns whether the line may go to a folder in which the rule does not apply: with `cd`, out of the

@@ -109,6 +109,7 @@ pub use run_lifecycle::{
 };
 use run_lifecycle::{InputQueue, RunStep};
 pub use secret_files::secret_files;
+pub use severity::leads_elsewhere;
 
 /// An agent of any kind.
 ///

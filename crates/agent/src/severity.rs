@@ -16,13 +16,18 @@
 //! ([`agentx_types::RULES_VERSION`]).
 
 mod harmless;
+mod inner_commands;
 mod options;
+mod remotes;
 
 use agentx_types::since;
 
 use crate::command_analysis::{OF_GIT, read_as};
 use crate::command_severity::{DESTROYS, NETWORK};
 use crate::rule_options::is_beginning_of;
+
+pub use remotes::leads_elsewhere;
+pub(crate) use remotes::unnamed_remote;
 
 /// Beginnings of Git commands that run other programs, or change the programs that it runs later.
 const RUNS: &[&str] = &[

@@ -44,6 +44,7 @@ impl Settings {
         let mut guard = Guard {
             own,
             git,
+            git_remotes: Some(self.git.remotes()),
             read_only: self.folder.trust == FolderTrust::ReadOnly,
             ..secrets()
         };

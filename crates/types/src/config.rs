@@ -177,10 +177,26 @@ pub struct Guard {
     /// allows no command of Git.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub git: Vec<String>,
+    /// The remotes of the workspace's repository; absent if nobody looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub git_remotes: Option<GitRemotes>,
     /// Whether the person made the workspace read-only: the rules refuse every tool that does more than read,
     /// and give this as the reason.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub read_only: bool,
+}
+
+/// The remotes of the workspace's repository: no star of a rule stands for one that may be a path, because Git runs
+/// the hooks of the repository there.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct GitRemotes {
+    /// The names of those that lead to other machines.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<String>,
+    /// Whether there may be others, so that a command without a name may reach one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub may_be_paths: bool,
 }
 
 /// Requirements of a server for each call in a session, from its operator's settings. They are recorded again

@@ -377,5 +377,9 @@ pub const UNDONE_SUMMARIES_SHOW_ALL: u32 = 9;
 /// A rule in the reason of a decision is one line of at most about 160 characters.
 pub const REASONS_CUT_RULES: u32 = 9;
 
+/// No star stands for a Git remote that is a path, or is not known to lead to another machine: Git runs the hooks of
+/// a repository that is pushed to.
+pub const REMOTES_ARE_NAMED: u32 = 9;
+
 /// A question about a member's call says that approvers of the server may allow it, too.
 pub const APPROVERS_ARE_NAMED: u32 = 9;

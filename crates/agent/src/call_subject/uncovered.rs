@@ -95,6 +95,11 @@ impl CallSubject<'_> {
                 }
             });
         }
+        if let Some(remote) = self.unnamed_remote(pattern, command) {
+            return Some(format!(
+                "`{remote}` may reach a repository on this machine, whose hooks Git runs, so its remote has to be named"
+            ));
+        }
         if !names_all_variables(pattern, command) {
             return Some("nobody has seen the value of the variable in it".to_owned());
         }

@@ -3,6 +3,7 @@
 //!
 //! From version 9 of the rules on. For a program that is missing here, a star allows every option.
 
+use super::inner_commands::inner_command;
 use crate::command_analysis::{ANYTHING, BLANK, sed_does};
 
 /// The options of a program that no star matches.
@@ -86,6 +87,27 @@ const TABLE: &[DangerousOptions] = &[
     row("dmesg", "cCDEn", &["--clear", "--read-clear", "--console-off", "--console-on", "--console-level"]),
     row("hostname", "Fb", &["--file", "--boot"]),
     row("sysctl", "wp", &["--write", "--load", "--system"]),
+    row("sqlite3 sqlite duckdb", "A", &["-cmd", "--cmd", "-init", "--init", "-f", "-archive", "--archive"]),
+    row("psql", "foL", &["--file", "--output", "--log-file"]),
+    row("mysql mariadb", "", &[
+        "--pager", "--tee", "--init-command", "--plugin-dir", "--defaults-file", "--defaults-extra-file", "--local-infile",
+    ]),
+    row("gdb", "x", &[
+        "-ex", "--ex", "-eval-command", "--eval-command", "-iex", "--init-eval-command", "-ix", "--init-command", "--command",
+        "-command", "-eix", "-eiex", "--early-init-command", "--early-init-eval-command",
+    ]),
+    row("lldb", "oOsSkK", &["--one-line", "--one-line-before-file", "--source", "--source-before-file", "--source-on-crash"]),
+    row("vi vim nvim view gvim rvim ex", "cSsuUwWil", &["--cmd", "--remote-send", "--remote-expr", "--startuptime"]),
+    row("emacs emacsclient", "elfx", &["--eval", "-eval", "--execute", "--load", "-load", "--funcall", "--script", "-script"]),
+    row("nano", "sf", &["--speller", "--rcfile"]),
+    row("lftp", "cef", &[]),
+    row("ssh", "F", &[]),
+    row("scp sftp", "FS", &[]),
+    row("nc ncat netcat", "ec", &["--exec", "--sh-exec", "--lua-exec"]),
+    row("nmap", "", &["--script", "--datadir"]),
+    row("apt apt-get", "oc", &["--option", "--config-file"]),
+    row("zip", "T", &["-TT", "--unzip-command"]),
+    row("pandoc", "oFLd", &["--output", "--filter", "--lua-filter", "--defaults", "--pdf-engine", "--extract-media"]),
     row("gzip gunzip bzip2 xz zstd", "df", &["--decompress", "--force"]),
 ];
 
@@ -119,7 +141,8 @@ pub(super) fn of_programs(in_words: &str) -> Vec<String> {
         }
     }
     found.extend(positional_effect(program, &words));
-    found.extend(script_effect(program, &words).map(|what| format!("{program} {what}")));
+    let effect = script_effect(program, &words).or_else(|| inner_command(program, &words));
+    found.extend(effect.map(|what| format!("{program} {what}")));
     found
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use agentx_agent::approval::{Verdict, explain_decision, suggested};
-use agentx_types::{AgentConfig, ApprovalMode, Guard, RULES_VERSION, Rule, RuleEffect};
+use agentx_types::{AgentConfig, ApprovalMode, GitRemotes, Guard, RULES_VERSION, Rule, RuleEffect};
 use serde_json::json;
 
 use crate::rules::config;
@@ -192,6 +192,83 @@ fn a_star_stands_for_subcommands_of_git_that_are_known() {
     assert!(judged(&named, "git lfs ls-files").0 && judged(&named, "git -C sub status").0);
     let reason = judged(&git, "git credential fill").1;
     assert!(reason.contains("`git credential` has to be named"), "{reason}");
+}
+
+#[test]
+fn no_star_stands_for_a_remote_that_may_be_a_repository_on_this_machine() {
+    let rules =
+        ["push", "fetch", "pull", "clone", "ls-remote"].map(|name| format!("allow bash: git {name} *"));
+    let mut config = now(&rules.each_ref().map(String::as_str));
+    config.guard = Some(Arc::new(Guard {
+        git_remotes: Some(GitRemotes {
+            names: vec!["origin".to_owned()],
+            may_be_paths: false,
+        }),
+        ..Guard::default()
+    }));
+    for line in [
+        "git push",
+        "git push -u origin feature/x",
+        "git push -o ci.skip origin HEAD:refs/heads/x",
+        "git push https://example.com/x main",
+        "git push git@example.com:x/y main",
+        "git fetch --depth 1 origin",
+        "git fetch --all",
+        "git pull -X theirs origin",
+        "git clone -b main https://example.com/x ../x",
+        "git ls-remote origin",
+    ] {
+        assert!(judged(&config, line).0, "{line}: {}", judged(&config, line).1);
+    }
+    for line in [
+        "git push ../x",
+        "git push ./x main",
+        "git push '../x'",
+        "git push sub/bare.git main",
+        "git push bare main",
+        "git push b*re main",
+        "git push -u bare",
+        "git push -o x bare",
+        "git push -- bare",
+        "git push file:///srv/x",
+        "git push FILE:///srv/x",
+        "git push ext::sh",
+        "git push odd://x",
+        "git push ~/x",
+        "git fetch --multiple origin bare",
+        "git fetch --depth 1 bare",
+        "git pull bare",
+        "git clone bare",
+        "git clone -b main bare",
+        "git ls-remote ..",
+        "git push origin && git push bare",
+    ] {
+        let (allowed, reason) = judged(&config, line);
+        assert!(
+            !allowed && reason.contains("repository on this machine"),
+            "{line}: {reason}"
+        );
+    }
+    config
+        .rules
+        .extend(now(&["allow bash: git push ../x *", "allow bash: git push bare"]).rules);
+    for line in ["git push ../x main", "git push bare"] {
+        assert!(judged(&config, line).0, "{line}");
+    }
+    config.rules_version = 8;
+    assert!(judged(&config, "git push ../y").0);
+    config.rules_version = RULES_VERSION;
+    config.guard = Some(Arc::new(Guard {
+        git_remotes: Some(GitRemotes {
+            names: vec!["origin".to_owned()],
+            may_be_paths: true,
+        }),
+        ..Guard::default()
+    }));
+    assert!(judged(&config, "git push origin").0);
+    for line in ["git push", "git fetch --all", "git pull"] {
+        assert!(!judged(&config, line).0, "{line}");
+    }
 }
 
 #[test]

@@ -12,6 +12,7 @@ mod hooks;
 mod index;
 mod names;
 mod pending_operations;
+mod remotes;
 mod scripts;
 mod settings;
 mod working_tree;
@@ -38,6 +39,7 @@ pub struct GitPrograms {
     found: BTreeSet<(String, String)>,
     /// Files of settings with a password in an address, or a header that is sent along.
     with_passwords: BTreeSet<PathBuf>,
+    remotes: remotes::Remotes,
     /// The number of nested repositories that were checked.
     repositories: usize,
 }
@@ -79,6 +81,7 @@ impl GitPrograms {
         for file in [common.join("config"), git.join("config.worktree")] {
             for setting in settings::of_file(&file) {
                 let (name, value) = (setting.name.as_str(), setting.value.as_str());
+                self.remotes.add(&setting);
                 if name == "core.hookspath" {
                     hooks.push(top.join(value));
                 }
@@ -159,6 +162,11 @@ impl GitPrograms {
     /// Files of settings that hold a password.
     pub(crate) fn with_passwords(&self) -> &BTreeSet<PathBuf> {
         &self.with_passwords
+    }
+
+    /// The remotes of the repositories.
+    pub(crate) fn remotes(&self) -> agentx_types::GitRemotes {
+        self.remotes.facts()
     }
 
     /// Returns whether it names nothing.

@@ -364,6 +364,48 @@ fn hooks_count_with_the_files_that_they_name_and_those_that_lie_around_them() {
     assert_ne!(GitPrograms::of(folder.path()).text(), before);
 }
 
+#[test]
+fn remotes_that_may_be_paths_are_told_from_those_on_other_machines() {
+    for (text, names, may_be_paths) in [
+        ("", "", false),
+        (
+            "[remote \"o\"]\nurl = https://example.com/x\n[branch \"m\"]\nremote = o\n",
+            "o",
+            false,
+        ),
+        (
+            "[remote \"a.b\"]\nurl = me@example.com:x/y\n[branch \"m\"]\nremote = .\n",
+            "a.b",
+            false,
+        ),
+        (
+            "[remote \"o\"]\nurl = https://example.com/x\npushurl = bare.git\n",
+            "",
+            true,
+        ),
+        (
+            "[remote \"o\"]\nurl = ssh://example.com/x\n[remote \"p\"]\nurl = file:///srv/x\n",
+            "o",
+            true,
+        ),
+        (
+            "[remote \"o\"]\nurl = ssh://example.com/x\n[remote]\npushDefault = bare\n",
+            "o",
+            true,
+        ),
+        ("[branch \"m\"]\npushRemote = bare\n", "", true),
+    ] {
+        let folder = repository();
+        write(&folder.path().join(".git/config"), text);
+        let found = GitPrograms::of(folder.path()).remotes();
+        assert_eq!(
+            (found.names.join(" ").as_str(), found.may_be_paths),
+            (names, may_be_paths),
+            "{text}"
+        );
+    }
+}
+
 /// Sections, and settings in them, that run something, show a file, write into another folder, or send a
 /// request or what one signs in with elsewhere.
 const MATTERING: &[(&str, &str)] = &[

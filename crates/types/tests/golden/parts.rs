@@ -305,6 +305,10 @@ pub(crate) fn guard() -> Guard {
         except: vec!["/**/.env.example".into()],
         own: vec!["/home/me/.local/share/agentx/**".into()],
         git: vec!["filter.lfs.clean".into()],
+        git_remotes: Some(GitRemotes {
+            names: vec!["origin".into()],
+            may_be_paths: true,
+        }),
         read_only: true,
     }
 }
