@@ -132,25 +132,31 @@ impl LocalSession {
         self.ask(|reply| SessionCommand::Known { key, reply }).await
     }
 
-    /// Checks that the input at `seq` has this content, because a key identifies one message. Nothing is
+    /// Checks that the input at `seq` is this one with this content, because a key identifies one message. Nothing is
     /// stored.
     ///
     /// # Errors
-    /// Returns the error `key_reused` if that input has other content.
-    async fn check_same(&self, seq: u64, content: &[ContentPart]) -> Result<(), RuntimeError> {
+    /// Returns the error `key_reused` if that input has other content, another mode or another schema of its answer.
+    async fn check_same(
+        &self,
+        seq: u64,
+        input: &UserInput,
+        content: &[ContentPart],
+    ) -> Result<(), RuntimeError> {
         let log = self.live.log.as_ref();
         let facts = log.read(&self.live.session, seq.saturating_sub(1), 1).await?;
         let before = match facts.first().map(|fact| &fact.event) {
-            Some(EnvironmentEvent::UserMessage(before)) => &before.content,
+            Some(EnvironmentEvent::UserMessage(before)) => before,
             _ => return Ok(()),
         };
-        if is_same(log, before, content).await? {
+        let has_same_terms = before.mode == input.mode && before.answer_schema == input.answer_schema;
+        if has_same_terms && is_same(log, &before.content, content).await? {
             return Ok(());
         }
         Err(RuntimeError::Remote {
             code: "key_reused".into(),
             detail: format!(
-                "the message at event {seq} has the same idempotency key but different content: a new message needs a new key"
+                "the message at event {seq} has the same idempotency key but different content, mode or schema: a new message needs a new key"
             ),
         })
     }
@@ -202,7 +208,7 @@ impl Session for LocalSession {
             };
             let mut content = input.content.clone();
             redact_input(self.live.redactor.as_ref(), &mut content);
-            self.check_same(seq, &content).await?;
+            self.check_same(seq, input, &content).await?;
             Ok(Some(seq))
         })
     }

@@ -16,7 +16,8 @@ use crate::session_actions::remote;
 use crate::state::ServerState;
 use crate::unlisted_costs::{DAY_US, UnlistedCosts};
 
-/// The time for which cached sums of size and cost are valid.
+/// The time for which cached sums of size and cost are valid, for what admits nothing: a refusal, and the look at runs
+/// that continue. What is admitted is compared with what is there.
 const BELIEVED: Duration = Duration::from_secs(5);
 /// The number of people that are remembered.
 const REMEMBERED: usize = 1024;
@@ -165,7 +166,7 @@ impl ServerState {
         let Some(most) = self.quotas().cost.filter(|_| owner != self.runtime().owner()) else {
             return Ok(());
         };
-        match self.sums(owner).await?.cost {
+        match self.sums_to_admit(owner).await?.cost {
             cost if cost >= most => Err(remote("quota_usage", &too_dear(cost, most))),
             _ => Ok(()),
         }
@@ -233,7 +234,7 @@ impl ServerState {
                 return Err(remote("quota_storage", &what));
             }
         }
-        self.check_bytes(self.sums(owner).await?)?;
+        self.check_bytes(self.sums_to_admit(owner).await?)?;
         Ok(Some(counted))
     }
 
@@ -245,7 +246,7 @@ impl ServerState {
         if owner == self.runtime().owner() {
             return Ok(());
         }
-        self.check_bytes(self.sums(owner).await?)
+        self.check_bytes(self.sums_to_admit(owner).await?)
     }
 
     /// Checks that a run may start in a session of `owner`. Keep the guard until the run is recorded.
@@ -261,7 +262,7 @@ impl ServerState {
         if owner == self.runtime().owner() {
             return Ok(None);
         }
-        let sums = self.sums(owner).await?;
+        let sums = self.sums_to_admit(owner).await?;
         self.check_bytes(sums)?;
         if let Some(most) = self.quotas().cost.filter(|most| sums.cost >= *most) {
             return Err(remote("quota_usage", &too_dear(sums.cost, most)));
@@ -329,13 +330,33 @@ impl ServerState {
 
     /// Returns the size and cost of a person's sessions, possibly from the cache.
     async fn sums(&self, owner: &OwnerId) -> Result<UsageSums, RuntimeError> {
-        let known = |kept: &MemberUsage| {
-            let sums = kept.sums.lock().unwrap_or_else(PoisonError::into_inner);
-            sums.get(owner).copied()
-        };
-        if let Some((_, sums)) = known(&self.kept).filter(|(at, _)| at.elapsed() < BELIEVED) {
-            return Ok(sums);
+        match self.cached_sums(owner) {
+            Some(sums) => Ok(sums),
+            None => self.read_sums(owner).await,
         }
+    }
+
+    /// Returns the size and cost of a person's sessions, from the cache only if it leads to a refusal: else many small
+    /// requests would be admitted by the same sum.
+    async fn sums_to_admit(&self, owner: &OwnerId) -> Result<UsageSums, RuntimeError> {
+        let quotas = self.quotas();
+        let is_over = |sums: &UsageSums| {
+            quotas.bytes.is_some_and(|most| sums.bytes >= most)
+                || quotas.cost.is_some_and(|most| sums.cost >= most)
+        };
+        match self.cached_sums(owner).filter(is_over) {
+            Some(sums) => Ok(sums),
+            None => self.read_sums(owner).await,
+        }
+    }
+
+    fn cached_sums(&self, owner: &OwnerId) -> Option<UsageSums> {
+        let sums = self.kept.sums.lock().unwrap_or_else(PoisonError::into_inner);
+        let (at, sums) = sums.get(owner)?;
+        (at.elapsed() < BELIEVED).then_some(*sums)
+    }
+
+    async fn read_sums(&self, owner: &OwnerId) -> Result<UsageSums, RuntimeError> {
         let runtime = self.runtime_of(owner);
         let mut sums = UsageSums::default();
         if self.quotas().bytes.is_some() {

@@ -89,6 +89,17 @@ async fn sessions_that_are_made_at_once_count_too() {
     assert!((1..=3).contains(&there), "{there}");
 }
 
+/// No sum that was read before counts for what is admitted later.
+#[tokio::test]
+async fn what_was_admitted_just_now_counts_for_the_next_request() {
+    let desk = desk(|quotas| quotas.bytes = Some(20_000)).await;
+    let session = desk.session(&desk.ann).await;
+    desk.say(&desk.ann, &session, json!("x".repeat(30_000))).await;
+    let full = StatusCode::INSUFFICIENT_STORAGE;
+    let answer = desk.tell(&desk.ann, &session, "hello").await;
+    refused(&answer, full, "quota_storage", "quotas.storage_bytes");
+}
+
 #[tokio::test]
 async fn what_a_members_sessions_take_is_bounded() {
     let desk = desk(|quotas| quotas.bytes = None).await;

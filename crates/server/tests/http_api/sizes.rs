@@ -439,6 +439,15 @@ async fn a_message_that_is_sent_again_may_say_another_time() {
     }
     let other = send("bye", Some("2026-11-21T10:00:00Z")).await;
     answered(&other, 422, "key_reused");
+    for (name, value) in [
+        ("mode", json!("interrupt")),
+        ("answer_schema", json!({"schema": {"type": "object"}})),
+    ] {
+        let mut body = json!({"content": [{"type": "text", "text": "hello"}, file], "idempotency_key": "K"});
+        body[name] = value;
+        let other = desk.send(&desk.ann, &session, "messages", &body).await;
+        answered(&other, 422, "key_reused");
+    }
 }
 
 /// A large answer is held until it is sent, one of each person; others continue.
