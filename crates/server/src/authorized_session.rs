@@ -330,6 +330,11 @@ impl AuthorizedSession {
         let seq = self.note_failure(session.record_sharing(SharingFact::Access(changed)).await)?;
         let gone = LogError::NotFound(self.room.id().to_string()).into();
         self.room.people.change(&person, role, &Problem::from(&gone));
+        if person.as_str() == VISITORS && role.is_none() {
+            let roles = self.session.state().await?.sharing.roles;
+            let has_own = |person: &OwnerId| roles.contains_key(person);
+            self.room.people.end_watchers(has_own, &Problem::from(&gone));
+        }
         let released = self.room.wheel().lowered(&person, role);
         if let Some(released) = released {
             self.turn(released).await?;

@@ -7,7 +7,7 @@ use agentx_config::Settings;
 use agentx_node_runtime::NodeRuntime;
 use agentx_runtime::{Clock as _, EventCursor, LogError, Runtime as _, RuntimeError, Session, SystemClock};
 use agentx_types::wire::{Problem, WireView};
-use agentx_types::{AgentConfig, OwnerId, Seat, SessionId, SessionRole, Timestamp};
+use agentx_types::{AgentConfig, OwnerId, Seat, SessionId, SessionRole, Timestamp, VISITORS};
 use axum::http::HeaderMap;
 use tokio_util::sync::CancellationToken;
 
@@ -266,7 +266,14 @@ impl ServerState {
         } else {
             // Members' calls need an approver: the operator, or a person whom they named.
             let decides = caller.operator || (caller.approver && owner != self.operator);
-            shared.max(decides.then_some(SessionRole::Approve))
+            let role = shared.max(decides.then_some(SessionRole::Approve));
+            // What visitors may watch, everybody may.
+            match role {
+                None if self.options().allow_visitors => {
+                    self.runtime().access(session, &OwnerId::new(VISITORS)).await?.1
+                }
+                role => role,
+            }
         };
         let most = if caller.visitor {
             SessionRole::Watch

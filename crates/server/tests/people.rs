@@ -348,6 +348,30 @@ async fn visitors_see_what_is_shared_with_them_and_touch_nothing() {
     world.end().await;
 }
 
+/// Members may not do less than people whom the server does not know.
+#[tokio::test]
+async fn members_may_watch_what_visitors_may_and_no_longer() {
+    let mut options = options();
+    options.allow_visitors = true;
+    let world = World::with(options).await;
+    let session = world.session(ApprovalMode::Auto).await;
+    let (key, _) = world.member("bob");
+    let mut desk = world.client("desk").await;
+    let mut bob = world.client_of(&key, "laptop").await;
+    let unshared = bob.refused("subscribe", json!({"session_id": session})).await;
+    assert_eq!(unshared, "no_session");
+    desk.share(&session, VISITORS, Some("watch")).await;
+    assert_eq!(bob.subscribe(&session, 0, "ui").await["role"], "watch");
+    assert_eq!(
+        bob.refused("user_message", message(&session, "echo", None)).await,
+        "denied"
+    );
+    desk.share(&session, VISITORS, None).await;
+    let again = bob.refused("user_message", message(&session, "echo", None)).await;
+    assert_eq!(again, "no_session");
+    world.end().await;
+}
+
 #[tokio::test]
 async fn who_may_see_it_no_longer_is_told_and_loses_the_wheel() {
     let world = World::new().await;

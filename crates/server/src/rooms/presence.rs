@@ -77,6 +77,16 @@ impl RoomPresence {
         }
     }
 
+    /// Ends the access of everybody who only watches and has no role of their own.
+    pub fn end_watchers(&self, has_own: impl Fn(&OwnerId) -> bool, problem: &Problem) {
+        let inner = self.lock();
+        let watchers = inner
+            .members
+            .values()
+            .filter(|member| member.role == SessionRole::Watch && !has_own(&member.seat.person));
+        watchers.for_each(|member| member.slot.end(problem.clone()));
+    }
+
     fn join(&self, member: RoomMember) -> u64 {
         let mut inner = self.lock();
         inner.numbers += 1;
