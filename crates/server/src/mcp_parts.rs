@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use agentx_history::transcript::{markdown, transcript};
+use agentx_history::transcript::{beginning, markdown};
 use agentx_mcp::{ServedCall, ServedDocument, ServedParts, is_for_clients};
 use agentx_node_runtime::ToolServer;
 use agentx_runtime::{BoxFuture, LogError, Runtime as _, RuntimeError, SessionQuery, ToolOutcome};
@@ -22,11 +22,15 @@ const LISTED: usize = 100;
 
 /// The longest text of a session, in bytes.
 const LONGEST: usize = 4 << 20;
+/// The bytes of messages that are read for it. HTML becomes shorter as text.
+const READ: usize = 4 * LONGEST;
 
 /// A text of at most [`LONGEST`] bytes, and a sentence about what was left out.
-fn shortened(mut text: String, id: &SessionId) -> String {
-    if text.len() > LONGEST {
-        let end = (0..=LONGEST).rev().find(|end| text.is_char_boundary(*end));
+fn shortened(mut text: String, is_all: bool, id: &SessionId) -> String {
+    if text.len() > LONGEST || !is_all {
+        let end = (0..=LONGEST.min(text.len()))
+            .rev()
+            .find(|end| text.is_char_boundary(*end));
         text.truncate(end.unwrap_or_default());
         text.push_str(&format!(
             "\n\n[The rest is left out: a client gets {} MiB. `agentx sessions export {id}` writes all of it.]\n",
@@ -114,10 +118,10 @@ impl CallerParts {
             Err(error) => return Err(error),
         };
         let turn = self.state.check_turns().take(&self.caller.line).await;
-        let read = transcript(&*access.runtime, id).await?;
+        let (read, is_all) = beginning(&*access.runtime, id, READ).await?;
         let id = id.clone();
         let written = tokio::task::spawn_blocking(move || {
-            let text = shortened(markdown(&read), &id);
+            let text = shortened(markdown(&read), is_all, &id);
             drop(turn);
             text
         });
@@ -159,8 +163,9 @@ mod tests {
     #[test]
     fn a_long_text_is_cut_at_the_border_of_a_character_and_says_so() {
         let id = SessionId::new("ses_1");
-        assert_eq!(shortened("short".into(), &id), "short");
-        let cut = shortened("é".repeat(LONGEST), &id);
+        assert_eq!(shortened("short".into(), true, &id), "short");
+        assert!(shortened("short".into(), false, &id).contains("The rest is left out"));
+        let cut = shortened("é".repeat(LONGEST), true, &id);
         assert!(cut.len() < LONGEST + 200 && cut.contains("agentx sessions export ses_1"));
     }
 }

@@ -94,6 +94,21 @@ impl TranscriptEntry {
 /// # Errors
 /// Returns an error if it cannot be read.
 pub async fn transcript(runtime: &dyn Runtime, session: &SessionId) -> Result<Transcript, RuntimeError> {
+    let (mut transcript, _) = beginning(runtime, session, usize::MAX).await?;
+    add_pictures(runtime, session, &mut transcript).await?;
+    Ok(transcript)
+}
+
+/// Reads the beginning of a session without its pictures, up to the message with which it has this many bytes or more.
+/// Also returns whether that is all of the session.
+///
+/// # Errors
+/// Returns an error if it cannot be read.
+pub async fn beginning(
+    runtime: &dyn Runtime,
+    session: &SessionId,
+    bytes: usize,
+) -> Result<(Transcript, bool), RuntimeError> {
     let info = runtime.info(session).await?;
     let mut transcript = Transcript {
         session_id: Some(info.session_id),
@@ -106,12 +121,29 @@ pub async fn transcript(runtime: &dyn Runtime, session: &SessionId) -> Result<Tr
         ..Transcript::default()
     };
     let mut reading = TranscriptReading::default();
-    each_fact(runtime, session, |fact, events| {
-        reading.take(&mut transcript, fact, events)
+    let mut left = bytes;
+    let is_all = each_fact_while(runtime, session, |fact, events| {
+        let known = transcript.entries.len();
+        reading.take(&mut transcript, fact, events);
+        if bytes < usize::MAX {
+            let messages = transcript.entries[known..]
+                .iter()
+                .map(|entry| size_of(&entry.message));
+            let diffs = events.iter().filter_map(|event| match &event.event {
+                RuntimeEvent::ToolCompleted(done) => diff_of(done).map(str::len),
+                _ => None,
+            });
+            left = left.saturating_sub(messages.chain(diffs).sum());
+        }
+        left > 0
     })
     .await?;
-    add_pictures(runtime, session, &mut transcript).await?;
-    Ok(transcript)
+    Ok((transcript, is_all))
+}
+
+/// The number of bytes of a message as JSON.
+fn size_of(message: &Message) -> usize {
+    serde_json::to_vec(message).map_or(0, |json| json.len())
 }
 
 /// Reads a session from its first fact to its last, each with the events that follow from it.
@@ -123,17 +155,34 @@ pub async fn each_fact(
     session: &SessionId,
     mut take: impl FnMut(&Envelope<EnvironmentEvent>, &[Envelope<RuntimeEvent>]),
 ) -> Result<(), RuntimeError> {
+    let all = each_fact_while(runtime, session, |fact, events| {
+        take(fact, events);
+        true
+    });
+    all.await.map(drop)
+}
+
+/// Does the same until `take` returns `false`. Returns whether it came to the last fact.
+async fn each_fact_while(
+    runtime: &dyn Runtime,
+    session: &SessionId,
+    mut take: impl FnMut(&Envelope<EnvironmentEvent>, &[Envelope<RuntimeEvent>]) -> bool,
+) -> Result<bool, RuntimeError> {
     let mut facts = runtime.watch(session, 0, View::Environment, false).await?;
     let mut fold = SessionFold::new(session.clone());
     while let Some(delivery) = facts.next().await {
         match delivery {
-            Delivery::Environment(fact) => take(&fact, &fold.apply(&fact).events),
+            Delivery::Environment(fact) => {
+                if !take(&fact, &fold.apply(&fact).events) {
+                    return Ok(false);
+                }
+            }
             Delivery::CaughtUp(_) => break,
             Delivery::CutOff(why) => return Err(RuntimeError::unreadable(session, why)),
             Delivery::Runtime(_) => {}
         }
     }
-    Ok(())
+    Ok(true)
 }
 
 /// The state while a session's transcript is read.

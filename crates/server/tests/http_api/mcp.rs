@@ -187,6 +187,26 @@ async fn sessions_are_documents_of_those_who_may_see_them() {
     }
 }
 
+/// A long session is not read to its end for a client that gets its beginning.
+#[tokio::test]
+async fn the_beginning_of_a_session_ends_at_its_bound() {
+    let desk = Desk::new().await;
+    let session = desk.session(&desk.ann).await;
+    for word in ["first", "second", "third"] {
+        desk.say(&desk.ann, &session, json!(word.repeat(1_000))).await;
+    }
+    let runtime = desk.state.runtime_of(&desk.ann_id.as_str().into());
+    let id = SessionId::new(&session);
+    for (bytes, is_all) in [(usize::MAX, true), (1 << 20, true), (5_500, false)] {
+        let (read, all) = agentx_history::transcript::beginning(&*runtime, &id, bytes)
+            .await
+            .unwrap();
+        let text = agentx_history::transcript::markdown(&read);
+        assert_eq!((all, text.contains("thirdthird")), (is_all, is_all), "{bytes}");
+        assert!(text.contains("firstfirst"), "{bytes}");
+    }
+}
+
 /// The code of a problem, by its status.
 async fn problem(ask: Ask<'_>) -> (u16, String) {
     let reply: Reply = ask.send().await;
