@@ -1,12 +1,13 @@
 //! Runs a tool outside of any session, to try it. Its session values are forgotten, and nothing is recorded;
 //! its output is reported to the caller.
 //!
-//! The call has the id `call_1` in a session `ses_none` that no log has. Its journal has no earlier steps, so
+//! The call has the id `call_1` in a session `ses_none_…` that no log has. Its journal has no earlier steps, so
 //! a tool that records its steps ([`Journal`]) performs every one of them. Blobs that it makes belong to no
 //! session: the next garbage collection of the log removes them. When it ends, everything that it left
 //! running is ended with it; if the program is killed meanwhile, the next start finds the commands by
 //! [`NodeRuntime::has_leftover_commands`] and ends them with [`NodeRuntime::end_leftover_commands`].
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -159,9 +160,17 @@ impl NodeRuntime {
         outcome
     }
 
+    /// The placeholder for the session: another one for each data directory, because the commands of a session that is
+    /// gone are found by its name among all processes of the user.
+    fn no_session(&self) -> SessionId {
+        let mut hasher = DefaultHasher::new();
+        self.data_dir().hash(&mut hasher);
+        SessionId::new(format!("{NO_SESSION}_{:016x}", hasher.finish()))
+    }
+
     /// Ends commands that the calls of clients left running.
     async fn end_client_calls(&self) {
-        self.toolbox().shutdown(&SessionId::new(NO_SESSION)).await;
+        self.toolbox().shutdown(&self.no_session()).await;
     }
 
     async fn outside_session(
@@ -172,7 +181,7 @@ impl NodeRuntime {
         cancel: CancellationToken,
         mut hears: impl FnMut(&EnvironmentEvent),
     ) -> ToolOutcome {
-        let session_id = SessionId::new(NO_SESSION);
+        let session_id = self.no_session();
         let (queue, mut said) = mpsc::channel(QUEUE);
         let events = EventSink::for_action(queue, &action(call.clone()));
         let context = ToolContext {
@@ -218,20 +227,18 @@ impl NodeRuntime {
     /// Returns whether commands of tried tools may be left, according to the records. It is cheap enough for
     /// each start.
     pub fn has_leftover_commands(&self) -> bool {
-        self.toolbox().may_have_left(&SessionId::new(NO_SESSION))
+        self.toolbox().may_have_left(&self.no_session())
     }
 
     /// Ends the commands of tried tools whose program was killed meanwhile. Returns the ended commands.
     pub async fn end_leftover_commands(&self) -> Vec<LeftRunning> {
         // There is no record of the interrupted calls. So commands that left the terminal's session on
         // purpose stay.
-        self.toolbox()
-            .end_left_running(&SessionId::new(NO_SESSION), &[])
-            .await
+        self.toolbox().end_left_running(&self.no_session(), &[]).await
     }
 }
 
-/// The placeholder for the session if there is none.
+/// The beginning of the placeholder for the session if there is none.
 const NO_SESSION: &str = "ses_none";
 
 /// The number of batches that may wait for `hears`; then the tool waits.

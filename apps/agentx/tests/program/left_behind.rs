@@ -190,3 +190,23 @@ fn what_a_killed_tools_run_left_running_is_ended_and_named_by_the_next_one_and_b
         );
     }
 }
+
+/// Another data directory is another person's, or another project's, although the user is the same.
+#[test]
+fn a_tools_run_ends_nothing_of_another_data_directory() {
+    let (sandbox, other, seconds) = (Sandbox::new(), Sandbox::new(), seconds(7));
+    let arguments = format!("{{\"command\": \"exec sleep {seconds}\"}}");
+    let mut tried = sandbox
+        .command(&["tools", "run", "bash", &arguments])
+        .spawn()
+        .unwrap();
+    wait_until_it_runs(&seconds);
+    wait_until_it_is_on_record(&sandbox);
+    tried.kill().unwrap();
+    tried.wait().unwrap();
+    let next = ["tools", "run", "bash", "{\"command\": \"true\"}"];
+    let ran = other.run(&next);
+    assert!(runs(&seconds) && !ran.stderr.contains("still running"), "{ran}");
+    let ran = sandbox.run(&next);
+    assert!(ends(&seconds) && ran.stderr.contains("still running"), "{ran}");
+}
