@@ -206,7 +206,7 @@ impl<'a> Chat<'a> {
 
     /// Switches to another session: questions of the old one are closed.
     fn switch_status(&mut self, state: &SessionState) {
-        self.status.switch_to(state);
+        self.status.switch_to(state, Instant::now());
         self.drop_questions();
     }
 

@@ -1,6 +1,7 @@
 //! The current activity, its duration and the spending: one row, from events and the caller's clock.
 
 mod answering_model;
+mod coming_back;
 
 use agentx::runtime::SessionState;
 use agentx::types::{
@@ -331,6 +332,7 @@ impl Activity {
                 return Some(format!("{model} failed, retrying in {left} · /retry"));
             }
             Phase::Condenses => "condensing earlier messages".to_owned(),
+            Phase::Tools if self.tools.is_empty() => "the tools run".to_owned(),
             Phase::Tools if self.tools.len() > 1 => format!("{} run", self.names()),
             Phase::Tools => format!("{} runs", self.names()),
         };

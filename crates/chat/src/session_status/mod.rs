@@ -78,9 +78,10 @@ impl SessionStatus {
     }
 
     /// Switches to another session, or to the same one opened again. The working time stays.
-    pub(crate) fn switch_to(&mut self, state: &SessionState) {
+    pub(crate) fn switch_to(&mut self, state: &SessionState, now: Instant) {
         let mut activity = self.activity.clone();
         activity.update(state);
+        activity.resume(state, now);
         let run = state.run.as_ref().filter(|run| !run.status.is_final());
         *self = Self {
             running: run.map(|run| run.run_id.clone()),

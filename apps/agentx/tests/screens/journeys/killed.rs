@@ -60,6 +60,25 @@ fn kill_and_resume() {
 }
 
 #[test]
+fn who_comes_back_sees_that_the_run_goes_on_and_what_is_queued() {
+    let world = World::of_model(vec![vec![Part::Hold], vec![Part::Hold]]);
+    let mut chat = Stage::chat(&world, &["--yes"], 80);
+    chat.say("how is the harbour?");
+    chat.wait_for("waiting for");
+    chat.say("and the tide?");
+    chat.wait_for("  1 › and the tide?");
+    chat.kill();
+    let mut chat = Stage::start(&world, &["--yes", "resume", "--last"], 80);
+    chat.wait("the run and the queue", |terminal| {
+        let screen = terminal.screen();
+        let row = screen
+            .iter()
+            .position(|row| row.contains("waiting for") && row.contains("Esc stops"));
+        row.is_some_and(|at| screen[at + 1].starts_with("  1 › and the tide?"))
+    });
+}
+
+#[test]
 fn a_call_that_was_done_before_the_kill_is_shown_as_done() {
     let world = World::of_model(vec![vec![
         Part::Call("bash", json!({ "command": "echo high tide at noon" })),

@@ -1,0 +1,23 @@
+//! The activity of a run that was under way before its session was opened here: the row says that it goes on,
+//! although the events that began it are not among those that come now.
+
+use agentx::runtime::SessionState;
+use agentx::types::RunStatus;
+use tokio::time::Instant;
+
+use super::{Activity, Phase};
+
+impl Activity {
+    /// Shows what the run of this state does; its duration counts from now.
+    pub(crate) fn resume(&mut self, state: &SessionState, now: Instant) {
+        self.tools.clear();
+        let doing = match state.run.as_ref().map(|run| run.status) {
+            _ if !state.pending_approvals.is_empty() => Phase::Question,
+            Some(RunStatus::AwaitingTool | RunStatus::Stopping) => Phase::Tools,
+            Some(status) if !status.is_final() => Phase::Asked,
+            _ => Phase::Nothing,
+        };
+        self.run_since = now;
+        self.turn_to(doing, now);
+    }
+}
