@@ -30,12 +30,17 @@ pub(crate) use remote::{LimitArgs, MirrorArgs, MirrorStart, ServeArgs, ShareArgs
 pub(crate) use sessions::{ExportArgs, ExportFormat, ImportArgs, SessionsCommand, ShowArgs, StatsArgs};
 pub(crate) use upkeep::{CacheCommand, CompleteArg, CompletionsArgs, DoctorArgs, ModelsCommand, UsageArgs};
 
+use agentx::config::Settings;
 use agentx::runtime::View;
+use agentx::types::SessionId;
 use clap::{ArgAction, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
+use crate::error::ChatError;
 use crate::headless::{Format, OutputOptions};
 use crate::memory::MemoryCommand;
+use crate::place::Place;
 pub(crate) use crate::sandbox_arguments::SandboxCommand;
+use crate::session_opening::{self, Target};
 
 /// Run agents: chat in a terminal, headless runs, sessions that keep every event.
 #[derive(Debug, Parser)]
@@ -146,7 +151,7 @@ pub(crate) enum Command {
     Watch(WatchArgs),
     /// Copy a session, whole or up to an event, to try something else
     Fork(ForkArgs),
-    /// Rewind to before an input: the conversation in a copy, files in place
+    /// Go back to before one of your messages: the conversation in a copy, files in place
     Rewind(RewindArgs),
     /// Compare two branches of a session: their messages and their files
     Diff(DiffArgs),
@@ -358,18 +363,30 @@ pub(crate) struct ResumeArgs {
     pub(crate) agent: AgentArgs,
 }
 
-/// A command about one session.
+/// The session that a command is about.
 #[derive(Args, Debug)]
 pub(crate) struct IdArgs {
     /// Session id, or a prefix of it
-    pub(crate) id: String,
+    #[arg(required_unless_present = "last")]
+    id: Option<String>,
+    /// The latest session of this directory
+    #[arg(long, conflicts_with = "id")]
+    last: bool,
+}
+
+impl IdArgs {
+    /// Returns the id of the session, which exists.
+    pub(crate) async fn find(&self, place: &Place, settings: &Settings) -> Result<SessionId, ChatError> {
+        let target = self.id.clone().map_or(Target::Last, Target::Id);
+        session_opening::find_existing(place, settings, &target).await
+    }
 }
 
 /// `agentx context`
 #[derive(Args, Debug)]
 pub(crate) struct ContextArgs {
-    /// Session id, or a prefix of it
-    pub(crate) id: String,
+    #[command(flatten)]
+    pub(crate) session: IdArgs,
     /// Show the request at or before this event
     #[arg(long, value_name = "SEQ", value_parser = numbers::event, allow_negative_numbers = true)]
     pub(crate) at: Option<u64>,

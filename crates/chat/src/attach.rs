@@ -10,6 +10,7 @@ use base64::Engine as _;
 use crate::error::ChatError;
 use crate::named_file::open_named;
 use crate::render::clean::visible;
+use crate::render::units;
 
 pub(crate) mod file_search;
 pub(crate) mod files;
@@ -30,7 +31,7 @@ pub struct MessageWithFiles {
     pub content: Vec<ContentPart>,
     /// The paths of those files.
     pub files: Vec<PathBuf>,
-    /// Notes about names that are not files, one on each line.
+    /// Notes about the files, and about names that are none, one on each line.
     pub notes: Vec<String>,
     /// Those of these names that are written as a path, so that the person certainly meant a file.
     pub missing: Vec<String>,
@@ -85,12 +86,24 @@ pub fn attached(
             seen.push(name.to_owned());
         }
     }
+    notes.splice(0..0, note_of_files(&seen, &files));
     Ok(MessageWithFiles {
         content,
         files,
         notes,
         missing: missing_files,
     })
+}
+
+/// Returns the note that says which files go along, and how large they are.
+fn note_of_files(names: &[String], files: &[PathBuf]) -> Option<String> {
+    let size = |file: &PathBuf| {
+        let found = file.metadata().ok();
+        found.map_or_else(String::new, |found| format!(" ({})", units::bytes(found.len())))
+    };
+    let named = names.iter().zip(files);
+    let named: Vec<String> = named.map(|(name, file)| visible(name) + &size(file)).collect();
+    (!named.is_empty()).then(|| format!("attached {}", named.join(", ")))
 }
 
 /// Returns the words of a prompt that name these files. A relative path starts at the directory of the shell,

@@ -137,6 +137,14 @@ impl Console {
         self.out_exact(bytes)
     }
 
+    /// Writes such output to standard error, which is a terminal.
+    pub(crate) fn say_painted(&mut self, bytes: &str) {
+        let _ = self
+            .err
+            .write_all(bytes.as_bytes())
+            .and_then(|()| self.err.flush());
+    }
+
     /// Writes data as it is, and flushes it.
     pub fn out_exact(&mut self, text: &str) -> Result<(), ChatError> {
         if text.is_empty() {

@@ -63,7 +63,7 @@ pub(crate) fn other_answer(asked: &ApprovalRequested, config: &AgentConfig) -> O
         return Some(format!("`a {tool} *` allows this tool whatever its arguments"));
     }
     let patterns = offered_patterns(&asked.suggested, config, &asked.name, &asked.input)?;
-    Some(format!("`a {patterns}` allows the like of each command"))
+    Some(format!("`a {patterns}` allows commands like each of these"))
 }
 
 /// The name of a server's tool, as `demo/shout`.

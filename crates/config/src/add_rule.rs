@@ -1,5 +1,6 @@
 //! Adds a rule to the user's file and keeps the person's comments, order and spacing.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use agentx_types::{FolderId, Rule, RuleEffect};
@@ -44,6 +45,7 @@ pub fn add_rule(file: &Path, rule: &Rule) -> Result<bool, ConfigError> {
     if after.len() != expected.len() || !expected.iter().all(|rule| after.contains(rule)) {
         return Err(by_hand("adding to the list of rules would change other rules"));
     }
+    let changed = with_line_ends_of(&text, &changed);
     locked.replace(changed.as_bytes()).map(|()| true)
 }
 
@@ -149,6 +151,14 @@ fn above_comments(text: &str, top: usize, line: usize) -> usize {
 /// Lines count from 1 in positions, from 0 here.
 pub(crate) fn index_of(line: u64) -> Option<usize> {
     usize::try_from(line).ok()?.checked_sub(1)
+}
+
+/// Returns the changed text of a file with the line ends that the file had: Windows writes `\r\n`.
+pub(crate) fn with_line_ends_of<'a>(before: &str, changed: &'a str) -> Cow<'a, str> {
+    if !before.contains("\r\n") || before.replace("\r\n", "").contains('\n') {
+        return Cow::Borrowed(changed);
+    }
+    Cow::Owned(changed.replace("\r\n", "\n").replace('\n', "\r\n"))
 }
 
 pub(crate) fn with_newline(text: &str) -> String {

@@ -3,7 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::add_rule::{index_of, insert_line, span, with_newline, written_path};
+use crate::add_rule::{
+    index_of, insert_line, span, with_line_ends_of, with_newline, written_path,
+};
 use crate::command_mistakes::named_by;
 use crate::files::LockedFile;
 use crate::load::{LoadRequest, load_as_if};
@@ -93,7 +95,7 @@ pub(crate) fn set_all(
     check(&loaded)?;
     let is_new = changed != text;
     if is_new {
-        locked.replace(changed.as_bytes())?;
+        locked.replace(with_line_ends_of(&text, &changed).as_bytes())?;
     }
     Ok((is_new, loaded))
 }
@@ -122,6 +124,7 @@ pub fn replace(
     {
         known_model(&loaded, &model.value, MistakeLocation::File(place.clone()))?;
     }
+    let text = with_line_ends_of(before.unwrap_or_default(), text);
     locked.replace(text.as_bytes())?;
     Ok(loaded)
 }

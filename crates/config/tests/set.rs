@@ -99,6 +99,23 @@ fn comments_and_order_stay() {
 }
 
 #[test]
+fn a_file_of_windows_keeps_its_line_ends() {
+    let before = "# mine\r\nlog: info # why\r\nchat:\r\n  # keys\r\n  keys: vi\r\n";
+    let home = Home::new(before);
+    let changed = home.set("chat.theme", "light").unwrap();
+    assert_eq!(changed, format!("{before}  theme: light\r\n"));
+    let rule = serde_json::json!({ "effect": "deny", "tool": "write" });
+    agentx_config::add_rule(&home.file(), &serde_json::from_value(rule).unwrap()).unwrap();
+    let text = home.text().unwrap();
+    assert_eq!(
+        text.matches('\n').count(),
+        text.matches("\r\n").count(),
+        "{text:?}"
+    );
+    assert!(text.starts_with(&changed), "{text:?}");
+}
+
+#[test]
 fn there_is_a_place_in_every_file() {
     for (text, key, value, want) in [
         ("", "model", "opus", "model: opus\n"),

@@ -2,13 +2,13 @@
 
 use clap::Args;
 
-use super::numbers;
+use super::{IdArgs, numbers};
 
 /// `agentx fork`
 #[derive(Args, Debug)]
 pub(crate) struct ForkArgs {
-    /// Session id, or a prefix of it
-    pub(crate) id: String,
+    #[command(flatten)]
+    pub(crate) session: IdArgs,
     /// Copy events up to and including this one
     #[arg(long, value_name = "SEQ", value_parser = numbers::event, allow_negative_numbers = true)]
     pub(crate) at: Option<u64>,
@@ -17,13 +17,13 @@ pub(crate) struct ForkArgs {
 /// `agentx rewind`
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Without --to, the inputs are listed. The conversation is rewound in a copy, whose id is \
+    after_help = "Without --to, your messages are listed. The conversation is rewound in a copy, whose id is \
 printed; files are restored in place."
 )]
 pub(crate) struct RewindArgs {
-    /// Session id, or a prefix of it
-    pub(crate) id: String,
-    /// Rewind to before this input, by its number in the list
+    #[command(flatten)]
+    pub(crate) session: IdArgs,
+    /// Go back to before this message, by its number in the list
     #[arg(long, value_name = "N", conflicts_with = "undo", value_parser = numbers::count, allow_negative_numbers = true)]
     pub(crate) to: Option<usize>,
     /// Restore only files; the conversation stays
@@ -53,7 +53,12 @@ pub(crate) struct RewindArgs {
 #[derive(Args, Debug)]
 pub(crate) struct DiffArgs {
     /// Session id, or a prefix of it
-    pub(crate) id: String,
+    #[arg(required_unless_present = "last")]
+    pub(crate) id: Option<String>,
     /// The other session; without it, the parent of this one, or its only fork
+    #[arg(conflicts_with = "last")]
     pub(crate) other: Option<String>,
+    /// The latest session of this directory; an id beside it names the other session
+    #[arg(long)]
+    pub(crate) last: bool,
 }

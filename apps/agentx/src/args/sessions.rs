@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use agentx::types::SessionId;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::{IdArgs, ShareArgs, numbers};
@@ -79,8 +80,8 @@ impl SessionsCommand {
 /// `agentx sessions show`, `agentx show`
 #[derive(Args, Debug)]
 pub(crate) struct ShowArgs {
-    /// Session id, or a prefix of it
-    pub(crate) id: String,
+    #[command(flatten)]
+    pub(crate) session: IdArgs,
     /// Show only the messages around this event, as `agentx sessions search` prints it
     #[arg(long, value_name = "SEQ", value_parser = numbers::event, allow_negative_numbers = true)]
     pub(crate) at: Option<u64>,
@@ -91,9 +92,9 @@ pub(crate) struct ShowArgs {
 
 impl ShowArgs {
     /// Returns the request for the viewer.
-    pub(crate) fn wanted(&self) -> ShowRequest<'_> {
+    pub(crate) fn wanted(&self, id: SessionId) -> ShowRequest<'_> {
         ShowRequest {
-            id: &self.id,
+            id,
             at: self.at,
             step: self.step.as_deref(),
         }
@@ -113,8 +114,8 @@ pub(crate) struct RenameArgs {
 /// `agentx sessions export`
 #[derive(Args, Debug)]
 pub(crate) struct ExportArgs {
-    /// Session id, or a prefix of it
-    pub(crate) id: String,
+    #[command(flatten)]
+    pub(crate) session: IdArgs,
     /// Format of the file; by default the one of its extension (.md, .html, .json), otherwise md
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<ExportFormat>,

@@ -1,8 +1,10 @@
 //! `agentx context`: the exact request that the model got at a point of a session, to the byte.
 
-use agentx::runtime::{ContextView, Runtime};
+use agentx::config::Settings;
+use agentx::runtime::ContextView;
 
 use crate::args::ContextArgs;
+use crate::compose::CommandTarget;
 use crate::console::Console;
 use crate::error::ChatError;
 use crate::exit::Exit;
@@ -11,12 +13,14 @@ use crate::render::window;
 
 /// Prints the request.
 pub(crate) async fn run(
-    runtime: &dyn Runtime,
+    place: &CommandTarget,
+    settings: &Settings,
     args: &ContextArgs,
     json: bool,
     console: &mut Console,
 ) -> Result<Exit, ChatError> {
-    let id = runtime.resolve(&args.id).await?;
+    let runtime = place.runtime();
+    let id = args.session.find(place, settings).await?;
     let view = match runtime.context(&id, args.at).await {
         Ok(view) => view,
         Err(error) => {

@@ -1,5 +1,6 @@
 //! `agentx diff`: compares two branches of a session.
 
+use agentx::config::Settings;
 use agentx::history::branches_of;
 
 use crate::args::DiffArgs;
@@ -9,17 +10,23 @@ use crate::console::Console;
 use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::render::branches;
+use crate::session_opening::{Target, find_existing};
 
 /// Compares them.
 pub(crate) async fn run(
     place: &CommandTarget,
+    settings: &Settings,
     args: &DiffArgs,
     as_json: bool,
     console: &mut Console,
 ) -> Result<Exit, ChatError> {
     let runtime = place.runtime();
-    let id = runtime.resolve(&args.id).await?;
-    let other = match &args.other {
+    let (target, other) = match (&args.id, args.last) {
+        (Some(id), false) => (Target::Id(id.clone()), &args.other),
+        (other, _) => (Target::Last, other),
+    };
+    let id = find_existing(place, settings, &target).await?;
+    let other = match other {
         Some(other) => runtime.resolve(other).await?,
         None => only(&id, relatives_of(runtime, &id).await?)?,
     };

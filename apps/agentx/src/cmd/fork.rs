@@ -1,5 +1,6 @@
 //! `agentx fork`: a copy of a session, to try another way. Standard output gets its id.
 
+use agentx::config::Settings;
 use serde_json::json;
 
 use crate::args::ForkArgs;
@@ -12,12 +13,13 @@ use crate::render::conversation;
 /// Forks the session.
 pub(crate) async fn run(
     place: &CommandTarget,
+    settings: &Settings,
     args: &ForkArgs,
     json: bool,
     console: &mut Console,
 ) -> Result<Exit, ChatError> {
     let runtime = place.runtime();
-    let parent = runtime.resolve(&args.id).await?;
+    let parent = args.session.find(place, settings).await?;
     let hint = "use --at with an event of this session, or leave it out to copy all of it";
     let fork = runtime
         .fork(&parent, args.at)

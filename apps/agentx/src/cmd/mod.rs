@@ -158,14 +158,14 @@ fn without_agent(command: Command, global: &Global, console: &mut Console) -> Re
 fn of_sessions(command: Command, global: &Global, console: &mut Console) -> Result<Exit, ChatError> {
     let json = global.json;
     match command {
-        Command::Rewind(args) => with_runtime(global, console, async |place, _, console| {
-            rewind::run(place, &args, json, console).await
+        Command::Rewind(args) => with_runtime(global, console, async |place, loaded, console| {
+            rewind::run(place, &loaded.settings, &args, json, console).await
         }),
-        Command::Diff(args) => with_runtime(global, console, async |place, _, console| {
-            diff::run(place, &args, json, console).await
+        Command::Diff(args) => with_runtime(global, console, async |place, loaded, console| {
+            diff::run(place, &loaded.settings, &args, json, console).await
         }),
-        Command::Fork(args) => with_runtime(global, console, async |place, _, console| {
-            fork::run(place, &args, json, console).await
+        Command::Fork(args) => with_runtime(global, console, async |place, loaded, console| {
+            fork::run(place, &loaded.settings, &args, json, console).await
         }),
         Command::Sessions { command } => {
             let command = &command.unwrap_or(SessionsCommand::ALL);
@@ -173,8 +173,9 @@ fn of_sessions(command: Command, global: &Global, console: &mut Console) -> Resu
                 sessions::run(place, loaded, command, json, console).await
             })
         }
-        Command::Show(args) => with_runtime(global, console, async |place, _, console| {
-            show::run(place, args.wanted(), json, console).await
+        Command::Show(args) => with_runtime(global, console, async |place, loaded, console| {
+            let id = args.session.find(place, &loaded.settings).await?;
+            show::run(place, args.wanted(id), json, console).await
         }),
         Command::Watch(args) => with_runtime(global, console, async |place, loaded, console| {
             let thinking = loaded.settings.chat.thinking;
@@ -186,11 +187,11 @@ fn of_sessions(command: Command, global: &Global, console: &mut Console) -> Resu
         Command::Cache(asked) => with_runtime(global, console, async |place, loaded, console| {
             cache_why::explain(place.runtime(), &loaded.settings, &asked.into(), json, console).await
         }),
-        Command::Replay(args) => with_runtime(global, console, async |place, _, console| {
-            replay::run(place.runtime(), &args, json, console).await
+        Command::Replay(args) => with_runtime(global, console, async |place, loaded, console| {
+            replay::run(place, &loaded.settings, &args, json, console).await
         }),
-        Command::Context(args) => with_runtime(global, console, async |place, _, console| {
-            context::run(place.runtime(), &args, json, console).await
+        Command::Context(args) => with_runtime(global, console, async |place, loaded, console| {
+            context::run(place, &loaded.settings, &args, json, console).await
         }),
         Command::Models { command } => models::run(command, global, console),
         Command::Reactors => with_runtime(global, console, async |place, _, console| {

@@ -1,9 +1,10 @@
 //! `agentx replay`: derives everything of a session again without a model and compares the result with the
 //! live session.
 
-use agentx::runtime::Runtime;
+use agentx::config::Settings;
 
 use crate::args::IdArgs;
+use crate::compose::CommandTarget;
 use crate::console::Console;
 use crate::error::ChatError;
 use crate::exit::Exit;
@@ -11,12 +12,14 @@ use crate::render::units;
 
 /// Replays the session.
 pub(crate) async fn run(
-    runtime: &dyn Runtime,
+    place: &CommandTarget,
+    settings: &Settings,
     args: &IdArgs,
     json: bool,
     console: &mut Console,
 ) -> Result<Exit, ChatError> {
-    let id = runtime.resolve(&args.id).await?;
+    let runtime = place.runtime();
+    let id = args.find(place, settings).await?;
     let report = runtime.replay(&id).await?;
     if json {
         console.out_pretty(&report)?;

@@ -2,6 +2,7 @@
 
 use std::io::BufRead as _;
 
+use agentx::config::Settings;
 use agentx::history::{SessionHistory, history_of, latest_restoring};
 use agentx::runtime::{RestorePlan, RestoreReport, RestoreRequest, Runtime};
 use agentx::types::SessionId;
@@ -25,12 +26,13 @@ struct RewindScope {
 /// Runs the command.
 pub(crate) async fn run(
     place: &CommandTarget,
+    settings: &Settings,
     args: &RewindArgs,
     as_json: bool,
     console: &mut Console,
 ) -> Result<Exit, ChatError> {
     let runtime = place.runtime();
-    let id = runtime.resolve(&args.id).await?;
+    let id = args.session.find(place, settings).await?;
     if args.undo {
         return undo(runtime, &id, args, as_json, console).await;
     }

@@ -49,20 +49,22 @@ pub(crate) async fn run(
             }
         }
         SessionsCommand::Show(args) => {
-            return show::run(place, args.wanted(), json, console).await;
+            let id = args.session.find(place, &loaded.settings).await?;
+            return show::run(place, args.wanted(id), json, console).await;
         }
         SessionsCommand::Search { words, limit } => {
             search(runtime, words.join(" ").trim(), *limit, json, console).await?
         }
         SessionsCommand::Delete { id, yes } => delete(runtime, id, *yes, json, console).await?,
         SessionsCommand::Verify(args) => {
-            verify(runtime, &runtime.resolve(&args.id).await?, json, console).await?
+            let id = args.find(place, &loaded.settings).await?;
+            verify(runtime, &id, json, console).await?
         }
         SessionsCommand::Rename(args) => {
             let id = runtime.resolve(&args.id).await?;
             rename(runtime, &id, &args.title.join(" "), json, console).await?
         }
-        SessionsCommand::Export(args) => export::export(runtime, args, &loaded.settings, console).await?,
+        SessionsCommand::Export(args) => export::export(place, args, &loaded.settings, console).await?,
         SessionsCommand::Import(args) => export::import(place, args, &loaded.settings, json, console).await?,
         SessionsCommand::Stats(args) => stats::run(runtime, args, json, console).await?,
         SessionsCommand::Scan { id } => {

@@ -17,7 +17,7 @@ fn a_run_sends_the_files_that_its_prompt_names() {
     sandbox.write("ws/tides.txt", "high at noon");
     let ran = sandbox.run(&["run", "sum up @tides.txt, please"]);
     assert_eq!(
-        (ran.code, ran.stderr.contains("tides")),
+        (ran.code, ran.stderr.contains("nothing was attached")),
         (Some(0), false),
         "{ran}"
     );
@@ -50,6 +50,24 @@ fn a_name_that_is_no_file_is_said_and_the_words_are_sent() {
         assert!(chat.stdout.contains(&note), "{chat}");
     }
     assert!(asked(&sandbox).contains(words), "{}", asked(&sandbox));
+}
+
+#[test]
+fn which_files_go_along_is_said_with_their_sizes() {
+    let sandbox = Sandbox::new();
+    sandbox.write("ws/tides.txt", "high at noon");
+    sandbox.write("ws/ships.txt", "none");
+    let words = "compare @tides.txt with @ships.txt, see @types/node";
+    let note = "note: attached tides.txt (12 B), ships.txt (4 B)";
+    let ran = sandbox.run(&["run", words]);
+    assert_eq!(ran.stderr.matches("note: attached").count(), 1, "{ran}");
+    assert!(ran.stderr.lines().any(|line| line == note), "{ran}");
+    assert!(
+        !ran.stdout.contains(note) && !ran.stderr.contains("types/node"),
+        "{ran}"
+    );
+    let chat = sandbox.run_with_input(&[], &format!("{words}\n"));
+    assert!(chat.stdout.contains(note), "{chat}");
 }
 
 #[test]

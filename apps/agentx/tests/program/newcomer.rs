@@ -90,7 +90,7 @@ fn a_pipe_takes_a_pattern_for_each_command_and_everything_is_allowed_only_on_rep
     );
     assert!(
         ran.stdout
-            .contains("or `a echo *, tail *` allows the like of each command"),
+            .contains("or `a echo *, tail *` allows commands like each of these"),
         "{ran}"
     );
     assert!(

@@ -238,7 +238,7 @@ fn a_copy_of_the_middle_of_an_answer_is_at_rest_at_once() {
     let mut desk = chat(&sandbox, &server);
     desk.wait_for("163 in, 80 out");
     desk.keys("/fork 9\r");
-    desk.wait_for("up to event 9; /diff compares the two");
+    desk.wait_for("up to event 9; /diff ses_");
     desk.keys("/rewind undo\r");
     desk.wait_for("no files were restored, so there is nothing to undo");
     for text in ["stop the run first (Esc),", "■ stopped"] {

@@ -223,6 +223,9 @@ fn in_a_chat_files_go_back_after_it_was_shown_what_that_undoes() {
     chat.keys("y\r");
     chat.wait_for_last("›");
     chat.keys("/diff\r");
+    chat.wait_for("notes.txt  +1 -1");
+    chat.wait_for_last("›");
+    chat.keys(&format!("/diff {}\r", id_of(&sandbox, 1)));
     chat.wait_for("are the same up to event");
     chat.wait_for_last("›");
     assert_eq!(read(&sandbox, "notes.txt").as_deref(), Some("one\nbye\nthree\n"));
@@ -231,18 +234,18 @@ fn in_a_chat_files_go_back_after_it_was_shown_what_that_undoes() {
 }
 
 #[test]
-fn a_comparison_without_another_branch_names_the_files_that_changed() {
+fn a_chat_shows_what_its_session_changed_in_files_also_in_a_copy() {
     let sandbox = Sandbox::new();
     sandbox.write("ws/notes.txt", "hello\n");
-    let input = "hello\n/diff\nreplace hello with bye in notes.txt\n/diff\n";
+    let input = "hello\n/diff\nreplace hello with bye in notes.txt\nwrite fresh words to new.txt\n/diff\n/fork\n/diff\n";
     let ran = sandbox.run_with_input(&["chat", "--yes"], input);
-    let none = "/diff compares two branches, and this session has no other branch";
-    for said in [
-        format!("{none}; its tools changed no file either"),
-        format!("{none}; its tools changed 1 file: notes.txt"),
-        "/rewind 1 shows the changes, and asks before it restores anything".to_owned(),
+    let none = "`edit` and `write` changed no file in this session";
+    assert_eq!(ran.stdout.matches(none).count(), 1, "{ran}");
+    for (said, times) in [
+        ("notes.txt  +1 -1\n  @@ -1 +1 @@\n  -hello\n  +bye\n", 2),
+        ("new.txt  new, +1 -0\n", 2),
     ] {
-        assert!(ran.stdout.contains(&said), "{said:?}: {ran}");
+        assert_eq!(ran.stdout.matches(said).count(), times, "{said:?}: {ran}");
     }
     assert!(!ran.to_string().contains("error:"), "{ran}");
 }

@@ -93,6 +93,36 @@ fn what_was_spent() {
 }
 
 #[test]
+fn the_latest_session_of_a_directory_needs_no_id() {
+    let sandbox = Sandbox::new();
+    let id = worked(&sandbox);
+    ok(sandbox.run(&["fork", "--last"]));
+    let fork = &raw_id(&sandbox)[..];
+    assert_ne!(fork, id);
+    for line in [
+        &["show"][..],
+        &["sessions", "show"],
+        &["sessions", "verify"],
+        &["sessions", "export"],
+        &["replay"],
+        &["context", "--parts"],
+        &["rewind"],
+        &["diff"],
+    ] {
+        let last = ok(sandbox.run(&[line, &["--last"]].concat()));
+        let named = ok(sandbox.run(&[line, &[fork]].concat()));
+        assert_eq!(last.stdout, named.stdout, "{line:?}");
+    }
+    let (last, named) = (
+        sandbox.run(&["diff", "--last", &id]),
+        sandbox.run(&["diff", fork, &id]),
+    );
+    assert_eq!(ok(last).stdout, named.stdout);
+    assert_eq!(sandbox.run(&["show"]).code, Some(2));
+    assert_eq!(sandbox.run(&["show", "--last", &id]).code, Some(2));
+}
+
+#[test]
 fn a_session_gets_a_name_and_nothing_else_happens() {
     let sandbox = Sandbox::new();
     let id = worked(&sandbox);

@@ -45,7 +45,7 @@ fn what_is_queued_is_shown_taken_back_and_written_otherwise() {
     chat.keys(" words");
     chat.keys(ALT_UP);
     chat.wait_until_gone("  1 › thanks");
-    chat.wait_for("  … and · waits for the input line");
+    chat.wait_for("  … and · comes back when the line is free");
     chat.wait_for_last("› thanks");
     chat.keys("\r");
     chat.wait_for("  1 › thanks");
@@ -105,8 +105,8 @@ fn what_is_queued_comes_back_when_the_run_is_stopped() {
     chat.keys("\u{1b}");
     chat.wait_for("■ stopped");
     chat.wait_for_last("› one");
-    chat.wait_for("  … two · waits for the input line");
-    chat.wait_for("  … draft · waits for the input line");
+    chat.wait_for("  … two · comes back when the line is free");
+    chat.wait_for("  … draft · comes back when the line is free");
     for next in ["› two", "› draft", "›"] {
         chat.keys("\u{3}");
         chat.wait_for_last(next);
@@ -129,9 +129,9 @@ fn what_is_to_be_heard_at_once_joins_the_run() {
     chat.keys("later\r");
     chat.wait_for("  1 › later");
     chat.keys("hello\u{13}");
-    chat.wait_for("  1 » hello · heard next");
+    chat.wait_for("  1 » hello · read next");
     chat.keys("\u{13}");
-    chat.wait_for("  2 » later · heard next");
+    chat.wait_for("  2 » later · read next");
     sandbox.write("ws/go", "");
     chat.wait_for_last("›");
     let lines = leave(chat);
@@ -204,9 +204,9 @@ fn what_is_queued_at_a_server_is_seen_from_every_seat() {
     chat.keys("!\r");
     other.wait_for("  1 › thanks!");
     chat.keys("\u{13}");
-    other.wait_for("  1 » thanks! · heard next");
+    other.wait_for("  1 » thanks! · read next");
     chat.keys("/queue remove 1\r");
-    other.wait_until_gone("  1 » thanks! · heard next");
+    other.wait_until_gone("  1 » thanks! · read next");
     chat.wait_for("taken out: thanks!");
 }
 

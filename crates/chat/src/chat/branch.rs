@@ -2,17 +2,14 @@
 
 use std::sync::Arc;
 
-use agentx::history::{SessionHistory, branches_of, history_of};
+use agentx::history::{branches_of, changes_of, history_of};
 use agentx::runtime::{OpenRequest, Session, SessionState, View};
 
 use super::commands::session_change::session_command;
 use super::{Chat, ConversationSite};
-use crate::branches::{only, relatives_of};
 use crate::error::ChatError;
 use crate::follow::AnyFollower;
 use crate::render::branches;
-use crate::render::clean::visible;
-use crate::render::units::counted;
 use crate::session_opening;
 
 impl Chat<'_> {
@@ -85,7 +82,7 @@ impl Chat<'_> {
         self.switch_status(&state);
         self.apply_kept_rules(&state.config).await?;
         Ok(format!(
-            "you are now in {fork}, a copy of {parent}{}; /diff compares the two{}",
+            "you are now in {fork}, a copy of {parent}{}; /diff {parent} compares the two{}",
             at.map(|at| format!(" up to event {at}")).unwrap_or_default(),
             ended.map(|ended| format!("\n{ended}")).unwrap_or_default()
         ))
@@ -104,23 +101,21 @@ impl Chat<'_> {
         Ok((state, events))
     }
 
-    /// Runs `/diff`.
+    /// Runs `/diff`: the changes that this session made to files, or the differences to another branch.
     pub(super) async fn diff(&mut self, other: Option<String>) -> Result<String, ChatError> {
         let Some(session) = self.connection.session() else {
             return Ok("there is nothing to compare yet".to_owned());
         };
         let (id, runtime) = (session.id().clone(), self.place.shared());
-        let other = match &other {
-            Some(other) => self.wait_for(runtime.resolve(other)).await?,
-            None => {
-                let relatives = self.wait_for(relatives_of(&*runtime, &id)).await?;
-                if relatives.is_empty() {
-                    let history = self.wait_for(history_of(&*runtime, &id)).await?;
-                    return Ok(changed_files(&history));
-                }
-                only(&id, relatives)?
-            }
+        let Some(other) = other else {
+            let files = self.wait_for(changes_of(&*runtime, &id)).await?;
+            return Ok(if files.is_empty() {
+                NO_CHANGES.to_owned()
+            } else {
+                branches::changes(&files, self.display.style())
+            });
         };
+        let other = self.wait_for(runtime.resolve(&other)).await?;
         let found = self.wait_for(branches_of(&*runtime, &other, &id)).await?;
         Ok(branches::render(
             &found,
@@ -130,35 +125,9 @@ impl Chat<'_> {
     }
 }
 
-/// Describes a session without another branch: the files that it changed, and the command that shows how.
-fn changed_files(history: &SessionHistory) -> String {
-    const NO_BRANCH: &str = "/diff compares two branches, and this session has no other branch";
-    let names: Vec<String> = history
-        .files()
-        .keys()
-        .map(|path| visible(history.show(path)))
-        .collect();
-    match names.len() {
-        0 => format!("{NO_BRANCH}; its tools changed no file either"),
-        count => format!(
-            "{NO_BRANCH}; its tools changed {}: {}\n/rewind 1 shows the changes, and asks before it restores anything",
-            counted(count, "file"),
-            listed(&names)
-        ),
-    }
-}
-
-/// The first names, and how many more there are.
-fn listed(names: &[String]) -> String {
-    let shown = names[..names.len().min(NAMED)].join(", ");
-    match names.len().saturating_sub(NAMED) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
-    }
-}
-
-/// Maximum number of files to name.
-const NAMED: usize = 12;
+/// The tools whose changes are in the log; what commands changed is not.
+const NO_CHANGES: &str =
+    "`edit` and `write` changed no file in this session; `!git diff` shows what commands changed";
 
 const BUSY: &str = "stop the run first (Esc), then /fork";
 

@@ -238,7 +238,9 @@ impl Chat<'_> {
         // A person who names a mode wants exactly that one: `--yes` does more than `auto`.
         self.approvals.auto_approve = false;
         let said = format!("from now on {}", mode_sentence(mode));
-        Ok(if self.is_read_only() {
+        Ok(if self.status.activity.is_planning() {
+            format!("{said}; plan mode stays on until you accept a plan or type /plan off")
+        } else if self.is_read_only() {
             format!("{said}; this folder is read-only, so changes and commands are still refused")
         } else {
             said

@@ -269,7 +269,7 @@ fn completion(before: &str, known: &NameDescriptions, workspace: &Path) -> Optio
 /// Returns the words that may follow a command.
 fn words_of(command: &str) -> &'static [&'static str] {
     match command {
-        "approve-mode" => &["ask", "auto", "deny"],
+        "approve-mode" => &["ask", "plan", "auto", "deny"],
         "approvals" => &["remove", "test"],
         "compact" | "rewind" => &["undo"],
         "context" => &["exact"],

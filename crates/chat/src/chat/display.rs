@@ -270,9 +270,11 @@ impl<'a> Display<'a> {
 
     /// Prints how many unanswered messages the model reads again.
     pub(super) fn tell_of_unanswered(&mut self, count: usize) {
-        let are = if count == 1 { "is" } else { "are" };
-        let messages = counted(count, "unanswered message");
-        let line = format!("· {messages} {are} sent with it");
+        let (messages, have) = (
+            counted(count, "earlier message"),
+            if count == 1 { "has" } else { "have" },
+        );
+        let line = format!("· the model also reads {messages} that {have} no answer yet");
         self.transcript.note(&self.style().dim(&line));
     }
 }

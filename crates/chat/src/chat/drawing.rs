@@ -71,7 +71,7 @@ impl Chat<'_> {
         } else {
             QueuedDelivery::AfterTheRun
         };
-        let (line, beside) = (self.input_line(asked), self.beside());
+        let (line, beside) = (self.input_line(asked), self.beside(asked));
         let menu = if asked { Vec::new() } else { self.menu_rows() };
         let (width, style) = (self.display.width(), self.display.style());
         let ChatInterface::Editor { screen, .. } = &mut self.display.face else {
@@ -122,11 +122,12 @@ impl Chat<'_> {
         })
     }
 
-    /// Returns the rows about current activities.
-    fn beside(&self) -> Vec<String> {
+    /// Returns the rows about current activities. A row between an open question and the line that answers it makes
+    /// the screen show the question once more, so the to-do list makes none then.
+    fn beside(&self, asked: bool) -> Vec<String> {
         // Without a connection the activity is unknown.
         let mut beside = if self.status.is_busy() && !self.connection.company.is_cut_off() {
-            self.display.transcript.running(units::now())
+            self.display.transcript.running(units::now(), !asked)
         } else {
             Vec::new()
         };
@@ -150,7 +151,7 @@ impl Chat<'_> {
     /// The texts that came back and come into the line after what is in it, in rows.
     fn rows_of_later(&self) -> Vec<String> {
         let (style, width) = (self.display.style(), self.display.width());
-        let rest = " · waits for the input line";
+        let rest = " · comes back when the line is free";
         let room = width.saturating_sub(rest.len() + 4);
         let row = |text: &str| {
             let first = cut(&visible(text.lines().next().unwrap_or_default()), room);

@@ -269,12 +269,14 @@ fn command(name: &str, argument: &str) -> Result<Slash, String> {
         }),
         "title" => Slash::Title(given.ok_or("/title needs a title: /title TEXT")?),
         "plan" => Slash::Plan(PlanCommand::parse(argument)),
+        // Plan mode is not an approval mode, but the list of Shift-Tab names it among them.
+        "approve-mode" if argument == "plan" => Slash::Plan(PlanCommand::On),
         "approve-mode" => Slash::ApproveMode(match argument {
             "" => None,
             "ask" => Some(ApprovalMode::Ask),
             "auto" => Some(ApprovalMode::Auto),
             "deny" => Some(ApprovalMode::Deny),
-            other => return Err(format!("unknown mode `{other}`; use ask, auto or deny")),
+            other => return Err(format!("unknown mode `{other}`; use ask, plan, auto or deny")),
         }),
         other => return Err(unknown(other)),
     })
@@ -412,6 +414,10 @@ mod tests {
         assert_eq!(
             parse(" /model  opus "),
             Some(Ok(Slash::Model(Some("opus".into()))))
+        );
+        assert_eq!(
+            parse("/approve-mode plan"),
+            Some(Ok(Slash::Plan(PlanCommand::On)))
         );
         assert_eq!(
             parse("/approve-mode auto"),

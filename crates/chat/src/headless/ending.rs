@@ -14,7 +14,6 @@ use crate::exit::Exit;
 use crate::headless::approver::NOT_HERE;
 use crate::headless::result::RunResult;
 use crate::place::Place;
-use crate::render::clean::clean;
 use crate::render::units;
 use crate::render::written_call::{WRITTEN_CALL, is_written_call};
 use crate::run_failure::{CUT_OFF, EMPTY, exit_of};
@@ -357,25 +356,6 @@ pub(super) fn notes(result: &RunResult, max_cost: Option<NanoUsd>, console: &mut
     if let Some(note) = units::over_limit(result.cost, max_cost) {
         console.say(&format!("note: {note}\n"));
     }
-}
-
-/// Prints the answer. An answer that broke off or was declined goes to standard error.
-pub(super) fn print(result: &RunResult, quiet: bool, console: &mut Console) -> Result<(), ChatError> {
-    let is_unknown = result.stop_reason == Some(StopReason::Other) && result.error.is_none();
-    if quiet && is_unknown && result.status == Some(RunStatus::Completed) {
-        console.say("note: the answer ended for an unknown reason and may be incomplete\n");
-    }
-    if result.text.is_empty() {
-        return Ok(());
-    }
-    let end = if result.text.ends_with('\n') { "" } else { "\n" };
-    let text = format!("{}{end}", result.text);
-    match result.stop_reason {
-        Some(StopReason::Broken | StopReason::Refusal) if quiet => {}
-        Some(StopReason::Broken | StopReason::Refusal) => console.say(&clean(&text)),
-        _ => console.out(&text)?,
-    }
-    Ok(())
 }
 
 fn error(exit: Exit, code: &str, message: &str) -> ChatError {

@@ -9,6 +9,7 @@ mod operator;
 mod output_options;
 pub mod result;
 mod run_start;
+mod shown_answer;
 mod typed_answer;
 
 use std::sync::Arc;
@@ -26,7 +27,7 @@ use crate::render::agents::LiveAgents;
 use crate::render::approval;
 use crate::render::clean::clean;
 use crate::render::conversation;
-use crate::render::transcript::{TextRegion, TranscriptRenderer};
+use crate::render::transcript::TranscriptRenderer;
 use crate::session_opening;
 use crate::signals::Signals;
 pub use approver::{Approver, deny_where_it_would_ask};
@@ -36,6 +37,7 @@ use facts::{drain, next_fact};
 pub use operator::RemoteApprovals;
 pub use output_options::{Format, OutputOptions};
 use run_start::AnswerOutput;
+use shown_answer::ShownAnswer;
 pub use typed_answer::{held_to, read_schema};
 
 /// Sends the prompt in an open session and follows the run; without one, the last run that there is.
@@ -98,7 +100,7 @@ pub async fn with_session(
         typed_answer::print(&result, console)?;
     } else if manner.format == Format::Text && AnswerOutput::choose(manner, console) == AnswerOutput::AtTheEnd
     {
-        ending::print(&result, manner.quiet, console)?;
+        shown_answer::print_at_end(&result, manner.quiet, console)?;
     }
     Ok(result)
 }
@@ -124,6 +126,7 @@ struct Headless {
     format: Format,
     frames: bool,
     words: AnswerOutput,
+    shown: ShownAnswer,
     quiet: bool,
     approver: Approver,
     signal: Option<Exit>,
@@ -156,6 +159,7 @@ impl Headless {
             format: manner.format,
             frames: manner.view == View::Runtime && manner.format == Format::StreamJson,
             words,
+            shown: ShownAnswer::default(),
             quiet: manner.quiet,
             approver,
             signal: None,
@@ -222,7 +226,7 @@ impl Headless {
         }
         self.cast.end_lines(&mut self.transcript);
         self.transcript.end_line();
-        self.print(console)?;
+        self.print_whole(console)?;
         Ok(self.ending.into_result(self.signal))
     }
 
@@ -312,9 +316,10 @@ impl Headless {
         }
         match event {
             RuntimeEvent::ApprovalRequested(request) if envelope.seq > self.asked_until => {
-                self.print(console)?;
+                self.print_whole(console)?;
                 self.asked(request, console).await?;
             }
+            RuntimeEvent::MessageStop(_) => self.print_whole(console)?,
             RuntimeEvent::ToolFailed(failed) if self.approver.lacks_terminal() => {
                 self.ending.tool_failed(failed)
             }
@@ -375,22 +380,6 @@ impl Headless {
         }
         while let Some(Delivery::Environment(envelope)) = facts.as_mut().and_then(AnyFollower::ready) {
             console.out_json(&*envelope)?;
-        }
-        Ok(())
-    }
-
-    /// Writes the text since the last time.
-    fn print(&mut self, console: &mut Console) -> Result<(), ChatError> {
-        for piece in self.transcript.take() {
-            match piece.region {
-                TextRegion::Answer if self.words == AnswerOutput::Printed => console.out(&piece.text)?,
-                TextRegion::Answer if self.words == AnswerOutput::AtTheEnd => {}
-                _ if self.quiet => {}
-                _ => console.say(&piece.text),
-            }
-        }
-        if self.format == Format::StreamJson {
-            console.flush()?;
         }
         Ok(())
     }

@@ -93,6 +93,8 @@ pub(super) enum AnswerOutput {
     /// They are shown to a person on standard error, so that an attempt that breaks off is never on standard
     /// output.
     Shown,
+    /// The same on a terminal that can show more than lines, which renders the Markdown of the answer.
+    Rendered,
     /// The answer goes to standard output, each message when it has ended.
     Printed,
     /// The last answer goes to standard output when the run has ended.
@@ -105,6 +107,7 @@ impl AnswerOutput {
         let is_seen = console.terminal.output && console.terminal.error && !manner.quiet;
         match manner.format {
             Format::Text if manner.typed => Self::AtTheEnd,
+            Format::Text if is_seen && console.terminal.capable && !manner.streams => Self::Rendered,
             Format::Text if is_seen => Self::Shown,
             Format::Text if manner.streams => Self::Printed,
             _ => Self::AtTheEnd,

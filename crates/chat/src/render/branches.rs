@@ -84,6 +84,38 @@ pub fn render(branches: &Branches, style: AnsiStyle, width: usize) -> String {
     text
 }
 
+/// Renders the changes of a session's tools, from before the session to its end.
+pub fn changes(files: &[BranchFile], style: AnsiStyle) -> String {
+    let mut text = String::new();
+    for file in files {
+        let what = match (state(file.left[0].as_ref()), state(file.left[1].as_ref())) {
+            ("unknown", _) | (_, "unknown") => "its content is not in the log".to_owned(),
+            ("absent", _) => format!("new, {}", much(file)),
+            (_, "absent") => format!("deleted, {}", much(file)),
+            _ => much(file),
+        };
+        text.push_str(&with_lines(file, &what, style));
+    }
+    text
+}
+
+/// The number of lines that differ.
+fn much(file: &BranchFile) -> String {
+    match counts(file) {
+        Some((added, removed)) => format!("+{added} -{removed}"),
+        None => "not text".to_owned(),
+    }
+}
+
+/// A file with what happened to it, and its diff.
+fn with_lines(file: &BranchFile, what: &str, style: AnsiStyle) -> String {
+    let mut text = format!("{}  {}\n", visible(&file.shown), style.dim(what));
+    for line in lines(file, MOST_LINES, style) {
+        text.push_str(&format!("  {line}\n"));
+    }
+    text
+}
+
 fn side_text(side: &BranchSide, style: AnsiStyle, width: usize) -> String {
     let mut text = format!("{}\n", style.bold(side.session_id.as_str()));
     if side.turns.is_empty() {
@@ -168,15 +200,7 @@ fn file_text(file: &BranchFile, branches: &Branches, style: AnsiStyle) -> String
         [true, false] => format!("changed in {}", one.session_id),
         _ => format!("changed in {}", other.session_id),
     };
-    let mut text = format!(
-        "{}  {}\n",
-        visible(&file.shown),
-        style.dim(&format!("{what} · {who}"))
-    );
-    for line in lines(file, MOST_LINES, style) {
-        text.push_str(&format!("  {line}\n"));
-    }
-    text
+    with_lines(file, &format!("{what} · {who}"), style)
 }
 
 /// Renders the branches for programs.

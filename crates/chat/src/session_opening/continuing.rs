@@ -83,6 +83,21 @@ pub async fn find_exactly(
     Ok(latest.or(found))
 }
 
+/// The id of the session that is meant, for a command that only reads it, or does not run its agent.
+///
+/// # Errors
+/// Returns an error if the session does not exist.
+pub async fn find_existing(
+    place: &Place,
+    settings: &Settings,
+    target: &Target,
+) -> Result<SessionId, ChatError> {
+    let found = find_exactly(place, settings, target).await?;
+    found.ok_or_else(|| ChatError::NoSession {
+        workspace: settings.workspace.to_string_lossy().into_owned(),
+    })
+}
+
 /// Returns the latest session of this folder if another program has it open, so that an earlier one was taken; `None` if
 /// that is the latest, or on a server, where a session may be open in several programs.
 async fn passed_over(place: &Place, settings: &Settings, taken: &SessionId) -> Option<SessionId> {

@@ -259,7 +259,7 @@ impl QueuedInput {
         let (sign, when) = match (&self.id, self.joins) {
             // The log does not have it yet.
             (None, _) => ("…", ""),
-            (Some(_), true) => ("»", " · heard next"),
+            (Some(_), true) => ("»", " · read next"),
             (Some(_), false) => ("›", ""),
         };
         let tail = match more.lines().count() {
@@ -316,7 +316,7 @@ mod tests {
         assert_eq!(
             rows(&queue, 60, QueuedDelivery::AfterTheRun),
             [
-                "  1 » now · heard next",
+                "  1 » now · read next",
                 "  2 › one",
                 "  3 › two (+2 lines)",
                 "    Alt-↑ edits the last · Ctrl-S sends it now · /queue",

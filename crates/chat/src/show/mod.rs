@@ -32,8 +32,8 @@ use timeline::Timeline;
 
 /// The part of a session to show; without a place and a step, all messages.
 pub struct ShowRequest<'a> {
-    /// The id of the session, or the beginning of it.
-    pub id: &'a str,
+    /// The id of the session.
+    pub id: SessionId,
     /// The event around which the messages are shown; `None` for all of them.
     pub at: Option<u64>,
     /// This step, whole; an empty one goes through all of them.
@@ -48,7 +48,7 @@ pub async fn run(
     console: &mut Console,
 ) -> Result<Exit, ChatError> {
     let runtime = place.runtime();
-    let id = runtime.resolve(wanted.id).await?;
+    let id = wanted.id;
     let Some(step) = wanted.step else {
         match wanted.at {
             Some(seq) => around_event::show(place, &id, seq, json, console).await?,

@@ -8,7 +8,7 @@ use agentx_types::{AgentStateId, ContentPart, Envelope, EnvironmentEvent, Messag
 use serde::Serialize;
 
 use super::file_history::FileVersion;
-use super::history::SessionHistory;
+use super::history::{SessionHistory, history_of};
 
 /// The longest line of forks that is followed.
 const MOST_FORKS: usize = 1_000;
@@ -116,6 +116,33 @@ pub async fn branches_of(
         sides: [first.side, second.side],
         files,
     })
+}
+
+/// Returns the files that the tools of a session changed, if they are not as they were before: the first content is the
+/// one before the session, the second the one that it left.
+///
+/// # Errors
+/// Returns an error if the session cannot be read.
+pub async fn changes_of(runtime: &dyn Runtime, session: &SessionId) -> Result<Vec<BranchFile>, RuntimeError> {
+    let history = history_of(runtime, session).await?;
+    let mut files = Vec::new();
+    for (path, trail) in history.files() {
+        let (before, after) = (trail.before(0), trail.end());
+        if before == after && *before != FileVersion::Unknown {
+            continue;
+        }
+        let sessions = [session, session];
+        files.push(BranchFile {
+            shown: history.show(path).to_owned(),
+            path: path.clone(),
+            changed: [false, true],
+            left: [
+                bytes(runtime, sessions, before).await?,
+                bytes(runtime, sessions, after).await?,
+            ],
+        });
+    }
+    Ok(files)
 }
 
 /// A branch as it was read.

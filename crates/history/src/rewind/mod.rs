@@ -7,7 +7,7 @@ mod file_history;
 mod history;
 mod restorings;
 
-pub use branches::{BranchFile, BranchSide, BranchTurn, Branches, branches_of};
+pub use branches::{BranchFile, BranchSide, BranchTurn, Branches, branches_of, changes_of};
 pub use file_history::{FileChange, FileHistory, FileVersion};
 pub use history::{IrreversibleEffect, IrreversibleEffects, PastInput, SessionHistory, history_of};
 pub use restorings::{Restoring, latest_restoring};

@@ -2,7 +2,7 @@
 
 use agentx::config::Settings;
 use agentx::openhands::ImportReport;
-use agentx::runtime::{Runtime, RuntimeError};
+use agentx::runtime::RuntimeError;
 use agentx::types::SessionId;
 use serde_json::json;
 
@@ -16,12 +16,13 @@ use crate::render::{conversation, units};
 
 /// Exports a session.
 pub(crate) async fn export(
-    runtime: &dyn Runtime,
+    place: &CommandTarget,
     args: &ExportArgs,
     settings: &Settings,
     console: &mut Console,
 ) -> Result<(), ChatError> {
-    let id = runtime.resolve(&args.id).await?;
+    let runtime = place.runtime();
+    let id = args.session.find(place, settings).await?;
     if args.fixture {
         let (text, left_out) = export::fixture_text(runtime, &id, settings).await?;
         if left_out > 0 {

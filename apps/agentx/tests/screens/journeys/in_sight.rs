@@ -5,6 +5,24 @@ use serde_json::json;
 use crate::model::Part;
 use crate::stage::{QUESTION, Stage, World};
 
+/// The current item of a to-do list would stand between the question and the line that answers it.
+#[test]
+fn a_question_stands_once_beside_a_todo_list() {
+    let todos = json!({ "todos": [{ "content": "clean up", "status": "in_progress" }] });
+    let world = World::of_model(vec![
+        vec![Part::Call("todo", todos)],
+        vec![Part::Call("bash", json!({ "command": "rm -rf build" }))],
+        vec![Part::Say("Done.".into())],
+    ]);
+    let mut chat = Stage::chat(&world, &[], 80);
+    chat.say("clean up");
+    chat.wait_for_question();
+    let asked = |screen: Vec<String>| screen.iter().filter(|row| row.contains("wants to run")).count();
+    assert_eq!(asked(chat.screen()), 1, "{:#?}", chat.screen());
+    chat.say("n");
+    chat.wait_for("Done.");
+}
+
 /// On a small terminal and on a usual one: what is asked stands on the screen with the line that answers it.
 #[test]
 fn a_question_stays_whole_on_the_screen_while_another_call_says_much() {

@@ -17,6 +17,7 @@ mod paste;
 mod pictures;
 mod repaired;
 mod resize;
+mod run_at_terminal;
 mod steering;
 mod strange;
 mod wide;

@@ -325,6 +325,7 @@ fn efforts(current: Option<u64>) -> Vec<MenuItem> {
 fn approval_modes() -> Vec<MenuItem> {
     let modes = [
         ("ask", "you are asked about calls that no rule covers"),
+        ("plan", "the agent only reads, and presents a plan"),
         ("auto", "calls run without asking, unless a rule asks or denies"),
         ("deny", "calls that no rule allows are refused"),
     ];

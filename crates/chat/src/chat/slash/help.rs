@@ -113,7 +113,8 @@ Session
 /rewind [N]               go back to before a message: conversation, files or both; shows the changes first
 /rewind undo              undo the last restore of files
 /fork [EVENT]             continue in a copy of this session, from here or from an earlier event
-/diff [SESSION]           compare this branch with its parent or with another branch
+/diff                     show what this session changed in files
+/diff SESSION             compare this session with another branch of it
 /compact [WORDS]          condense all but the latest exchanges now; WORDS say what matters
 /compact undo             undo the latest condensing
 /pin [N], /unpin [N]      keep your last or Nth message when condensing, or no longer
@@ -131,7 +132,7 @@ Model
 
 Permission
 /plan [TASK|off]          plan mode: nothing is changed or run until you accept a plan
-/approve-mode [ask|auto|deny]  choose what happens to calls that no rule covers (Shift-Tab)
+/approve-mode [ask|plan|auto|deny]  choose what happens to calls that no rule covers (Shift-Tab)
 /approvals [test CALL|remove N]  list the approval rules; test a call such as bash: rm x; remove a rule
 
 While it works
@@ -152,7 +153,7 @@ Setup
 /memory [list|show N|search WORDS]  show memories
 /memory [add TEXT|delete N]  add or delete a memory
 /who                      list who is in this session of a server
-/wheel [take|ask|give WHO|release]  show who drives; take, ask for, hand over or release the wheel
+/wheel [take|ask|give WHO|release]  show who may send messages; take, ask for, give or release that role
 /help [COMMAND|keys|all]  explain a command, list the keys, or show everything
 /quit, /exit              leave (or type exit, press Ctrl-D, or press Ctrl-C twice)
 ";

@@ -300,9 +300,9 @@ impl TranscriptRenderer {
         running.into_iter().map(|(_, id)| id.clone()).collect()
     }
 
-    /// Returns the live rows: a single call with its last lines, or a row for each of several calls, and the
-    /// progress of the to-do list.
-    pub(crate) fn running(&self, now: Timestamp) -> Vec<String> {
+    /// Returns the live rows: a single call with its last lines, or a row for each of several calls, and
+    /// `with_todo` the progress of the to-do list.
+    pub(crate) fn running(&self, now: Timestamp, with_todo: bool) -> Vec<String> {
         if !self.holds_calls {
             return Vec::new();
         }
@@ -328,7 +328,7 @@ impl TranscriptRenderer {
                     .dim(&format!("… {} more run", calls.len() - SHOWN_CALLS)),
             );
         }
-        rows.extend(self.todos.now(self.style));
+        rows.extend(with_todo.then(|| self.todos.now(self.style)).flatten());
         rows
     }
 

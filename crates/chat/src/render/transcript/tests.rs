@@ -128,7 +128,7 @@ fn what_runs_side_by_side_has_a_row_each_with_its_time() {
         transcript.event(&output.into());
     }
     assert_eq!(
-        transcript.running(Timestamp(12_000_000)),
+        transcript.running(Timestamp(12_000_000), true),
         [
             "● bash  cargo test --work… · 12s · last…",
             "● bash  ls · 12s · last of b"
@@ -158,7 +158,7 @@ fn a_call_that_a_full_disk_cuts_off_has_an_end() {
         said.starts_with("● bash  make\n") && said.contains("■ cut off: its result could not be saved"),
         "{said}"
     );
-    assert!(transcript.running(Timestamp(1)).is_empty());
+    assert!(transcript.running(Timestamp(1), true).is_empty());
 }
 
 #[test]
