@@ -110,7 +110,7 @@ pub const KEYS: &[SettingSpec] = &[
     key("params.thinking_tokens", ValueKind::Count, SetIfTrusted, None, "token budget for reasoning; `0` is the same as none"),
     key("limits.max_iterations", ValueKind::OrNone(&ValueKind::Count), Tighten, Some("50"), "maximum number of tool rounds in one run"),
     key("limits.max_tokens", ValueKind::OrNone(&ValueKind::Count), Tighten, None, "maximum number of tokens in one run, input and output"),
-    key("limits.max_cost", ValueKind::OrNone(&ValueKind::Money), Tighten, None, "maximum cost of one run in US dollars; once it is reached, no further model call is made"),
+    key("limits.max_cost", ValueKind::OrNone(&ValueKind::Money), Tighten, None, "maximum cost of one run in US dollars; once it is reached, no further model call is made. A call costs its tokens at the prices of the model, or what its server reports, if that is more"),
     key("limits.timeout", ValueKind::OrNone(&ValueKind::Duration), Tighten, None, "maximum time for one run, counted while a program works on it"),
     key("context.environment", ValueKind::Choice(YES_OR_NO), Tighten, Some("true"), "whether the model gets the directory, the state of Git, the date, the system and the shell at the start of a session"),
     key("condense.at", ValueKind::OrNone(&ValueKind::Count), SetIfTrusted, Some("80"), "how full the model's context window may get, in percent, before the older part of the conversation is condensed; `none` to condense only on request"),

@@ -12,8 +12,8 @@
 //! stream_end
 //! ```
 //!
-//! Limits are checked by [`Emitter::check`], not by each method: decoders call it once per event of the
-//! server, and stop at the first error. A value that is nested too deep is dropped at once, before any reader
+//! Limits and promises of the API are checked by [`Emitter::check`], not by each method: decoders call it once per
+//! event of the server, and stop at the first error. A value that is nested too deep is dropped at once, before any reader
 //! gets it.
 
 use agentx_types::{
@@ -53,8 +53,8 @@ pub(crate) struct Emitter {
     minted: usize,
     /// The length of the arguments of all calls until now, in bytes.
     argument_bytes: usize,
-    /// Whether a part was nested deeper than [`MAX_DEPTH`].
-    too_deep: bool,
+    /// What the server promised otherwise, once it is known.
+    malformed: Option<String>,
     ended: bool,
 }
 
@@ -68,7 +68,7 @@ impl Emitter {
             fresh: false,
             minted: 0,
             argument_bytes: 0,
-            too_deep: false,
+            malformed: None,
             ended: false,
         }
     }
@@ -187,16 +187,19 @@ impl Emitter {
                 limit: MAX_ARGUMENT_BYTES,
             });
         }
-        if self.too_deep {
-            let detail = format!("a part is nested deeper than {MAX_DEPTH} levels");
-            return Err(StreamError::Malformed { detail });
+        match &self.malformed {
+            Some(detail) => Err(StreamError::Malformed {
+                detail: detail.clone(),
+            }),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     fn is_too_deep(&mut self, data: &Value) -> bool {
         let deep = is_deeper(data, MAX_DEPTH);
-        self.too_deep |= deep;
+        if deep {
+            self.malformed = Some(format!("a part is nested deeper than {MAX_DEPTH} levels"));
+        }
         deep
     }
 
@@ -238,7 +241,8 @@ impl Emitter {
         }
     }
 
-    /// Emits a complete call.
+    /// Emits a complete call. One without a name never began: nobody can run it, and a vendor would refuse the
+    /// conversation with it.
     pub(crate) fn tool_call(
         &mut self,
         id: ToolCallId,
@@ -247,6 +251,10 @@ impl Emitter {
         out: &mut Vec<EnvironmentEvent>,
     ) {
         self.open = None;
+        if name.is_empty() {
+            self.malformed = Some("a call of a tool has no name".to_owned());
+            return;
+        }
         out.push(
             ToolCall {
                 tool_call_id: id,
@@ -263,13 +271,16 @@ impl Emitter {
         out.push(UsageReport { usage }.into());
     }
 
-    /// Emits `stream_end`, once, unless a limit was broken.
+    /// Emits `stream_end`, once, unless a limit was broken or nothing had begun.
     pub(crate) fn end(
         &mut self,
         stop_reason: StopReason,
         raw: Option<String>,
         out: &mut Vec<EnvironmentEvent>,
     ) {
+        if !self.started() {
+            self.malformed = Some("the answer ended before it began".to_owned());
+        }
         if !self.ended && self.check().is_ok() {
             self.ended = true;
             out.push(StreamEnd { stop_reason, raw }.into());

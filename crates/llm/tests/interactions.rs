@@ -292,17 +292,17 @@ fn a_conversation_begins_and_ends_with_a_person() {
 
 #[test]
 fn why_it_stopped_is_told() {
+    let begun = json!({"event_type": "interaction.created", "interaction": {"id": "v1_1", "model": "m"}});
     for (status, expected) in [
         ("completed", StopReason::EndTurn),
         ("incomplete", StopReason::MaxTokens),
         ("continuation_required", StopReason::MaxTokens),
         ("made_up", StopReason::Other),
     ] {
-        let (events, result) = stream(&[completed(status)]);
+        let (events, result) = stream(&[begun.clone(), completed(status)]);
         result.expect("a whole stream");
         assert_eq!(accumulate(&events).stop_reason, expected, "{status}");
     }
-    let begun = json!({"event_type": "interaction.created", "interaction": {"id": "v1_1", "model": "m"}});
     let (events, result) = stream(std::slice::from_ref(&begun));
     assert_eq!((result, events.len()), (Err(StreamError::Truncated), 1));
     let failed = json!({"event_type": "interaction.completed", "interaction": {"status": "failed",

@@ -9,6 +9,7 @@
 mod answer_schema;
 #[cfg(feature = "bedrock")]
 mod bedrock;
+mod beginnings;
 mod catalog;
 mod claude_rules;
 mod delivery;

@@ -381,5 +381,8 @@ pub const REASONS_CUT_RULES: u32 = 9;
 /// a repository that is pushed to.
 pub const REMOTES_ARE_NAMED: u32 = 9;
 
+/// A call costs what the provider reports, if that is more than its tokens at the prices of the model.
+pub const REPORTED_COSTS_COUNT: u32 = 9;
+
 /// A question about a member's call says that approvers of the server may allow it, too.
 pub const APPROVERS_ARE_NAMED: u32 = 9;

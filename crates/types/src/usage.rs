@@ -154,16 +154,26 @@ impl Prices {
         }
     }
 
-    /// Returns the cost of one call with this usage: at these prices, or, if there are none, as the provider
-    /// reports it. (Several calls are summed one by one: each has its own prices.)
+    /// Returns the cost of one call with this usage: at these prices or as the provider reports it, whichever is
+    /// more. A person's limit of costs must hold although a price has risen, and what a server reports makes no call
+    /// cheaper. (Several calls are summed one by one: each has its own prices.)
     ///
     /// ```
     /// use agentx_types::{NanoUsd, Prices, Usage};
     /// let prices = Prices { input: 3_000, output: 15_000, ..Prices::default() };
-    /// let usage = Usage { input_tokens: 1_000, output_tokens: 100, ..Usage::default() };
+    /// let mut usage = Usage { input_tokens: 1_000, output_tokens: 100, ..Usage::default() };
     /// assert_eq!(prices.cost(&usage), NanoUsd(4_500_000)); // 0.0045 dollars
+    /// usage.reported_cost = NanoUsd(5_000_000);
+    /// assert_eq!(prices.cost(&usage), NanoUsd(5_000_000));
     /// ```
     pub fn cost(&self, usage: &Usage) -> NanoUsd {
+        self.listed_cost(usage).max(usage.reported_cost)
+    }
+
+    /// Returns the cost of one call with this usage at these prices, or, if there are none, as the provider reports
+    /// it: the cost in sessions with rules before
+    /// [`since::REPORTED_COSTS_COUNT`](crate::since::REPORTED_COSTS_COUNT).
+    pub fn listed_cost(&self, usage: &Usage) -> NanoUsd {
         if self.is_unknown() {
             return usage.reported_cost;
         }

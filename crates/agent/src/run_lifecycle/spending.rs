@@ -45,7 +45,11 @@ impl RunLifecycle {
         } else {
             usage
         };
-        let cost = model.prices.cost(&usage);
+        let cost = if config.rules_version >= since::REPORTED_COSTS_COUNT {
+            model.prices.cost(&usage)
+        } else {
+            model.prices.listed_cost(&usage)
+        };
         let model = model.id.clone();
         self.share(usage, cost, step);
         self.totals.context_tokens = usage.context_tokens();

@@ -141,6 +141,31 @@ fn tokens_and_money() {
 }
 
 #[test]
+fn a_call_costs_what_its_server_reports_if_that_is_more() {
+    let reported = |cost: u64| {
+        let usage = Usage {
+            input_tokens: 1,
+            reported_cost: NanoUsd(cost),
+            ..Usage::default()
+        };
+        UsageReport { usage }.into()
+    };
+    let ends = |cost: u64, version: u32| {
+        let mut session = Session::started(|config| {
+            config.limits.max_cost = Some(NanoUsd(100_000));
+            config.model.prices.input = 1_000;
+            config.rules_version = version;
+        });
+        let events = [reported(cost), call("c1", "look", json!({}))];
+        session.model(stream(events, StopReason::ToolUse));
+        session.ends_of_runs().len()
+    };
+    let now = since::REPORTED_COSTS_COUNT;
+    assert_eq!([ends(99_999, now), ends(100_000, now), ends(0, now)], [0, 1, 0]);
+    assert_eq!(ends(100_000, now - 1), 0, "as it was decided then");
+}
+
+#[test]
 fn absurd_usage_ends_the_run_and_nothing_else() {
     let mut session = Session::started(|config| config.limits.max_tokens = Some(u64::MAX));
     for id in ["c1", "c2"] {

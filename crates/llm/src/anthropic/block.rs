@@ -129,6 +129,11 @@ impl OpenBlock {
         Self::Words { kind, extra: block }
     }
 
+    /// Returns whether pieces of JSON belong to this block.
+    pub(super) fn takes_arguments(&self) -> bool {
+        !matches!(self, Self::Words { .. })
+    }
+
     /// Applies a delta of a kind that belongs to this kind of block, as it is nearly always. Returns `false`
     /// if it does not: then [`Self::merge`] takes it whole.
     pub(super) fn delta(

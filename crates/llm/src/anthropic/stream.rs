@@ -22,6 +22,10 @@ use crate::stream::{StreamContext, StreamError};
 /// (<https://github.com/langchain-ai/langchain/pull/37025>, <https://github.com/praxis-proxy/ai/pull/273>). A
 /// delta with an unknown index belongs to the open block.
 ///
+/// Gateways leave beginnings out, too: of the message (<https://github.com/router-for-me/CLIProxyAPI/issues/530>) and of
+/// blocks (<https://github.com/BerriAI/litellm/pull/30115>). Words need no beginning. Arguments without one belong
+/// to a call that nobody can know, so the answer is malformed, as it is for the SDKs of the vendor.
+///
 /// ```
 /// use agentx_llm::{StreamContext, StreamDecoder};
 /// use agentx_types::{Api, EnvironmentEvent};
@@ -168,7 +172,8 @@ impl MessageState {
         match event.kind.as_deref() {
             Some("content_block_delta") => {
                 if let Some(delta) = &mut event.delta {
-                    self.delta(delta, data, out);
+                    self.begin_words(delta, event.index.map(|index| index.number), out);
+                    self.delta(delta, data, out)?;
                 }
             }
             Some("content_block_start") => {
@@ -262,16 +267,39 @@ impl MessageState {
         self.block = Some(OpenBlock::start(block, &mut self.emitter, out));
     }
 
-    fn delta(&mut self, delta: &mut BlockDelta<'_>, data: &str, out: &mut Vec<EnvironmentEvent>) {
-        let Some(block) = &mut self.block else { return };
+    /// Opens a block for words that come without the beginning of theirs.
+    fn begin_words(&mut self, delta: &BlockDelta<'_>, index: Option<u64>, out: &mut Vec<EnvironmentEvent>) {
+        if self.block.is_none()
+            && let Some(kind) = delta.kind_of_words()
+        {
+            self.block_start(Map::from_iter([("type".to_owned(), kind.into())]), out);
+            self.index = index;
+        }
+    }
+
+    fn delta(
+        &mut self,
+        delta: &mut BlockDelta<'_>,
+        data: &str,
+        out: &mut Vec<EnvironmentEvent>,
+    ) -> Result<(), StreamError> {
+        let takes_arguments = self.block.as_ref().is_some_and(OpenBlock::takes_arguments);
+        if delta.has_arguments() && !takes_arguments {
+            let what = "arguments of a call that never began";
+            return Err(StreamError::malformed(what, data));
+        }
+        let Some(block) = &mut self.block else {
+            return Ok(());
+        };
         if block.delta(delta, &mut self.emitter, out) {
-            return;
+            return Ok(());
         }
         if let Ok(mut event) = serde_json::from_str::<Map<String, Value>>(data)
             && let Some(Value::Object(delta)) = event.remove("delta")
         {
             block.merge(delta);
         }
+        Ok(())
     }
 
     pub(super) fn block_stop(&mut self, out: &mut Vec<EnvironmentEvent>) {

@@ -47,6 +47,24 @@ pub(super) struct BlockDelta<'a> {
     pub(super) stop_details: Option<Value>,
 }
 
+impl BlockDelta<'_> {
+    /// The type of the block that words belong to; `None` if the delta has none.
+    pub(super) fn kind_of_words(&self) -> Option<&'static str> {
+        let has = |text: &Option<Str<'_>>| text.as_deref().is_some_and(|text| !text.is_empty());
+        match self.kind.as_deref()? {
+            "text_delta" => has(&self.text).then_some("text"),
+            "thinking_delta" => has(&self.thinking).then_some("thinking"),
+            _ => None,
+        }
+    }
+
+    /// Returns whether the delta has a piece of the arguments of a call.
+    pub(super) fn has_arguments(&self) -> bool {
+        let piece = self.partial_json.as_deref().unwrap_or_default();
+        self.kind.as_deref() == Some("input_json_delta") && !matches!(piece.trim(), "" | "{}")
+    }
+}
+
 /// The message as it begins.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]

@@ -127,7 +127,8 @@ impl Steps {
                 emitter.count_arguments(raw.len());
                 step.extend(fields.into_iter().filter(|(key, _)| key != "type"));
             }
-            None => {}
+            None if self.ended.contains(&index) => {}
+            None => return Err(StreamError::malformed("a piece of a step that never began", raw)),
         }
         Ok(())
     }

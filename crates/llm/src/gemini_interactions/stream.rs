@@ -55,6 +55,11 @@ impl EventAnswer for InteractionState {
         let interaction = event.interaction.map(|interaction| parse(interaction.get()));
         let interaction: InteractionWire<'_> = interaction.transpose()?.unwrap_or_default();
         if kind == "interaction.completed" {
+            let is_empty = interaction.steps.is_none()
+                && !matches!(interaction.status.as_deref(), Some("failed" | "cancelled"));
+            if is_empty && !self.emitter.started() {
+                return Err(StreamError::malformed("the answer ended before it began", data));
+            }
             return self.close(&interaction, out);
         }
         self.begin(&interaction, out);

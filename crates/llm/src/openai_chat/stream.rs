@@ -60,10 +60,10 @@ impl EventAnswer for CompletionState {
             return Ok(());
         }
         if data.trim() == "[DONE]" {
-            if !self.emitter.started() {
-                return Err(StreamError::Malformed {
-                    detail: "[DONE] before any chunk".into(),
-                });
+            let has_begun = self.has_said || self.has_thought || !self.calls.is_empty();
+            if !self.emitter.started() || (self.finish_reason.is_none() && !has_begun) {
+                let detail = "[DONE] before anything of an answer".to_owned();
+                return Err(StreamError::Malformed { detail });
             }
             return self.close(out);
         }

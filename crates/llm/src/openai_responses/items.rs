@@ -36,6 +36,8 @@ pub(super) struct Items {
     /// The items, in the order in which they began.
     all: Vec<StreamedItem>,
     has_calls: bool,
+    /// Whether there are arguments of a call that has not begun. It may still come as a whole.
+    has_lost_arguments: bool,
     refused: bool,
 }
 
@@ -108,6 +110,7 @@ impl Items {
         let call = OpenCall::of(item, emitter);
         if let Some(call) = &call {
             self.has_calls = true;
+            self.has_lost_arguments = false;
             emitter.tool_start(&call.id, &call.name, out);
         } else {
             emitter.next_part();
@@ -187,6 +190,8 @@ impl Items {
             if !call.is_custom {
                 emitter.tool_chunk(&call.id, piece, out);
             }
+        } else if at.is_none() && !piece.is_empty() {
+            self.has_lost_arguments = true;
         }
     }
 
@@ -302,6 +307,11 @@ impl Items {
         emitter.next_part();
     }
 
+    /// Returns whether there are arguments of a call that never began.
+    pub(super) fn has_lost_arguments(&self) -> bool {
+        self.has_lost_arguments
+    }
+
     /// Emits the calls that never ended: the answer was cut off.
     pub(super) fn end_open_calls(&mut self, emitter: &mut Emitter, out: &mut Vec<EnvironmentEvent>) {
         for item in &mut self.all {
@@ -339,6 +349,12 @@ impl OpenCall {
         } else {
             item.arguments
         };
+        if self.name.is_empty() {
+            item.name
+                .as_deref()
+                .unwrap_or_default()
+                .clone_into(&mut self.name);
+        }
         if let Some(whole) = whole.and_then(raw_text).filter(|whole| !whole.is_empty()) {
             if self.input.is_empty() {
                 emitter.count_arguments(whole.len());

@@ -58,7 +58,11 @@ impl EventAnswer for ResponseState {
         match kind {
             "response.completed" | "response.incomplete" | "response.failed" => {
                 let response = event.response.map_or("{}", |response| response.get());
-                return self.close(&ResponseWire::parse(response)?, out);
+                let response = ResponseWire::parse(response)?;
+                if kind == "response.completed" && !self.emitter.started() && response.output.is_none() {
+                    return Err(StreamError::malformed("the answer ended before it began", data));
+                }
+                return self.close(&response, out);
             }
             _ => {}
         }
@@ -147,6 +151,10 @@ impl ResponseState {
         let output = response.output.as_deref().unwrap_or_default();
         self.items.end_whole(output, &mut self.emitter, out)?;
         self.items.end_open_calls(&mut self.emitter, out);
+        if self.items.has_lost_arguments() {
+            let detail = "arguments of a call that never began".to_owned();
+            return Err(StreamError::Malformed { detail });
+        }
         self.emitter.check()?;
         self.usage(response, out);
         let raw = response.incomplete_reason().or(response.status.as_deref());
