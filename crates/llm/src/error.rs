@@ -6,6 +6,7 @@ mod classify;
 mod extra_keys;
 mod extract;
 mod http_date;
+mod lasting;
 mod max_tokens;
 mod overflow;
 mod refused_media;
@@ -23,10 +24,13 @@ use classify::classify;
 
 use crate::WireOptions;
 use crate::answer_schema::{self, SentForm};
-pub(crate) use extract::Extracted;
+pub(crate) use extract::{Extracted, is_reported, says_something};
 
 /// Maximum number of characters that are kept of a provider's message.
 const MESSAGE_CHARS: usize = 1_000;
+
+/// Maximum time that a provider can ask to wait, a year: longer ones are no times that anybody waits for.
+const MAX_WAIT_MS: u64 = 365 * 24 * 3_600 * 1_000;
 
 /// The kind of a refusal. Its text form ([`ErrorCode::as_str`]) is stable: logs and programs rely on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -215,7 +219,8 @@ pub fn decode_error(status: u16, headers: &[(&str, &str)], body: &[u8], now: Tim
         .and_then(|at| Some(Timestamp(i64::try_from(at.checked_mul(1_000)?).ok()?).millis_since(now)));
     error.retry_after_ms = retry_after_ms(headers, now)
         .or(error.retry_after_ms)
-        .or(until_reset);
+        .or(until_reset)
+        .map(|ms| ms.min(MAX_WAIT_MS));
     match header(headers, "x-should-retry") {
         Some("true") => error.retryable = error.code != ErrorCode::Billing,
         Some("false") => error.retryable = false,
@@ -251,7 +256,8 @@ fn from_extracted(status: Option<u16>, extracted: Extracted) -> ModelError {
         retry_after_ms: extracted
             .wait_ms
             .or_else(|| retry_after::in_words(&extracted.message))
-            .filter(|_| code.is_retryable()),
+            .filter(|_| code.is_retryable())
+            .map(|ms| ms.min(MAX_WAIT_MS)),
         most_media: refused_media::most(&extracted.message).filter(|_| refused == Some(RequestPart::Media)),
         refused,
         longest_answer: max_tokens::allowed(code, &extracted.message),

@@ -506,7 +506,31 @@ fn when_to_ask_again() {
     ] {
         assert_eq!(after(&[("retry-after", nonsense)]), None, "{nonsense}");
     }
-    assert_eq!(after(&[("retry-after", "1e300")]), Some(u64::MAX));
+    let year = 365 * 24 * 3_600 * 1_000;
+    for far in [
+        "1e300",
+        "99999999999999",
+        "18446744073709551616",
+        "99999999999999999999999999",
+        "31536001",
+        "Fri, 31 Dec 9999 23:59:59 GMT",
+    ] {
+        assert_eq!(after(&[("retry-after", far)]), Some(year), "{far}");
+        assert_eq!(after(&[("retry-after-ms", "99999999999999")]), Some(year));
+    }
+    for body in [
+        r#"{"error":{"message":"slow down","resets_in_seconds":18446744073709551}}"#,
+        r#"{"error":{"message":"slow down","resets_at":18446744073709551}}"#,
+        r#"{"error":{"message":"slow down","details":[{"retryDelay":"99999999999999s"}]}}"#,
+        r#"{"error":{"message":"try again in 99999999999999999999999999 hours"}}"#,
+    ] {
+        let error = decode_error(429, &[], body.as_bytes(), now);
+        assert!(error.retry_after_ms.is_none_or(|ms| ms <= year), "{body}");
+    }
+    assert_eq!(
+        after(&[("retry-after-ms", "-5"), ("retry-after", "2")]),
+        Some(2_000)
+    );
     assert!(!decode_error(500, &[("x-should-retry", "false")], b"", now).retryable);
     assert!(decode_error(400, &[("x-should-retry", "true")], b"", now).retryable);
 }
@@ -1087,6 +1111,113 @@ fn too_many_messages_are_a_full_window_of_no_known_size() {
         (refusal.code, refusal.refused),
         (C::BadRequest, Some(RequestPart::ToolCalls))
     );
+}
+
+#[test]
+fn what_lasts_until_a_person_acts_ends_at_once_and_says_what_to_do() {
+    let place = "the provider serves nobody at the place";
+    for (status, words, code, advice) in [
+        (
+            500,
+            "model requires more system memory (5.0 GiB) than is available (3.9 GiB)",
+            C::NotFound,
+            "free memory",
+        ),
+        (
+            500,
+            "llama runner process has terminated: CUDA error: out of memory",
+            C::NotFound,
+            "free memory",
+        ),
+        (
+            400,
+            "Model loading was stopped due to insufficient system resources. Under the current",
+            C::NotFound,
+            "free memory",
+        ),
+        (
+            500,
+            "unable to load model: /root/.ollama/models/blobs/sha256-8fc8",
+            C::NotFound,
+            "the server cannot load",
+        ),
+        (
+            500,
+            "error loading model architecture: unknown model architecture: 'phi3'",
+            C::NotFound,
+            "the server cannot load",
+        ),
+        (
+            500,
+            "Value is not callable: null at row 49, column 79:",
+            C::BadRequest,
+            "the chat template",
+        ),
+        (
+            500,
+            "Unknown method: keys at row 57, column 46:",
+            C::BadRequest,
+            "the chat template",
+        ),
+        (
+            500,
+            "While executing FilterExpression at line 120, column 73 in source: Error: Unknown (built-in) filter 'items' for type String",
+            C::BadRequest,
+            "the chat template",
+        ),
+        (
+            500,
+            "Jinja Exception: System message must be at the beginning.",
+            C::BadRequest,
+            "the chat template",
+        ),
+        (
+            400,
+            "User location is not supported for the API use.",
+            C::Forbidden,
+            place,
+        ),
+        (
+            403,
+            "Country, region, or territory not supported",
+            C::Forbidden,
+            place,
+        ),
+    ] {
+        let error = error(
+            status,
+            &serde_json::json!({"error": {"message": words}}).to_string(),
+        );
+        assert_eq!((error.code, error.retryable), (code, false), "{words}");
+        assert!(
+            error.advice().is_some_and(|said| said.starts_with(advice)),
+            "{words}"
+        );
+        assert_eq!(
+            error.refused,
+            (code == C::BadRequest).then_some(RequestPart::Roles),
+            "{words}"
+        );
+    }
+    // Waiting may help.
+    for (status, words) in [
+        (503, "Loading model"),
+        (
+            503,
+            "server busy, please try again. maximum pending requests exceeded",
+        ),
+        (500, "llama runner process has terminated: exit status 2"),
+        (
+            500,
+            "EngineCore encountered an issue. See stack trace (above) for the root cause.",
+        ),
+    ] {
+        let error = error(
+            status,
+            &serde_json::json!({"error": {"message": words}}).to_string(),
+        );
+        assert!(error.retryable && error.advice().is_none(), "{words}");
+    }
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! Streams as gateways and compatible servers write them, modelled on public reports: their meaning, and the
 //! data that is sent back.
 
-use agentx_llm::{Catalog, NoBlobs, WireOptions, build};
+use agentx_llm::{Catalog, NoBlobs, WireOptions, build, decode_body};
 use agentx_types::{Api, ContentPart, Message, ModelParams, ModelRequest, Role, StopReason, Usage};
 use serde_json::{Value, json};
 
-use crate::common::{accumulate, decode};
+use crate::common::{accumulate, context, decode};
 use crate::made_up::{chat, chat_end, claude, claude_start, sse};
 
 /// The message of a stream of Anthropic's API, and the reason for its end.
@@ -450,4 +450,49 @@ fn a_last_whole_message_adds_what_did_not_come_piece_by_piece() {
     so_far["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"] = json!("{\"pa");
     let said = chat_said(&[chat(json!({"content": "Hi"})), so_far, last]);
     assert_eq!(short(&said.message.content).last(), Some(&called));
+}
+
+#[test]
+fn an_error_that_is_nothing_is_none() {
+    for nothing in [json!(null), json!(""), json!({}), json!(false)] {
+        let mut chunk = chat_end("stop");
+        chunk["error"] = nothing.clone();
+        chunk["choices"][0]["error"] = nothing.clone();
+        chunk["choices"][0]["delta"] = json!({"content": "Hi"});
+        chunk["x_groq"] = json!({"error": nothing});
+        let mut gemini =
+            json!({"candidates": [{"content": {"parts": [{"text": "Hi"}]}, "finishReason": "STOP"}]});
+        gemini["error"] = nothing.clone();
+        let message = json!({"type": "message", "content": [{"type": "output_text", "text": "Hi"}]});
+        let response = json!({"type": "response.completed", "error": nothing,
+            "response": {"status": "completed", "error": nothing, "output": [message]}});
+        let alone = json!({ "error": nothing });
+        for (api, events) in [
+            (Api::OpenaiChat, vec![alone.clone(), chunk.clone()]),
+            (Api::Gemini, vec![alone.clone(), gemini.clone()]),
+            (Api::OpenaiResponses, vec![alone.clone(), response.clone()]),
+            (
+                Api::Anthropic,
+                [
+                    vec![alone.clone(), claude_start(), words(0, "Hi")],
+                    ends("end_turn").to_vec(),
+                ]
+                .concat(),
+            ),
+        ] {
+            let (events, result) = decode(api, [sse(&events).as_bytes()]);
+            assert_eq!(result, Ok(()), "{api:?} {nothing}");
+            assert_eq!(accumulate(&events).message.content.len(), 1, "{api:?} {nothing}");
+        }
+        chunk["choices"][0]["message"] = json!({"content": "Hi"});
+        for (api, body) in [
+            (Api::OpenaiChat, &chunk),
+            (Api::Gemini, &gemini),
+            (Api::OpenaiResponses, &response["response"]),
+        ] {
+            let mut events = Vec::new();
+            let result = decode_body(api, context(), body.to_string().as_bytes(), &mut events);
+            assert_eq!(result, Ok(()), "{api:?} {nothing}");
+        }
+    }
 }

@@ -234,7 +234,7 @@ impl MessageState {
     /// A gateway may report its own errors without a type.
     fn untyped(&self, data: &str) -> Result<(), StreamError> {
         let has_error = serde_json::from_str::<Map<String, Value>>(data)
-            .is_ok_and(|object| object.get("error").is_some_and(|error| !error.is_null()));
+            .is_ok_and(|object| object.get("error").is_some_and(error::says_something));
         if has_error {
             Err(StreamError::Provider(error::from_stream(data)))
         } else {

@@ -1,7 +1,7 @@
 //! Maps a provider's refusal to one of our codes. The status alone is not enough: a full context window is a
 //! 400 here and a 413 there, an empty account a 400, 402, 403 or 429.
 
-use super::{ErrorCode, Extracted, overflow, refused_media, template};
+use super::{ErrorCode, Extracted, lasting, overflow, refused_media, template};
 
 /// A code, with the words by which it is recognized.
 struct CodeRule {
@@ -110,14 +110,18 @@ const OUT_OF_MONEY: CodeRule = CodeRule {
 /// The account may not be used at all, for any request: Anthropic reports this with a 400 and the type of any
 /// bad request (<https://github.com/anthropics/claude-code/issues/19028>).
 ///
+/// Google and OpenAI serve only some countries (`lasting.rs`).
+///
 /// OpenAI streams some models only to verified organizations, and says what to do
 /// (<https://github.com/lobehub/lobehub/issues/9385>): no other form of the request is streamed.
 const ACCOUNT_CLOSED: CodeRule = CodeRule {
     code: ErrorCode::Forbidden,
-    words: &[],
+    words: &["unsupported_country_region_territory"],
     phrases: &[
         "this organization has been disabled",
         "organization must be verified to stream",
+        lasting::PLACE[0],
+        lasting::PLACE[1],
     ],
 };
 
@@ -282,7 +286,7 @@ const SIDES: &[CodeRule] = &[
 ];
 
 /// The kind of an error, by the first of these that decides: a context window that is too small, refusals of
-/// a chat template or of pictures, words of `BEFORE_STATUS`, a status with one meaning, words of
+/// a chat template or of pictures, a model that cannot be loaded, words of `BEFORE_STATUS`, a status with one meaning, words of
 /// `AFTER_STATUS`, the class of the status, words of `SIDES`. An error without any of them is a
 /// [`ErrorCode::ServerError`].
 pub(super) fn classify(status: Option<u16>, extracted: &Extracted) -> ErrorCode {
@@ -309,6 +313,9 @@ pub(super) fn classify(status: Option<u16>, extracted: &Extracted) -> ErrorCode 
         || (refused_media::is_media_refusal(extracted, &message) && !is_filtered())
     {
         return ErrorCode::BadRequest;
+    }
+    if is_vague && lasting::is_unservable(&message) {
+        return ErrorCode::NotFound;
     }
     if status == Some(429) && names_no_quota(&message) {
         return ErrorCode::Billing;

@@ -13,6 +13,7 @@
 //! read sizes and waiting times. Objects are searched at most four levels deep, and lists up to their eighth
 //! item.
 
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::{overflow, retry_after};
@@ -233,6 +234,23 @@ fn strip_tags(text: &str) -> String {
         .to_owned()
 }
 
+/// Returns whether the field of an error has one: gateways write `null`, `false`, an empty text or an empty object
+/// beside a success.
+pub(crate) fn says_something(error: &Value) -> bool {
+    match error {
+        Value::Null | Value::Bool(false) => false,
+        Value::String(text) => !text.is_empty(),
+        Value::Array(items) => !items.is_empty(),
+        Value::Object(fields) => !fields.is_empty(),
+        Value::Bool(true) | Value::Number(_) => true,
+    }
+}
+
+/// Returns whether such a field of an event has an error.
+pub(crate) fn is_reported(error: &RawValue) -> bool {
+    serde_json::from_str(error.get()).is_ok_and(|error| says_something(&error))
+}
+
 impl Extracted {
     /// Returns whether a JSON text without anything of an answer in it is an error: it names a message or a
     /// detail, or has a `base_resp` whose code is not 0.
@@ -240,7 +258,7 @@ impl Extracted {
         serde_json::from_str::<Map<String, Value>>(text).is_ok_and(|object| {
             ["error", "message", "detail", "errors"]
                 .iter()
-                .any(|key| object.get(*key).is_some_and(|value| !value.is_null()))
+                .any(|key| object.get(*key).is_some_and(says_something))
                 || (object.get("base_resp"))
                     .is_some_and(|base| base["status_code"].as_u64().is_some_and(|code| code != 0))
         })

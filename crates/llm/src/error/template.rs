@@ -14,12 +14,7 @@
 
 /// Pieces of a message, in lower case.
 const PHRASES: &[&str] = &[
-    "jinja exception",
-    "jinja template",
-    "raise_exception",
     "roles must alternate",
-    "chat template",
-    "template error",
     "templateerror",
     "unexpected role",
     "expected last role",
@@ -27,6 +22,21 @@ const PHRASES: &[&str] = &[
     "role not supported",
     "should alternate with assistant message",
     "no user query found",
+];
+
+/// Pieces of messages of a template that cannot be evaluated, in lower case: llama.cpp's "Value is not callable: null at
+/// row 49, column 79" (<https://github.com/janhq/jan/issues/6123>), "Unknown method: keys at row 57, column 46"
+/// (<https://github.com/QwenLM/qwen-code/issues/48>), "While executing FilterExpression at line 120, column 73 in source:
+/// … Unknown (built-in) filter 'items' for type String" (<https://github.com/ggml-org/llama.cpp/issues/19905>). All are
+/// its own failure (500).
+const FAILED: &[&[&str]] = &[
+    &[" at row ", ", column "],
+    &["while executing ", " in source"],
+    &["unknown (built-in) filter"],
+    &["jinja"],
+    &["raise_exception"],
+    &["chat template"],
+    &["template error"],
 ];
 
 /// Messages of servers and models that accept no tools, in lower case: Ollama
@@ -82,5 +92,12 @@ pub(super) fn takes_no_tools(message: &str) -> bool {
 /// Returns whether this message, in lower case, is about the roles of a conversation or the template that
 /// renders it.
 pub(super) fn is_template_refusal(message: &str) -> bool {
-    PHRASES.iter().any(|phrase| message.contains(phrase))
+    PHRASES.iter().any(|phrase| message.contains(phrase)) || has_failed(message)
+}
+
+/// Returns whether this message, in lower case, names the template itself.
+pub(super) fn has_failed(message: &str) -> bool {
+    FAILED
+        .iter()
+        .any(|pieces| pieces.iter().all(|piece| message.contains(piece)))
 }

@@ -15,6 +15,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::error;
 use crate::lenient_json::{LenientCount, Str};
 use crate::stream::StreamError;
 
@@ -48,7 +49,7 @@ impl<'a> GeminiChunk<'a> {
 
     /// Returns whether the chunk is an error.
     pub(super) fn is_error(&self) -> bool {
-        self.error.is_some_and(|error| error.get() != "null")
+        self.error.is_some_and(error::is_reported)
     }
 
     /// Why the prompt was blocked, if it was.

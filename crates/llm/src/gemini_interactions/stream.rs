@@ -49,7 +49,7 @@ impl EventAnswer for InteractionState {
         }
         let event: InteractionEvent<'_> = parse(data)?;
         let kind = event.event_type.as_deref().unwrap_or(name);
-        if kind == "error" || (kind.is_empty() && event.error.is_some()) {
+        if kind == "error" || (kind.is_empty() && event.error.is_some_and(error::is_reported)) {
             return Err(StreamError::Provider(error::from_stream(data)));
         }
         let interaction = event.interaction.map(|interaction| parse(interaction.get()));

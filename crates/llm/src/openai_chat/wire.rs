@@ -35,11 +35,10 @@ impl<'a> CompletionChunk<'a> {
 
     /// The error that the chunk reports, if it does.
     pub(super) fn error(&self) -> Option<StreamError> {
-        let of_choice = || self.choices.iter().flatten().find_map(|choice| choice.error);
-        let error = self
-            .error
-            .or_else(|| self.x_groq.as_ref()?.error)
-            .or_else(of_choice)?;
+        let of_choices = self.choices.iter().flatten().map(|choice| choice.error);
+        let of_groq = self.x_groq.as_ref().and_then(|extra| extra.error);
+        let mut errors = [self.error, of_groq].into_iter().chain(of_choices).flatten();
+        let error = errors.find(|error| error::is_reported(error))?;
         Some(StreamError::Provider(error::from_stream(error.get())))
     }
 }

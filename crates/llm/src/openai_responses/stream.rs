@@ -52,7 +52,7 @@ impl EventAnswer for ResponseState {
         }
         let event = ResponsesEvent::parse(data)?;
         let kind = event.kind.as_deref().unwrap_or(name);
-        if kind == "error" || (kind.is_empty() && event.error.is_some()) {
+        if kind == "error" || (kind.is_empty() && event.error.is_some_and(error::is_reported)) {
             return Err(StreamError::Provider(error::from_stream(data)));
         }
         match kind {

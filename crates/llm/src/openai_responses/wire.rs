@@ -4,6 +4,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::error;
 use crate::lenient_json::{LenientCount, Str};
 use crate::openai_chat::UsageWire;
 use crate::stream::StreamError;
@@ -75,7 +76,7 @@ impl<'a> ResponseWire<'a> {
 
     /// The error of a response that failed.
     pub(super) fn error(&self) -> Option<&'a RawValue> {
-        self.error.filter(|error| error.get() != "null")
+        self.error.filter(|error| error::is_reported(error))
     }
 }
 

@@ -35,9 +35,6 @@ const PROXY_SETTINGS: &str = "HTTPS_PROXY, HTTP_PROXY or ALL_PROXY";
 const PROXY_LOGIN_STATUS: u16 = 407;
 /// The library's words for the same, if the proxy was asked for a tunnel.
 const LOGIN_WANTED: &str = "proxy authorization required";
-/// The advice for a model that does not support tools.
-const WITHOUT_TOOLS: &str =
-    "choose a model that supports tools, or set `tools.enabled: []` to work without them";
 
 /// The failure of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -194,10 +191,10 @@ impl AttemptFailure {
             };
         }
         let code = error.code.as_str();
-        let message = match error.message.trim() {
-            "" => format!("{who} refused without a reason ({code})"),
-            words if error.takes_no_tools() => format!("{who} says: {words} ({WITHOUT_TOOLS})"),
-            words => format!("{who} says: {words}"),
+        let message = match (error.message.trim(), error.advice()) {
+            ("", _) => format!("{who} refused without a reason ({code})"),
+            (words, Some(advice)) => format!("{who} says: {words} ({advice})"),
+            (words, None) => format!("{who} says: {words}"),
         };
         Self {
             was_said: true,
