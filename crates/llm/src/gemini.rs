@@ -49,6 +49,7 @@ mod partial_args;
 mod request;
 mod schema;
 mod state;
+pub(crate) mod unfinished;
 mod usage;
 mod wire;
 

@@ -269,6 +269,39 @@ fn a_call_that_the_model_wrote_wrongly_is_asked_for_again() {
 }
 
 #[test]
+fn why_an_answer_is_empty_is_said_with_what_to_do() {
+    for (word, again, advice) in [
+        ("TOO_MANY_TOOL_CALLS", true, "ask for smaller steps"),
+        ("UNEXPECTED_TOOL_CALL", true, "a call that cannot be read"),
+        ("MALFORMED_RESPONSE", true, "a call that cannot be read"),
+        ("OTHER", true, "rephrase your message"),
+        ("LANGUAGE", false, "write in another one"),
+        ("NO_IMAGE", false, "choose a model that answers with text"),
+        ("IMAGE_OTHER", false, "choose a model that answers with text"),
+        ("MISSING_THOUGHT_SIGNATURE", false, "start a new session"),
+    ] {
+        let said = json!({"candidates": [{"finishReason": word, "finishMessage": "made up"}]});
+        let thought = parts(json!([{"text": "hm", "thought": true}]));
+        let by_chat =
+            json!({"id": "c", "choices": [{"delta": {}, "finish_reason": format!("stop: {word}")}]});
+        let by_chat = decode(Api::OpenaiChat, [format!("data: {by_chat}\n\n").as_bytes()]).1;
+        for result in [stream(&[said]).1, stream(&[thought, end(word)]).1, by_chat] {
+            let Err(StreamError::Provider(error)) = result else {
+                panic!("{word}: {result:?}")
+            };
+            assert_eq!(error.retryable, again, "{word}");
+            assert!(
+                error.message.contains(word) && error.message.contains(advice),
+                "{error}"
+            );
+            let lacks_signature = word == "MISSING_THOUGHT_SIGNATURE";
+            let refused = lacks_signature.then_some(RequestPart::ThoughtSignature);
+            assert_eq!(error.refused, refused, "{word}");
+        }
+    }
+}
+
+#[test]
 fn a_blocked_prompt_and_an_error_in_the_stream_are_errors() {
     let blocked = json!({"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}, "usageMetadata": {"promptTokenCount": 9}});
     let Err(StreamError::Provider(error)) = stream(&[blocked]).1 else {

@@ -6,7 +6,8 @@
 //! | `MAX_TOKENS` | `max_tokens` |
 //! | `SAFETY`, `RECITATION`, `BLOCKLIST`, `PROHIBITED_CONTENT`, `SPII`, `MODEL_ARMOR`, and those of images | `refusal` |
 //! | `MALFORMED_FUNCTION_CALL`, `UNEXPECTED_TOOL_CALL`, `MALFORMED_RESPONSE` | an error after which the same request may succeed |
-//! | any other: `LANGUAGE`, `OTHER`, `TOO_MANY_TOOL_CALLS`, new ones | `other` |
+//! | `TOO_MANY_TOOL_CALLS`, `LANGUAGE`, `OTHER`, … without an answer | an error (`unfinished.rs`) |
+//! | any other, and these with an answer | `other` |
 //!
 //! The words are those of `FinishReason` in
 //! <https://github.com/googleapis/python-genai/blob/66807187f2123c6676175ac991f4e34eb09200d1/google/genai/types.py>.
@@ -21,7 +22,7 @@ use serde_json::{Map, Value, json};
 
 use super::partial_args::PartialArgs;
 use super::wire::{Candidate, FunctionCallWire, GeminiChunk, PartWire, PromptFeedback, UsageMetadata};
-use super::{API, SIGNATURE, SIGNED_FROM};
+use super::{API, SIGNATURE, SIGNED_FROM, unfinished};
 use crate::emitter::{Emitter, PartKind, parse_given, parse_input};
 use crate::error::{self, ErrorCode, ModelError};
 use crate::event_stream::EventAnswer;
@@ -305,7 +306,9 @@ impl GeminiState {
         let Some(finish) = self.finish.take() else {
             return Err(StreamError::Truncated);
         };
-        if let Some(failure) = failure(&finish).or_else(|| self.empty(&finish)) {
+        let said = finish.message.as_deref().unwrap_or_default();
+        let failure = unfinished::failure(&finish.reason, said, self.has_answer);
+        if let Some(failure) = failure.or_else(|| self.empty(&finish)) {
             return Err(StreamError::Provider(failure));
         }
         self.end_open_call(out);
@@ -329,7 +332,7 @@ impl GeminiState {
     }
 
     /// The error of an answer that stopped without text or a call. gemini-cli tries again after one
-    /// (`NO_RESPONSE_TEXT`, see [`failure`]); if two more attempts yield nothing, the model has nothing to
+    /// (`NO_RESPONSE_TEXT`, see `unfinished.rs`); if two more attempts yield nothing, the model has nothing to
     /// say.
     fn empty(&self, finish: &Finish) -> Option<ModelError> {
         let is_empty = finish.reason == "STOP" && !self.has_answer;
@@ -377,19 +380,4 @@ fn blocked(chunk: &GeminiChunk<'_>) -> Option<ModelError> {
         _ => format!("the prompt was blocked ({reason})"),
     };
     Some(ModelError::of(ErrorCode::ContentFilter, &message))
-}
-
-/// The error of an answer that the model could not complete: the server could not read the call that it
-/// wrote. The same request often passes, so gemini-cli repeats it
-/// (<https://github.com/google-gemini/gemini-cli/blob/5411f113cafae26161b4969b0237b8e1e024e2c2/packages/core/src/core/geminiChat.ts>).
-fn failure(finish: &Finish) -> Option<ModelError> {
-    let is_failure = matches!(
-        finish.reason.as_str(),
-        "MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" | "MALFORMED_RESPONSE"
-    );
-    let message = match finish.message.as_deref() {
-        Some(words) if !words.is_empty() => format!("{}: {words}", finish.reason),
-        _ => format!("the model wrote a call that cannot be read ({})", finish.reason),
-    };
-    is_failure.then(|| ModelError::of(ErrorCode::BadGeneration, &message))
 }

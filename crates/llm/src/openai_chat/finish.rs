@@ -3,15 +3,17 @@
 use agentx_types::StopReason;
 
 use crate::error;
+use crate::gemini::unfinished;
 use crate::stream::StreamError;
 
 /// The error that ended an answer, if its server reports a failure in the middle: DeepSeek
 /// (<https://api-docs.deepseek.com/api/create-chat-completion>: `insufficient_system_resource`), Z.AI
 /// (`network_error`), OpenRouter (`error`), SGLang and vLLM (`abort`).
-pub(super) fn failure(word: Option<&str>) -> Option<StreamError> {
+pub(super) fn failure(word: Option<&str>, has_answer: bool) -> Option<StreamError> {
+    if let Some(failure) = unfinished::failure(bare(word?), "", has_answer) {
+        return Some(StreamError::Provider(failure));
+    }
     let code = match bare(word?) {
-        // Gemini itself cannot read this call: it is not run, and the model is called again.
-        "MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" => "tool_use_failed",
         "insufficient_system_resource" => "overloaded",
         "error" | "network_error" | "server_error" | "abort" => "server_error",
         _ => return None,

@@ -294,7 +294,8 @@ impl CompletionState {
 
     /// Ends the answer, unless its server failed in the middle of it.
     pub(super) fn close(&mut self, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
-        if let Some(failure) = finish::failure(self.finish_reason.as_deref()) {
+        let has_answer = self.has_said || !self.calls.is_empty();
+        if let Some(failure) = finish::failure(self.finish_reason.as_deref(), has_answer) {
             return Err(failure);
         }
         self.end(out);
