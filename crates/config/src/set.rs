@@ -3,9 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::add_rule::{
-    index_of, insert_line, span, with_line_ends_of, with_newline, written_path,
-};
+use crate::add_rule::{index_of, insert_line, span, with_line_ends_of, with_newline, written_path};
 use crate::command_mistakes::named_by;
 use crate::files::LockedFile;
 use crate::load::{LoadRequest, load_as_if};
