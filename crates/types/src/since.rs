@@ -381,6 +381,10 @@ pub const REASONS_CUT_RULES: u32 = 9;
 /// a repository that is pushed to.
 pub const REMOTES_ARE_NAMED: u32 = 9;
 
+/// Arguments of the machine's own tools (`ask_user`, `present_plan`, `recall`, `find_tools`) are checked like those of
+/// the program's tools: one that is unknown or of another type is a mistake.
+pub const OWN_ARGUMENTS_ARE_CHECKED: u32 = 9;
+
 /// A call costs what the provider reports, if that is more than its tokens at the prices of the model.
 pub const REPORTED_COSTS_COUNT: u32 = 9;
 

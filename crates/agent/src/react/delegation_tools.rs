@@ -63,7 +63,7 @@ pub fn delegation_tools(agents: &[AgentConfig]) -> Vec<ToolSpec> {
 }
 
 fn own_tool(name: &str, description: String, input_schema: Value) -> ToolSpec {
-    ToolSpec::new(name.to_owned(), description, input_schema, Access::Internal)
+    ToolSpec::new(name.to_owned(), description, input_schema, Access::Internal).with_checked(true)
 }
 
 fn first_line(text: &str) -> &str {

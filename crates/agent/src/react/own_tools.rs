@@ -23,7 +23,9 @@ impl ReactAgent {
             PRESENT_PLAN => plan_mode::offered(&self.config),
             _ => None,
         };
-        offered.filter(|tool| tool.name == name)
+        let is_checked = self.config.rules_version >= since::OWN_ARGUMENTS_ARE_CHECKED;
+        let tool = offered.filter(|tool| tool.name == name);
+        tool.map(|tool| tool.with_checked(is_checked))
     }
 
     /// Answers a call of one of the machine's own tools, or asks the person; `None` for any other call. An

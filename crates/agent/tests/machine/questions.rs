@@ -36,6 +36,32 @@ fn last(session: &Session) -> String {
 }
 
 #[test]
+fn arguments_that_ask_user_does_not_know_are_a_mistake() {
+    let calls = [
+        (
+            json!({"question": "Which?", "options": ["red", "blue"]}),
+            r#"unknown argument "options""#,
+        ),
+        (
+            json!({"question": "Which?", "choices": "red, blue"}),
+            r#"argument "choices""#,
+        ),
+        (json!({"text": "Which?"}), r#"missing argument "question""#),
+    ];
+    for (input, mistake) in calls {
+        for version in [8, 9] {
+            let mut session = Session::started_with_rules(version, |config| {
+                config.ask_user = Some(AskUser::Decide);
+                config.approval = ApprovalMode::Ask;
+            });
+            session.calls(&[("c1", "ask_user", input.clone())]);
+            let is_told = session.asked().is_some() && last(&session).contains(mistake);
+            assert_eq!(is_told, version == 9, "version {version}: {mistake}");
+        }
+    }
+}
+
+#[test]
 fn a_decision_without_words_answers_no_question() {
     use ApprovalDecision::{Always, Once};
     for (version, read) in [(8, "The person answers: yes"), (9, "The person answers: blue")] {
