@@ -6,21 +6,19 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentx_config::{McpServerSettings, McpTarget, McpValue, Secret};
+use agentx_config::{McpServerSettings, McpValue, Secret};
 use agentx_http::Certificates;
 use agentx_tools::{PipedProgram, ProgramEnvironment};
 use http::header::AUTHORIZATION;
 use http::{HeaderName, HeaderValue};
-use rmcp::model::{PaginatedRequestParams, ProtocolVersion};
-use rmcp::service::{
-    ClientInitializeError, ClientLifecycleMode, RunningService, ServiceError, serve_client_with_lifecycle,
-};
+use rmcp::model::PaginatedRequestParams;
+use rmcp::service::{ClientInitializeError, ClientLifecycleMode, RunningService, ServiceError};
 use rmcp::transport::StreamableHttpClientTransport;
-use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use rmcp::{Peer, RoleClient};
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
 use crate::failure::McpFailure;
 use crate::hidden::HiddenValues;
@@ -28,8 +26,9 @@ use crate::known_servers::ServerIdentity;
 use crate::limits::{CONNECT, MESSAGE_BYTES, PAGES, PATIENCE, TOOLS};
 use crate::listener::{RunningCalls, ServerListener};
 use crate::running_mark::RunningMark;
+use crate::server_start::{ServerStart, lifecycle, misunderstood};
 use crate::server_tool::{LeftOutTool, ServerTool, cut};
-use crate::stdio::{self, ProgramOutput, StartedProgram};
+use crate::stdio::ProgramOutput;
 
 /// The longest name and version of a server.
 const IDENTITY_BYTES: usize = 100;
@@ -54,18 +53,10 @@ pub(crate) struct ServerAccess<'a> {
 }
 
 /// The program of a server.
-struct ServerProcess {
-    program: Mutex<Option<PipedProgram>>,
-    said: Arc<ProgramOutput>,
-    stderr: JoinHandle<()>,
-}
-
-/// Checks that the files which a folder's server runs are those that a person trusted.
-async fn check_files(server: &McpServerSettings) -> Result<(), McpFailure> {
-    let server = server.clone();
-    let checked = tokio::task::spawn_blocking(move || server.check_files()).await;
-    let checked = checked.unwrap_or_else(|error| Err(format!("its files cannot be checked: {error}")));
-    checked.map_err(McpFailure::Changed)
+pub(crate) struct ServerProcess {
+    pub(crate) program: Mutex<Option<PipedProgram>>,
+    pub(crate) said: Arc<ProgramOutput>,
+    pub(crate) stderr: JoinHandle<()>,
 }
 
 impl Drop for ServerProcess {
@@ -85,43 +76,21 @@ impl McpConnection {
     ) -> Result<Self, McpFailure> {
         let hidden = access.hidden;
         let calls = RunningCalls::in_workspace(workspace);
-        let listener = ServerListener {
-            calls: calls.clone(),
-            may_sample: server.sampling,
+        let start = ServerStart {
+            server,
+            usual,
+            token: access.token,
+            until: Instant::now() + limit,
         };
-        let (service, process) = match &server.target {
-            McpTarget::Program {
-                command,
-                arguments,
-                directory,
-                variables,
-            } => {
-                check_files(server).await?;
-                let variables = stdio::environment(usual, variables, server.of_folder);
-                let started = stdio::start(&server.name, command, arguments, directory, variables)?;
-                let StartedProgram {
-                    program,
-                    stdin,
-                    stdout,
-                    said,
-                    stderr,
-                } = started;
-                let process = ServerProcess {
-                    program: Mutex::new(Some(program)),
-                    said,
-                    stderr,
-                };
-                let transport =
-                    AsyncRwTransport::new_client(stdout, stdin).with_max_line_length(MESSAGE_BYTES);
-                let serve = serve_client_with_lifecycle(listener, transport, lifecycle());
-                (tokio::time::timeout(limit, serve).await, Some(process))
-            }
-            McpTarget::Address { url, headers } => {
-                let transport = http_transport(url, headers, access.token).await?;
-                let serve = serve_client_with_lifecycle(listener, transport, lifecycle());
-                (tokio::time::timeout(limit, serve).await, None)
-            }
-        };
+        let (mut service, mut process) = start.begin(calls.clone(), lifecycle()).await?;
+        if let Ok(Err(error)) = &service
+            && misunderstood(error)
+        {
+            drop(process);
+            (service, process) = start
+                .begin(calls.clone(), ClientLifecycleMode::Initialize)
+                .await?;
+        }
         let service = match service {
             Ok(Ok(service)) => service,
             Err(_elapsed) => {
@@ -225,14 +194,6 @@ impl McpConnection {
     }
 }
 
-/// Tries the newest version first, by a request without a session, then older ones by their handshake.
-fn lifecycle() -> ClientLifecycleMode {
-    ClientLifecycleMode::Auto {
-        preferred_versions: vec![ProtocolVersion::V_2026_07_28],
-        legacy_version: Some(ProtocolVersion::LATEST_WITH_INITIALIZE),
-    }
-}
-
 fn identity(peer: &Peer<RoleClient>, hidden: &HiddenValues) -> ServerIdentity {
     let short = |text: &str| {
         cut(
@@ -309,7 +270,7 @@ pub(crate) fn chain(error: &dyn std::error::Error) -> String {
 
 /// Asks servers at addresses. Redirects are not followed: a header with a key would go along. `token` is sent
 /// unless the headers have their own authorization.
-async fn http_transport(
+pub(crate) async fn http_transport(
     url: &str,
     headers: &[McpValue],
     token: Option<&Secret>,

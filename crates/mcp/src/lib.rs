@@ -28,6 +28,7 @@ mod result;
 mod running_mark;
 mod sampling;
 mod server_requests;
+mod server_start;
 mod server_tool;
 mod servers;
 mod serving;

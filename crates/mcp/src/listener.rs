@@ -15,7 +15,7 @@ use rmcp::model::{
     ClientCapabilities, ClientConfig, CreateMessageRequestParams, CreateMessageResult, ElicitRequestParams,
     ElicitResult, ElicitationAction, ElicitationCapability, ErrorCode, ErrorData, FormElicitationCapability,
     Implementation, ListRootsResult, LoggingMessageNotificationParam, ProgressNotificationParam,
-    RootsCapabilities, SamplingCapability, UrlElicitationCapability,
+    ProtocolVersion, RootsCapabilities, SamplingCapability, UrlElicitationCapability,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleClient};
 use serde_json::Value;
@@ -234,6 +234,9 @@ impl ClientHandler for ServerListener {
         let form = ElicitationCapability::new().with_form(FormElicitationCapability::new());
         capabilities.elicitation = Some(form.with_url(UrlElicitationCapability::new()));
         capabilities.sampling = self.may_sample.then(SamplingCapability::default);
-        ClientConfig::new(capabilities, own)
+        let mut config = ClientConfig::new(capabilities, own);
+        // Newer versions have no handshake, and are not negotiated by this value.
+        config.protocol_version = ProtocolVersion::LATEST_WITH_INITIALIZE;
+        config
     }
 }

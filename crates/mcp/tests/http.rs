@@ -18,6 +18,11 @@ use tokio_util::sync::CancellationToken;
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum How {
     Legacy,
+    /// Answers what it does not know with an empty result, an empty body, an error without an id or a page.
+    Empty,
+    NoMessage,
+    NoId,
+    Page,
     Modern,
     Unauthorized,
     Elsewhere,
@@ -28,6 +33,16 @@ enum How {
     Twice,
     Endless,
     Silent,
+}
+
+impl How {
+    /// Returns whether the server speaks only the older generation.
+    fn is_older(self) -> bool {
+        matches!(
+            self,
+            Self::Legacy | Self::Empty | Self::NoMessage | Self::NoId | Self::Page
+        )
+    }
 }
 
 /// A server that writes down the heads of its requests.
@@ -104,7 +119,7 @@ async fn serve(stream: &mut TcpStream, how: How, heads: &Mutex<Vec<String>>) -> 
     );
     let tool = json!({"name": "echo", "description": "Says it again.", "inputSchema": {"type": "object"}});
     let modern = |mut result: Value| {
-        if how != How::Legacy {
+        if !how.is_older() {
             result["resultType"] = "complete".into();
         }
         json!({"jsonrpc": "2.0", "id": id, "result": result})
@@ -121,6 +136,14 @@ async fn serve(stream: &mut TcpStream, how: How, heads: &Mutex<Vec<String>>) -> 
         }
         "server/discover" if how == How::Legacy => {
             json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": "Method not found"}})
+        }
+        "server/discover" if how == How::Empty => json!({"jsonrpc": "2.0", "id": id, "result": {}}),
+        "server/discover" if how == How::NoMessage => json!({}),
+        "server/discover" if how == How::NoId => {
+            json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32600, "message": "Not initialized"}})
+        }
+        "server/discover" if how == How::Page => {
+            return reply(stream, "200 OK\r\ncontent-type: text/html", "<p>made up").await;
         }
         "server/discover" => modern(json!({
             "supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}, "serverInfo": info, "ttlMs": 0, "cacheScope": "private"
@@ -245,7 +268,14 @@ fn text(outcome: &ToolOutcome) -> &str {
 
 #[tokio::test]
 async fn both_generations_of_the_protocol_are_spoken() {
-    for (how, protocol) in [(How::Legacy, "2025-06-18"), (How::Modern, "2026-07-28")] {
+    for (how, protocol) in [
+        (How::Legacy, "2025-06-18"),
+        (How::Empty, "2025-06-18"),
+        (How::NoMessage, "2025-06-18"),
+        (How::NoId, "2025-06-18"),
+        (How::Page, "2025-06-18"),
+        (How::Modern, "2026-07-28"),
+    ] {
         let server = TestServer::new(how).await;
         let environment = server.environment();
         let known = environment.connect().await.unwrap();

@@ -99,9 +99,10 @@ fn text(outcome: &ToolOutcome) -> &str {
 
 #[tokio::test]
 async fn both_generations_of_the_protocol_are_spoken() {
-    for (how, protocol, said) in [
-        ("plain", "2025-11-25", "echo"),
-        ("modern", "2026-07-28", "echo of a modern server"),
+    for (how, protocol, said, starts) in [
+        ("plain", "2025-11-25", "echo", 1),
+        ("modern", "2026-07-28", "echo of a modern server", 1),
+        ("empty", "2025-11-25", "echo", 2),
     ] {
         let server = TestServer::new(how);
         let environment = server.environment();
@@ -115,7 +116,7 @@ async fn both_generations_of_the_protocol_are_spoken() {
         assert_eq!(environment.state().await, McpServerState::Known);
         let later = server.environment();
         assert_eq!(later.specs(), environment.specs(), "known without being started");
-        assert_eq!(server.started(), 1);
+        assert_eq!(server.started(), starts);
     }
 }
 

@@ -20,6 +20,7 @@ while read -r line; do
     *'"server/discover"'*)
       case $how in
         modern) answer '{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"serverInfo":{"name":"made-up","version":"2"},"ttlMs":0,"cacheScope":"private"}' ;;
+        empty) answer '{}' ;;
         *) refuse -32601 'Method not found' ;;
       esac ;;
     *'"initialize"'*)
