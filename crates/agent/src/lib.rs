@@ -108,8 +108,7 @@ pub use run_lifecycle::{
     bind_by, hold_to, keep_from,
 };
 use run_lifecycle::{InputQueue, RunStep};
-pub use secret_files::secret_files;
-pub use severity::leads_elsewhere;
+pub use {secret_files::secret_files, severity::leads_elsewhere};
 
 /// An agent of any kind.
 ///

@@ -132,8 +132,7 @@ impl LocalSession {
         self.ask(|reply| SessionCommand::Known { key, reply }).await
     }
 
-    /// Checks that the input at `seq` is this one with this content, because a key identifies one message. Nothing is
-    /// stored.
+    /// Checks that the input at `seq` is this one with this content: a key identifies one message.
     ///
     /// # Errors
     /// Returns the error `key_reused` if that input has other content, another mode or another schema of its answer.
@@ -208,8 +207,7 @@ impl Session for LocalSession {
             };
             let mut content = input.content.clone();
             redact_input(self.live.redactor.as_ref(), &mut content);
-            self.check_same(seq, input, &content).await?;
-            Ok(Some(seq))
+            self.check_same(seq, input, &content).await.map(|()| Some(seq))
         })
     }
 
