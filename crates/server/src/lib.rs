@@ -23,6 +23,7 @@ mod command_frames;
 mod connection_limits;
 mod counts;
 mod credentials;
+mod dollars;
 mod earlier_restore;
 mod embedded;
 mod expiring;

@@ -12,6 +12,7 @@ use agentx_runtime::{
 };
 use agentx_types::{NanoUsd, OwnerId, RunStatus, SessionId, Timestamp};
 
+use crate::dollars::too_dear;
 use crate::session_actions::remote;
 use crate::state::ServerState;
 use crate::unlisted_costs::{DAY_US, UnlistedCosts};
@@ -392,24 +393,6 @@ async fn end_one(open: &dyn Session, why: String) -> Result<(), RuntimeError> {
     Ok(())
 }
 
-fn too_dear(cost: NanoUsd, most: NanoUsd) -> String {
-    format!(
-        "the owner's sessions have cost {} within 24 hours, and this server's limit per member is {} (`quotas.daily_cost`): try again later",
-        dollars(cost),
-        dollars(most)
-    )
-}
-
-fn dollars(amount: NanoUsd) -> String {
-    match amount.0 / 10_000_000 {
-        0 if amount.0 == 0 => "$0".to_owned(),
-        0 => format!("${:.9}", amount.as_usd())
-            .trim_end_matches('0')
-            .to_owned(),
-        cents => format!("${}.{:02}", cents / 100, cents % 100),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
@@ -431,17 +414,5 @@ mod tests {
         assert!(third.is_some());
         drop((third, _second));
         assert!(counter.0.lock().unwrap().is_empty());
-    }
-
-    #[test]
-    fn amounts_are_said_in_dollars() {
-        assert_eq!(dollars(NanoUsd(1_234_000_000)), "$1.23");
-        assert_eq!(dollars(NanoUsd(50_000_000)), "$0.05");
-        assert_eq!(
-            dollars(NanoUsd(1_000_000)),
-            "$0.001",
-            "it is not said to be nothing"
-        );
-        assert_eq!(dollars(NanoUsd(0)), "$0");
     }
 }
