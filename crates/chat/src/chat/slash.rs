@@ -202,10 +202,9 @@ pub const NAMES: &[&str] = &[
     "unpin",
 ];
 
-/// Reads a line: a command, a mistake in one, or `None` for what is meant for the agent.
+/// Reads a line: a command, a mistake in one, or `None` for words of the agent, as a path or a doubled slash.
 pub(crate) fn parse(line: &str) -> Option<Result<Slash, String>> {
     let rest = line.trim().strip_prefix('/')?;
-    // In other programs a slash opens the list of commands. Paths and doubled slashes are for the agent.
     if rest.is_empty() {
         return Some(Ok(Slash::Help(None)));
     } else if rest.starts_with('/') || rest.split_whitespace().next()?.contains('/') {
@@ -269,7 +268,6 @@ fn command(name: &str, argument: &str) -> Result<Slash, String> {
         }),
         "title" => Slash::Title(given.ok_or("/title needs a title: /title TEXT")?),
         "plan" => Slash::Plan(PlanCommand::parse(argument)),
-        // Plan mode is not an approval mode, but the list of Shift-Tab names it among them.
         "approve-mode" if argument == "plan" => Slash::Plan(PlanCommand::On),
         "approve-mode" => Slash::ApproveMode(match argument {
             "" => None,
