@@ -221,8 +221,6 @@ mod tests {
     fn a_word_of_a_command_that_is_none_leads_to_the_one_that_is() {
         use clap::Parser as _;
         for (line, said) in [
-            ("agentx show --last", "`agentx sessions list` shows the ids"),
-            ("agentx replay --last", "`agentx sessions list` shows the ids"),
             ("agentx context", "`agentx sessions list` shows the ids"),
             ("agentx config get model", "agentx config show"),
             ("agentx version", "agentx --version"),

@@ -1,6 +1,15 @@
 //! Programs with a language of their own in which a command of the shell, or a file to write, has its place: databases,
 //! editors, `ssh`. No star stands for words in which they could be.
 //!
+//! | program | what a star does not stand for |
+//! | --- | --- |
+//! | `sqlite3`, `duckdb` | commands with a dot that are not listed as harmless, and SQL that loads code or touches other files |
+//! | `psql` | commands with a backslash, except those that describe |
+//! | `mysql` | words that run a command, or read or write a file of this machine |
+//! | `ssh`, `scp`, `sftp` | settings that name a program, a library or another file with settings |
+//! | `vi` and its family, `nano`, `emacs` | words that begin with `+` |
+//! | `ed`, `dc`, `ftp`, `lftp` | words with `!` |
+//!
 //! From version 9 of the rules on.
 
 use crate::command_analysis::{ANYTHING, BLANK};
@@ -72,6 +81,7 @@ pub(super) fn inner_command(program: &str, words: &[&str]) -> Option<&'static st
     is_unclear.then_some("COMMAND")
 }
 
+/// Returns the name of a command with a dot: what stands before the first blank.
 fn first(text: &str) -> &str {
     text.split(' ').next().unwrap_or_default()
 }

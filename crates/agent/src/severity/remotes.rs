@@ -2,6 +2,13 @@
 //! nobody was shown, so no star stands for one: neither for a path, nor for a name that is not known to lead to
 //! another machine.
 //!
+//! | word | counts as |
+//! | --- | --- |
+//! | `https://host/x`, `git@host:x`, other addresses of `SCHEMES` | another machine |
+//! | a name of `GitRemotes::names` | another machine |
+//! | `/x`, `./x`, `file:///x`, a name that is not known, a variable | perhaps this machine |
+//! | no word | what `GitRemotes::may_be_paths` says |
+//!
 //! From version 9 of the rules on.
 
 use agentx_types::{GitRemotes, since};
@@ -89,6 +96,8 @@ struct Remote {
 }
 
 impl Remote {
+    /// Returns whether the repository may be on this machine. Of settings that nobody read, a name or no word at
+    /// all says nothing.
     fn is_unclear(&self, remotes: Option<&GitRemotes>) -> bool {
         let Some(word) = &self.word else {
             return remotes.is_some_and(|remotes| remotes.may_be_paths);
@@ -101,6 +110,7 @@ impl Remote {
         !leads_elsewhere(word)
     }
 
+    /// The part of the command that a rule has to name.
     fn shown(&self) -> String {
         match &self.word {
             Some(word) => format!("git {} {word}", self.subcommand),
@@ -115,6 +125,7 @@ fn used(line: &str, version: u32) -> Vec<Remote> {
     commands.iter().flat_map(|command| of_command(command)).collect()
 }
 
+/// The remotes of one command; none if it is not Git or talks with no other repository.
 fn of_command(in_words: &str) -> Vec<Remote> {
     let mut words = in_words.split(' ').filter(|word| !word.is_empty());
     if words.next() != Some("git") {

@@ -39,7 +39,6 @@ enum Phase {
     Tools,
     /// A model writes a summary of the conversation.
     Condenses,
-    /// A question waits for a person.
     Question,
 }
 
