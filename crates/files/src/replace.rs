@@ -54,8 +54,8 @@ pub fn replace(path: &Path, bytes: &[u8], options: ReplaceOptions) -> io::Result
 ///
 /// # Errors
 /// Returns the errors of [`replace`].
-pub fn replace_locked(path: &Path, bytes: &[u8], options: ReplaceOptions, _: &FileLock) -> io::Result<()> {
-    remove_leftovers(&target(path, options)?);
+pub fn replace_locked(path: &Path, bytes: &[u8], options: ReplaceOptions, lock: &FileLock) -> io::Result<()> {
+    remove_leftovers(&target(path, options)?, lock);
     replace(path, bytes, options)
 }
 
@@ -120,8 +120,9 @@ fn sync_directory(_: &Path) -> io::Result<()> {
 }
 
 /// Removes what killed writers left beside the file: `NAME.PID-N.new`, or `NAME.PID.new` of
-/// earlier versions. One may also have been planted: a link is removed and not followed.
-fn remove_leftovers(path: &Path) {
+/// earlier versions. One may also have been planted: a link is removed and not followed. The holder of the lock
+/// that all writers of this file take may call it. It does nothing if the directory cannot be read.
+pub fn remove_leftovers(path: &Path, _: &FileLock) {
     let stem = stem(path);
     let directory = path
         .parent()
@@ -264,6 +265,8 @@ mod tests {
             .unwrap()
             .unwrap();
         replace_locked(&at("a"), b"b", PLAIN, &lock).unwrap();
+        std::fs::write(at("a.9-0.new"), "half").unwrap();
+        remove_leftovers(&at("a"), &lock);
         drop(lock);
         let mut expected = kept.to_vec();
         expected.push("a");

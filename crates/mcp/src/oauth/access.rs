@@ -40,7 +40,7 @@ impl LoginAccess {
     /// # Errors
     /// Returns an error if the login has ended, or cannot be renewed now.
     pub(crate) async fn renewed(&self, refused: &Secret) -> Result<Secret, McpFailure> {
-        let _lock = self.file.lock().await.map_err(McpFailure::Login)?;
+        let lock = self.file.lock().await.map_err(McpFailure::Login)?;
         let login = self.file.read().ok_or(McpFailure::Unauthorized)?;
         if login.access_token != refused.expose() && login.is_fresh() {
             return Ok(self.used(&login));
@@ -54,7 +54,7 @@ impl LoginAccess {
         };
         let token = self.used(&renewed);
         self.file
-            .write(&renewed)
+            .write(&renewed, &lock)
             .map_err(|error| McpFailure::Store(self.file.path().display().to_string(), error.to_string()))?;
         Ok(token)
     }

@@ -169,7 +169,8 @@ impl PendingLogin {
                 self.file.path().display()
             )
         };
-        self.file.write(&login).map_err(failed)
+        let lock = self.file.lock().await?;
+        self.file.write(&login, &lock).map_err(failed)
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use agentx_config::Secret;
-use agentx_files::{FileLock, ReplaceOptions, replace};
+use agentx_files::{FileLock, ReplaceOptions, remove_leftovers, replace_locked};
 use agentx_runtime::{Clock as _, SystemClock};
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +19,8 @@ const FILE_BYTES: u64 = 256 << 10;
 const MARGIN: Duration = Duration::from_secs(60);
 /// The time to wait for another process that renews the login.
 const LOCKED: Duration = Duration::from_secs(60);
+/// The time that a removal waits for another process that renews the login; it blocks its thread.
+const LOCKED_FOR_REMOVAL: Duration = Duration::from_secs(5);
 /// The pause between two looks whether it is done.
 const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(50);
 
@@ -165,39 +167,53 @@ impl LoginFile {
         (login.form == FORM && login.server == self.server).then_some(login)
     }
 
-    /// Replaces the login.
+    /// Replaces the login, and removes tokens that a killed process left beside it. `lock` is that of
+    /// [`LoginFile::lock`].
     ///
     /// # Errors
     /// Returns an error if the file cannot be written.
-    pub(crate) fn write(&self, login: &StoredLogin) -> std::io::Result<()> {
-        if let Some(folder) = self.path.parent() {
-            std::fs::create_dir_all(folder)?;
-        }
+    pub(crate) fn write(&self, login: &StoredLogin, lock: &FileLock) -> std::io::Result<()> {
         let options = ReplaceOptions {
             // A rotated refresh token that is lost means another login.
             durable: true,
             ..ReplaceOptions::default()
         };
-        replace(&self.path, &serde_json::to_vec(login)?, options)
+        replace_locked(&self.path, &serde_json::to_vec(login)?, options, lock)
     }
 
-    /// Removes the login. Returns whether there was one.
+    /// Removes the login, and tokens that a killed process left beside it. Returns whether there was a login.
     ///
     /// # Errors
-    /// Returns an error if the file cannot be removed.
+    /// Returns an error if the file cannot be removed, or another process is renewing the login.
     pub(crate) fn remove(&self) -> std::io::Result<bool> {
+        let lock = match FileLock::wait(&FileLock::path_for(&self.path), LOCKED_FOR_REMOVAL) {
+            Ok(Some(lock)) => lock,
+            Ok(None) => {
+                let busy = "another process is renewing the login; try again when it is done";
+                return Err(std::io::Error::other(busy));
+            }
+            // There is no directory of logins.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
+            Err(error) => return Err(error),
+        };
+        remove_leftovers(&self.path, &lock);
         match std::fs::remove_file(&self.path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
             removed => removed.map(|()| true),
         }
     }
 
-    /// Waits until no other process renews the login, and keeps others from it until the result is dropped.
+    /// Waits until no other process renews the login, and keeps others from it until the result is dropped. Makes
+    /// the directory of the file if there is none.
     ///
     /// # Errors
     /// Returns the reason if another process takes too long, or the lock cannot be made.
     pub(crate) async fn lock(&self) -> Result<FileLock, String> {
         let path = FileLock::path_for(&self.path);
+        if let Some(folder) = self.path.parent() {
+            std::fs::create_dir_all(folder)
+                .map_err(|error| format!("{} cannot be created: {error}", folder.display()))?;
+        }
         let tried = async {
             loop {
                 match FileLock::take(&path) {
@@ -239,13 +255,13 @@ mod tests {
         })
     }
 
-    #[test]
-    fn a_login_is_a_private_file_for_one_address() {
+    #[tokio::test]
+    async fn a_login_is_a_private_file_for_one_address() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("mcp/a.login");
         let file = LoginFile::new(path.clone(), "https://a.example/mcp");
         assert_eq!(file.read(), None);
-        file.write(&login()).unwrap();
+        file.write(&login(), &file.lock().await.unwrap()).unwrap();
         assert_eq!(file.read(), Some(login()));
         #[cfg(unix)]
         {
@@ -257,6 +273,21 @@ mod tests {
         std::fs::write(&path, "{").unwrap();
         assert_eq!(file.read(), None);
         assert!(file.remove().unwrap() && !file.remove().unwrap());
+    }
+
+    #[tokio::test]
+    async fn tokens_that_a_killed_process_left_go_with_the_next_write_and_the_removal() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = LoginFile::new(folder.path().join("a.login"), "https://a.example/mcp");
+        let left = folder.path().join("a.login.4194304-0.new");
+        std::fs::write(&left, "made-up-refresh").unwrap();
+        file.write(&login(), &file.lock().await.unwrap()).unwrap();
+        assert!(!left.exists());
+        for there_is_one in [true, false] {
+            std::fs::write(&left, "made-up-refresh").unwrap();
+            assert_eq!(file.remove().unwrap(), there_is_one);
+            assert!(!left.exists());
+        }
     }
 
     #[test]
