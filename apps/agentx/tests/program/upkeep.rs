@@ -313,12 +313,14 @@ fn an_editor_gets_no_keys() {
         .env("EDITOR_SEES", "this");
     sandbox.write(
         "ws/editor",
-        "#!/bin/sh\nenv > seen\nprintf 'log: warn\\n' > \"$1\"\n",
+        "#!/bin/sh\nenv > seen\nls -l \"$1\" | cut -c1-10 > access\nprintf 'log: warn\\n' > \"$1\"\n",
     );
     let line = format!("sh {}", sandbox.path("ws/editor").display());
     let sandbox = sandbox.env("EDITOR", &line);
     let edited = sandbox.run(&["config", "edit"]);
     assert_eq!(edited.code, Some(0), "{edited}");
+    let access = std::fs::read_to_string(sandbox.path("ws/access")).unwrap();
+    assert_eq!(access.trim(), "-rw-------");
     let seen = std::fs::read_to_string(sandbox.path("ws/seen")).unwrap();
     assert!(
         seen.contains("EDITOR_SEES=this") && !seen.contains("sk-made-up"),

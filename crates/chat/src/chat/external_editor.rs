@@ -21,6 +21,15 @@ const LONGEST: u64 = 1 << 20;
 /// The exit codes with which a shell reports that a program does not exist or cannot run.
 const NO_PROGRAM: [i32; 2] = [127, 126];
 
+/// Creates a file with this text that only this person can read.
+///
+/// # Errors
+/// Returns an error if there is such a file, or it cannot be written.
+pub fn create_private_copy(path: &Path, text: &str) -> io::Result<()> {
+    let mut file = private_options().write(true).create_new(true).open(path)?;
+    file.write_all(text.as_bytes())
+}
+
 /// The result of a visit to the editor.
 pub(super) enum EditorEnd {
     /// The editor has ended with this status.

@@ -1,6 +1,6 @@
 //! `agentx config set` and `edit`: changes that are kept only if they leave the configuration right.
 
-use std::io::{BufRead as _, Write as _};
+use std::io::BufRead as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -9,7 +9,7 @@ use agentx::tools::ProgramEnvironment;
 use serde_json::json;
 
 use crate::args::Global;
-use crate::chat::external_editor::wanted_editor;
+use crate::chat::external_editor::{create_private_copy, wanted_editor};
 use crate::console::Console;
 use crate::error::ChatError;
 use crate::render::clean::visible;
@@ -123,9 +123,7 @@ pub(crate) fn edit(global: &Global, workspace: bool, console: &mut Console) -> R
     }
     // An existing file was left behind or planted: a link would lead elsewhere.
     let _ = std::fs::remove_file(&copy);
-    let made = std::fs::File::create_new(&copy);
-    made.and_then(|mut copy| copy.write_all(before.as_bytes()))
-        .map_err(failed(&copy))?;
+    create_private_copy(&copy, before).map_err(failed(&copy))?;
     let kept = keep(global, workspace, &editor, &copy, said.as_deref(), console);
     match kept {
         Ok(words) => {
