@@ -41,12 +41,19 @@ impl Keyring {
         if met != ServerKeyStatus::New {
             return Ok(met);
         }
-        let path = self.servers_file();
+        self.remember_server(place, key)
+    }
+
+    /// Remembers a server, unless another process has met one at `place` since this one looked.
+    fn remember_server(&self, place: &str, key: &PublicKey) -> Result<ServerKeyStatus, KeyringError> {
         let lock = files::lock(&self.directory)?;
-        let mut servers = self.servers()?;
-        servers.push((place.to_owned(), *key));
-        files::replace(&path, &write(&servers), &lock)?;
-        Ok(ServerKeyStatus::New)
+        let met = self.look_up_server(place, key)?;
+        if met == ServerKeyStatus::New {
+            let mut servers = self.servers()?;
+            servers.push((place.to_owned(), *key));
+            files::replace(&self.servers_file(), &write(&servers), &lock)?;
+        }
+        Ok(met)
     }
 
     /// Returns the result of [`Keyring::meet_server`] without remembering anything.
@@ -133,4 +140,24 @@ fn write(servers: &Servers) -> Vec<u8> {
     let kept = &servers[servers.len().saturating_sub(MOST)..];
     let lines = kept.iter().map(|(place, key)| format!("{place} {key}\n"));
     lines.collect::<String>().into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SecretKey;
+
+    #[test]
+    fn a_key_that_another_process_met_meanwhile_counts() {
+        let directory = tempfile::tempdir().unwrap();
+        let keyring = Keyring::open(directory.path().join("data")).unwrap();
+        let key = |seed: u8| *SecretKey::from_seed(&[seed; 32]).unwrap().public_key();
+        let place = "localhost:5200";
+        // Both processes looked before either of them had the lock.
+        let first = keyring.remember_server(place, &key(1)).unwrap();
+        let second = keyring.remember_server(place, &key(2)).unwrap();
+        assert_eq!(first, ServerKeyStatus::New);
+        assert_eq!(second, ServerKeyStatus::Changed { before: key(1) });
+        assert_eq!(keyring.server_at(place).unwrap(), Some(key(1)));
+    }
 }
