@@ -34,7 +34,7 @@ impl LockedFile {
             std::fs::create_dir_all(folder).map_err(|error| ConfigError::file(folder, error))?;
         }
         let lock = FileLock::wait(&path, PATIENCE).map_err(|error| ConfigError::file(&path, error))?;
-        let busy = "another program has been changing it for ten seconds; try again when it is done";
+        let busy = "other programs have been changing it for ten seconds; try again when they are done";
         let lock = lock.ok_or_else(|| ConfigError::file(file, busy))?;
         let named = file.to_owned();
         Ok(Self { named, real, lock })

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use crate::create_private;
 
-/// The pauses between two attempts: the first one, and the longest one that they grow to.
-const FIRST_PAUSE: Duration = Duration::from_millis(1);
-const LONGEST_PAUSE: Duration = Duration::from_millis(20);
+/// The shortest pause between two attempts. It does not grow: a newcomer has no better chance than a process that
+/// has waited for long.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(3);
 
 /// A held lock file. Others wait, in this process and in other processes, until this value is dropped or the
 /// process has ended.
@@ -56,7 +56,7 @@ impl FileLock {
     /// Returns the errors of [`FileLock::take`].
     pub fn wait(path: &Path, patience: Duration) -> io::Result<Option<Self>> {
         let end = Instant::now() + patience;
-        let mut pause = FIRST_PAUSE;
+        let pause = pause_of(std::process::id());
         loop {
             if let Some(lock) = Self::take(path)? {
                 return Ok(Some(lock));
@@ -65,7 +65,6 @@ impl FileLock {
                 return Ok(None);
             }
             std::thread::sleep(pause);
-            pause = LONGEST_PAUSE.min(pause * 2);
         }
     }
 
@@ -90,6 +89,11 @@ impl Drop for FileLock {
             let _ = std::fs::remove_file(&self.path);
         }
     }
+}
+
+/// The pause of a process, 3 to 5 ms: processes that began together do not try at the same moments for long.
+fn pause_of(process: u32) -> Duration {
+    SHORTEST_PAUSE + Duration::from_micros(u64::from(process % 16) * 125)
 }
 
 /// Returns whether an open file still is the one at its path.
@@ -125,6 +129,14 @@ mod tests {
         drop(held);
         assert!(!path.exists());
         assert!(FileLock::take(&path).unwrap().is_some());
+    }
+
+    #[test]
+    fn all_processes_wait_about_the_same_time_between_attempts() {
+        let pauses = || (0..100).map(pause_of);
+        assert_eq!(pauses().min(), Some(SHORTEST_PAUSE));
+        assert!(pauses().all(|pause| pause < Duration::from_millis(5)));
+        assert_ne!(pause_of(1_000), pause_of(1_001));
     }
 
     #[test]
