@@ -174,6 +174,15 @@ impl Folder {
     }
 }
 
+/// Checks that the decisions about folders can be read: while they cannot be, every folder counts as unknown, and no
+/// decision can be recorded.
+///
+/// # Errors
+/// Returns an error that names the file, if it is damaged or cannot be read.
+pub fn check_folder_decisions(data_dir: &Path) -> Result<(), ConfigError> {
+    STORE.read(data_dir).map(|_| ())
+}
+
 /// Records how far a person trusts the folder `root`, and its accepted files as they are now. Replaces the
 /// earlier record.
 ///
@@ -256,6 +265,15 @@ fn key_of(root: &Path) -> Result<String, ConfigError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_damaged_record_is_reported_with_its_file() {
+        let data = tempfile::tempdir().expect("a folder");
+        check_folder_decisions(data.path()).expect("there is none yet");
+        std::fs::write(data.path().join("folders.json"), "{").expect("it is written");
+        let error = check_folder_decisions(data.path()).expect_err("it is damaged");
+        assert!(error.to_string().contains("folders.json"), "{error}");
+    }
 
     #[test]
     fn what_was_accepted_counts_until_it_changes() {

@@ -91,7 +91,8 @@ pub use command_files::path_of_directory;
 pub use environment::{PROXIES, check_environment};
 pub use environment_context::environment_has_moved;
 pub use folder::{
-    FileAcceptance, Folder, FolderTrust, accepted_text, forget_folder, trust_folder, trusted_below,
+    FileAcceptance, Folder, FolderTrust, accepted_text, check_folder_decisions, forget_folder, trust_folder,
+    trusted_below,
 };
 pub use folder_id::{folder_id, folder_now};
 pub use git::GitPrograms;

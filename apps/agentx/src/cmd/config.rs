@@ -4,7 +4,8 @@ mod change;
 
 use agentx::assembly::folder_contents;
 use agentx::config::{
-    ConfigError, FileStatus, FolderTrust, Loaded, SettingRow, forget_folder, trust_folder, workspace_bytes,
+    ConfigError, FileStatus, FolderTrust, Loaded, SettingRow, check_folder_decisions, forget_folder,
+    trust_folder, workspace_bytes,
 };
 use serde_json::{Value, json};
 
@@ -159,6 +160,7 @@ fn check(loaded: &Loaded, json: bool, console: &mut Console) -> Result<(), ChatE
 
 fn trust_workspace(global: &Global, args: TrustArgs, console: &mut Console) -> Result<(), ChatError> {
     let loaded = load(global)?;
+    check_folder_decisions(&loaded.trust_dir)?;
     let root = &loaded.places.workspace_root;
     let shown = visible(&root.to_string_lossy());
     let taken_back = folder::RevokedGrants::find(&loaded);

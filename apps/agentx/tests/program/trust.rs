@@ -549,6 +549,23 @@ fn a_read_only_folder_says_so_in_place_of_a_rule_and_of_the_approval_mode() {
 }
 
 #[test]
+fn damaged_decisions_about_folders_are_named_before_the_question() {
+    let sandbox = Sandbox::new().of_a_stranger();
+    sandbox.write("home/.local/share/agentx/folders.json", "{");
+    let mut pty = Pty::start(&sandbox, &[], 120, 24);
+    pty.wait_for("move it away");
+    assert_eq!(pty.end(), Some(3));
+    let shown = sandbox.run(&["config", "trust", "--show"]);
+    assert_eq!(shown.code, Some(3), "{shown}");
+    assert!(
+        shown.stderr.contains("folders.json: ") && shown.stderr.contains("move it away"),
+        "{shown}"
+    );
+    let doctor = sandbox.run(&["doctor", "--offline"]);
+    assert!(doctor.stdout.contains("folders.json: "), "{doctor}");
+}
+
+#[test]
 fn an_empty_folder_is_asked_about_on_one_short_screen() {
     let sandbox = Sandbox::new().of_a_stranger();
     let mut pty = Pty::start(&sandbox, &[], 80, 24);

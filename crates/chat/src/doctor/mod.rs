@@ -115,6 +115,7 @@ pub async fn of_settings(loaded: &Loaded, offline: bool) -> Vec<DoctorCheck> {
         checks.extend(window::check(settings, &provider).await);
     }
     checks.extend(of_data(&settings.data_dir));
+    checks.extend(stored::damaged_decisions(&loaded.trust_dir));
     checks
 }
 

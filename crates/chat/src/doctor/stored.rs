@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use agentx::config::check_folder_decisions;
 use agentx::node::{DATABASE, DATABASE_FORMAT, Examined, examine_database};
 use agentx::types::Timestamp;
 
@@ -29,6 +30,12 @@ pub(super) fn all(data: &Path) -> Vec<DoctorCheck> {
         Err(error) => DoctorCheck::failed("database", &ChatError::Runtime(error.into())),
     };
     vec![found, space(data), clock(units::now(), latest)]
+}
+
+/// Returns a finding if the decisions about folders cannot be read.
+pub(super) fn damaged_decisions(trust_dir: &Path) -> Option<DoctorCheck> {
+    let error = check_folder_decisions(trust_dir).err()?;
+    Some(DoctorCheck::failed("folders", &ChatError::from(error)))
 }
 
 fn database(data: &Path, found: Option<Examined>) -> DoctorCheck {

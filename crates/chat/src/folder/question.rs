@@ -4,7 +4,7 @@
 use std::io::BufRead as _;
 
 use agentx::assembly::{FileRole, FolderContents, folder_contents};
-use agentx::config::{FolderTrust, Loaded, trust_folder};
+use agentx::config::{FolderTrust, Loaded, check_folder_decisions, trust_folder};
 
 use super::screen::{changes, folder_summary, short_list};
 use super::withdraw_trust::RevokedGrants;
@@ -30,6 +30,8 @@ pub fn ask(loaded: &Loaded, console: &mut Console) -> Result<FolderDecision, Cha
     if !is_there || loaded.settings.connect.is_some() || loaded.settings.folder.trusted_by_env {
         return Ok(FolderDecision::NotAsked);
     }
+    // Otherwise the answer could not be recorded.
+    check_folder_decisions(&loaded.trust_dir)?;
     let brings = folder_contents(&loaded.settings);
     match loaded.settings.folder.trust {
         FolderTrust::Unknown => first(loaded, &brings, console),
