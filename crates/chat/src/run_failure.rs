@@ -61,7 +61,7 @@ pub(crate) fn hint_after_run(exit: Exit, code: &str, message: &str) -> Option<St
             format!("try again in {}; {GO_ON}", wanted_wait(message)?)
         }
         Exit::Provider => format!("{}; {GO_ON}", of_server(exit, code, message)?),
-        exit => remedy(exit, code)?.to_owned(),
+        exit => of_server(exit, code, message)?.to_owned(),
     };
     Some(hint)
 }
@@ -87,13 +87,35 @@ fn wanted_wait(message: &str) -> Option<&str> {
     Some(time)
 }
 
-/// The remedy where a server does not answer: Ollama is started by a command that is known.
+/// The remedy, which the words of the message may make a better one.
 fn of_server(exit: Exit, code: &str, message: &str) -> Option<&'static str> {
-    if code == "connection_failed" && message.contains(OLLAMA) {
-        return Some(START_OLLAMA);
+    match code {
+        "connection_failed" if message.contains(OLLAMA) => Some(START_OLLAMA),
+        "rate_limited" if lasts_for_hours(message) => Some(USED_UP),
+        "billing" if affords_less(message) => Some(SHORTER_ANSWERS),
+        _ => remedy(exit, code),
     }
-    remedy(exit, code)
 }
+
+/// Returns whether a limit is one for hours or a day: Gemini's quota of a day, the usage limits of plans.
+fn lasts_for_hours(message: &str) -> bool {
+    let message = message.to_ascii_lowercase();
+    ["quota is one per day", "per day limit", "usage limit"]
+        .iter()
+        .any(|words| message.contains(words))
+}
+
+/// Returns whether OpenRouter would answer a request for fewer tokens: "You requested up to 65536 tokens, but can only
+/// afford 1200" (<https://github.com/can1357/oh-my-pi/issues/9569>).
+fn affords_less(message: &str) -> bool {
+    let afforded = message.split_once("can only afford ").map(|(_, rest)| rest);
+    afforded.is_some_and(|rest| rest.starts_with(|first: char| ('1'..='9').contains(&first)))
+}
+
+/// The hint if a limit is used up for hours.
+const USED_UP: &str = "wait until this limit begins again, or choose another model";
+/// The hint if the money suffices for a shorter answer.
+const SHORTER_ANSWERS: &str = "set `params.max_output_tokens` in the configuration to fewer tokens than you can afford, or add credits at the provider";
 
 /// The hint if nothing listens where Ollama would.
 pub(crate) const START_OLLAMA: &str =
@@ -238,6 +260,33 @@ mod tests {
             "a chat does not read a key again: {hint}"
         );
         assert_eq!(hint_in_chat(Exit::Failed, "something_else", ""), None);
+    }
+
+    #[test]
+    fn the_words_of_a_provider_make_the_hint_a_better_one() {
+        let day = "Quota exceeded (this quota is one per day, which begins again at midnight Pacific time)";
+        let afford = "You requested up to 65536 tokens, but can only afford 1200. To increase, visit …";
+        let none = "You requested up to 32000 tokens, but can only afford 0. To increase, visit …";
+        for (exit, code, said, hinted) in [
+            (
+                Exit::Provider,
+                "rate_limited",
+                day,
+                "until this limit begins again",
+            ),
+            (Exit::Provider, "rate_limited", "slow down", "wait a moment"),
+            (Exit::Credentials, "billing", afford, "`params.max_output_tokens`"),
+            (Exit::Credentials, "billing", none, "check your account"),
+        ] {
+            for hint in [
+                hint_after_run(exit, code, said),
+                hint_without_answer(exit, code, said),
+                hint_in_chat(exit, code, said),
+            ] {
+                let hint = hint.unwrap_or_default();
+                assert!(hint.contains(hinted), "{said}: {hint}");
+            }
+        }
     }
 
     #[test]

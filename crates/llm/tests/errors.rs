@@ -1041,6 +1041,11 @@ fn filters_of_other_vendors_and_limits_of_money_are_told_from_bad_requests() {
             r#"{"error":{"message":"Budget has been exceeded! Current cost: 1.2, Max budget: 1.0","type":"budget_exceeded","code":"429"}}"#,
             C::Billing,
         ),
+        (
+            400,
+            r#"{"error":{"message":"ExceededBudget: End User=x over budget. Spend=0.1, Budget=0.01","type":"auth_error","param":"None","code":400}}"#,
+            C::Billing,
+        ),
     ] {
         assert_eq!(error(status, body).code, code, "{body}");
     }
@@ -1531,6 +1536,11 @@ fn what_a_server_cannot_do_yet_is_asked_for_again() {
         r#"{"error":{"message":"Flex tier capacity exceeded","code":"capacity_exceeded"}}"#,
     );
     assert_eq!((flex.code, flex.retryable), (C::Overloaded, true));
+    let cancelled = error(
+        499,
+        r#"[{"error":{"code":499,"message":"The operation was cancelled.","errors":[{"message":"The operation was cancelled.","domain":"global","reason":"backendError"}],"status":"CANCELLED"}}]"#,
+    );
+    assert_eq!((cancelled.code, cancelled.retryable), (C::ServerError, true));
 }
 
 #[test]

@@ -31,7 +31,9 @@ struct CodeRule {
 /// - Moonshot: 429 `exceeded_current_quota_error`, "suspended due to insufficient balance"
 ///   (<https://github.com/666ghj/BettaFish/issues/524>). DeepSeek: 402 "Insufficient Balance". Zhipu: 429
 ///   with code 1113.
-/// - LiteLLM: 400 or 429 `budget_exceeded` (<https://github.com/BerriAI/litellm/issues/4606>).
+/// - LiteLLM: 400 or 429 `budget_exceeded` (<https://github.com/BerriAI/litellm/issues/4606>), and 400 `auth_error`
+///   "ExceededBudget: End User=x over budget. Spend=0.1, Budget=0.01"
+///   (<https://github.com/BerriAI/litellm/pull/9658>).
 /// - DashScope: 400 `Arrearage`, "please make sure your account is in good standing"
 ///   (<https://www.alibabacloud.com/help/en/model-studio/error-code>).
 ///
@@ -90,6 +92,7 @@ const OUT_OF_MONEY: CodeRule = CodeRule {
     phrases: &[
         "budget has been exceeded",
         "crossed budget",
+        "exceededbudget",
         "credit balance is too low",
         "insufficient balance",
         "insufficient credits",
@@ -342,6 +345,9 @@ fn names_no_quota(message: &str) -> bool {
 /// 425 asks for the same request a little later (RFC 8470). 498 is Groq's for a flex tier without capacity,
 /// and asks for another attempt (<https://console.groq.com/docs/flex-processing>).
 ///
+/// 499 is Google's `CANCELLED` under heavy use: nobody here cancelled the request
+/// (<https://github.com/google-gemini/gemini-cli/issues/20309>).
+///
 /// 501, 505, 506 and 510 mean that the server cannot do this at all, so the same request fails again: they
 /// count as a wrong address. Tabby returns them if it was started without a model
 /// (<https://github.com/TabbyML/tabby/issues/4281>). The SDKs of Anthropic and OpenAI and the AI SDK of
@@ -359,6 +365,7 @@ fn telling_status(status: u16) -> Option<ErrorCode> {
         413 => ErrorCode::TooLarge,
         429 => ErrorCode::RateLimited,
         498 | 503 | 529 => ErrorCode::Overloaded,
+        499 => ErrorCode::ServerError,
         _ => return None,
     })
 }

@@ -23,9 +23,9 @@ use std::io;
 use std::time::Duration;
 
 use agentx_llm::{ErrorCode, ModelError};
-use agentx_types::{Overflow, RequestPart, show_time};
+use agentx_types::{Overflow, RequestPart};
 
-use super::policy::CallLimits;
+use super::policy::{CallLimits, shown_time};
 
 /// The limit that ran out if only comments and pings came, as the setting and its factor.
 const WORDLESS: &str = "six times `model_calls.idle_timeout`";
@@ -115,14 +115,17 @@ impl AttemptFailure {
             (true, _) => {
                 let time = limits.total.unwrap_or_default();
                 (
-                    format!("the answer of {place} was not complete after {}", show_time(time)),
+                    format!(
+                        "the answer of {place} was not complete after {}",
+                        shown_time(time)
+                    ),
                     "model_calls.timeout",
                 )
             }
             (false, false) => {
                 let time = limits.first_byte;
                 (
-                    format!("{place} did not answer within {}", show_time(time)),
+                    format!("{place} did not answer within {}", shown_time(time)),
                     "model_calls.first_byte_timeout",
                 )
             }
@@ -130,7 +133,7 @@ impl AttemptFailure {
                 let time = limits.idle;
                 let what = format!(
                     "{place} was silent for {} in the middle of its answer",
-                    show_time(time)
+                    shown_time(time)
                 );
                 (what, "model_calls.idle_timeout")
             }
@@ -144,7 +147,7 @@ impl AttemptFailure {
     pub(super) fn wordless(time: Duration, place: &str) -> Self {
         Self::timeout(format!(
             "{place} kept the connection open for {} without sending any text ({WORDLESS}); it may still be working, so the call is not retried automatically",
-            show_time(time)
+            shown_time(time)
         ))
     }
 
