@@ -130,6 +130,8 @@ impl ReactAgent {
         step: &mut RunStep<'_>,
     ) {
         let unknown = unknown_end(reason, word);
+        let declined =
+            declined_because(word.filter(|_| self.config.rules_version >= since::REFUSALS_ARE_EXPLAINED));
         let why = match reason {
             StopReason::PauseTurn if said_something => return self.go_on_after_pause(step),
             StopReason::PauseTurn => {
@@ -138,7 +140,7 @@ impl ReactAgent {
             }
             StopReason::ContextWindow => return self.on_full_window(said_something, usage, step),
             StopReason::MaxTokens => Some("the answer reached its longest length"),
-            StopReason::Refusal => Some(DECLINED),
+            StopReason::Refusal => Some(declined.as_str()),
             _ => unknown.as_deref(),
         };
         self.leave_out_declined();
@@ -366,6 +368,22 @@ impl ReactAgent {
             text,
         }
     }
+}
+
+/// The reason of a run that failed because the model declined to answer, with the explanation of its vendor:
+/// Anthropic's `stop_details` has one. At most 300 characters of it are repeated, in one line.
+fn declined_because(details: Option<&str>) -> String {
+    const LONGEST: usize = 300;
+    let details = details.and_then(|text| serde_json::from_str::<Value>(text).ok());
+    let explanation = details
+        .as_ref()
+        .and_then(|details| details.get("explanation")?.as_str());
+    let words: Vec<&str> = explanation.unwrap_or_default().split_whitespace().collect();
+    if words.is_empty() {
+        return DECLINED.to_owned();
+    }
+    let explanation: String = words.join(" ").chars().take(LONGEST).collect();
+    format!("{DECLINED}: {explanation}")
 }
 
 /// The words for an answer that ended with an unknown word: at most 80 characters of the word are repeated.

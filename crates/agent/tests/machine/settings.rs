@@ -149,6 +149,36 @@ fn a_word_for_the_end_that_is_not_known_is_named() {
     session.check_replay();
 }
 
+#[test]
+fn a_declined_answer_is_explained_in_the_words_of_the_vendor() {
+    let details = r#"{"type":"refusal","category":"cyber","explanation":"It asks for\n an attack."}"#;
+    let plain = "the model declined to answer";
+    let explained = "the model declined to answer: It asks for an attack.";
+    for (version, raw, why) in [
+        (RULES_VERSION, details, explained),
+        (RULES_VERSION, "SAFETY", plain),
+        (RULES_VERSION, "{}", plain),
+        (8, details, plain),
+    ] {
+        let mut session = with_version(version);
+        let end = StreamEnd {
+            stop_reason: StopReason::Refusal,
+            raw: Some(raw.into()),
+        };
+        let mut said = stream([], StopReason::Refusal);
+        said.pop();
+        said.push(end.into());
+        session.model(said);
+        let end = session.ends_of_runs().pop();
+        assert_eq!(
+            end,
+            Some((RunStatus::Failed, Some(why.to_owned()))),
+            "{version} {raw}"
+        );
+        session.check_replay();
+    }
+}
+
 /// The reasoning in the next request: its text and its model, and the parts of `reasoning_details`.
 fn reasoning(session: &Session) -> Vec<(String, Option<String>)> {
     let request = session.request();
