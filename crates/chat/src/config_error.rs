@@ -51,7 +51,7 @@ pub(crate) fn config_hint(error: &ConfigError) -> Option<String> {
         ConfigError::Mistakes(_) => {
             "`agentx help settings` lists every key; `agentx config check` checks the file again".into()
         }
-        ConfigError::File { path, .. } if path.ends_with("folders.json") => {
+        ConfigError::File { path, .. } if error.is_damaged() && path.ends_with("folders.json") => {
             "your decisions about folders cannot be read; repair the file, or move it away: AgentX then asks about each folder again".into()
         }
         ConfigError::File { .. } => "`agentx config path` shows which files are read".into(),

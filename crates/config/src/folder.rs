@@ -272,7 +272,15 @@ mod tests {
         check_folder_decisions(data.path()).expect("there is none yet");
         std::fs::write(data.path().join("folders.json"), "{").expect("it is written");
         let error = check_folder_decisions(data.path()).expect_err("it is damaged");
-        assert!(error.to_string().contains("folders.json"), "{error}");
+        assert!(
+            error.is_damaged() && error.to_string().contains("folders.json"),
+            "{error}"
+        );
+        // One that cannot be read may be in order.
+        std::fs::remove_file(data.path().join("folders.json")).expect("it is removed");
+        std::fs::create_dir(data.path().join("folders.json")).expect("it is made");
+        let error = check_folder_decisions(data.path()).expect_err("it is no file");
+        assert!(!error.is_damaged(), "{error}");
     }
 
     #[test]

@@ -30,7 +30,7 @@ impl<T: Clone + Default + PartialEq + Serialize + DeserializeOwned> JsonStore<T>
     pub(crate) fn read(&self, data_dir: &Path) -> Result<T, ConfigError> {
         let path = data_dir.join(self.name);
         match std::fs::read(&path) {
-            Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| ConfigError::file(&path, error)),
+            Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| ConfigError::damaged(&path, error)),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(T::default()),
             Err(error) => Err(ConfigError::file(&path, error)),
         }

@@ -109,7 +109,20 @@ impl ConfigError {
             what: error.to_string(),
         }
     }
+
+    /// The content of a file that AgentX keeps for itself makes no sense.
+    pub(crate) fn damaged(path: impl Into<PathBuf>, error: impl fmt::Display) -> Self {
+        Self::file(path, format!("{DAMAGED}: {error}"))
+    }
+
+    /// Returns whether a file that AgentX keeps for itself can be read, but its content makes no sense.
+    pub fn is_damaged(&self) -> bool {
+        matches!(self, Self::File { what, .. } if what.starts_with(DAMAGED))
+    }
 }
+
+/// The first words about a file whose content makes no sense.
+const DAMAGED: &str = "it is damaged";
 
 fn lines(mistakes: &[ConfigMistake]) -> String {
     mistakes
