@@ -1,4 +1,4 @@
-//! If a runtime says no, it says which no.
+//! The errors of every runtime carry a specific kind.
 
 use agentx::runtime::{LogError, OpenRequest, Runtime as _, RuntimeError, View};
 use agentx::types::{ApprovalMode, ConfigChange, SessionId};

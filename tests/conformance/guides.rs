@@ -1,10 +1,10 @@
-//! Agents for a runtime that is tested, without any file.
+//! A fixed list of named agents for the runtimes under test, without any file.
 
 use agentx::runtime::{AgentInfo, AgentOrigin, Agents, NamedAgent, RuntimeError};
 use agentx::types::{AgentConfig, AgentKind, ApprovalMode};
 use agentx_testing::fixture;
 
-/// Agents as files would describe them: one agent that there is, and one whose files have mistakes.
+/// Two agents as files would describe them: a valid one, and one whose files have mistakes.
 pub(crate) struct Guides;
 
 impl Agents for Guides {

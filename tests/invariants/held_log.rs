@@ -1,4 +1,4 @@
-//! A log whose commits can be held: a batch stands at the door until the test lets it in.
+//! A log whose commits can be held: a batch blocks until the test releases it.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! A life with the default model of Anthropic, which binds its thinking to all that stands before it: tools,
+//! A full session with the default model of Anthropic, whose thinking depends on everything before it: tools,
 //! an interrupt and a kill in the middle of thinking, a summary and its undo, a rewind, other tools. The
 //! server checks each request as that model's vendor does, and the test fails if one is refused or thinking
 //! would be dropped.

@@ -1,6 +1,5 @@
-//! A mirror that keeps a server's session: the very bytes of the server's log in a log of one's own, where
-//! they can be checked, searched and derived again without the server. What is another session there is left
-//! alone.
+//! A mirror that keeps a server's session: a local log gets the exact bytes of the server's log, where they
+//! can be checked, searched and derived again without the server. Unrelated sessions there are untouched.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "../conformance/place.rs"]

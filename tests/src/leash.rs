@@ -1,5 +1,5 @@
-//! Tells when a command of a tool has begun, and when the last process of it is gone: each of them holds the
-//! same pipe, which ends when the last one does. What is still there at the end of a test is killed.
+//! Watches the processes of a tool's command for tests: when it has begun, and when its last process has ended.
+//! Each process holds the same pipe, which ends with the last one. Processes left at the end of a test are killed.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};

@@ -147,7 +147,7 @@ impl ToolLedger {
             .any(|entry| matches!(entry.stage, CallStage::AwaitingApproval(_)))
     }
 
-    /// Records that the action of a call has begun. Returns the call, if this is news.
+    /// Records that the action of a call has begun. Returns the call if it was not started before.
     pub fn mark_started(&mut self, action: &ActionId) -> Option<&ToolCallId> {
         self.entries.iter_mut().find_map(|entry| match &mut entry.stage {
             CallStage::Running {

@@ -25,7 +25,7 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// Words.
+    /// Creates a reply of this text.
     pub fn text(words: impl Into<String>) -> Self {
         Self {
             text: words.into(),

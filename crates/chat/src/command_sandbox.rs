@@ -28,11 +28,12 @@ fn refused(error: &SandboxError) -> ChatError {
     ChatError::usage(error.to_string(), HINT)
 }
 
-/// The sandbox that a person means who says nothing: that of the settings, or the strongest one.
+/// Returns the sandbox of this step. Without one, that of the settings is used; if they have none, the
+/// strongest.
 fn launcher(settings: &Settings, step: Option<&str>) -> Result<SandboxLauncher, ChatError> {
     let mode = match (step, settings.sandbox.mode) {
         (Some(word), _) => SandboxMode::parse(word)
-            .ok_or_else(|| ChatError::usage(format!("there is no step {word:?} of the sandbox"), HINT))?,
+            .ok_or_else(|| ChatError::usage(format!("unknown sandbox step {word:?}"), HINT))?,
         (None, SandboxMode::None) => SandboxMode::Auto,
         (None, mode) => mode,
     };

@@ -16,8 +16,8 @@
 //! | [`doctor`] | what is wrong with this machine, the configuration and what is stored |
 //! | [`export`] | a session as a file |
 //! | [`folder`] | the question whether a folder is trusted |
-//! | [`render`] | from events to text |
-//! | [`session_opening`], [`new_agent`] | taking a seat at a session, and the agent of one that is not opened yet |
+//! | [`render`] | renders events as text |
+//! | [`session_opening`], [`new_agent`] | opening a session, and the agent of one that is not opened yet |
 //! | [`console`], [`signals`], [`terminal`] | standard output and error, signals, and the terminal in raw mode |
 //! | [`error`], [`exit`], [`run_failure`] | what can go wrong, as people and programs read it |
 

@@ -19,7 +19,7 @@ const LIMIT: Duration = Duration::from_secs(600);
 /// Logs in at a server, and lists its tools.
 ///
 /// # Errors
-/// Returns an error if the output cannot be written. A login that fails is a failure that is said.
+/// Returns an error if the output cannot be written. A failed login is reported, not returned as an error.
 pub async fn log_in(
     environment: &McpEnvironment,
     json: bool,

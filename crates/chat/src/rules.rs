@@ -1,4 +1,5 @@
-//! Renders approval rules, and removes them from their files.
+//! Approval rules for `agentx approvals` and the chat: renders them, tests calls against them, and removes them
+//! from their files.
 
 mod trial;
 

@@ -47,7 +47,7 @@ pub struct Spectator {
 }
 
 impl Spectator {
-    /// Begins with nothing.
+    /// Creates a spectator that has received no events yet.
     pub fn new(
         stage: SpectatorStage,
         source: (Arc<dyn Runtime>, SessionId),

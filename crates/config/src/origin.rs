@@ -57,7 +57,7 @@ pub struct Sourced<T> {
 }
 
 impl<T> Sourced<T> {
-    /// Both at once.
+    /// Creates a value with its origin.
     pub fn new(value: T, origin: SettingOrigin) -> Self {
         Self { value, origin }
     }

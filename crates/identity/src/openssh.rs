@@ -124,8 +124,8 @@ pub(crate) fn public_key(key: &KeyData) -> Result<PublicKey, KeyError> {
     }
 }
 
-/// Returns whether OpenSSH calls a kind of key, or a certificate of one, so. Other words are not repeated in
-/// errors: they may be secrets of something else.
+/// Returns whether `word` is an OpenSSH key type, or the type of a certificate. Errors do not repeat other
+/// words, because they may be secrets of something else.
 fn is_kind(word: &str) -> bool {
     let name = word.strip_suffix("-cert-v01@openssh.com").unwrap_or(word);
     let is_of_security_key = || {

@@ -1,9 +1,9 @@
 //! Schemas of tools that combine others at their root. Anthropic and OpenAI refuse the whole request for one:
 //! "tools.47.custom.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top level"
 //! (<https://github.com/makenotion/notion-mcp-server/issues/341>, of both vendors
-//! <https://github.com/makenotion/notion-mcp-server/issues/340>). They are sent as one object that takes whatever any
-//! of them takes; what cannot be said so is said in the description. A call is still held against the tool's own
-//! schema.
+//! <https://github.com/makenotion/notion-mcp-server/issues/340>). They are sent as one object that accepts
+//! whatever any of them accepts; other constraints go into the description. Calls are still validated against the
+//! tool's own schema.
 
 use std::borrow::Cow;
 

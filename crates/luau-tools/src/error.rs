@@ -50,7 +50,7 @@ pub enum Reason {
 }
 
 impl ScriptError {
-    /// An error of the script as a whole, until a place is put to it.
+    /// Creates an error of the script as a whole. It has no line until a location is attached.
     pub(crate) fn new(script: &str, reason: Reason) -> Self {
         Self {
             script: script.to_owned(),

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, TryRecvError, TrySendError, channel, sync_channel};
 
-/// Maximum number of messages in the row.
+/// Maximum number of messages in the bounded queue.
 const ROW: usize = 128;
 
 /// The senders' end. No sender ever waits for the lane.
@@ -25,7 +25,7 @@ pub(crate) struct Inbox<T> {
 
 /// The lane's end.
 pub(crate) struct InboxReceiver<T> {
-    /// Nothing comes with a call to look at the rest.
+    /// The bounded queue. `None` is a request to check the overflow queue.
     row: Receiver<Option<T>>,
     rest: Receiver<T>,
     /// Whether the overflow queue may hold a command.
@@ -34,7 +34,7 @@ pub(crate) struct InboxReceiver<T> {
     rest_first: Cell<bool>,
 }
 
-/// Both ends of a way to a lane.
+/// Creates a queue to a lane, and returns both ends.
 pub(crate) fn inbox<T>() -> (Inbox<T>, InboxReceiver<T>) {
     let (row, from_row) = sync_channel(ROW);
     let (rest, from_rest) = channel();
@@ -94,7 +94,7 @@ impl<T> InboxReceiver<T> {
                 Err(TryRecvError::Disconnected) => return None,
                 Err(TryRecvError::Empty) => {}
             }
-            // Else something is in the rest, or all is over and something may be there still.
+            // Otherwise the overflow queue has messages, or the senders are gone and messages may be left.
             if let Ok(Some(told)) = self.row.recv() {
                 return Some(told);
             }

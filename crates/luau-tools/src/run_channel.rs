@@ -35,9 +35,9 @@ pub(crate) const CANCELLED: u8 = 1;
 /// The time of the run is over.
 pub(crate) const TIMED_OUT: u8 = 2;
 
-/// A run that begins.
+/// The parameters of a new run.
 pub(crate) struct RunStart {
-    /// By which the lane knows the run.
+    /// The id of the run in its lane.
     pub(crate) id: u64,
     /// The script to run.
     pub(crate) script: Arc<Compiled>,
@@ -45,7 +45,7 @@ pub(crate) struct RunStart {
     pub(crate) limits: ScriptLimits,
 }
 
-/// The line itself, of which each end holds one half of the references.
+/// The state that both ends of the channel share.
 #[repr(C)]
 struct RunChannel {
     start: RunStart,
@@ -77,7 +77,7 @@ struct MessageWords {
 impl RunChannel {
     /// Locks the messages.
     fn messages(&self) -> MutexGuard<'_, MessageWords> {
-        // The data under the lock is consistent after every single step.
+        // Poisoning is harmless: each change under the lock is atomic.
         self.words.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -89,7 +89,7 @@ impl RunChannel {
     }
 }
 
-/// Both ends of a new line.
+/// Creates a channel, and returns both ends.
 pub(crate) fn line(start: RunStart) -> (RunSender, RunReceiver) {
     let line = Arc::new(RunChannel {
         start,

@@ -35,7 +35,7 @@ impl RunTimer {
         }
     }
 
-    /// Begins a turn: others are to have theirs 4 ms later.
+    /// Begins a turn. The run yields to others after 4 ms.
     pub(crate) fn enter(&self, now: Instant) {
         self.from.set(now);
         self.until.set(now + SLICE);

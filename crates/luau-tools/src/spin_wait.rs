@@ -111,7 +111,7 @@ impl WaitSpot {
 
 impl HandedWaiters {
     fn with<T>(&self, work: impl FnOnce(&mut Vec<Waker>) -> T) -> T {
-        // A list is complete after every single step.
+        // Poisoning is harmless: each push is atomic.
         work(&mut self.all.lock().unwrap_or_else(PoisonError::into_inner))
     }
 

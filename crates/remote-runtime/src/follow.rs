@@ -39,8 +39,8 @@ pub(crate) struct FollowRequest {
     pub(crate) view: View,
     /// The fact at `after_seq`, if the reader has it: the server must have the same one.
     pub(crate) has: Option<Fact>,
-    /// Whether it begins after all existing events.
-    pub(crate) on: bool,
+    /// Whether to continue with live events after all existing ones; otherwise the subscription ends there.
+    pub(crate) live: bool,
     /// Ends the following, as when its session handle is closed. The reader sees the end of its subscription.
     pub(crate) end: CancellationToken,
 }
@@ -58,7 +58,7 @@ pub(crate) async fn follow(
     if let Some(fact) = &wanted.has {
         reading = reading.after_fact(fact.clone());
     }
-    if !wanted.on {
+    if !wanted.live {
         reading = reading.to_the_end();
     }
     let end = wanted.end.clone();

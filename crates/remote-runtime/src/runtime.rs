@@ -233,7 +233,7 @@ impl Runtime for RemoteRuntime {
             after_seq,
             has: None,
             view,
-            on: follow,
+            live: follow,
             end: CancellationToken::new(),
         };
         Box::pin(follow::follow(&self.core, wanted))

@@ -206,7 +206,7 @@ impl RemoteSession {
             after_seq,
             has: None,
             view,
-            on: true,
+            live: true,
             end: self.closed.clone(),
         };
         let held = self.core.connection.hold(&self.session);

@@ -1,4 +1,4 @@
-//! Commands to an open session, and the status of its task.
+//! The commands that front ends send to the driver of an open session, and the status of the driver's task.
 
 use agentx_session::{SessionState, WaitingInputs};
 use agentx_types::{

@@ -141,8 +141,7 @@ impl RunCounts {
     }
 }
 
-/// Counts into `counts` the outcomes of a runtime's runs. It is to be attached once: each one that is counts
-/// again.
+/// Counts the outcomes of a runtime's runs into `counts`. Attach it once: each copy counts every run.
 pub fn run_counter(counts: Arc<RunCounts>) -> impl Reactor<SystemBus> {
     let counted = ["run_finished", "turn_response", "tool_completed", "tool_failed"];
     let filter = counted

@@ -1,5 +1,5 @@
-//! The ruling of the rules on a call, for front ends: the decision and its rule, the rule that "always" would
-//! keep, and whether another rule would do.
+//! Explains to front ends how the approval rules decide about a call: the decision and its rule, the rule that
+//! "always" would keep, and whether another rule would allow the call.
 
 mod patterns;
 
@@ -40,7 +40,7 @@ impl From<&Verdict> for RulingKind {
 }
 
 impl RulingKind {
-    /// The word.
+    /// Returns `allow`, `ask` or `deny`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Allow => "allow",

@@ -1,4 +1,4 @@
-//! Values that are written into a session log: the beginning of a log, the right to append to it, and a batch
+//! The parameters for writing to a session log: the beginning of a log, the right to append to it, and a batch
 //! of facts. Each has a constructor, so that custom logs and programs that fill one still compile when a
 //! field is added.
 

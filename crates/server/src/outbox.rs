@@ -66,18 +66,18 @@ impl<T> Outbox<T> {
         }
     }
 
-    /// Says something.
+    /// Queues a text message.
     pub fn text(&self, text: Utf8Bytes) {
         let size = text.len();
         self.push(OutboxItem::Text(text), size);
     }
 
-    /// Says something.
+    /// Queues a notice as a text message, in JSON.
     pub fn notice(&self, notice: &ServerNotice) {
         self.text(encode(notice));
     }
 
-    /// Says something in the protocol below.
+    /// Queues WebSocket frames that are encoded already.
     pub fn framed(&self, frames: Bytes) {
         let size = frames.len();
         self.push(OutboxItem::Framed(frames), size);

@@ -1,5 +1,5 @@
-//! What a request says beside its content: the wheel that its sender believes they hold, and the key by which
-//! it is known if it comes again because its answer was lost.
+//! Request metadata: the wheel that the sender believes they hold, and the idempotency key, which identifies the
+//! request if the client repeats it because the answer was lost.
 
 use std::sync::Arc;
 

@@ -1,5 +1,4 @@
-//! The way of one fact through the agents of a session: the input of each agent, and the outputs and actions
-//! of all.
+//! Dispatches one fact to the agents of a session, and collects their outputs and actions.
 //!
 //! [`AgentTree::step`](crate::tree::AgentTree::step) makes one round for each fact and steps agents with it.
 //! A round holds the state that exists only for one fact: the number of actions requested so far, the outputs
@@ -16,8 +15,8 @@ use agentx_types::{
 
 use crate::tool_fold::ToolFold;
 
-/// The output of an agent, and the agent's place in the session after its step: a run that it opened by this
-/// fact is its run already.
+/// The output of an agent, and the agent's place in the session after its step. `run` includes a run that
+/// this fact opened.
 pub(crate) struct AgentStep<'a> {
     /// The agent that emits it.
     pub(crate) agent: &'a AgentStateId,

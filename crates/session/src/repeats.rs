@@ -1,4 +1,4 @@
-//! What a session recorded already, so that the same request, sent again, is not done again and not refused.
+//! Recognizes repeated requests: what a session recorded already is neither done again nor refused.
 //!
 //! A front end whose connection was lost before the answer sends its request once more. An input is known by
 //! its idempotency key, and so is any other request that came with one (`request_recorded`). A decision about

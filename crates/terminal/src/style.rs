@@ -16,20 +16,20 @@ pub enum Color {
 pub struct Style {
     /// Colour of the letters.
     pub color: Color,
-    /// Heavier.
+    /// Whether the text is bold.
     pub bold: bool,
-    /// Fainter.
+    /// Whether the text is faint.
     pub dim: bool,
-    /// Slanted.
+    /// Whether the text is italic.
     pub italic: bool,
-    /// With a line below.
+    /// Whether the text is underlined.
     pub underline: bool,
-    /// With a line through.
+    /// Whether the text is struck through.
     pub strike: bool,
 }
 
 impl Style {
-    /// Creates the colour with this number.
+    /// Creates a style with this colour, 0 to 15 ([`Color::Ansi`]).
     pub fn ansi(color: u8) -> Self {
         Self {
             color: Color::Ansi(color & 15),
@@ -37,22 +37,22 @@ impl Style {
         }
     }
 
-    /// Heavier.
+    /// Returns this style in bold.
     pub fn bold(self) -> Self {
         Self { bold: true, ..self }
     }
 
-    /// Fainter.
+    /// Returns this style in faint intensity.
     pub fn dim(self) -> Self {
         Self { dim: true, ..self }
     }
 
-    /// Slanted.
+    /// Returns this style in italics.
     pub fn italic(self) -> Self {
         Self { italic: true, ..self }
     }
 
-    /// With a line below.
+    /// Returns this style with an underline.
     pub fn underline(self) -> Self {
         Self {
             underline: true,
@@ -60,7 +60,7 @@ impl Style {
         }
     }
 
-    /// With a line through.
+    /// Returns this style struck through.
     pub fn strike(self) -> Self {
         Self { strike: true, ..self }
     }
@@ -81,7 +81,7 @@ impl Style {
         }
     }
 
-    /// The control sequence that begins it; nothing for plain text.
+    /// Returns the control sequence that begins the style; empty for plain text.
     pub(crate) fn begin(self) -> String {
         let mut codes: Vec<String> = Vec::new();
         let flags = [
@@ -114,7 +114,7 @@ impl Style {
         self.underline || self.strike
     }
 
-    /// The control sequence that leads from this look to another one; nothing if they are the same.
+    /// Returns the control sequence that changes this style to `next`; empty if they are equal.
     pub(crate) fn to(self, next: Self) -> String {
         let plain = Self {
             color: next.color,

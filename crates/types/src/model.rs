@@ -91,8 +91,8 @@ pub struct ModelSpec {
 }
 
 impl ModelSpec {
-    /// Returns the longest answer in tokens that a request may ask for: the wished length, limited by what is known
-    /// of the model and by half of its window. Without a wish it is the longest one.
+    /// Returns the longest answer in tokens that a request may ask for: the requested length, limited by the
+    /// known maximum of the model and by half of its window. Without a requested length it is that maximum.
     ///
     /// Servers refuse a request if the longest answer does not fit into the window beside the input, and
     /// conversations are limited to the other half.

@@ -362,7 +362,7 @@ pub const QUESTIONS_NEED_WORDS: u32 = 9;
 /// might approve anything in the session could answer it.
 pub const ANSWERS_ARE_OF_WHO_MAY_ALLOW: u32 = 9;
 
-/// If the first call after calls were written in words is refused too, all later ones are written in words, too.
+/// If the retry with calls in plain text is also refused, later calls stay in plain text.
 pub const REFUSED_CALLS_STAY_IN_WORDS: u32 = 9;
 
 /// "Always" keeps a star only if that rule covers the call: `git status -v` is kept word for word.

@@ -1,5 +1,5 @@
-//! Frames of a connection, facts of a log and what else is JSON of ours: what is read is written so that it
-//! is read as the same.
+//! Frames of a connection, facts of a log and our other JSON: a value that was read is written so that it
+//! reads as the same value.
 
 use std::fmt::Debug;
 

@@ -1,4 +1,4 @@
-//! The answers of the examples' model: the same request gets the same answer.
+//! The answers of the scripted model that the examples run against: the same request gets the same answer.
 
 use serde_json::{Value, json};
 

@@ -12,7 +12,7 @@ use super::CallSubject;
 const MOST_BYTES: usize = 64 * 1024;
 /// The maximum number of readings of all commands of a line: a plain command has two or three.
 const MOST_FORMS: usize = 768;
-/// The maximum number of comparisons: readings times rules.
+/// The maximum number of comparisons: readings of the line times rules.
 const MOST_WORK: usize = 1 << 22;
 
 /// The reason for such a line.

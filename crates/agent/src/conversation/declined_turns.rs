@@ -42,8 +42,8 @@ impl Conversation {
         self.entries.iter().any(|entry| entry.message.message_id == *id)
     }
 
-    /// A model has answered: the current conversation is not declined as such.
-    pub(crate) fn is_answered(&mut self) {
+    /// Notes that a model has answered, so that the current conversation does not count as declined.
+    pub(crate) fn note_answered(&mut self) {
         self.declined_in_a_row = 0;
     }
 

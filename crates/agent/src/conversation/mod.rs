@@ -247,7 +247,7 @@ impl Conversation {
     }
 
     /// Sets the size of the conversation, in tokens: the model stopped because its window was full.
-    pub(crate) fn is_known_to_take(&mut self, tokens: u64) {
+    pub(crate) fn set_counted_tokens(&mut self, tokens: u64) {
         self.counted = Some((tokens, self.entries.len()));
     }
 

@@ -1,5 +1,5 @@
-//! Leaves parts out of requests, or sends them as plain text, that a provider would refuse or has refused.
-//! The conversation itself does not change.
+//! Decides, after a refusal or before a likely one, which parts requests leave out or send as plain text. The
+//! parts are kept in `repairs`. The conversation itself does not change.
 //!
 //! Newer models refuse their own thinking once anything before it has changed: the instructions, the tools,
 //! an earlier message (platform.claude.com/docs/en/build-with-claude/preserved-thinking). So whenever the

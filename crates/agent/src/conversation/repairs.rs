@@ -1,5 +1,5 @@
-//! The parts that requests leave out after refusals, and the form of a message without them. `repair` decides
-//! which parts these are.
+//! The data behind `repair`: which parts requests leave out, and the form of a message without them. `repair`
+//! decides which parts these are.
 
 use std::sync::Arc;
 

@@ -59,7 +59,7 @@ impl ReactAgent {
             }
             self.note_declined(step.seq);
         } else {
-            self.conversation.is_answered();
+            self.conversation.note_answered();
         }
         self.count_pauses(reason, calls.is_empty());
         if calls.is_empty() {

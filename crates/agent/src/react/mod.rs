@@ -5,14 +5,17 @@
 //! | file | facts |
 //! | --- | --- |
 //! | [`stream`], [`answer`] | the pieces of the model's answer, and the complete answer |
-//! | [`calls`], [`decisions`], [`nested_calls`], [`effects`] | tools, approvals, calls that tools make, and their steps |
+//! | [`calls`], [`decisions`], [`nested_calls`], [`script_steps`] | tools, approvals, calls that tools make, and their steps |
+//! | [`delegation_tools`], [`own_tools`], [`questions`] | tools that the machine answers, and questions to a person |
 //! | [`cut_off`] | answers that end at their maximum length |
 //! | [`answer_schema`] | an answer that has to fit a schema |
 //! | [`built_context`] | context that services build for a run |
 //! | [`children`] | agents that this one created |
+//! | [`config_change`], [`fallback`] | changes of the configuration; another model for the rest of a run |
 //! | [`condense`], [`overflow`], [`repair`] | summaries, conversations that do not fit, requests that are refused |
 //! | [`stuck`] | agents that repeat themselves |
 //! | [`stop`], [`recover`] | interrupts, limits and errors; open work of another process |
+//! | [`request_now`] | no facts: the request that a model call would send now |
 //!
 //! A run goes in rounds. `call_model` requests a call; the assembler assembles the stream; [`answer`] takes
 //! the calls into the ledger, where each is run, waits for a person, or is answered. After each change,
@@ -96,18 +99,18 @@ pub struct ReactAgent {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     fallback: Option<FallbackInUse>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    /// The agents that it made with `delegate`, including ended ones: `agents` shows their answers.
+    /// The agents that it created with `delegate`, including ended ones: `agents` shows their answers.
     children: Vec<ReactChild>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    /// Calls that its running tools want to make and that rules were asked about.
+    /// Calls by its running tools that await an approval decision.
     inner: Vec<NestedCall>,
     #[serde(default, skip_serializing_if = "StuckWatch::is_new")]
-    /// What it repeats.
+    /// Detects repeated calls and answers.
     stuck: Box<StuckWatch>,
-    /// What the model has to be told about plan mode with the next request.
+    /// A note about plan mode for the model, sent with the next request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     plan_note: Option<Arc<Message>>,
-    /// What services gave to the conversation.
+    /// Context items that services have already added.
     #[serde(default, skip_serializing_if = "GivenItems::is_empty")]
     given_items: GivenItems,
 }

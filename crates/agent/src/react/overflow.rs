@@ -52,7 +52,7 @@ impl ReactAgent {
             } else {
                 self.config.model.context_window
             };
-            self.conversation.is_known_to_take(size);
+            self.conversation.set_counted_tokens(size);
         }
         if !goes_on {
             self.begin_stop(cause, step);

@@ -9,10 +9,10 @@
 //!
 //! All of it follows from facts: the results, the person's `approval`, and the `error` that ends the run. So
 //! a replay, a mirror and a resumed session are in the same state. A loop without calls (the same answer,
-//! summaries) is told in a message of its own, and stops the run without a question.
+//! summaries) is reported to the model in a separate message, and stops the run without a question.
 //!
-//! Somebody is there if the approval mode asks, or if the model may ask questions. A front end that has
-//! nobody answers with [`NOBODY_ANSWERS`], and then the run is stopped, too.
+//! A person can be asked if the approval mode asks, or if the model may ask questions. A front end without a
+//! person answers with [`NOBODY_ANSWERS`], which stops the run, too.
 
 use std::sync::Arc;
 

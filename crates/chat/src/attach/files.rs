@@ -56,8 +56,8 @@ impl<'a> FileWalk<'a> {
         }
     }
 
-    /// Returns whether one more entry may be looked at.
-    fn goes_on(&mut self) -> bool {
+    /// Counts one more entry. Returns `false` if the search has to end before it.
+    fn take_entry(&mut self) -> bool {
         let Some(left) = self.entries_left.checked_sub(1) else {
             return false;
         };
@@ -82,7 +82,7 @@ impl<'a> FileWalk<'a> {
         };
         let mut found = Vec::new();
         for entry in entries.flatten() {
-            if !self.goes_on() {
+            if !self.take_entry() {
                 break;
             }
             let Ok(known) = entry.file_name().into_string() else {
@@ -108,7 +108,7 @@ impl<'a> FileWalk<'a> {
                 continue;
             };
             for entry in entries.flatten() {
-                if !self.goes_on() {
+                if !self.take_entry() {
                     places.clear();
                     break;
                 }

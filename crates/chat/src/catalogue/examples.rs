@@ -36,7 +36,7 @@ fn mistake(at: MistakeLocation, key: &str) -> ChatError {
 /// Returns the errors of settings, which occur before anything is done.
 fn settings() -> Vec<ChatError> {
     vec![
-        ChatError::usage("a mistake", "how to do it"),
+        ChatError::usage("a command is missing", "agentx sandbox run -- COMMAND"),
         mistake(MistakeLocation::Flag("--timeout".into()), "limits.timeout"),
         mistake(MistakeLocation::Flag("config set".into()), "limits.timeout"),
         mistake(MistakeLocation::Env("AGENTX_TIMEOUT".into()), "limits.timeout"),
@@ -275,10 +275,10 @@ fn files() -> Vec<ChatError> {
             what: "Address already in use (os error 98)".into(),
         },
         ChatError::Input {
-            what: "not what it should be".into(),
+            what: "id_ed25519: this is not the passphrase of the key".into(),
         },
         ChatError::Input {
-            what: "signs \u{1b}[2J that drive a terminal are shown".into(),
+            what: "key\u{1b}[2J.pem: the key is not usable".into(),
         },
         ChatError::Body {
             code: "bad_response".into(),

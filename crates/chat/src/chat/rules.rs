@@ -1,4 +1,5 @@
-//! Deciding in a chat: what a call would change, the rule that an answer keeps, and `/approvals`.
+//! Approvals in a chat: the preview of what a call would change, the rule that an answer keeps, and
+//! `/approvals`.
 
 use agentx::config::{Sourced, add_rule, rule_in_file, rules_in_file, show_rule};
 use agentx::runtime::{FileChangePreview, allows_everything, always_asked, still_asked, with_patterns};

@@ -12,16 +12,16 @@ use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::render::units;
 
-/// Less free space than this is too little to work.
+/// Less free space than this is an error.
 const TOO_LITTLE: u64 = 64 << 20;
-/// Less than this is worth a word.
+/// Less free space than this is worth a warning.
 const LITTLE: u64 = 1 << 30;
 /// The time 2026-01-01: a clock before it is wrong.
 const BEFORE_THIS_PROGRAM: i64 = 1_767_225_600_000_000;
-/// Maximum lead of the clock of another machine, in microseconds.
+/// Maximum time, in microseconds, by which the clock of another machine may be ahead.
 const AHEAD: i64 = 3_600_000_000;
 
-/// Looks at the data directory.
+/// Checks the data directory.
 pub(super) fn all(data: &Path) -> Vec<DoctorCheck> {
     let examined = examine_database(&data.join(DATABASE));
     let latest = examined.as_ref().ok().and_then(|found| found.as_ref()?.latest);

@@ -216,7 +216,7 @@ fn settings(loaded: &Loaded, file: &FolderFile) -> Vec<String> {
         .collect()
 }
 
-/// The files that the settings name. Of a directory, an effect speaks.
+/// Returns a row for each file that the settings name. Directories are listed as effects.
 fn named(loaded: &Loaded) -> impl Iterator<Item = String> + '_ {
     let root = &loaded.places.workspace_root;
     let files = loaded.settings.named_files.iter();

@@ -17,7 +17,7 @@ pub struct RevokedGrants {
 }
 
 impl RevokedGrants {
-    /// Looks for it.
+    /// Finds the rules and the trust entry of this folder.
     pub fn find(loaded: &Loaded) -> Self {
         Self {
             rules: of_this_folder(loaded).into_iter().cloned().collect(),

@@ -340,7 +340,7 @@ impl Headless {
             _ => {}
         }
         if self.is_onward {
-            self.goes_on(envelope);
+            self.continue_with_next(envelope);
         }
         let run_id = envelope.run_id.as_ref();
         if run_id.is_none_or(|run_id| *run_id == self.run_id) {
@@ -350,7 +350,7 @@ impl Headless {
     }
 
     /// Continues with a queued message after the run: its answer is the answer from then on.
-    fn goes_on(&mut self, envelope: &Envelope<RuntimeEvent>) {
+    fn continue_with_next(&mut self, envelope: &Envelope<RuntimeEvent>) {
         if envelope.run_id.as_ref() == Some(&self.run_id) {
             self.agent.clone_from(&envelope.agent_state_id);
         }

@@ -240,14 +240,14 @@ impl Activity {
     fn tool_done(&mut self, id: &ToolCallId, standing: EventContext, now: Instant) {
         self.tools.retain(|(call, _)| call != id);
         if self.doing != Phase::Question {
-            self.goes_on(standing, now);
+            self.choose_next_phase(standing, now);
         }
     }
 
     /// A call is decided about, or has ended.
     fn decided(&mut self, standing: EventContext, now: Instant) {
         if self.doing == Phase::Question {
-            self.goes_on(standing, now);
+            self.choose_next_phase(standing, now);
         }
     }
 
@@ -266,8 +266,8 @@ impl Activity {
         }
     }
 
-    /// A call has ended or a question is answered: tools run still, a person is asked, or else the model is.
-    fn goes_on(&mut self, standing: EventContext, now: Instant) {
+    /// Chooses the next phase after a call has ended or a question is answered.
+    fn choose_next_phase(&mut self, standing: EventContext, now: Instant) {
         let doing = match (self.tools.is_empty(), standing.has_question) {
             (false, _) => Phase::Tools,
             (true, true) => Phase::Question,

@@ -179,7 +179,8 @@ impl MessageQueue {
         }
     }
 
-    /// An input was taken back, or waits otherwise. Returns it as it was, if that is news.
+    /// Notes that an input was withdrawn (`mode` is `None`) or its mode changed. Returns the input as it was
+    /// before; `None` if nothing changed.
     pub(crate) fn revise(&mut self, id: &MessageId, mode: Option<InputMode>) -> Option<QueuedInput> {
         let at = self.find(id)?;
         let joins = mode.is_some_and(|mode| mode != InputMode::Queue);

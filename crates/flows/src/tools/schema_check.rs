@@ -26,7 +26,7 @@ impl SchemaCheck for Schemas {
 /// Wraps a tool so that it only gets arguments that match its schema.
 pub(super) fn checked(tool: Arc<dyn Tool>) -> Result<Arc<dyn Tool>, String> {
     let arguments = SchemaValidator::new(&tool.spec().input_schema)
-        .map_err(|what| format!("`params` are no schema that can be used: {what}"))?;
+        .map_err(|what| format!("invalid schema in `params`: {what}"))?;
     Ok(Arc::new(CheckedTool { tool, arguments }))
 }
 

@@ -1,4 +1,5 @@
-//! The world as a tool from a file may reach it.
+//! Everything outside the script that a tool from a file may use: models, agents, other tools, the network, the
+//! store. Each is checked against the permissions of its file.
 
 mod agent_spec;
 pub(crate) mod agents;

@@ -44,7 +44,7 @@ pub(super) fn named(message: &str) -> Option<RequestPart> {
     if message.contains(REASONING_CONTENT) {
         return Some(RequestPart::ReasoningContent);
     }
-    // Of a setting `reasoning` it is said without a message.
+    // Errors about the setting `reasoning` do not mention a message.
     let in_message = message.contains("message") && message.contains("'reasoning'");
     if in_message || REASONING.iter().any(|name| message.contains(name)) {
         return Some(RequestPart::Thinking);

@@ -269,7 +269,7 @@ impl CompletionState {
         if kind != PartKind::Text {
             self.has_thought = true;
             self.emit_held(out);
-            self.tags.needs_no_tags();
+            self.tags.ignore_tags();
             return self.emitter.chunk(kind, text.into_string(), out);
         }
         self.has_said = true;

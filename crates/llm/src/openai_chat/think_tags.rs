@@ -96,8 +96,8 @@ impl ThinkTags {
         }
     }
 
-    /// The server itself separates thinking from text: tags no longer count.
-    pub(super) fn needs_no_tags(&mut self) {
+    /// Ignores tags from now on, because the server itself separates thinking from text.
+    pub(super) fn ignore_tags(&mut self) {
         if matches!(self.place, TagPosition::Beginning | TagPosition::Words) {
             self.place = TagPosition::Answer;
         }

@@ -93,7 +93,7 @@ impl SessionRecorder<'_> {
         true
     }
 
-    /// Ends the run of the agent that works now, with its own last words, or with what its parent heard.
+    /// Ends the run of the current agent, with its last message, or with the answer that its parent received.
     fn end_agent(&mut self, heard: &str) {
         let agents = self.agents.len();
         for (_, call) in &mut self.open {

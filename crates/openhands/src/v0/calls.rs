@@ -22,9 +22,9 @@ pub(super) struct PendingAction {
     pub(super) actions: Vec<String>,
     /// The kind of its action.
     pub(super) word: String,
-    /// The arguments, by which the second action is known.
+    /// The arguments, which identify the second action.
     pub(super) input: Value,
-    /// What its result is to say about it.
+    /// Details for its result.
     pub(super) details: Value,
 }
 

@@ -145,7 +145,7 @@ pub async fn keep(
         after_seq: keeper.fold.last_seq(),
         has: keeper.last.clone(),
         view: View::Environment,
-        on: follow,
+        live: follow,
         end: end.clone(),
     };
     let subscription = follow::follow(&keeper.core, wanted).await?;

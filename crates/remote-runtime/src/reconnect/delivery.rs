@@ -4,7 +4,7 @@
 //!
 //! For each session the machine knows the last delivered fact. An older fact is ignored, the next one is
 //! delivered, and one that leaves a gap makes the machine subscribe again after the last delivered one. After
-//! three such gaps in a row the connection counts as broken.
+//! more than three such gaps in a row the connection counts as broken.
 //!
 //! Each subscription requests the last delivered fact again. If the same one comes, the log is the same; if
 //! another one comes in its place, or the log ends before it, the log went back.
@@ -118,7 +118,7 @@ impl ReconnectMachine {
     /// Answers a request, unless the caller has given up.
     fn answered(&mut self, token: u64, answer: Result<Accepted, RequestFailure>) {
         if let Some(sends) = self.requests.remove(token) {
-            self.was_useful();
+            self.mark_useful();
             self.out
                 .push_back(MachineCommand::Answer { token, answer, sends });
         }
@@ -206,7 +206,7 @@ impl ReconnectMachine {
             wanted.awaits_overlap = false;
         }
         if fact.seq <= wanted.applied {
-            return self.was_useful();
+            return self.mark_useful();
         }
         if fact.seq == wanted.applied + 1 && !wanted.awaits_overlap {
             wanted.applied = fact.seq;
@@ -214,7 +214,7 @@ impl ReconnectMachine {
             if fact.seq > wanted.newest_seq() {
                 wanted.newest = Some(fact.clone());
             }
-            self.was_useful();
+            self.mark_useful();
             return self.out.push_back(MachineCommand::Deliver(fact, bytes));
         }
         wanted.gaps += 1;

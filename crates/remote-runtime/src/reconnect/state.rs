@@ -155,7 +155,7 @@ impl ReconnectMachine {
     }
 
     /// Records that the connection brought a fact or an answer, so that it counts as good.
-    pub(super) fn was_useful(&mut self) {
+    pub(super) fn mark_useful(&mut self) {
         if let ConnectionPhase::Live { useful, .. } = &mut self.phase {
             *useful = true;
         }

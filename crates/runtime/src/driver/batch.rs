@@ -155,7 +155,7 @@ impl SessionDriver {
                 };
                 self.fold_one(item, turn, queue);
             }
-            // All of it is held back: nothing of it is to be waited for.
+            // All of it is held back, so no waiter needs this commit.
             None => {
                 turn.gathered = gathered;
                 turn.waiting

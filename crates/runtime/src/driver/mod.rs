@@ -7,7 +7,7 @@
 //! reader saw.
 //!
 //! ```text
-//! wishes ───┐ commands            ┌─ fold ─ commit ─ publish ─ perform ─┐
+//! requests ─┐ commands            ┌─ fold ─ commit ─ publish ─ perform ─┐
 //!           ├──────────▶ wake ────┤  (batch.rs)                         ├─▶ wake …
 //! effectors ┘ inbound      ▲      └─────────────────────────────────────┘
 //!                          └── the end of an action, a change of the tools on offer
@@ -95,7 +95,7 @@ pub struct DriverParts {
     /// The rules of a server for each call, if this process is one: they bind every session, regardless of
     /// its own configuration. `None` removes the rules that an earlier server left in a session.
     pub server_rules: Option<Arc<ServerRules>>,
-    /// Tells those rules as they are now, to sessions that are open. `None` leaves them as they were at opening.
+    /// The source of the current server rules for open sessions. `None` keeps the rules from the opening.
     pub server_rules_source: Option<Arc<dyn ServerRulesSource>>,
     /// The approval mode for existing sessions that ask nobody, set when they are opened, unless the opener
     /// names another. So `--yes` applies to one program and not to those that continue its session. `None`

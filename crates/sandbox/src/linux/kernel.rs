@@ -196,7 +196,7 @@ pub(crate) fn set_mount(root: impl AsFd, attributes: u64, recursive: bool) -> Re
     };
     let from: *const MountAttr = &raw const attr;
     let flags = libc::AT_EMPTY_PATH | if recursive { libc::AT_RECURSIVE } else { 0 };
-    // SAFETY: the path is empty and ends with a NUL; the kernel reads one structure, whose size is told.
+    // SAFETY: the path is empty and ends with a NUL; the kernel reads one structure, whose size is passed.
     let done = unsafe {
         libc::syscall(
             libc::SYS_mount_setattr,
@@ -210,8 +210,8 @@ pub(crate) fn set_mount(root: impl AsFd, attributes: u64, recursive: bool) -> Re
     checked(done).map(|_| ())
 }
 
-/// Copies this process. The helper has one thread of its own; that of the allocator is brought to rest by its
-/// own handlers, which `fork` of the C library calls.
+/// Copies this process. The helper starts no threads. The allocator has one of its own, which the
+/// allocator's fork handlers stop safely; `fork` of the C library calls them.
 pub(crate) fn fork() -> Result<ForkResult> {
     // SAFETY: no thread of this program holds a lock, because the helper starts none.
     Ok(unsafe { nix::unistd::fork() }?)

@@ -86,7 +86,7 @@ pub(super) fn enter_new_root(paths: &SandboxPaths) -> Result<(), SandboxError> {
     root.close()
 }
 
-/// What is to be bound, in the order in which it has to be: what lies above first.
+/// Returns the bind mounts in the order in which they have to be made: parents first.
 fn bindings(paths: &SandboxPaths) -> Result<Vec<Binding>, SandboxError> {
     let read_only = READ_ONLY | NO_SETUID | NO_DEVICES;
     let kinds = [
@@ -120,8 +120,8 @@ fn bindings(paths: &SandboxPaths) -> Result<Vec<Binding>, SandboxError> {
     Ok(bindings)
 }
 
-/// Makes what Git would obey if a command made it: nothing can be bound over a file that is not there. What is
-/// made changes nothing for Git. If it cannot be made, a command cannot make it either.
+/// Creates a missing control file of Git, so that it can be mounted over; otherwise a command could create it.
+/// The content changes nothing for Git. If the file cannot be created here, a command cannot create it either.
 fn make_missing(path: &Path) {
     let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
         return;

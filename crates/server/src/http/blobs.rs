@@ -174,7 +174,7 @@ impl HandlerInput for (PathId, RequestedRange) {
             "The part is wanted only if the whole has this tag.",
             json!({"type": "string"}),
         );
-        operation.can_fail(&[416]);
+        operation.add_failures(&[416]);
     }
 }
 

@@ -76,7 +76,7 @@ impl Operation {
         self.body = Some(json!({
             "required": required, "content": {"application/json": {"schema": schema}},
         }));
-        self.can_fail(&[400, 408, 413, 415, 422]);
+        self.add_failures(&[400, 408, 413, 415, 422]);
     }
 
     /// Describes a JSON response.
@@ -102,7 +102,7 @@ impl Operation {
     }
 
     /// Adds the statuses of possible errors.
-    pub(crate) fn can_fail(&mut self, statuses: &[u16]) {
+    pub(crate) fn add_failures(&mut self, statuses: &[u16]) {
         self.problems.extend(statuses);
     }
 }

@@ -167,7 +167,7 @@ impl FromRequestParts<HandlerState> for AnonymousCaller {
 
 impl HandlerInput for AnonymousCaller {
     fn describe(operation: &mut Operation, _: &mut SchemaGenerator) {
-        operation.can_fail(&[403, 429]);
+        operation.add_failures(&[403, 429]);
     }
 }
 
@@ -182,7 +182,7 @@ impl FromRequestParts<HandlerState> for TokenOrVisitor {
 impl HandlerInput for TokenOrVisitor {
     fn describe(operation: &mut Operation, _: &mut SchemaGenerator) {
         operation.needs = Needs::TokenOrVisitor;
-        operation.can_fail(&ASKED);
+        operation.add_failures(&ASKED);
     }
 }
 
@@ -204,7 +204,7 @@ impl FromRequestParts<HandlerState> for Member {
 impl HandlerInput for Member {
     fn describe(operation: &mut Operation, _: &mut SchemaGenerator) {
         operation.needs = Needs::Member;
-        operation.can_fail(&ASKED);
+        operation.add_failures(&ASKED);
     }
 }
 
@@ -223,7 +223,7 @@ impl FromRequestParts<HandlerState> for Operator {
 impl HandlerInput for Operator {
     fn describe(operation: &mut Operation, _: &mut SchemaGenerator) {
         operation.needs = Needs::Operator;
-        operation.can_fail(&ASKED);
+        operation.add_failures(&ASKED);
     }
 }
 
@@ -253,8 +253,8 @@ impl<R: MinimumRole> HandlerInput for SessionAs<R> {
             Needs::Role(R::ROLE)
         };
         operation.path("id", "The session.");
-        operation.can_fail(&ASKED);
-        operation.can_fail(&[404, 410]);
+        operation.add_failures(&ASKED);
+        operation.add_failures(&[404, 410]);
     }
 }
 
@@ -271,7 +271,7 @@ impl FromRequestParts<HandlerState> for PathId {
 impl HandlerInput for PathId {
     fn describe(operation: &mut Operation, _: &mut SchemaGenerator) {
         operation.path("id", "Which one.");
-        operation.can_fail(&[404]);
+        operation.add_failures(&[404]);
     }
 }
 
@@ -288,7 +288,7 @@ impl<T: DeserializeOwned> FromRequestParts<HandlerState> for QueryParams<T> {
 impl<T: JsonSchema> HandlerInput for QueryParams<T> {
     fn describe(operation: &mut Operation, schemas: &mut SchemaGenerator) {
         operation.query::<T>(schemas);
-        operation.can_fail(&[400]);
+        operation.add_failures(&[400]);
     }
 }
 
@@ -317,7 +317,7 @@ impl HandlerInput for IdempotencyKey {
         let what = "Requests with the same key are performed once and get the same answer.";
         let schema = json!({"type": "string", "pattern": "^[ -~]+$", "minLength": 1, "maxLength": KEY_CHARS});
         operation.header(IDEMPOTENCY_KEY.as_str(), what, schema);
-        operation.can_fail(&[400]);
+        operation.add_failures(&[400]);
     }
 }
 
@@ -331,7 +331,7 @@ impl<const STATUS: u16> FromRequestParts<HandlerState> for CanFail<STATUS> {
 
 impl<const STATUS: u16> HandlerInput for CanFail<STATUS> {
     fn describe(operation: &mut Operation, _: &mut SchemaGenerator) {
-        operation.can_fail(&[STATUS]);
+        operation.add_failures(&[STATUS]);
     }
 }
 
@@ -348,7 +348,7 @@ impl HandlerInput for ClientNonce {
         let what = "A nonce of the client; the server signs it to prove its key.";
         let schema = json!({"type": "string", "pattern": "^[A-Za-z0-9_-]{16,128}$"});
         operation.header(NONCE_HEADER, what, schema);
-        operation.can_fail(&[400]);
+        operation.add_failures(&[400]);
     }
 }
 
@@ -382,6 +382,6 @@ impl HandlerInput for ResumedStream {
         let what = "The id of the last event that the reader has; an alternative to `after_seq`.";
         let schema = json!({"type": "string", "pattern": "^[0-9]{1,15}(\\.[0-9]{1,9})?$"});
         operation.header("last-event-id", what, schema);
-        operation.can_fail(&[400]);
+        operation.add_failures(&[400]);
     }
 }

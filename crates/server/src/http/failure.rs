@@ -156,7 +156,7 @@ impl IntoResponse for ApiError {
 
 impl HandlerResponse for ApiError {
     fn describe(operation: &mut Operation, _: &mut SchemaGenerator) {
-        operation.can_fail(&[409, 503]);
+        operation.add_failures(&[409, 503]);
     }
 }
 

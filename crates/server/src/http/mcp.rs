@@ -195,6 +195,6 @@ impl HandlerResponse for McpResponse {
             let error = json!({"application/json": object()});
             operation.answer(status, "An error of JSON-RPC, or what went wrong.", error);
         }
-        operation.can_fail(&[400, 404, 422, 429]);
+        operation.add_failures(&[400, 404, 422, 429]);
     }
 }

@@ -40,8 +40,8 @@ impl LastSeen {
         self.last = Some(Last::Derived(event.clone()));
     }
 
-    /// The source begins again, and brings the last event first or does not.
-    pub(super) fn is_awaited(&mut self, awaited: bool) {
+    /// Notes that the source begins again; `awaited` if it brings the last event first.
+    pub(super) fn set_awaited(&mut self, awaited: bool) {
         self.awaited = awaited && self.last.is_some();
     }
 

@@ -159,7 +159,7 @@ impl SessionReader {
             SourceStart::Stream { head, fold } => (ReaderStage::Live { in_step: false }, head, fold),
         };
         self.stage = stage;
-        self.seen.is_awaited(matches!(stage, ReaderStage::Live { .. }));
+        self.seen.set_awaited(matches!(stage, ReaderStage::Live { .. }));
         if head.is_some_and(|head| self.seen.is_after(head)) {
             self.stage = ReaderStage::WentBack;
             return;

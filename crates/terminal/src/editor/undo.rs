@@ -1,4 +1,4 @@
-//! Undo and redo: snapshots of the line, as many as fit.
+//! Undo and redo: a bounded list of snapshots of the line.
 
 /// Maximum number of changes that can be undone.
 const MOST: usize = 200;
@@ -13,9 +13,9 @@ type UndoState = (String, usize);
 pub(super) struct Undo {
     past: Vec<UndoState>,
     future: Vec<UndoState>,
-    /// Letters that are typed one after the other are one change.
+    /// Whether the last change typed a letter: letters in a row are one change.
     typing: bool,
-    /// All that happens is one change, which is kept already or not.
+    /// `Some` while edits are grouped into one undo entry; `true` if that entry exists already.
     held: Option<bool>,
 }
 
@@ -38,17 +38,17 @@ impl Undo {
         }
     }
 
-    /// The cursor was moved: text typed from now on is another change.
+    /// Notes that the cursor moved, so that the next typed text is another change.
     pub(super) fn pause(&mut self) {
         self.typing = false;
     }
 
-    /// All that happens from now on is one change.
+    /// Groups all edits from now on into one undo entry.
     pub(super) fn hold(&mut self) {
         self.held.get_or_insert(false);
     }
 
-    /// Each change is one of its own again.
+    /// Ends the grouping: each change is undone separately again.
     pub(super) fn release(&mut self) {
         (self.held, self.typing) = (None, false);
     }

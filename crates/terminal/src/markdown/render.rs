@@ -258,8 +258,8 @@ impl<'a> Fold<'a> {
     fn end_link(&mut self) {
         self.styles.pop();
         let Some(url) = self.link.take() else { return };
-        // A link that is its own text need not be said twice; one whose text is another address is
-        // distinguished.
+        // A link whose text is its address is not printed twice. A link whose text is another address is
+        // printed with its own.
         let is_same = url.trim_start_matches("mailto:") == self.linked;
         let is_followed = self.theme.links && can_be_followed(&url) && !self.linked.contains("://");
         if !is_same && !is_followed && !url.is_empty() {

@@ -88,7 +88,7 @@ impl TranscriptRenderer {
                 self.style.dim(&format!("{} are restored in full", what(range)))
             }
             ContextChange::Repaired(part) => {
-                // What the provider said has found its remedy.
+                // The provider's error was handled.
                 self.failure = None;
                 let what = repaired(*part);
                 self.style
@@ -105,7 +105,7 @@ impl TranscriptRenderer {
                 problem,
             } => self.built(source, items, problem.as_deref()),
             ContextChange::Shortened { window } => {
-                // What the provider said has found its remedy.
+                // The provider's error was handled.
                 self.failure = None;
                 let window = units::count(*window);
                 self.style.dim(&format!(
