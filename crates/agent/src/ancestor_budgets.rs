@@ -91,9 +91,9 @@ impl AncestorBudgets {
 /// The number of agents in a session, besides the root.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Census {
-    /// The existing agents.
+    /// The number of agents that exist now.
     pub alive: u32,
-    /// The number of agents created since the last input of a person.
+    /// The number of agents that were created since the last input of a person.
     pub made: u32,
 }
 

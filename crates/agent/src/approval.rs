@@ -73,7 +73,7 @@ pub struct Question {
 /// A verdict, and its reasons.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExplainedVerdict {
-    /// The decision.
+    /// Whether the call is allowed, refused, or a person is asked.
     pub verdict: Verdict,
     /// The rules that made it, by their place in [`rules_of`]; none if a default or the mode did.
     pub rules: Vec<usize>,

@@ -58,7 +58,7 @@ pub enum HeardBy {
 /// Everything that follows from one fact.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Transition {
-    /// The agent's outputs.
+    /// The outputs of the agent, in order.
     pub outputs: Vec<AgentOutput>,
     /// The actions that the agent requests.
     pub actions: Vec<Action>,
@@ -69,9 +69,9 @@ pub struct Transition {
 /// The number of requested actions, including those that were left out, because ids follow from it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ActionCount {
-    /// All actions.
+    /// The number of all requested actions.
     pub actions: usize,
-    /// The actions among them that make another agent.
+    /// The number of those that create an agent.
     pub agents: u32,
 }
 

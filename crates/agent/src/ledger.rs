@@ -118,7 +118,7 @@ impl ToolLedger {
         self.entries.push(LedgerEntry { call, stage });
     }
 
-    /// The calls, in order.
+    /// The calls of the answer, in the model's order.
     pub fn entries(&self) -> &[LedgerEntry] {
         &self.entries
     }

@@ -89,7 +89,7 @@ fn warnings(misnamed: &UnknownTools) -> String {
     lines.map(|warning| format!("warning: {warning}\n")).collect()
 }
 
-/// The settings to list.
+/// The settings that a table lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SettingsShown {
     /// All settings.

@@ -14,7 +14,7 @@ use crate::render::units;
 /// Maximum time that a run waits for a lost server, for example while it restarts.
 pub(crate) const BACK_WITHIN: Duration = Duration::from_secs(60);
 
-/// Watches a connection.
+/// Watches the connection to a server, so that a run reports when it is lost and when it is back.
 pub struct ConnectionWatch {
     states: Option<watch::Receiver<ConnectionState>>,
     lost: bool,

@@ -40,16 +40,16 @@ pub struct Terminal {
     pub error: bool,
     /// Whether it can do more than print lines.
     pub capable: bool,
-    /// Whether colours are wanted.
+    /// Whether to print colours, if the stream is a terminal.
     pub color: bool,
-    /// Whether words stand in the place of signs, and lines are only appended.
+    /// Whether words replace signs, and lines are only appended.
     pub(crate) words: bool,
     /// The number of columns, at least 20; 100 without a terminal.
     pub width: usize,
 }
 
 impl Console {
-    /// The process's own streams.
+    /// Creates the console of this process's standard streams.
     pub fn of_process() -> Self {
         let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let capable = std::env::var("TERM").is_ok_and(|term| !term.is_empty() && term != "dumb");
@@ -97,7 +97,7 @@ impl Console {
         }
     }
 
-    /// Colours for standard output.
+    /// Returns the style of standard output, without colours if it is not a terminal.
     pub fn out_style(&self) -> AnsiStyle {
         AnsiStyle {
             color: self.terminal.color && self.terminal.output,
@@ -105,7 +105,8 @@ impl Console {
         }
     }
 
-    /// Looks for standard output: for the background that the terminal says it has, else a dark one.
+    /// Returns the theme of standard output: for the background that the terminal reports in `COLORFGBG`,
+    /// otherwise for a dark background.
     pub fn theme(&self) -> Theme {
         if !self.out_style().color {
             return Theme::marked();
@@ -119,7 +120,7 @@ impl Console {
         }
     }
 
-    /// Colours for standard error.
+    /// Returns the style of standard error, without colours if it is not a terminal.
     pub fn err_style(&self) -> AnsiStyle {
         AnsiStyle {
             color: self.terminal.color && self.terminal.error,
@@ -248,7 +249,7 @@ impl Console {
         self.terminal.width
     }
 
-    /// Says what went wrong.
+    /// Writes an error and its hint to standard error.
     pub fn complain(&mut self, error: &ChatError) {
         self.say(&error.render_at(self.server.as_deref()));
     }

@@ -17,7 +17,7 @@ use crate::render::units;
 /// A server to add. It contains the names of variables, never their values.
 #[derive(Clone, Copy, Debug)]
 pub struct DescribedServer<'a> {
-    /// The server's name.
+    /// The server's name in the configuration.
     pub name: &'a str,
     /// The variables that a program gets: NAME, or NAME=VARIABLE.
     pub env: &'a [String],

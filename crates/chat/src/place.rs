@@ -22,7 +22,7 @@ pub struct Place {
 
 /// The server that commands work on.
 pub struct TargetServer {
-    /// The connection to it.
+    /// The runtime that is connected to the server.
     pub remote: Arc<RemoteRuntime>,
     /// The address as the person named it.
     pub address: String,

@@ -15,7 +15,7 @@ use serde_json::Value;
 /// A secret in a recorded session.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct FoundSecret {
-    /// The session.
+    /// The session that contains the secret.
     pub session: SessionId,
     /// The event that has it, or names the stored content that has it.
     pub seq: u64,

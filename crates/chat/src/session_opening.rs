@@ -39,23 +39,23 @@ const FIRST_FACTS: usize = 16;
 /// `bool` here.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CommandLineOverrides {
-    /// The agent of a file.
+    /// The name of an agent from a file; `None` for the default agent.
     pub agent: Option<String>,
-    /// The standing instructions.
+    /// The standing instructions, `None` if none were given.
     pub system: Option<String>,
-    /// A model was named.
+    /// Whether a model was named.
     pub model: bool,
-    /// Fallbacks were named.
+    /// Whether fallbacks were named.
     pub fallbacks: bool,
     /// Whether the command line names who decides about calls that no rule covers.
     pub approval: bool,
     /// Whether plan mode was named.
     pub plan: bool,
-    /// A limit of iterations was named.
+    /// Whether a limit of iterations was named.
     pub max_iterations: bool,
-    /// A limit of money was named.
+    /// Whether a limit of money was named.
     pub max_cost: bool,
-    /// A limit of time was named.
+    /// Whether a limit of time was named.
     pub timeout: bool,
 }
 

@@ -33,7 +33,7 @@ pub struct ModelOffer<'a> {
 pub struct UnknownModel {
     /// The name that was requested.
     pub name: String,
-    /// The nearest names.
+    /// Similar model names, nearest first; may be empty.
     pub nearest: Vec<String>,
 }
 

@@ -20,7 +20,7 @@ pub struct ChatSettings {
     pub status_command: Option<String>,
     /// The minimum time between two runs of that command.
     pub status_interval: Duration,
-    /// The display of reasoning.
+    /// How a chat shows the reasoning of models.
     pub thinking: ThinkingDisplay,
     /// The background that colours are chosen for.
     pub theme: ThemeChoice,
@@ -92,7 +92,7 @@ pub enum ThemeChoice {
     None,
 }
 
-/// Whether links are clickable.
+/// Whether links are clickable in the terminal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Links {
     /// In terminals that are known to support it.

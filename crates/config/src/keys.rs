@@ -13,7 +13,7 @@ pub struct SettingSpec {
     pub kind: ValueKind,
     /// The rights of a workspace's file.
     pub workspace_may: WorkspaceMay,
-    /// The default value.
+    /// The default value as text; `None` if there is none.
     pub default: Option<&'static str>,
     /// The description.
     pub about: &'static str,

@@ -29,7 +29,7 @@ use crate::{
 pub struct LoadRequest<'a> {
     /// The paths of the files.
     pub places: ConfigPaths,
-    /// Reads the environment.
+    /// Returns the value of an environment variable; `None` if it is not set.
     pub lookup: &'a dyn Fn(&str) -> Option<String>,
     /// The settings of the command line.
     pub flags: Vec<CommandLineSetting>,
@@ -48,7 +48,7 @@ enum WorkspaceErrors {
 /// The loaded settings, with their origins, mistakes and effects.
 #[derive(Debug)]
 pub struct Loaded {
-    /// The settings.
+    /// The settings, merged from all layers.
     pub settings: Settings,
     /// Each value with its origin.
     pub merged: MergedSettings,
@@ -82,7 +82,7 @@ pub struct Loaded {
 pub struct FileStatus {
     /// The path of the file.
     pub path: PathBuf,
-    /// The layer.
+    /// The name of the layer that the file belongs to.
     pub layer: &'static str,
     /// Whether it exists and is read as this layer.
     pub exists: bool,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::{SettingOrigin, SourceLocation};
 
-/// A mistake.
+/// A mistake in a setting, with its location.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigMistake {
     /// The position: a place in a file, an environment variable or a flag.

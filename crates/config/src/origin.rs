@@ -9,9 +9,9 @@ use std::sync::Arc;
 pub struct SourceLocation {
     /// The file.
     pub file: Arc<Path>,
-    /// The line.
+    /// The line, from 1.
     pub line: u64,
-    /// The column, in characters.
+    /// The column in characters, from 1.
     pub column: u64,
 }
 

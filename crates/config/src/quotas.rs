@@ -8,7 +8,7 @@ use crate::keys::SettingPath;
 /// The limits of a server for each person other than its operator. `None` is not a limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quotas {
-    /// Sessions of a member.
+    /// The maximum number of sessions of a member; `None` for no limit.
     pub sessions: Option<u64>,
     /// Bytes of facts and blobs of all sessions of a member.
     pub bytes: Option<u64>,
@@ -37,7 +37,7 @@ pub struct Quotas {
     pub config_bytes: u64,
     /// The maximum number of waiting messages in a session, from everybody together.
     pub queued: u64,
-    /// Bytes of them together.
+    /// The maximum size of all queued inputs together, in bytes.
     pub queued_bytes: u64,
 }
 

@@ -46,7 +46,7 @@ pub struct Settings {
     pub rules: Vec<Rule>,
     /// The offered tools, and their limits.
     pub tools: ToolSettings,
-    /// What holds commands.
+    /// The sandbox for commands.
     pub sandbox: SandboxSettings,
     /// What is replaced as a secret.
     pub secrets: SecretSettings,
@@ -190,7 +190,7 @@ impl ToolSettings {
     }
 }
 
-/// A provider of models.
+/// The settings of a provider of models.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProviderSettings {
     /// The provider's name in references of models; the catalog of the settings has its other properties.
@@ -330,7 +330,7 @@ impl Settings {
         keys.any(|key| key.is_in(value))
     }
 
-    /// A provider by name.
+    /// Returns the provider with this name; `None` if there is none.
     pub fn provider(&self, name: &str) -> Option<&ProviderSettings> {
         self.providers.iter().find(|provider| provider.name == name)
     }

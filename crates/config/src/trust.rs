@@ -18,11 +18,11 @@ use crate::{SettingOrigin, Sourced};
 /// A setting of a workspace that does not count.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IgnoredSetting {
-    /// The key.
+    /// The key of the setting, with dots.
     pub key: String,
     /// The place where the value was set.
     pub origin: SettingOrigin,
-    /// The reason.
+    /// The reason why the setting does not count.
     pub why: &'static str,
     /// Whether it counts once the person trusts the workspace as it is now.
     pub waits_for_trust: bool,

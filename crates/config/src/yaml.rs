@@ -12,9 +12,9 @@ pub const MAX_BYTES: usize = 1 << 20;
 /// Line and column, from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextPosition {
-    /// The line.
+    /// The line, from 1.
     pub line: u64,
-    /// The column, in characters.
+    /// The column in characters, from 1.
     pub column: u64,
 }
 
@@ -45,7 +45,7 @@ impl YamlNode {
     }
 }
 
-/// A YAML value.
+/// A YAML value, without its position.
 #[derive(Clone, Debug)]
 pub enum Yaml {
     /// Nothing.
@@ -78,7 +78,7 @@ pub struct YamlKey {
 pub struct YamlError {
     /// The position at which the reader stopped.
     pub at: TextPosition,
-    /// The problem, in words.
+    /// The description of the problem.
     pub what: String,
 }
 

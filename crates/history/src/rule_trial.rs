@@ -16,7 +16,7 @@ const MOST_CHANGES: usize = 1_000;
 /// A call that another rule would have decided otherwise.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ChangedCall {
-    /// The event.
+    /// The `seq` of the event of the call.
     pub seq: u64,
     /// The id of the call.
     pub tool_call_id: ToolCallId,
@@ -58,7 +58,7 @@ pub struct RuleTrial {
 }
 
 impl RuleTrial {
-    /// Before the first fact.
+    /// Creates a trial that has seen no facts yet.
     pub fn new(rule: Rule, session_id: SessionId) -> Self {
         Self {
             rule,

@@ -60,7 +60,7 @@ pub struct ModelEntry {
     pub assumes_window: bool,
 }
 
-/// Models and providers.
+/// The known models and their providers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Catalog {
     providers: Vec<ProviderEntry>,

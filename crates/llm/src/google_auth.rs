@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use crate::percent::encode;
 use crate::{Secret, base64};
 
-/// Google's server of tokens.
+/// The address at which Google issues access tokens.
 pub const TOKEN_URI: &str = "https://oauth2.googleapis.com/token";
 
 /// Returns the address of a publisher's models in a project, as Anthropic's client makes it
@@ -53,7 +53,7 @@ const TOKEN_SECONDS: u64 = 3_600;
 /// The credentials in a file of Google.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GoogleCredentials {
-    /// Who asks for tokens.
+    /// The identity for which tokens are requested.
     pub grant: GoogleGrant,
     /// The server of tokens, as the file claims. Whoever sends to it checks it first.
     pub token_uri: String,
@@ -63,7 +63,7 @@ pub struct GoogleCredentials {
     pub quota_project: Option<String>,
 }
 
-/// Who asks for tokens.
+/// The identity for which tokens are requested.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GoogleGrant {
     /// A service account, by a signature.
@@ -86,7 +86,7 @@ pub enum GoogleGrant {
     },
 }
 
-/// A token for requests.
+/// An access token for requests to a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GoogleToken {
     /// The token, for `authorization: Bearer`.
@@ -99,7 +99,7 @@ pub struct GoogleToken {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct TokenRefusal {
-    /// The words.
+    /// The message of the server.
     pub message: String,
     /// Whether the server is only busy or failing.
     pub is_temporary: bool,
@@ -141,7 +141,7 @@ impl GoogleCredentials {
         })
     }
 
-    /// Returns the secrets.
+    /// Returns all secrets of these credentials.
     pub fn secrets(&self) -> Vec<&Secret> {
         match &self.grant {
             GoogleGrant::ServiceAccount { private_key, .. } => vec![private_key],

@@ -56,7 +56,7 @@ pub struct HostEffect {
 pub struct EffectPlace {
     /// The library; `None` in the script itself.
     pub library: Option<String>,
-    /// The line, from 1.
+    /// The line in the script, from 1.
     pub line: u32,
 }
 

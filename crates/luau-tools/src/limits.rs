@@ -108,7 +108,7 @@ pub enum LimitExceeded {
 }
 
 impl LimitExceeded {
-    /// The field of [`ScriptLimits`].
+    /// Returns the name of the field of [`ScriptLimits`].
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {

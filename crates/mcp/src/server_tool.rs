@@ -42,7 +42,7 @@ pub struct ServerTool {
 pub struct LeftOutTool {
     /// The server's name for it, without what cannot be shown.
     pub name: String,
-    /// The reason.
+    /// The reason why the tool is not offered.
     pub why: String,
 }
 

@@ -61,7 +61,7 @@ impl McpServers {
         self.0.iter().flat_map(McpEnvironment::specs).collect()
     }
 
-    /// Returns each server.
+    /// Iterates over the servers.
     pub fn iter(&self) -> impl Iterator<Item = &McpEnvironment> {
         self.0.iter()
     }

@@ -91,7 +91,7 @@ pub struct SessionBlobs {
 }
 
 impl SessionBlobs {
-    /// The blobs of `session`.
+    /// Creates the view of the blobs that `session` may read.
     pub fn new(log: Arc<dyn SessionLog>, session: SessionId) -> Self {
         Self {
             log,

@@ -2,13 +2,13 @@
 
 use agentx_types::Timestamp;
 
-/// Tells the time.
+/// The source of the current time.
 pub trait Clock: Send + Sync {
     /// Now.
     fn now(&self) -> Timestamp;
 }
 
-/// The machine's clock.
+/// The clock of the operating system.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemClock;
 

@@ -73,7 +73,7 @@ pub type CommitResult = Result<u64, String>;
 /// Events that an effector emits at once: they are committed together.
 #[derive(Debug)]
 pub struct FactBatch {
-    /// The events, in order.
+    /// The events, in the order in which they are committed.
     pub drafts: Vec<EventDraft<EnvironmentEvent>>,
     /// The sender that notifies the effector of the commit; dropped if the session ends first.
     pub committed: Option<oneshot::Sender<CommitResult>>,

@@ -32,9 +32,9 @@ const LOOK_BACK: u64 = 4096;
 /// The ids of a new session, of its first agent and of its owner. Created by the runtime.
 #[derive(Clone, Debug)]
 pub struct SessionIds {
-    /// The session.
+    /// The id of the session.
     pub session_id: SessionId,
-    /// The session's first agent.
+    /// The id of the session's first agent.
     pub agent_state_id: AgentStateId,
     /// The owner of the session.
     pub owner: OwnerId,

@@ -53,7 +53,7 @@ impl RulingKind {
 /// The ruling of an agent's rules on a call.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Ruling {
-    /// The decision.
+    /// Whether the rules allow the call, ask about it, or refuse it.
     pub decision: RulingKind,
     /// The rule or default that decided, as text.
     pub because: String,

@@ -138,11 +138,11 @@ pub struct WriterInfo {
 /// A query for a list of sessions.
 #[derive(Clone, Debug)]
 pub struct SessionQuery {
-    /// The owner.
+    /// The person whose sessions are listed.
     pub owner: OwnerId,
     /// Only the sessions of this directory.
     pub workspace: Option<String>,
-    /// The most sessions to list.
+    /// The maximum number of sessions to list.
     pub limit: usize,
     /// Only sessions whose last event is older than this.
     pub before: Option<Timestamp>,

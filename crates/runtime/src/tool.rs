@@ -183,7 +183,7 @@ impl ToolOutputSink {
 pub struct ToolOutcome {
     /// The content that the model reads.
     pub content: Vec<ContentPart>,
-    /// The outcome.
+    /// How the call ended.
     pub status: ToolStatus,
     /// For people and programs, not for the model. Two fields have a meaning to every session: `job` names a
     /// command that continued in the background, in the result of a tool whose spec has a `command_argument`;

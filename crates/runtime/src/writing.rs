@@ -13,9 +13,9 @@ use agentx_types::{OwnerId, SessionId, Timestamp};
 pub struct NewLog {
     /// The id of the session.
     pub session_id: SessionId,
-    /// The owner.
+    /// The person who owns the session.
     pub owner: OwnerId,
-    /// The time.
+    /// The time of its creation.
     pub at: Timestamp,
     /// The directory that its agent works in.
     pub workspace: String,

@@ -46,7 +46,7 @@ pub struct Authenticator {
 /// The identity of a caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// Their id.
+    /// The id of the person.
     pub person: OwnerId,
     /// Their name, if the server has one.
     pub name: Option<String>,

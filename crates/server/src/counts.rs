@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use agentx_runtime::RunCounts;
 
-/// A counter.
+/// A counter or gauge for the metrics of a server.
 #[derive(Debug, Default)]
 pub struct MetricCounter(AtomicU64);
 
@@ -35,22 +35,22 @@ pub struct ServerCounters {
     pub connections: MetricCounter,
     /// TCP connections that were turned away because there were too many.
     pub turned_away: MetricCounter,
-    /// WebSockets that are open.
+    /// The number of open WebSockets.
     pub sockets: MetricCounter,
-    /// Subscriptions that are open.
+    /// The number of open subscriptions.
     pub subscriptions: MetricCounter,
-    /// Frames of clients.
+    /// The number of frames that clients sent.
     pub received: MetricCounter,
     /// Frames of clients that were refused.
     pub refused: MetricCounter,
-    /// Frames that were sent.
+    /// The number of frames that were sent to clients.
     pub sent: MetricCounter,
-    /// Bytes of these frames.
+    /// The number of bytes in the sent frames.
     pub sent_bytes: MetricCounter,
     /// Readers that were too slow.
     pub overrun: MetricCounter,
-    /// Sessions that were opened.
+    /// The number of sessions that were opened.
     pub opened: MetricCounter,
-    /// The outcomes of runs.
+    /// The numbers of runs by outcome.
     pub runs: Arc<RunCounts>,
 }

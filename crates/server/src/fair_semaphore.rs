@@ -85,7 +85,7 @@ impl FairSemaphore {
 }
 
 impl FairQueue {
-    /// Waits for a turn.
+    /// Waits for a permit: first for this person's turn, then for a common permit.
     pub async fn take(&self) -> FairPermit {
         // Neither is ever closed.
         let person = self.person.clone().acquire_owned().await.ok();

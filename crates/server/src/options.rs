@@ -95,7 +95,7 @@ pub struct ServerLimits {
     pub body: Duration,
     /// The time limit of authentication on a WebSocket.
     pub authenticate: Duration,
-    /// The interval of heartbeats.
+    /// The interval between heartbeats.
     pub heartbeat: Duration,
     /// The time after which a connection that sends nothing at all is closed.
     pub silence: Duration,

@@ -83,12 +83,12 @@ impl<T> Outbox<T> {
         self.push(OutboxItem::Framed(frames), size);
     }
 
-    /// Queues a task.
+    /// Queues a task, which is returned when its turn comes.
     pub fn task(&self, task: T) {
         self.push(OutboxItem::Task(task), 0);
     }
 
-    /// Returns the next item.
+    /// Polls for the next item; pending while the queue is empty.
     pub fn poll_next(&self, cx: &Context<'_>) -> Poll<NextFrame<T>> {
         if let Some(next) = self.take() {
             return Poll::Ready(next);

@@ -41,7 +41,7 @@ const LINGER: Duration = Duration::from_secs(2);
 /// The pause after a connection cannot be accepted, such as when too many files are open.
 const BREATH: Duration = Duration::from_millis(50);
 
-/// A server that listens.
+/// A server that listens on its address.
 pub struct Server {
     state: Arc<ServerState>,
     listener: TcpListener,

@@ -157,7 +157,7 @@ impl Editor {
         }
     }
 
-    /// Takes a key.
+    /// Handles a key, and returns what follows from it.
     pub fn key(&mut self, key: KeyEvent) -> EditOutcome {
         if key.kind == KeyEventKind::Release {
             return EditOutcome::Nothing;

@@ -14,7 +14,7 @@ pub enum Color {
 /// The look of a piece of text: colour, weight and other attributes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Style {
-    /// Colour of the letters.
+    /// The colour of the text.
     pub color: Color,
     /// Whether the text is bold.
     pub bold: bool,
@@ -158,27 +158,27 @@ impl Style {
 /// The styles of the parts of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Theme {
-    /// A heading.
+    /// The style of headings.
     pub heading: Style,
-    /// Code within a sentence.
+    /// The style of inline code.
     pub code: Style,
     /// The words of a link.
     pub link: Style,
     /// The target of a link, bullets, rules, borders.
     pub faint: Style,
-    /// Quotations.
+    /// The style of quotations.
     pub quote: Style,
-    /// `**so**`.
+    /// The style of strong emphasis, `**text**`.
     pub strong: Style,
-    /// `*so*`.
+    /// The style of emphasis, `*text*`.
     pub emphasis: Style,
-    /// `~~so~~`.
+    /// The style of struck-through text, `~~text~~`.
     pub gone: Style,
-    /// A comment in code.
+    /// The style of comments in code.
     pub comment: Style,
-    /// A keyword in code.
+    /// The style of keywords in code.
     pub keyword: Style,
-    /// A string in code.
+    /// The style of strings in code.
     pub string: Style,
     /// A number or another literal in code.
     pub literal: Style,
@@ -233,7 +233,7 @@ impl Theme {
         }
     }
 
-    /// For a dark background.
+    /// Returns the theme for a dark background.
     pub fn dark() -> Self {
         let none = Style::default();
         Self {

@@ -44,7 +44,7 @@ pub(crate) fn apart(grapheme: &str) -> usize {
 pub struct Span {
     /// The text, without control characters.
     pub text: String,
-    /// The colours and weight.
+    /// The style of the text.
     pub style: Style,
     /// The target of the link, on a terminal that supports links.
     pub link: Option<Arc<str>>,

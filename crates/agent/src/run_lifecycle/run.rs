@@ -125,16 +125,16 @@ pub struct PendingRun {
 /// A context that is being built for a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PendingContext {
-    /// The action.
+    /// The action that builds the context.
     pub action_id: ActionId,
-    /// What was requested, for a process that takes over.
+    /// The request, for a process that takes over.
     pub request: BuildContext,
 }
 
 /// An answer that is being checked against its schema.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PendingCheck {
-    /// The action.
+    /// The action that checks the answer.
     pub action_id: ActionId,
     /// The reason why the answer may be incomplete, which the end of the run repeats.
     pub reason: Option<String>,

@@ -59,7 +59,7 @@ pub struct FoundLoop {
     pub kind: LoopKind,
     /// How far it has gone.
     pub level: LoopLevel,
-    /// The number of repetitions.
+    /// The number of times that the loop was repeated.
     pub times: u32,
     /// The tools of the calls in it, the oldest first.
     pub tools: Vec<String>,

@@ -82,7 +82,7 @@ pub enum V0LoopType {
     ContextWindowError,
 }
 
-/// OpenHands' verdict (`StuckAnalysis`).
+/// The verdict of OpenHands V0 about a loop, `StuckAnalysis` there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StuckAnalysis {
     /// The kind of loop.

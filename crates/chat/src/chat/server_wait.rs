@@ -62,7 +62,7 @@ impl Inputs {
             .all(|input| matches!(input, TerminalInput::Waited(_)))
     }
 
-    /// Keeps one for later.
+    /// Keeps an input for later.
     pub fn keep(&mut self, input: TerminalInput) {
         self.kept.push_back(input);
     }

@@ -17,7 +17,7 @@ use crate::render::answers::Answers;
 use crate::render::approval;
 use crate::render::approval_reply::ApprovalReply;
 
-/// Answers approvals.
+/// Answers the approvals of a run without a chat.
 pub enum Approver {
     /// Allows everything.
     Yes,

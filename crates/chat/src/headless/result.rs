@@ -22,7 +22,7 @@ pub struct RunResult {
     pub answer: Option<Value>,
     /// The reason why the last answer ended.
     pub stop_reason: Option<StopReason>,
-    /// Tokens of the run.
+    /// The tokens that the run used.
     pub usage: Usage,
     /// Tokens of its answers, for a run that did not report its own and whose session is gone.
     pub answered: Usage,

@@ -2,7 +2,7 @@
 
 use agentx::types::ApprovalDecision;
 
-/// A person's answer.
+/// A person's answer to an approval question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApprovalReply {
     /// The decision.

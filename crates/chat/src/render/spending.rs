@@ -12,7 +12,7 @@ use crate::demo::is_demo;
 /// The legend of a table with costs that nobody knows.
 const UNKNOWN: &str = "$? and +?: the price of a model is unknown, so its tokens are not in the sum; `models.NAME.prices` sets it";
 
-/// The sum of rows.
+/// Returns one row with the sums of all rows.
 pub fn total(rows: &[UsageRow]) -> UsageRow {
     let mut total = UsageRow {
         key: "total".into(),

@@ -56,12 +56,12 @@ impl AnsiStyle {
         if self.words { words } else { sign }
     }
 
-    /// Less important.
+    /// Returns a text in faint intensity, as less important.
     pub fn dim(self, text: &str) -> String {
         self.wrap("2", text)
     }
 
-    /// Less important, except for the looks that the text has by itself.
+    /// Like [`dim`](Self::dim), but keeps the styles that the text already has.
     pub(crate) fn dim_unless_painted(self, text: &str) -> String {
         if !text.contains('\u{1b}') {
             self.dim(text)
@@ -82,7 +82,7 @@ impl AnsiStyle {
         self.wrap("36", text)
     }
 
-    /// An agent among others, in its [colour](Colours).
+    /// Marks the name of an agent with its [colour](Colours).
     pub(crate) fn agent(self, colour: usize, text: &str) -> String {
         self.wrap(AGENTS.get(colour).copied().unwrap_or("36"), text)
     }

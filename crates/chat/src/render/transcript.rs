@@ -26,7 +26,7 @@ pub enum TextRegion {
     Question,
 }
 
-/// A piece of text.
+/// A piece of text for the screen, with its region.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextPiece {
     /// The region that the text belongs to.

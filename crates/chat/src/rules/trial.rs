@@ -37,7 +37,7 @@ impl TestedCall {
         })
     }
 
-    /// Prints the ruling.
+    /// Prints the ruling on the tested call, as text or as JSON.
     pub fn print(
         &self,
         from: impl Fn(&Rule) -> String,

@@ -115,7 +115,7 @@ pub(crate) struct ToolsShared {
 pub struct ToolBuildError {
     /// The tool's name.
     pub tool: String,
-    /// The problem.
+    /// The reason why the tool cannot be used.
     pub problem: String,
 }
 
@@ -128,7 +128,7 @@ impl fmt::Display for ToolBuildError {
 impl std::error::Error for ToolBuildError {}
 
 impl ToolFactory {
-    /// Flows of these parts.
+    /// Creates the factory from its parts.
     pub fn new(parts: ToolFactoryParts) -> Self {
         let database = parts.data_dir.as_ref().map(|folder| folder.join(DATABASE));
         let folder = parts.folder.as_deref().unwrap_or(Path::new(""));

@@ -60,12 +60,12 @@ pub struct BranchFile {
     pub left: [Option<Option<Vec<u8>>>; 2],
 }
 
-/// Two branches.
+/// Two branches of a session, compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Branches {
     /// The last event that both have.
     pub part_after: u64,
-    /// The two.
+    /// The two branches, in the order of the request.
     pub sides: [BranchSide; 2],
     /// The files that differ, or may.
     pub files: Vec<BranchFile>,

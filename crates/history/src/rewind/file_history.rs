@@ -41,7 +41,7 @@ impl FileVersion {
 pub struct FileChange {
     /// The event that records it.
     pub seq: u64,
-    /// The time.
+    /// The time of the change.
     pub at: Timestamp,
     /// The tool that made it, or `rewind`.
     pub by: String,

@@ -25,9 +25,9 @@ const OF_MACHINE: [&str; 4] = ["ask_user", "find_tools", "present_plan", "recall
 /// A message of a person.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PastInput {
-    /// Counts them, from 1.
+    /// The number of the input, from 1.
     pub number: usize,
-    /// The event.
+    /// The `seq` of the event that recorded it.
     pub seq: u64,
     /// The message.
     pub message_id: MessageId,

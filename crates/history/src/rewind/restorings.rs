@@ -10,7 +10,7 @@ use super::history::history_of;
 /// Files that were put back.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Restoring {
-    /// The event.
+    /// The `seq` of the event that recorded it.
     pub seq: u64,
     /// The time.
     pub at: Timestamp,

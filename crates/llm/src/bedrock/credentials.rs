@@ -2,7 +2,7 @@
 
 use crate::Secret;
 
-/// Credentials of AWS.
+/// Credentials of AWS, with which requests to Bedrock are signed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AwsCredentials {
     /// The id of the access key, which is not secret.

@@ -26,10 +26,10 @@ pub enum FrameKind {
     Error,
 }
 
-/// One frame.
+/// A frame of an AWS event stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventStreamFrame {
-    /// The kind: `:message-type`.
+    /// The kind of frame, from the header `:message-type`.
     pub kind: FrameKind,
     /// Its name: `:event-type`, `:exception-type` or `:error-code`; may be empty.
     pub name: String,

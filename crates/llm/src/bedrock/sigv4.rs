@@ -24,7 +24,7 @@ pub struct SigningRequest<'a> {
     pub region: &'a str,
     /// The body of the request.
     pub body: &'a [u8],
-    /// Seconds since 1970-01-01 UTC.
+    /// The time of the request, in seconds since 1970-01-01 UTC.
     pub unix_seconds: u64,
 }
 
@@ -33,13 +33,13 @@ pub struct SigningRequest<'a> {
 pub struct SignedHeaders {
     /// `x-amz-date`: the time that was signed.
     pub date: String,
-    /// `authorization`.
+    /// The value of the header `authorization`.
     pub authorization: Secret,
     /// `x-amz-security-token`, if the credentials are temporary.
     pub security_token: Option<Secret>,
 }
 
-/// Signs a request.
+/// Signs a request with AWS Signature Version 4.
 pub fn sign(request: &SigningRequest<'_>, credentials: &AwsCredentials) -> SignedHeaders {
     let date = timestamp(request.unix_seconds);
     let day = &date[..8];

@@ -115,7 +115,7 @@ pub enum Effort {
 }
 
 impl Effort {
-    /// All efforts, least first.
+    /// All efforts, from the lowest to the highest.
     pub const ALL: [Self; 6] = [
         Self::None,
         Self::Minimal,

@@ -22,9 +22,9 @@ const BASE64: (&str, &str) = ("=?base64?", "?=");
 /// The headers of a request that repeat what its body says, so that proxies need not read it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MirroredHeaders {
-    /// `MCP-Protocol-Version`.
+    /// The value of the header `MCP-Protocol-Version`.
     pub version: Option<String>,
-    /// `Mcp-Method`.
+    /// The value of the header `Mcp-Method`.
     pub method: Option<String>,
     /// `Mcp-Name`: the tool of a call, or the address of a resource.
     pub name: Option<String>,

@@ -88,7 +88,7 @@ impl CallProgress {
         }
     }
 
-    /// Sends a line.
+    /// Sends a line of progress to the client.
     pub fn say(&mut self, line: &str) {
         if let Some((token, messages)) = &self.heard {
             self.said += 1;

@@ -36,7 +36,7 @@ pub struct People {
     pub present: Vec<Present>,
     /// The driver, and the people who ask for the wheel.
     pub wheel: Option<Wheel>,
-    /// The own role.
+    /// The role of this person in the session; `None` while it is not known.
     pub role: Option<SessionRole>,
 }
 

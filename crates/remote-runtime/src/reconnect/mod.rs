@@ -52,7 +52,7 @@ pub struct MachineSettings {
     pub step_ms: u64,
     /// The pause after the first failure; it doubles with each further failure.
     pub wait_ms: u64,
-    /// The maximum pause.
+    /// The maximum pause between two attempts, in milliseconds.
     pub longest_wait_ms: u64,
     /// The number of failures in a row after which the machine gives up; `None` for no limit.
     pub attempts: Option<u32>,

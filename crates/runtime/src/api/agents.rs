@@ -35,7 +35,7 @@ pub enum AgentOrigin {
 /// tighten the file's limits and its approval mode.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct NamedAgent {
-    /// The agent.
+    /// The name of the agent.
     pub agent: String,
     /// Another model than the file's, by name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -117,7 +117,7 @@ pub trait Agents: Send + Sync {
     fn resolve(&self, wanted: &NamedAgent) -> Result<AgentConfig, RuntimeError>;
 }
 
-/// No files, no agents.
+/// Lists no agents: for a runtime without agent files.
 #[derive(Clone, Copy, Debug)]
 pub struct NoAgents;
 

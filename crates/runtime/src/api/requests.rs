@@ -18,7 +18,7 @@ pub enum OpenRequest {
     Resume(SessionId, Vec<ConfigChange>),
 }
 
-/// A stream of deliveries.
+/// A stream of the events of one session, as [`Delivery`] values.
 pub struct Subscription {
     /// The channel; it ends when the session is closed.
     pub deliveries: tokio::sync::mpsc::Receiver<Delivery>,
@@ -43,7 +43,7 @@ impl Subscription {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct UserInput {
-    /// The content.
+    /// The content of the message.
     pub content: Vec<ContentPart>,
     /// The time at which the agent handles it.
     pub mode: InputMode,
@@ -132,7 +132,7 @@ pub enum ContextRequest {
 pub struct ApprovalInput {
     /// The id of the call.
     pub tool_call_id: ToolCallId,
-    /// The decision.
+    /// Whether the call is allowed, and for how long.
     pub decision: ApprovalDecision,
     /// A note to the model.
     pub note: Option<String>,

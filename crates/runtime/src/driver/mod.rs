@@ -77,7 +77,7 @@ pub struct DriverParts {
     pub actions: ActionDispatcher,
     /// Bounds the tool calls that run at once, of all sessions that share these slots.
     pub slots: CallSlots,
-    /// Tells the time.
+    /// The clock for the times of events.
     pub clock: Arc<dyn Clock>,
     /// The bus on which committed facts and their derived events are published. Only drivers of sessions
     /// publish, and [`OfflineWriter`](crate::OfflineWriter) for sessions that nobody has open.

@@ -61,7 +61,7 @@ fn ready<'a, T: Send + 'a>(value: Result<T, LogError>) -> LogFuture<'a, T> {
 }
 
 impl MemoryLog {
-    /// An empty log.
+    /// Creates an empty log.
     pub fn new() -> Self {
         Self::default()
     }

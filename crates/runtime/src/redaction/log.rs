@@ -25,7 +25,7 @@ pub struct RedactingLog {
 }
 
 impl RedactingLog {
-    /// Stores blobs in `log`.
+    /// Creates a log that redacts the texts of blobs and stores everything in `log`.
     pub fn new(log: Arc<dyn SessionLog>, redactor: Redactor) -> Self {
         Self { log, redactor }
     }

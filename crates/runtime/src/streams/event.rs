@@ -53,7 +53,7 @@ pub struct StreamEvent {
     pub seq: u64,
     /// The place of the RuntimeEvent that it follows from among those of this fact.
     pub index: u32,
-    /// The time.
+    /// The time of the fact that it follows from.
     pub at: Timestamp,
     /// The name of the agent for people.
     pub agent_def: Arc<str>,
@@ -139,7 +139,7 @@ pub struct ToolEnd {
     pub result: Vec<ContentPart>,
     /// Milliseconds that it ran; 0 if it never ran.
     pub duration_ms: u64,
-    /// For people and programs.
+    /// Details of the result for people and programs, as JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
 }

@@ -23,11 +23,11 @@ pub struct AgentEntry {
     pub agent_state_id: AgentStateId,
     /// The name of the agent for people.
     pub name: Arc<str>,
-    /// The agent that made it; `None` for the one that people talk to.
+    /// The agent that created it; `None` for the one that people talk to.
     pub parent: Option<AgentStateId>,
     /// The phase of the agent.
     pub phase: Phase,
-    /// Whether it is gone.
+    /// Whether the agent was closed.
     pub closed: bool,
 }
 

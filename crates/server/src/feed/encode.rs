@@ -22,7 +22,7 @@ const KEEP_EVERY: u64 = 8192;
 /// Number of facts before the beginning of the feed at which a fold is kept too.
 const LOOK_BACK: u64 = 4096;
 
-/// Encodes events as frames.
+/// Encodes events as frames of the wire protocol.
 #[derive(Debug, Default)]
 pub struct FrameEncoder {
     scratch: Vec<u8>,

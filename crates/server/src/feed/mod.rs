@@ -44,7 +44,7 @@ const TAIL_BYTES: usize = 64 * 1024;
 /// An event as it goes over the wire. Clones share the bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Frame {
-    /// The place.
+    /// The place of the event in its session.
     pub place: EventCursor,
     /// The JSON of the event.
     pub text: Utf8Bytes,
@@ -69,9 +69,9 @@ impl Frame {
 /// Limits of the frames that wait for a reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FeedBounds {
-    /// Frames.
+    /// The maximum number of frames.
     pub frames: usize,
-    /// Bytes.
+    /// The maximum number of bytes.
     pub bytes: usize,
 }
 

@@ -11,7 +11,7 @@ use agentx_types::wire::{Problem, Seen, WireView};
 use super::replay::{Replay, ReplayShare};
 use super::{Feed, FeedRead, FeedSlot, Frame, SubscriptionFilter, ViewFold};
 
-/// A source of facts.
+/// The source from which a reader loads the facts of a session.
 pub trait FactSource: Send + Sync {
     /// Returns up to `limit` facts of the session after `after_seq`.
     fn facts(&self, after_seq: u64, limit: usize) -> BoxFuture<'static, Result<Vec<Fact>, RuntimeError>>;
@@ -28,7 +28,7 @@ pub trait FactSource: Send + Sync {
 pub struct FeedStart {
     /// The session.
     pub session: SessionId,
-    /// The view.
+    /// The kind of events to deliver.
     pub view: WireView,
     /// The reader knows all events up to here.
     pub after: EventCursor,

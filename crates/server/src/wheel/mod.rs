@@ -73,12 +73,12 @@ impl Wheel {
         self.gone_since = self.gone(now);
     }
 
-    /// Returns the driver.
+    /// Returns the seat that drives; `None` if nobody does.
     pub fn seat(&self) -> Option<&Seat> {
         self.seat.as_ref()
     }
 
-    /// Counts the changes.
+    /// Returns the number of changes of the wheel so far.
     pub fn epoch(&self) -> u64 {
         self.epoch
     }

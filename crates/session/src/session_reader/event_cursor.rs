@@ -14,7 +14,7 @@ use agentx_types::Envelope;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EventCursor {
-    /// The fact.
+    /// The `seq` of the fact.
     pub seq: u64,
     /// The index among the events that follow from it.
     pub index: u32,

@@ -91,9 +91,9 @@ pub enum PastRequest {
 /// would bring the same. The reader's owner has to know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gap {
-    /// The first of them.
+    /// The `seq` of the first missing fact.
     pub first: u64,
-    /// The last of them.
+    /// The `seq` of the last missing fact.
     pub last: u64,
 }
 

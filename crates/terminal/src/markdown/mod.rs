@@ -18,7 +18,7 @@ pub use code::code_blocks;
 /// text that it closes.
 const LIVE_ROWS: usize = 3;
 
-/// A text that streams.
+/// Renders Markdown that arrives in pieces.
 #[derive(Debug)]
 pub struct Markdown {
     columns: usize,
@@ -73,7 +73,7 @@ impl Markdown {
         self.freeze();
     }
 
-    /// The text is complete.
+    /// Ends the text, so that all rows become final.
     pub fn end(&mut self) {
         self.blocks.end();
         while let Some(block) = self.blocks.next_done() {
@@ -87,7 +87,7 @@ impl Markdown {
         std::mem::take(&mut self.done)
     }
 
-    /// The rows that live.
+    /// Returns the rows of the unfinished block, which later text may still change.
     pub fn live(&self) -> Vec<Row> {
         let Some(block) = self.blocks.live() else {
             return Vec::new();
