@@ -1,5 +1,6 @@
-//! Watches the processes of a tool's command for tests: when it has begun, and when its last process has ended.
-//! Each process holds the same pipe, which ends with the last one. Processes left at the end of a test are killed.
+//! Watches the processes of a tool's command for tests: when it has begun, and when its last process has
+//! ended. Each process holds the same pipe, which ends with the last one. Processes that are left at the end
+//! of a test are killed.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};

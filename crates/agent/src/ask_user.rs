@@ -37,7 +37,7 @@ pub(crate) fn is_unattended(config: &AgentConfig) -> bool {
     config.approval == ApprovalMode::Deny && config.ask_user != Some(AskUser::Wait)
 }
 
-/// The tool, as the model is told of it.
+/// Returns the tool's description for the model.
 pub fn tool() -> ToolSpec {
     let schema = json!({
         "type": "object",

@@ -51,7 +51,7 @@ pub fn is_on(config: &AgentConfig) -> bool {
 /// Returns the reason why plan mode refuses calls of this tool; `None` if it does not.
 ///
 /// Only the access of the tool counts, because a rule or an argument must not make plan mode freer. A tool of a
-/// file or of an MCP server that claims to read is believed as far as it is elsewhere: what it claims is in
+/// file or of an MCP server that claims to read is believed as far as elsewhere: its claim is in
 /// [`ToolSpec::access`] only after a person trusted it.
 ///
 /// ```
@@ -74,7 +74,7 @@ pub(crate) fn offered(config: &AgentConfig) -> Option<ToolSpec> {
     (!config.tools.iter().any(|tool| tool.name == PRESENT_PLAN)).then(tool)
 }
 
-/// The tool, as the model is told of it.
+/// Returns the tool's description for the model.
 pub fn tool() -> ToolSpec {
     let schema = json!({
         "type": "object",

@@ -132,7 +132,7 @@ pub(crate) fn place_of(name: &str, base: &Path) -> PathBuf {
     }
 }
 
-/// A name as it is written after `@`.
+/// Returns a name in the form that follows `@`.
 pub(crate) fn escaped(name: &str) -> String {
     name.replace(' ', "\\ ")
 }

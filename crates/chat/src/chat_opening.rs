@@ -136,7 +136,7 @@ impl EndedChat {
         let (style, columns) = (console.err_style(), console.terminal.width);
         if let Some((error, stood)) = left.unsaved {
             let error = ChatError::Runtime(error.into());
-            // An error that ended the chat is said at the end.
+            // An error that ended the chat is printed at the end.
             if let Ok(exit) = &mut exit {
                 console.complain(&error);
                 *exit = error.exit();

@@ -14,7 +14,7 @@ pub(crate) struct ClipboardPictures {
 }
 
 impl ClipboardPictures {
-    /// Writes a picture to a file of its own.
+    /// Writes a picture to a new file.
     pub(crate) fn keep(&mut self, png: &[u8]) -> std::io::Result<PathBuf> {
         let folder = match self.folder.take() {
             Some(folder) => folder,

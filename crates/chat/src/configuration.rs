@@ -143,8 +143,8 @@ fn is_only_of_server(row: &SettingRow) -> bool {
     row.origin == SettingOrigin::Default && (row.key.starts_with("server.") || row.key.starts_with("members"))
 }
 
-/// The table as it is, or on a terminal that has no room for it a row for each setting, and one below it
-/// where it was set.
+/// Returns the table. If it does not fit on the terminal, each setting takes one row, and its origin the row
+/// below.
 fn in_rows(lines: &[Vec<String>], console: &Console) -> String {
     let (whole, width) = (table(lines, usize::MAX), console.terminal.width);
     let fits = |text: &str| text.lines().all(|line| agentx_terminal::width(line) <= width);

@@ -81,7 +81,7 @@ impl Console {
         }
     }
 
-    /// Prints only whole lines from now on, without colours, and with words in the place of signs: for
+    /// Prints only whole lines from now on, without colours, and with words instead of signs: for
     /// people who listen.
     pub(crate) fn use_words(&mut self) {
         (self.terminal.capable, self.terminal.color, self.terminal.words) = (false, false, true);
@@ -146,7 +146,7 @@ impl Console {
             .and_then(|()| self.err.flush());
     }
 
-    /// Writes data as it is, and flushes it.
+    /// Writes data unchanged, and flushes it.
     pub fn out_exact(&mut self, text: &str) -> Result<(), ChatError> {
         if text.is_empty() {
             return Ok(());

@@ -191,7 +191,7 @@ impl MachineParts {
         })
     }
 
-    /// Runs an agent of a file with a prompt in a session of its own; its last answer is the outcome.
+    /// Runs an agent of a file with a prompt in a new session; its last answer is the outcome.
     async fn ask_agent(
         &self,
         name: &str,

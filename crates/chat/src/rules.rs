@@ -1,5 +1,5 @@
-//! Approval rules for `agentx approvals` and the chat: renders them, tests calls against them, and removes them
-//! from their files.
+//! Approval rules for `agentx approvals` and the chat: renders them, tests calls against them, and removes
+//! them from their files.
 
 mod trial;
 

@@ -23,7 +23,8 @@ pub struct FoundSecret {
     pub name: String,
 }
 
-/// Looks for what is known now in one session, or in all of the person's sessions on this machine or server.
+/// Searches one session, or all of the person's sessions on this machine or server, for the secrets known
+/// now.
 ///
 /// # Errors
 /// Returns an error if a session does not exist or cannot be read.

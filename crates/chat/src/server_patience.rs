@@ -14,7 +14,7 @@ const SILENCE: Duration = Duration::from_secs(2);
 pub struct ServerPatience {
     /// The time for all attempts; zero, the default, for one attempt.
     pub within: Duration,
-    /// Whether nothing is said meanwhile.
+    /// Whether to print nothing while waiting.
     pub is_silent: bool,
 }
 

@@ -84,7 +84,7 @@ pub enum Target {
     Chosen,
 }
 
-/// The id of the session that is meant; `None` for a new one.
+/// Returns the id of the requested session; `None` for a new one.
 pub async fn find(
     place: &Place,
     settings: &Settings,

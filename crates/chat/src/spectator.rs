@@ -129,7 +129,7 @@ impl Spectator {
         }
     }
 
-    /// Says something beside what is shown; if both are on one screen, in a line of its own.
+    /// Prints a note beside the output; if both are on one screen, on a separate line.
     pub fn say(&mut self, text: &str, console: &mut Console) -> Result<(), ChatError> {
         if matches!(self.stage, SpectatorStage::Screen { .. }) {
             self.transcript.aside(text);

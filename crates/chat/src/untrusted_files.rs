@@ -60,8 +60,8 @@ pub fn unless_untrusted(error: ChatError, library: Option<&Library>, settings: &
     untrusted.unwrap_or(error)
 }
 
-/// Returns a note for the person that names what is not used because its files are not trusted. `names`
-/// takes the names out of a library.
+/// Returns a note for the person that names the parts that are not used because their files are untrusted.
+/// `names` takes the names out of a library.
 pub fn not_trusted(
     library: Option<&Library>,
     settings: &Settings,

@@ -1,5 +1,5 @@
-//! Checks settings with network addresses: addresses and networks, servers with their port, and ports. Without this
-//! check, a mistake would show only when a server starts, or when somebody logs in.
+//! Checks settings with network addresses: addresses and networks, servers with their port, and ports.
+//! Without this check, a mistake would show only when a server starts, or when somebody logs in.
 
 use std::net::IpAddr;
 

@@ -1,4 +1,5 @@
-//! Detects changes of a keyring's files by their metadata, so that a frequent caller need not read them each time.
+//! Detects changes of a keyring's files by their metadata, so that a frequent caller need not read them each
+//! time.
 
 use std::fs;
 use std::path::Path;

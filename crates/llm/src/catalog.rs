@@ -126,7 +126,8 @@ impl Catalog {
         Ok(self.with_servers())
     }
 
-    /// A model that is not listed yet. One with a name of its own begins as the listed one that has its id.
+    /// Returns the entry of a model that is not listed yet. A model with its own name starts from the listed
+    /// model with the same id.
     fn own_entry(&self, model: &ModelConfig, provider: &ProviderEntry) -> ModelEntry {
         let is_same = |entry: &&ModelEntry| {
             let spec = &entry.spec;

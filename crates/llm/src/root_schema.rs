@@ -2,8 +2,8 @@
 //! "tools.47.custom.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top level"
 //! (<https://github.com/makenotion/notion-mcp-server/issues/341>, of both vendors
 //! <https://github.com/makenotion/notion-mcp-server/issues/340>). They are sent as one object that accepts
-//! whatever any of them accepts; other constraints go into the description. Calls are still validated against the
-//! tool's own schema.
+//! whatever any of them accepts; other constraints go into the description. Calls are still validated against
+//! the tool's own schema.
 
 use std::borrow::Cow;
 

@@ -27,7 +27,7 @@ pub trait Environment: Reactor<SystemBus> {
     fn kind(&self) -> &str;
 }
 
-/// Offers tools as long as it is attached.
+/// An environment that offers tools while it is attached.
 pub struct ToolEnvironment {
     kind: String,
     tools: Vec<Arc<dyn Tool>>,

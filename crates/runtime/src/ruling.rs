@@ -1,5 +1,5 @@
-//! Explains to front ends how the approval rules decide about a call: the decision and its rule, the rule that
-//! "always" would keep, and whether another rule would allow the call.
+//! Explains to front ends how the approval rules decide about a call: the decision and its rule, the rule
+//! that "always" would keep, and whether another rule would allow the call.
 
 mod patterns;
 

@@ -49,7 +49,7 @@ impl Serving {
         }
     }
 
-    /// This guard, which also offers a tool as long as it is served.
+    /// Returns this guard, which also offers a tool while the tool is served.
     pub(crate) fn offering(mut self, offers: &ToolOffers, spec: ToolSpec) -> Self {
         for responder in &self.responders {
             offers.add(*responder, spec.clone());

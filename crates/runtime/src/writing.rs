@@ -1,5 +1,5 @@
-//! The parameters for writing to a session log: the beginning of a log, the right to append to it, and a batch
-//! of facts. Each has a constructor, so that custom logs and programs that fill one still compile when a
+//! The parameters for writing to a session log: the beginning of a log, the right to append, and a batch of
+//! facts. Each has a constructor, so that custom logs and programs that fill one still compile when a
 //! field is added.
 
 use std::fmt;

@@ -1,5 +1,5 @@
-//! Request metadata: the wheel that the sender believes they hold, and the idempotency key, which identifies the
-//! request if the client repeats it because the answer was lost.
+//! Request metadata: the wheel that the sender believes they hold, and the idempotency key, which identifies
+//! the request if the client repeats it because the answer was lost.
 
 use std::sync::Arc;
 

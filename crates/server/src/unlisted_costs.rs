@@ -47,8 +47,8 @@ impl UnlistedCosts {
         }
     }
 
-    /// Adds a cost incurred now: that of a deleted session, or of a call outside of sessions. Blocks while the file
-    /// is written.
+    /// Adds a cost incurred now: that of a deleted session, or of a call outside of sessions. Blocks while
+    /// the file is written.
     pub(crate) fn add(&self, owner: &OwnerId, now: Timestamp, cost: NanoUsd) {
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let all = self.added(owner, now, cost);

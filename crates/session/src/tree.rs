@@ -63,7 +63,7 @@ impl AgentTree {
         self.agents.insert(id.clone(), Agent::new(id, config));
     }
 
-    /// Adds a child agent. An existing agent stays as it is; an agent without a known parent becomes a child
+    /// Adds a child agent. An existing agent stays unchanged; an agent without a known parent becomes a child
     /// of the root. So the agents stay a tree, whatever a log contains.
     pub(crate) fn spawn(&mut self, id: AgentStateId, parent: AgentStateId, mut config: AgentConfig) {
         if self.agents.contains_key(&id) {

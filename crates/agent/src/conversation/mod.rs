@@ -140,7 +140,7 @@ const KEEP_PERCENT: u64 = 70;
 const TELLING_TOKENS: u64 = 2_000;
 /// Estimates are not corrected by more than this.
 const MAX_EXTRA_PERCENT: u64 = 300;
-/// The text in the place of older messages.
+/// The text that replaces older messages.
 const LEFT_OUT: &str = "[Earlier parts of this conversation are left out because they no longer fit.]";
 
 impl Conversation {

@@ -32,8 +32,8 @@ pub(super) struct Repairs {
     /// The pictures that other models of the session refused: see [`super::model_switch`].
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) media_of_others: Vec<MediaOf>,
-    /// Calls and results as such: they are written in plain words. [`ALL`] for a template that knows no role
-    /// for tools.
+    /// Calls and results in their own form: they are sent as plain text. [`ALL`] for a template that knows no
+    /// role for tools.
     pub(super) tool_calls: u64,
     /// Whether to leave out settings that a server of the same API may not know.
     pub(super) plain: bool,

@@ -7,7 +7,7 @@
 
 use super::text::{is_punctuation, needs_no_blank};
 
-/// Minimum number of characters, in words without blanks between them, that are no coincidence.
+/// Minimum number of characters, in words without blanks between them, that cannot be a coincidence.
 const NO_ACCIDENT: usize = 3;
 
 /// The character before a place at which words begin, within a variable: it shows how likely a request begins

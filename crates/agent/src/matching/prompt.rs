@@ -2,7 +2,7 @@
 //! examples.
 //!
 //! It is a part of the system prompt, after that of the agent. Equal rules give equal bytes, so that a
-//! provider can cache them; therefore it contains nothing of an input.
+//! provider can cache them; therefore it contains no part of an input.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! Changes of the configuration, and their effect on requests, calls and what the model is told.
+//! Changes of the configuration, and their effect on requests, calls and notes to the model.
 
 use std::sync::Arc;
 

@@ -5,8 +5,8 @@
 //! | file | facts |
 //! | --- | --- |
 //! | [`stream`], [`answer`] | the pieces of the model's answer, and the complete answer |
-//! | [`calls`], [`decisions`], [`nested_calls`], [`script_steps`] | tools, approvals, calls that tools make, and their steps |
-//! | [`delegation_tools`], [`own_tools`], [`questions`] | tools that the machine answers, and questions to a person |
+//! | [`calls`], [`decisions`], [`nested_calls`], [`script_steps`] | tools, approvals, calls by tools and their steps |
+//! | [`delegation_tools`], [`own_tools`], [`questions`] | tools that the machine answers itself, questions |
 //! | [`cut_off`] | answers that end at their maximum length |
 //! | [`answer_schema`] | an answer that has to fit a schema |
 //! | [`built_context`] | context that services build for a run |

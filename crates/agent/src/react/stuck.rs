@@ -201,8 +201,8 @@ impl ReactAgent {
 
     /// Returns whether a loop has gone on for too long.
     ///
-    /// The model is told first, however long the loop is: ten equal calls in one answer are told, and only
-    /// further ones stop the run. In the mode `v0` the model is not told.
+    /// The model is notified first, however long the loop is: it is notified of ten equal calls in one
+    /// answer, and only further ones stop the run. In the mode `v0` the model is not notified.
     fn is_over(&self, settings: &StuckSettings, found: &FoundLoop) -> bool {
         let was_told = settings.mode == StuckMode::V0 || self.stuck.told == Some(found.subject);
         found.level == LoopLevel::Stop && was_told

@@ -75,7 +75,7 @@ impl RunLifecycle {
         self.run.as_ref().is_some_and(|run| run.pending.stop.is_some())
     }
 
-    /// Returns whether a limit ends the run, or has ended the last one: its status is, or is to be,
+    /// Returns whether a limit ends the run, or has ended the last one: its status is, or will be,
     /// `timed_out`.
     pub(crate) fn is_at_a_limit(&self) -> bool {
         let timed_out = |run: &Run| {

@@ -20,7 +20,7 @@ const TOO_EARLY: &str = "this question just appeared; press the key again to ans
 const NEEDS_WORDS: &str = "the model asks for words: type the answer, then press Enter";
 
 impl Chat<'_> {
-    /// Refuses what is asked.
+    /// Refuses the call.
     pub(super) async fn refuse(&mut self, why: &str) -> Result<ChatFlow, ChatError> {
         self.answer(ApprovalReply {
             decision: ApprovalDecision::Deny,

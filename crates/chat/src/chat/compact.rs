@@ -35,7 +35,7 @@ impl Chat<'_> {
         })
     }
 
-    /// Pins an input, so that condensing leaves it as it is, or unpins it.
+    /// Pins an input, so that condensing leaves it unchanged, or unpins it.
     pub(super) async fn pin(&mut self, wish: PinCommand) -> Result<String, ChatError> {
         let Some(session) = self.connection.session() else {
             return Ok("there are no messages yet".to_owned());

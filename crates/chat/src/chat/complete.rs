@@ -32,7 +32,7 @@ const ROWS: usize = 8;
 pub(crate) struct Completion {
     pub(crate) from: usize,
     pub(crate) options: Vec<String>,
-    /// The options do not begin with what is written: they have it in their names.
+    /// Whether the options only contain the typed text, and do not begin with it.
     is_elsewhere: bool,
 }
 

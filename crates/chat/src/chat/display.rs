@@ -97,7 +97,7 @@ impl<'a> Display<'a> {
         }
     }
 
-    /// The looks of what is printed.
+    /// The style of the output.
     pub(super) fn style(&self) -> AnsiStyle {
         self.console.out_style()
     }
@@ -148,7 +148,7 @@ impl<'a> Display<'a> {
         self.spoken.drain(..end).collect()
     }
 
-    /// Writes what is new for the last time.
+    /// Writes new output for the last time.
     pub(super) fn paint_last(&mut self) -> Result<(), ChatError> {
         let pieces = self.transcript.take();
         match &mut self.face {
@@ -289,7 +289,7 @@ fn voices(
     let mut transcript = TranscriptRenderer::new(style, width).with_costs();
     let mut cast = LiveAgents::new(style, width);
     if matches!(face, ChatInterface::Editor { .. }) {
-        // A screen has room for what runs.
+        // A screen has room for the running calls.
         transcript = transcript.holding_calls();
     }
     transcript.set_thinking(thinking);

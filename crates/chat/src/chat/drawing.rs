@@ -44,7 +44,7 @@ impl Chat<'_> {
         Ok(())
     }
 
-    /// Writes what is new, all at once.
+    /// Writes all new output at once.
     pub(crate) fn paint(&mut self) -> Result<(), ChatError> {
         let now = Instant::now();
         self.display.pace.begin(now);
@@ -148,7 +148,7 @@ impl Chat<'_> {
         beside
     }
 
-    /// The texts that came back and come into the line after what is in it, in rows.
+    /// Returns rows for the returned texts that go into the line once its current text is sent.
     fn rows_of_later(&self) -> Vec<String> {
         let (style, width) = (self.display.style(), self.display.width());
         let rest = " · comes back when the line is free";

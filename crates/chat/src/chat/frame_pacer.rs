@@ -69,8 +69,8 @@ impl Pace {
         self.cost = (self.cost * 7 + cost) / 8;
     }
 
-    /// Returns whether the status is to be read again while an activity goes on since `since`: with each
-    /// frame, but less often while it streams.
+    /// Returns whether to read the status again during an activity that began at `since`: with each frame,
+    /// but less often while it streams.
     pub(super) fn looks(&mut self, now: Instant, since: Option<Instant>) -> bool {
         let is_fresh = self
             .looked

@@ -27,7 +27,7 @@ const CLEAR: &str = "Ctrl-L clears the screen; /clear begins a new session";
 /// The words of a server for a message from somebody who does not drive.
 const DRIVES: &str = " drives; ask for the wheel";
 
-/// What is said of it if the driver is another client of the same person.
+/// The same note if the driver is another client of the same person.
 const OTHER_CLIENT: &str =
     "Your other terminal controls this session; not sent (↑). `/wheel take` moves control here.";
 

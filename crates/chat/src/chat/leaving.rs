@@ -98,10 +98,10 @@ impl Chat<'_> {
     }
 
     /// Handles Ctrl-D, which leaves. If that would stop a run here, it takes a second one soon after; the
-    /// queue stays as it is.
+    /// queue stays unchanged.
     pub(super) fn leave_by_key(&mut self) -> ChatFlow {
         if self.ends_a_run() && !self.approvals.attention.leaves(Instant::now()) {
-            // What else ends is said at once, so that the second press leaves.
+            // Everything else that ends is named at once, so that the second press leaves.
             let _ = self.leave();
             self.hint(match self.status.question() {
                 Some(_) => ASKED,

@@ -22,11 +22,11 @@ use crate::render::participants as words;
 use crate::render::person_names::PersonNames;
 use crate::render::style::AnsiStyle;
 
-/// Something worth saying.
+/// A change that is reported to the person.
 pub(crate) enum ParticipantsUpdate {
-    /// The connection is lost, or there again: this is said at once.
+    /// The connection is lost or back. It is reported at once.
     Connection(String),
-    /// A person came, left, drives or asks: this may wait for the end of a line.
+    /// A person came, left, drives or asks. The report may wait for the end of a line.
     People(Vec<String>),
 }
 
@@ -288,7 +288,7 @@ impl Participants {
         wheel.is_some_and(|wheel| wheel.seat.as_ref() == me)
     }
 
-    /// The seat that is meant by a word: the name of its program, the person, or how it is shown.
+    /// Returns the seat that a word names: by its program, its person, or the name that is shown.
     pub(crate) fn seat(&self, word: &str) -> Result<Seat, ChatError> {
         let (Some(presence), Some((_, me))) = (&self.presence, &self.server) else {
             return Err(nobody());

@@ -7,7 +7,7 @@ use super::Chat;
 use crate::error::ChatError;
 use crate::render::approval_reply::ApprovalReply;
 
-/// What is said when plan mode is switched on.
+/// The note that is printed when plan mode is switched on.
 pub(super) const ON: &str =
     "plan mode: nothing is changed or run until you accept a plan (`/plan off` ends it)";
 

@@ -31,7 +31,7 @@ impl Prompt {
         }
         let own = PROMPT.trim_end();
         if waits && !text.is_empty() && all.trim_end().ends_with(own) {
-            // A question has a prompt of its own.
+            // A question has a separate prompt.
             all.truncate(all.trim_end().len());
             all.push(' ');
             (self.stands, self.is_inside) = (true, false);

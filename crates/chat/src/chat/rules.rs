@@ -14,7 +14,7 @@ use crate::render::clean::visible;
 use crate::rules::{self, no_rule, remove_from_file};
 
 impl Chat<'_> {
-    /// The file that a call is about to change, as it is now.
+    /// Returns the current content of the file that a call is about to change.
     pub(super) async fn before(&self, question: &ApprovalRequested) -> FileChangePreview {
         let Some(session) = self.connection.session() else {
             return FileChangePreview::default();
@@ -54,8 +54,8 @@ impl Chat<'_> {
     }
 
     /// The rules that an answer keeps: the one that was shown, or those with the patterns that the person
-    /// wrote. `None` if they do not allow the call, allow everything and were not repeated, or the agent
-    /// cannot be asked for; it is said, and nothing is decided.
+    /// wrote. `None` if they do not allow the call, allow everything and were not repeated, or the agent's
+    /// configuration cannot be read; then a note says so, and nothing is decided.
     pub(super) async fn rules_of(
         &mut self,
         question: &ApprovalRequested,

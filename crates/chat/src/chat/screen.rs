@@ -81,7 +81,7 @@ impl Screen {
         }
     }
 
-    /// Adds text above the line, as it is.
+    /// Adds text above the line, unchanged.
     pub fn print(&mut self, text: &str) {
         self.end_answer();
         self.put(text);

@@ -71,7 +71,7 @@ impl ShellEnd {
 }
 
 impl Chat<'_> {
-    /// Runs what stands behind `!` in a line, if that can do something.
+    /// Runs the command behind `!` in a line, if there is one.
     pub(super) async fn own_command(&mut self, line: &str, command: &str) -> Result<ChatFlow, ChatError> {
         self.display.echo(line);
         if let Some(command) = needs_terminal::wanting_terminal(command) {

@@ -47,7 +47,7 @@ impl TerminalTitle {
         (self.name, self.is_named) = (folder.to_string_lossy().into_owned(), false);
     }
 
-    /// Takes the name of a session; an empty one leaves the title as it is.
+    /// Takes the name of a session; an empty name leaves the title unchanged.
     pub(super) fn rename(&mut self, name: &str) {
         if let Some(line) = name.lines().map(str::trim).find(|line| !line.is_empty()) {
             (self.name, self.is_named) = (line.to_owned(), true);

@@ -42,8 +42,8 @@ impl WithheldNotice {
         Some(note)
     }
 
-    /// Takes an event. Returns what is said after the first command of the agent that failed, or named such a
-    /// variable.
+    /// Handles an event. Returns the note that follows the agent's first command that failed, or that named a
+    /// withheld variable.
     pub(super) fn event(&mut self, event: &RuntimeEvent) -> Option<String> {
         let (id, failed) = match event {
             RuntimeEvent::ToolExecuting(call) => {

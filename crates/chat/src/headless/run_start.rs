@@ -29,8 +29,8 @@ pub(super) fn note_of_command(prompt: Option<&UserInput>, console: &mut Console)
 }
 
 /// Returns the event after which to read, and the event after which to print. The events between them name
-/// the participants. `there` is the last event that was there before the session was opened: what was under
-/// way continues as soon as it is, and may have come to its end by now.
+/// the participants. `there` is the last event from before the session was opened: opening it continues
+/// unfinished work, which may have ended by now.
 pub(super) fn places(before: &SessionState, has_prompt: bool, there: u64) -> (u64, u64) {
     let begins = |run: &RunState| run.run_id.input().unwrap_or_default().saturating_sub(1);
     let shown_from = match &before.run {
@@ -115,7 +115,7 @@ impl AnswerOutput {
     }
 }
 
-/// Prints what a person should know of the session before anything is said in it.
+/// Prints what a person should know about the session before the first message.
 pub(super) fn notes(before: &SessionState, console: &mut Console) {
     let notes = [
         session_opening::note_of_cost(&before.config),

@@ -218,7 +218,7 @@ impl Picker {
         }
     }
 
-    /// Asks for what is to be shown and is not known yet.
+    /// Requests the data that is needed for the screen and not loaded yet.
     fn wish(&mut self) {
         if let Some(words) = self.model.to_search() {
             self.loader.search(words);

@@ -13,7 +13,7 @@ const PAGE: usize = 10;
 /// script counts as a word.
 const TELLING: usize = 3;
 
-/// A session of the list, and what a filter is held against.
+/// A session of the list, and the text that a filter searches.
 #[derive(Clone, Debug)]
 pub(super) struct PickerEntry {
     pub(super) info: SessionInfo,
@@ -47,9 +47,9 @@ pub(super) enum StatusMark {
 /// The result of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum PickerStep {
-    /// Only what is shown may have changed.
+    /// The list stays open; its rows may have changed.
     Stay,
-    /// This one it is.
+    /// The person chose this session.
     Take(SessionId),
     /// The person leaves the picker.
     Leave,

@@ -19,7 +19,7 @@ pub(super) struct Preview {
     pub(super) said: String,
     /// The answer so far.
     pub(super) answer: String,
-    /// The tools that were used on the way, in order.
+    /// The tools that were used in between, in order.
     pub(super) tools: Vec<String>,
 }
 

@@ -236,7 +236,7 @@ fn paragraph(text: &str, mark: &str, style: Style, room: usize) -> Vec<Row> {
     rows
 }
 
-/// The list and what is beside it.
+/// The list and the preview beside it.
 fn joined(list: Vec<Row>, beside: Vec<Row>, columns: usize, height: usize, frame: &PickerFrame) -> Vec<Row> {
     let count = list.len().max(beside.len()).min(height);
     let mut list = list.into_iter();

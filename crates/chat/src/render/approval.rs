@@ -148,7 +148,7 @@ fn is_doomed(request: &ApprovalRequested, before: Option<&str>) -> bool {
         .is_some_and(|(from, file)| !from.is_empty() && !plain(file).contains(&plain(from)))
 }
 
-/// A change as a diff: of the file, if it is known as it is, else of what is replaced.
+/// Returns a change as a diff: of the file if its content is known, otherwise of the replaced text.
 fn change(request: &ApprovalRequested, before: Option<&str>, style: AnsiStyle) -> Option<Vec<String>> {
     edited_path(request)?;
     if is_doomed(request, before) {

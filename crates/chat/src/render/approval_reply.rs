@@ -1,4 +1,4 @@
-//! The answer of a person to a question, as it is read from a line.
+//! Reads a person's answer to an approval question from a line.
 
 use agentx::types::ApprovalDecision;
 

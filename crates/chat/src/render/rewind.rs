@@ -260,7 +260,7 @@ const AFTER_PATHS: &str = "\n</files_put_back>";
 const REMOVED: &str = " (removed: it did not exist then)";
 
 /// Notifies an agent with the next message that its files were restored: once, even after several restores. Files
-/// that a restore removed are named as such.
+/// that a restore removed are named as removed.
 pub(crate) fn tell_the_agent(along: &mut Vec<ContentPart>, report: &RestoreReport, plan: &RestorePlan) {
     if report.restored.is_empty() {
         return;

@@ -6,7 +6,7 @@ use unicode_width::UnicodeWidthStr as _;
 use super::clean::clean;
 use super::table::{cut, table};
 
-/// The width below which an excerpt has a row of its own.
+/// The width below which an excerpt takes a separate row.
 const NARROW: usize = 70;
 /// Maximum number of characters that are shown before the found words.
 const BEFORE: usize = 20;

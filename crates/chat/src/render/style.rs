@@ -9,11 +9,11 @@ use agentx_terminal::Row;
 pub struct AnsiStyle {
     /// Whether colours may be used.
     pub(crate) color: bool,
-    /// Whether words stand in the place of signs, for who listens.
+    /// Whether words replace signs, for screen readers.
     pub(crate) words: bool,
 }
 
-/// The colours of agents: what is good, worth a look or wrong has others.
+/// The colours of agents. Successes, warnings and failures have other colours.
 const AGENTS: [&str; 6] = ["34", "35", "36", "94", "95", "96"];
 
 /// Maximum number of names that keep their colours.

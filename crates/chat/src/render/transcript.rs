@@ -1,4 +1,4 @@
-//! The story of a run: RuntimeEvents to pieces of text, each for the answer or for what is said beside it.
+//! Renders a run: turns RuntimeEvents into pieces of text, each for the answer or for a note beside it.
 
 use std::collections::HashMap;
 
@@ -137,7 +137,7 @@ impl TranscriptRenderer {
         self.width = width.max(20);
     }
 
-    /// Says something beside the answer, in lines of its own.
+    /// Prints a note beside the answer, on separate lines.
     pub fn aside(&mut self, text: &str) {
         self.error_in_passing();
         self.end_line();

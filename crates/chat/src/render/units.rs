@@ -85,7 +85,7 @@ pub fn sum(cost: NanoUsd, usage: &Usage, has_unpriced: bool) -> String {
     }
 }
 
-/// The sign before what is estimated.
+/// The sign before estimated numbers.
 fn about(usage: &Usage) -> &'static str {
     if usage.is_estimated() { "~" } else { "" }
 }

@@ -24,7 +24,7 @@ const BEGINNINGS: &[&str] = &[
     "<minimax:tool_call>",
 ];
 
-/// Returns whether the answer has a call in its words, and not only speaks of one.
+/// Returns whether the answer contains a call as text, and does not only mention one.
 pub fn is_written_call(answer: &str) -> bool {
     let mut is_fenced = false;
     let mut fenced = String::new();

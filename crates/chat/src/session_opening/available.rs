@@ -1,4 +1,4 @@
-//! Whether a model can be asked now, and what is missing if not.
+//! Checks whether a model can be asked now, and names what is missing if not.
 
 use agentx::config::{ModelOffer, Settings};
 use agentx::runtime::{ModelInfo, RuntimeError};

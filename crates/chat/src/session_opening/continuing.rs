@@ -65,8 +65,9 @@ pub async fn continue_session(
     })
 }
 
-/// The id of the session that is meant, for a run that nobody watches: the latest one even if another program has it
-/// open. Opening it then fails, instead of the prompt going to another session. `None` for a new one.
+/// Returns the id of the requested session, for a run that nobody watches: the latest one even if another
+/// program has it open. Opening it then fails, instead of the prompt going to another session. `None` for a
+/// new one.
 ///
 /// # Errors
 /// Returns an error if the session does not exist.
@@ -83,7 +84,7 @@ pub async fn find_exactly(
     Ok(latest.or(found))
 }
 
-/// The id of the session that is meant, for a command that only reads it, or does not run its agent.
+/// Returns the id of the requested session, for a command that only reads it, or does not run its agent.
 ///
 /// # Errors
 /// Returns an error if the session does not exist.

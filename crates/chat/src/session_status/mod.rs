@@ -196,8 +196,8 @@ impl SessionStatus {
         }
     }
 
-    /// An input that waited was taken back, or waits otherwise: it begins no run of its own any more. Returns
-    /// it as it was, if that is news.
+    /// Notes that a waiting input was withdrawn, or that its mode changed, so that it no longer begins a run.
+    /// Returns the input as it was before; `None` if nothing changed.
     pub(crate) fn revise(&mut self, id: &MessageId, mode: Option<InputMode>) -> Option<QueuedInput> {
         let begins = self.is_held() && mode.is_some_and(|mode| mode != InputMode::Queue);
         if begins {

@@ -10,7 +10,7 @@ use crate::render::clean::visible;
 use crate::render::tool::describe as describe_tool;
 use crate::render::units;
 
-/// Maximum number of characters that are shown of an event that has no description of its own.
+/// Maximum number of characters that are shown of an event without a description.
 const MOST: usize = 400;
 
 /// Describes an event in a line.
@@ -151,7 +151,7 @@ fn decision(decision: ApprovalDecision) -> &'static str {
     }
 }
 
-/// Describes the events of condensing; an event without a description is shown as it is.
+/// Describes the events of condensing; an event without a description is shown as JSON.
 fn condensing(event: &EnvironmentEvent) -> String {
     use EnvironmentEvent as E;
     match event {

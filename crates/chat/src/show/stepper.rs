@@ -35,7 +35,7 @@ pub(crate) struct Stepper {
     /// The place of the event that is looked at.
     pub(super) at: usize,
     pub(super) pane: Pane,
-    /// Rows of the pane that are above what is seen.
+    /// The number of rows of the pane above the visible ones.
     pub(super) scrolled: usize,
     pub(super) asked: Option<StepperPrompt>,
     pub(super) help: bool,

@@ -44,7 +44,7 @@ pub enum TerminalInput {
 /// Maximum number of waiting inputs; then the terminal's own buffer fills.
 const WAITING: usize = 64;
 
-/// Reads keys on a thread of its own: it sleeps until there is one.
+/// Reads keys on a separate thread, which sleeps until there is one.
 pub fn keys() -> mpsc::Receiver<TerminalInput> {
     let (sender, inputs) = mpsc::channel(WAITING);
     std::thread::spawn(move || {
@@ -158,7 +158,7 @@ impl Drop for TerminalLoan {
     }
 }
 
-/// Reads lines on a thread of its own, one ahead.
+/// Reads lines on a separate thread, one line ahead.
 pub fn lines() -> mpsc::Receiver<TerminalInput> {
     let (sender, inputs) = mpsc::channel(1);
     std::thread::spawn(move || {

@@ -1,5 +1,5 @@
-//! Everything outside the script that a tool from a file may use: models, agents, other tools, the network, the
-//! store. Each is checked against the permissions of its file.
+//! Everything outside the script that a tool from a file may use: models, agents, other tools, the network,
+//! the store. Each use is checked against the grants of the file.
 
 mod agent_spec;
 pub(crate) mod agents;

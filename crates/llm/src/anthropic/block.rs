@@ -134,8 +134,8 @@ impl OpenBlock {
         !matches!(self, Self::Words { .. })
     }
 
-    /// Applies a delta of a kind that belongs to this kind of block, as it is nearly always. Returns `false`
-    /// if it does not: then [`Self::merge`] takes it whole.
+    /// Applies a delta if its kind belongs to this kind of block, which is nearly always so. Returns `false`
+    /// if it does not; then [`Self::merge`] merges it whole.
     pub(super) fn delta(
         &mut self,
         delta: &mut BlockDelta<'_>,

@@ -1,4 +1,4 @@
-//! Models that a cloud serves under a name of its own: Anthropic's at Amazon Bedrock and Vertex AI.
+//! Models that a cloud serves under its own names: Anthropic's at Amazon Bedrock and Vertex AI.
 
 use std::borrow::Cow;
 

@@ -3,8 +3,8 @@
 //!
 //! The fields are those of `Schema` in <https://ai.google.dev/api/caching#Schema>. A server refuses others
 //! ("Unknown name "$schema" at 'tools\[0\].function_declarations\[13\].parameters': Cannot find field",
-//! <https://github.com/openswarm-ai/openswarm/issues/24>), so they are left out: the model is told less, and the
-//! arguments of its calls are checked against the whole schema all the same. A `$ref` is any object.
+//! <https://github.com/openswarm-ai/openswarm/issues/24>), so they are left out: the model gets less, and the
+//! arguments of its calls are still checked against the whole schema. A `$ref` is any object.
 
 use serde_json::{Map, Value};
 

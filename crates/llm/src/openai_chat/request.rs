@@ -82,8 +82,8 @@ fn max_tokens_field(request: &ModelRequest, options: &ChatOptions) -> Option<&'s
     taken.map(|(name, _)| name)
 }
 
-/// A person's own setting for this model counts first, then the vendor's restriction for requests with tools,
-/// then the wished amount.
+/// Adds the reasoning effort. A person's own setting for this model counts first, then the vendor's
+/// restriction for requests with tools, then the requested effort.
 fn ask_for_reasoning(request: &ModelRequest, options: &ChatOptions, body: &mut BorrowedJson<'_>) {
     if request.is_without(RequestPart::ReasoningEffort) || request.is_without(RequestPart::Reasoning) {
         return;

@@ -77,7 +77,7 @@ fn medium<'a>(part: &'a MediaPart, blobs: &dyn BlobSource) -> OpenAiMedium<'a> {
     }
 }
 
-/// Returns the content of a message: one text as it is, or a list of parts.
+/// Returns the content of a message: one text, or a list of parts.
 fn content(mut parts: Vec<OpenAiMedium<'_>>) -> BorrowedJson<'_> {
     match parts.as_mut_slice() {
         [OpenAiMedium::Text(text)] => BorrowedJson::Text(std::mem::take(text)),

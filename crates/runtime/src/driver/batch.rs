@@ -127,7 +127,7 @@ impl SessionDriver {
         }
     }
 
-    /// Takes one item, unless it is refused: replaces secrets in it, and folds what is left.
+    /// Takes one item, unless it is refused: replaces secrets in it, and folds the result.
     fn take(&mut self, mut item: PendingFact, turn: &mut CommitBatch, queue: &mut VecDeque<PendingFact>) {
         if self.refuse(&mut item) {
             return;

@@ -240,7 +240,7 @@ impl SessionDriver {
         }
     }
 
-    /// Processes messages until the session is closed; returns the sender that is to be notified of that.
+    /// Processes messages until the session is closed; returns the sender to notify then.
     ///
     /// # Errors
     /// Returns an error if a commit failed: the session cannot continue.

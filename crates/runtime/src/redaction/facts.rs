@@ -1,6 +1,6 @@
 //! Replaces the secrets in the facts of one session, in the order in which they are committed.
 //!
-//! Text arrives in pieces, and a secret may lie in several of them. So each text has a stream of its own,
+//! Text arrives in pieces, and a secret may lie in several of them. So each text has a separate stream,
 //! which holds back what may be the beginning of a secret until the next piece, or the event that ends the
 //! text. What was held back is then a piece of its own, before that event.
 
@@ -66,7 +66,7 @@ impl FactRedactor {
         }
     }
 
-    /// Returns what is recorded in place of `draft`.
+    /// Returns the drafts to record instead of `draft`.
     pub fn pass(&mut self, mut draft: EventDraft<EnvironmentEvent>) -> RedactedFacts {
         let rests = self.end_streams(&draft);
         let is_dropped = self.loses_signature(&draft);

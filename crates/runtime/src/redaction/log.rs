@@ -17,8 +17,8 @@ use crate::session_lists::{SearchHit, SessionInfo, SessionQuery, VerifyReport};
 use crate::stored_rows::{Adoption, LogRows};
 use crate::writing::{Batch, NewLog, Writer};
 
-/// A log that replaces the secrets in texts that are stored as blobs. Bytes that are no UTF-8 are stored as
-/// they are.
+/// A log that replaces the secrets in texts that are stored as blobs. Bytes that are not UTF-8 are stored
+/// unchanged.
 pub struct RedactingLog {
     log: Arc<dyn SessionLog>,
     redactor: Redactor,

@@ -3,7 +3,7 @@
 //! A runtime with a [`Redactor`] replaces secrets at the three places through which everything passes: facts
 //! before they are numbered ([`FactRedactor`]), blobs before they are stored ([`RedactingLog`]), and requests
 //! before a model's environment gets them ([`RedactingModels`]). Everything else is derived from these: read
-//! models, screens, mirrors and exports. A runtime without a redactor does nothing of this.
+//! models, screens, mirrors and exports. A runtime without a redactor does none of this.
 
 mod checked_messages;
 mod content;

@@ -14,7 +14,7 @@ pub(super) enum RedactedArea {
     Provider,
 }
 
-/// Fields of payloads that are no text: ids are in keys that end with `_id`.
+/// Fields of payloads that are not text: ids are in keys that end with `_id`.
 const NO_TEXT: &[&str] = &[
     "base64",
     "blob",

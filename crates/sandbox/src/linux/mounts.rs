@@ -120,8 +120,9 @@ fn bindings(paths: &SandboxPaths) -> Result<Vec<Binding>, SandboxError> {
     Ok(bindings)
 }
 
-/// Creates a missing control file of Git, so that it can be mounted over; otherwise a command could create it.
-/// The content changes nothing for Git. If the file cannot be created here, a command cannot create it either.
+/// Creates a missing control file of Git, so that it can be mounted over; otherwise a command could create
+/// it. The content changes nothing for Git. A file that cannot be created here cannot be created by a command
+/// either.
 fn make_missing(path: &Path) {
     let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
         return;

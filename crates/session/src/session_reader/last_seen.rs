@@ -27,7 +27,7 @@ pub(super) enum EventOrder {
     Good,
     /// Too early: the last event did not come again yet.
     Early,
-    /// Another event in the place of the last one.
+    /// Another event at the position of the last one.
     Other,
 }
 

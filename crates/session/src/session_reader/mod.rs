@@ -269,7 +269,7 @@ impl SessionReader {
         self.view
     }
 
-    /// Returns whether the source is to begin, or to begin again.
+    /// Returns whether the source has to begin, or to begin again.
     pub fn is_cut(&self) -> bool {
         self.stage == ReaderStage::Cut
     }

@@ -40,7 +40,7 @@ pub(super) fn follows(known: u64, fact: &Fact) -> Result<u64, Gap> {
     Ok(fact.seq)
 }
 
-/// The place of a delivery; `None` for those that are no events.
+/// Returns the place of a delivery; `None` if it is not an event.
 pub(super) fn position(delivery: &Delivery) -> Option<EventCursor> {
     match delivery {
         Delivery::Environment(fact) => Some(EventCursor::after(fact.seq)),

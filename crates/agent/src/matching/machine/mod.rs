@@ -52,7 +52,7 @@ pub struct MatchAgent {
     lifecycle: RunLifecycle,
     /// The input that a model is classifying, if one is.
     matching: Option<Matching>,
-    /// Tasks that are to be done, in order, behind the one at work.
+    /// Tasks that follow the current one, in order.
     plan: VecDeque<ChildTask>,
     /// The child that does something now, and for which rule.
     at_work: Option<WorkingChild>,

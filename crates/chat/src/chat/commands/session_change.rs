@@ -25,7 +25,7 @@ pub(in crate::chat) const EVERYWHERE: &str = "all";
 /// The notice if no terminal can show a list of sessions.
 const NAME_ONE: &str = "which one? /resume ID; /sessions lists the latest";
 
-/// A command that leaves the session, as it is typed, by which a repeated one is distinguished from another.
+/// Returns the text of a command that leaves the session, which tells a repeated command from another one.
 pub(in crate::chat) fn session_command(name: &str, argument: Option<impl std::fmt::Display>) -> String {
     match argument {
         Some(argument) => format!("/{name} {argument}"),

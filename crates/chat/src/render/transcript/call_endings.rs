@@ -67,7 +67,7 @@ impl TranscriptRenderer {
         format!("{word}: {}{remedy}", visible(error.trim_matches(['[', ']'])))
     }
 
-    /// The complete answer is there. A run says at its end what is wrong with it.
+    /// Notes that the answer is complete. Problems with it are reported at the end of the run.
     pub(super) fn answered(&mut self, turn: &TurnResponse) {
         if !self.silent_end && is_written_call(&turn.text) {
             self.warn_of_answer(WRITTEN_CALL);

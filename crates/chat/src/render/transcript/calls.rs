@@ -77,7 +77,7 @@ impl TranscriptRenderer {
         self.calls.remove(id);
     }
 
-    /// Asks the person something, in lines of its own.
+    /// Asks the person a question, on separate lines.
     pub(crate) fn question(&mut self, text: &str) {
         self.error_in_passing();
         self.end_line();

@@ -8,8 +8,8 @@ use crate::render::table::cut;
 use crate::render::units;
 
 impl TranscriptRenderer {
-    /// A loop of which the model is told. The question about one, and the end of the run, have their own
-    /// lines.
+    /// Prints that the model was notified of a loop. The question about a loop, and the end of the run, have
+    /// their own lines.
     pub(super) fn loop_detected(&mut self, found: &LoopDetected) {
         if found.response == LoopResponse::Nudge {
             let message = cut(&visible(&found.message), LONGEST_REASON);
