@@ -1,6 +1,5 @@
-//! The documents keep their word: what README and docs/ show is what the program does, their tables are those
-//! of the code, their links lead somewhere. Blocks marked `console` are run, line by line, and compared with
-//! what stands there.
+//! Checks the documents: README and docs/ show what the program does, their tables match the code, their
+//! links have targets. Blocks marked `console` are run, line by line, and their output is compared.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "docs/commands.rs"]

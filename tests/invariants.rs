@@ -1,5 +1,6 @@
-//! Invariants of every session, shown over the driver: nothing is seen before it is committed, one order
-//! without gaps, slow readers harm nobody, owners do not meet. docs/ARCHITECTURE.md names these tests.
+//! Invariants of every session, tested through the driver: nothing is visible before it is committed, there
+//! is one order without gaps, slow readers harm nobody, owners are separate. docs/ARCHITECTURE.md names these
+//! tests.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "invariants/held_log.rs"]

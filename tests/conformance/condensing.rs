@@ -1,4 +1,4 @@
-//! Condensing: a summary is written, shown and taken out again, wherever the runtime is.
+//! Condensing: a summary is written, shown and removed again, in every runtime.
 
 use agentx::runtime::{ContextRequest, RuntimeError};
 use agentx::types::{ApprovalMode, ContextChange, RuntimeEvent};

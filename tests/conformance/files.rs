@@ -1,4 +1,4 @@
-//! Files that an agent works on, wherever they are: what a call would change, and how they go back.
+//! Files that an agent works on, in every runtime: the preview of a change, and restoring.
 
 use agentx::history::history_of;
 use agentx::runtime::{ApprovalInput, RestoreRequest, RuntimeError};

@@ -1,4 +1,4 @@
-//! Looking at a session: checked, derived again, searched, and what its models were asked.
+//! Inspecting a session: verifying, replaying and searching it, and the requests to its models.
 
 use agentx::runtime::Runtime as _;
 use agentx::types::{ApprovalMode, Condensing, StuckSettings};

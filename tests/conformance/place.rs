@@ -1,5 +1,5 @@
-//! A runtime to be tested, as a front end has it: behind the trait. Beside it stands the runtime that acts,
-//! which knows what really is.
+//! A runtime under test, behind the trait as a front end uses it. Beside it is the runtime that acts, which
+//! knows the true state.
 #![allow(dead_code, reason = "each program of tests uses a part of it")]
 
 #[path = "guides.rs"]

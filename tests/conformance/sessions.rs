@@ -1,4 +1,4 @@
-//! Sessions as things: continued, changed, named, listed, found, forked, deleted.
+//! Managing sessions: continuing, changing, naming, listing, finding, forking and deleting them.
 
 use agentx::runtime::{LogError, OpenRequest, Runtime as _, RuntimeError, SessionQuery, View};
 use agentx::types::{ApprovalMode, ConfigChange, Limits, OwnerId, RunStatus, SessionId};

@@ -1,5 +1,5 @@
-//! What docs/PROTOCOL.md says of connections: the frames of clients with what may be left out, the text that
-//! is signed with a sample of it, every code of a problem.
+//! Checks what docs/PROTOCOL.md says about connections: the frames of clients with their optional fields, the
+//! signed text with a sample, every code of a problem.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,9 +1,9 @@
-//! Runs what `console` blocks show and compares what comes out, in a home and a folder of its own, without a
+//! Runs the commands of `console` blocks and compares their output, in a separate home and folder, without a
 //! key.
 //!
 //! A line `…` stands for any lines, `…` in a line for any text. Times, sizes of hashes and numbers with a
-//! point differ from run to run and are not compared; ids of sessions and agents are whatever they are, but
-//! the same wherever they stand.
+//! point differ from run to run and are not compared; ids of sessions and agents may have
+//! any value, but the same at each occurrence.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

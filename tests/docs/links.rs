@@ -1,4 +1,4 @@
-//! Links between documents lead somewhere, and documents speak of the project alone.
+//! Links between documents have targets, and documents mention only the project.
 
 use std::path::{Component, Path, PathBuf};
 

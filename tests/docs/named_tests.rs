@@ -1,4 +1,4 @@
-//! What a document says is tried names its tests as `path/of/the/file::name_of_the_test`. Each of them
+//! Documents name the tests of their claims as `path/of/the/file::name_of_the_test`. Each of these tests
 //! exists.
 
 use std::collections::HashMap;

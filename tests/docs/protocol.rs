@@ -1,4 +1,4 @@
-//! docs/PROTOCOL.md has every tag, field and word of the golden files, and none that is not there.
+//! docs/PROTOCOL.md has every tag, field and word of the golden files, and no others.
 
 use std::collections::{BTreeMap, BTreeSet};
 

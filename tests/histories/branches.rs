@@ -1,4 +1,4 @@
-//! Branches of a history, one from each of its events: what a fork and a rewind are to a conversation.
+//! Branches of a history, one from each of its events, as a fork and a rewind create them.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! A session in memory: facts get their `seq`, are folded, and what must stand behind them at once is put on
-//! record, as a driver does. The rest of the world is played by choices.
+//! A session in memory: facts get their `seq` and are folded, and facts that must follow at once are
+//! recorded, as a driver does. Choices simulate the rest of the world.
 
 use std::collections::{BTreeMap, VecDeque};
 

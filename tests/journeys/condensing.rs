@@ -1,5 +1,5 @@
-//! A session that outgrows its model's window: it is condensed on the way, shown, paid for, replayed, and
-//! taken back.
+//! A session that outgrows its model's window: it is condensed meanwhile, shown, paid for, replayed, and
+//! restored.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};

@@ -1,5 +1,5 @@
-//! The model's server says no, breaks off, or is no model's server: what the program prints, how it exits,
-//! what it keeps; and the key turns up nowhere.
+//! The model's server refuses, breaks off, or is not a model's server: what the program prints, how it exits,
+//! what it keeps; and the key appears nowhere.
 
 use std::net::TcpListener;
 use std::path::Path;

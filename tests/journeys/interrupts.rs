@@ -1,5 +1,5 @@
-//! Ctrl-C in each state of a run: model and tool stop at once, with all that the tool has started; the
-//! session continues.
+//! Ctrl-C in each state of a run: model and tool stop at once, with all processes that the tool has
+//! started; the session continues.
 
 use std::time::{Duration, Instant};
 

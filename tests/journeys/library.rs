@@ -1,4 +1,4 @@
-//! The same in a program that has the runtime inside: `Session::interrupt` in each state of a run, with the
+//! Interrupts in a program that embeds the runtime: `Session::interrupt` in each state of a run, with the
 //! real log and the real tools.
 
 use std::future::Future;

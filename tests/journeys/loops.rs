@@ -1,5 +1,5 @@
-//! An agent that repeats itself: it is told, asked about, and stopped, also if the program is killed in
-//! between.
+//! An agent that repeats itself: the model is notified, a person is asked, and the run is stopped, also if
+//! the program is killed in between.
 
 use agentx_tests::model_server::Reply;
 use agentx_tests::{Model, World};

@@ -1,5 +1,5 @@
-//! What the program stands on is broken, newer, full, read-only or missing: what is said, how it exits, what
-//! stays safe.
+//! The files and directories of the program are broken, newer, full, read-only or missing: what it prints,
+//! how it exits, what stays safe.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! A session that a newer version wrote: it is listed, shown, watched, derived again, exported, taken in and
+//! A session that a newer version wrote: it is listed, shown, watched, replayed, exported, imported and
 //! mirrored byte for byte, and nobody adds to it.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,6 +1,6 @@
-//! Who may do what: every HTTP route and every frame of a client, for everybody there can be, with the answer
-//! that each has to get from a real server. A person who may not know of a session gets the same answer as
-//! for none, and nothing that anybody gets has another one's ids, titles or words in it.
+//! Access control: every HTTP route and every frame of a client, for every kind of person, with the answer
+//! that each has to get from a real server. A person who may not know of a session gets the same answer as if
+//! it did not exist, and no answer contains another person's ids, titles or words.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

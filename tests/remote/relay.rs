@@ -1,6 +1,6 @@
-//! Programs between a client and its server, or in the server's place: a relay that passes every byte on, one
-//! that ends the TLS of the client with a key of its own, a server without TLS, and a server that was set up
-//! anew.
+//! Programs between a client and its server, or instead of the server: a relay that passes every byte on, one
+//! that ends the TLS of the client with its own key, a server without TLS, and a server that was set up
+//! again.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::net::SocketAddr;

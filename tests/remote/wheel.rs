@@ -1,5 +1,6 @@
-//! Several people on one session of a real server: two who would drive at once, one who drives and vanishes,
-//! one who does not answer, decisions that race. Each time there is one outcome, and it is on record.
+//! Several people on one session of a real server: two who want to drive at once, one who drives and
+//! disappears, one who does not answer, decisions that race. Each time there is one outcome, and it is
+//! recorded.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,5 +1,4 @@
-//! The program while it runs and after it has ended: what it says can be waited for, each wait within a
-//! bound.
+//! The program while it runs and after it has ended. Tests can wait for its output, each time within a bound.
 
 use std::io::{Read, Write as _};
 use std::process::{Child, ChildStdin, Command, Stdio};

@@ -1,4 +1,4 @@
-//! Chance in tests: small, the same everywhere, and a failure names the seed that it came with.
+//! Random numbers for tests: a small generator, the same on every machine. A failure names its seed.
 
 /// Numbers that follow from a seed.
 #[derive(Clone, Debug)]

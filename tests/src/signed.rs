@@ -1,5 +1,6 @@
-//! Answers of a model that thinks, as its vendor streams them: with signatures that bind the thinking to what
-//! stands before it. A later request with thinking whose beginning changed is refused, as by the vendor.
+//! Answers of a model that thinks, as its vendor streams them: with signatures that bind the thinking to
+//! everything before it. A later request is refused if it has thinking and its beginning changed, as by the
+//! vendor.
 
 use std::time::Duration;
 

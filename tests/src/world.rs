@@ -1,4 +1,4 @@
-//! A home, a workspace and an environment of its own for the program as it was built for the tests.
+//! A separate home, workspace and environment for the program that was built for the tests.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -335,7 +335,7 @@ mod tests {
         assert_eq!(holds(), [false], "another folder lies there");
         assert!(add_rule(&file, &rule).unwrap());
         assert_eq!(holds(), [true, false]);
-        // What denies holds for whatever lies there.
+        // A rule that denies holds for everything there.
         let deny = Rule {
             effect: RuleEffect::Deny,
             ..rule

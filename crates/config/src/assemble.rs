@@ -107,7 +107,7 @@ fn secrets(get: &SettingsGetter<'_>) -> SecretSettings {
     }
 }
 
-/// The search engine, if one is chosen. SearXNG has no address of its own.
+/// The search engine, if one is chosen. SearXNG has no default address.
 fn search(
     get: &SettingsGetter<'_>,
     lookup: &dyn Fn(&str) -> Option<String>,

@@ -83,8 +83,8 @@ impl<'a> Clouds<'a> {
         Self { get, lookup }
     }
 
-    /// Returns the address of a provider in the region that a person chose; `None` if it has an address of its own,
-    /// or nobody chose one.
+    /// Returns the address of a provider in the region that a person chose; `None` if the provider has
+    /// a configured address, or nobody chose a region.
     pub(crate) fn base_url(
         &self,
         catalog: &Catalog,

@@ -1,8 +1,9 @@
 //! The files of a folder that a command line of the folder may run or load.
 //!
 //! A person trusts a command line with what it runs, so each of its words, and each part of a word that a shell
-//! or an interpreter would see, is looked for in the folder. What is found is read, and becomes part of what is
-//! trusted. The search errs on the strict side: a word that only happens to be the name of a file counts too.
+//! or an interpreter would see, is looked for in the folder. Files that are found are read, and become part
+//! of the trusted content. The search errs on the strict side: a word that only happens to be the name of a
+//! file counts too.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
@@ -172,7 +173,7 @@ impl<'a> CommandWords<'a> {
         }
     }
 
-    /// The first link of the folder on the way to a path, below the root, that leads out of the folder.
+    /// Returns the first link below the root, in the parents of a path, that leads out of the folder.
     fn link_of_the_folder(&self, path: &Path) -> Option<PathBuf> {
         let root = &self.places.workspace_root;
         let mut ways: Vec<&Path> = path.ancestors().collect();

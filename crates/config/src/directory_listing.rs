@@ -1,8 +1,8 @@
 //! A directory of a folder with everything in it, as a text that is another one as soon as a file in it changes.
 //!
-//! A program may run any file, so all count. What Git ignores (`node_modules`, `target`) is much, so it counts with its
-//! sizes and times in place of its bytes, and so does what is too much to be read at every start. Only `.git` is left
-//! out: Git changes that by itself.
+//! A program may run any file, so all count. Ignored files (`node_modules`, `target`) are many, so they count
+//! with their sizes and times instead of their bytes; so do files that are too large to read at every start.
+//! Only `.git` is left out, because Git changes it by itself.
 
 use std::collections::BTreeSet;
 use std::fs::Metadata;

@@ -91,10 +91,10 @@ impl Settings {
     }
 
     /// The instructions of the folders between the working directory and `file`, a real path, from the
-    /// outermost one on, as far as the person lets the folder instruct the model. Those of the working
-    /// directory itself the agent has already. A directory with a `.git` or `.agentx` of its own is another
-    /// project, which the person did not trust: it and what is below it give none. Nor do directories of
-    /// dependencies, hidden ones and those that Git ignores: nobody reviews the files there.
+    /// outermost one on, as far as the person lets the folder instruct the model. The agent
+    /// already has those of the working directory itself. A directory with its own `.git` or `.agentx` is
+    /// another project, which the person did not trust: it and everything below it give none. Nor do
+    /// directories of dependencies, hidden ones and those that Git ignores: nobody reviews the files there.
     pub fn instructions_towards(&self, file: &Path) -> Vec<Instructions> {
         let Some(folder) = file.parent().filter(|folder| folder.starts_with(&self.workspace)) else {
             return Vec::new();

@@ -304,7 +304,7 @@ impl SettingPath {
         former.map(|(_, current)| self.renamed(current))
     }
 
-    /// Returns another name of the key, with the names of this path in the place of `*`.
+    /// Returns another name of the key, with the names of this path instead of `*`.
     fn renamed(&self, name: &str) -> Self {
         let levels = name
             .split('.')

@@ -14,8 +14,8 @@ pub(crate) enum OpenedFiles<'a> {
     Known {
         /// Settings of the program, in its directory and those above.
         settings: &'static [&'static str],
-        /// Texts with the files that it may run: each may load all files around it. None if it runs nothing of the
-        /// folder.
+        /// Texts with the files that it may run: each may load all files around it. Empty if it runs no file
+        /// of the folder.
         scripts: Vec<&'a str>,
     },
     /// Any file of the folder.

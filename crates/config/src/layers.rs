@@ -184,7 +184,7 @@ fn rows_of(path: &SettingPath, sourced: &Sourced<Value>) -> Vec<SettingRow> {
     rules.iter().enumerate().map(row).collect()
 }
 
-/// A price as it is written: dollars per million tokens.
+/// A price as the person writes it: dollars per million tokens.
 pub(crate) fn price_in_dollars(value: &Value) -> String {
     match value {
         Value::Money(nano) if nano.0 % 10 == 0 => format!("{:.2}", nano.0 as f64 / 1e3),

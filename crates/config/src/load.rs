@@ -120,7 +120,7 @@ pub fn load(request: LoadRequest<'_>) -> Result<Loaded, ConfigError> {
 }
 
 /// Reads all layers as [`load`] does, and leaves the file of the workspace out if it has mistakes, accepted or
-/// not: for commands that look at the folder or at what is stored, and for the one that withdraws the trust.
+/// not: for commands that inspect the folder or stored data, and for the one that withdraws the trust.
 ///
 /// # Errors
 /// Returns the mistakes of the person's own layers.
@@ -259,7 +259,7 @@ fn same_file(a: &Path, b: &Path) -> bool {
 struct FoundFiles {
     mistakes: Vec<ConfigMistake>,
     warnings: Vec<ConfigMistake>,
-    /// A file that is to be read as if it had these bytes.
+    /// A file, and the bytes to read instead of its own.
     instead: Option<(PathBuf, Vec<u8>)>,
 }
 

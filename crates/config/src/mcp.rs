@@ -102,7 +102,7 @@ pub struct McpValue {
 }
 
 impl McpServerSettings {
-    /// Creates a program that starts in a directory, with no variables of its own and without trust in its
+    /// Creates a program that starts in a directory, without additional variables and without trust in its
     /// annotations.
     pub fn program<A: Into<String>>(
         name: impl Into<String>,
@@ -121,7 +121,7 @@ impl McpServerSettings {
         Self::new(name.into(), target)
     }
 
-    /// Creates a server at an address, with no headers of its own and without trust in its annotations.
+    /// Creates a server at an address, without additional headers and without trust in its annotations.
     pub fn address(name: impl Into<String>, url: impl Into<String>) -> Self {
         let target = McpTarget::Address {
             url: url.into(),

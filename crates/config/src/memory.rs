@@ -1,5 +1,5 @@
-//! The settings of memory: their values, and which of two is stricter. A folder may turn memory off, even one that
-//! is not trusted; what is remembered about a person is the person's own affair.
+//! The settings of memory: their values, and which of two is stricter. Any folder may turn memory off, even
+//! an untrusted one; only the person decides what is remembered about them.
 
 use agentx_types::ContextSource;
 

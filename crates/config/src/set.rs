@@ -305,7 +305,7 @@ fn below(
     };
     let from = index_of(last.at.line)?;
     let indent = indent_of(all.get(from)?);
-    // A mapping on one line, in braces, has no lines of its own.
+    // A mapping on one line, in braces, has no separate lines.
     if usize::try_from(last.at.column).ok()? != indent + 1 {
         return None;
     }

@@ -1,5 +1,5 @@
-//! Links of a folder which may be a stranger's: one would lead what is written to a file of the user, and what
-//! is read to something that nobody meant to show or to keep.
+//! Refuses links in a folder that may be a stranger's: a link could redirect a write to a file of the user,
+//! and a read to a file that nobody meant to show or to keep.
 
 use std::path::Path;
 

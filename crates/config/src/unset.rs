@@ -88,7 +88,7 @@ fn without_lines(text: &str, key: &YamlKey) -> Option<String> {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let from = index_of(key.at.line)?;
     let indent = indent_of(lines.get(from)?);
-    // In braces it has no line of its own.
+    // In braces it has no separate line.
     if usize::try_from(key.at.column).ok()? != indent + 1 {
         return None;
     }

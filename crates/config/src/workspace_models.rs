@@ -1,5 +1,5 @@
-//! What a trusted folder may say of models and limits: it defines models with names of its own, and makes limits
-//! stricter. What known models cost, and how much may be spent, is the person's to say.
+//! The settings of models and limits that a trusted folder may make: it defines models with new names, and
+//! makes limits stricter. Only the person sets the prices of known models and the maximum cost.
 
 use agentx_llm::Catalog;
 

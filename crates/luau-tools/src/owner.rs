@@ -15,8 +15,8 @@ use crate::script::Script;
 ///
 /// A new VM takes some 370 KiB and 400 µs, a script in an existing VM about 5 KiB and a few µs. So scripts of
 /// one owner share VMs. Each run has its own globals there, everything else is frozen, and a script sees
-/// nothing of another; but that depends on the sandbox, while separate VMs share nothing at all. So let
-/// scripts share an owner only if they come from one place.
+/// nothing of another; but that depends on the sandbox, while separate VMs share nothing at all. So
+/// scripts should share an owner only if they come from one source.
 #[derive(Clone)]
 pub struct Owner {
     held: Arc<HeldVm>,

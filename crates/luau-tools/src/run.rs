@@ -3,8 +3,8 @@
 //!
 //! One of these exists for each run, on the thread of its lane only, so it needs no locks. Everything that a
 //! script does passes here: each effect is counted before it begins, each safepoint checks whether the turn
-//! or the time is over. The first limit that is hit is remembered; after that nothing of the script runs,
-//! even if it catches errors.
+//! or the time is over. The first limit that is hit is remembered; after that the script does not run
+//! any further, even if it catches errors.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,7 +33,7 @@ pub(crate) struct ScriptRun {
     limits: ScriptLimits,
     /// The lane's.
     pub(crate) wakes: Rc<WakeQueue>,
-    /// The limit that was hit; nothing of the script runs after it.
+    /// The limit that was hit; the script does not run after it.
     pub(crate) tripped: RefCell<Option<Reason>>,
     /// The position at which the script was stopped.
     pub(crate) place: RefCell<Option<ScriptLocation>>,

@@ -189,7 +189,7 @@ impl<'l> SpinWaiter<'l> {
         }
     }
 
-    /// Looks whether there is news.
+    /// Checks whether a message has come.
     pub(crate) fn look(&mut self, heard: impl Fn() -> bool) -> SpinOutcome {
         if !self.looks {
             return SpinOutcome::Over;

@@ -35,7 +35,7 @@ pub(crate) fn safepoint() {
     count(|counted| counted.safepoints += 1);
 }
 
-/// The clock is to be read at the next safepoint.
+/// Counts a request to read the clock at the next safepoint.
 pub(crate) fn look() {
     count(|counted| counted.looks += 1);
 }

@@ -1,7 +1,7 @@
 //! The state that the Rust functions of a VM use: the current run, the loaded scripts, the transfer of
 //! values.
 //!
-//! It belongs to one VM and is used by its functions. A script sees nothing of it.
+//! It belongs to one VM and is used by its functions. Scripts cannot see it.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeMap, HashMap};

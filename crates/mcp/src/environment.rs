@@ -21,7 +21,7 @@ use crate::offered_names::offered_names;
 use crate::server_tool::ServerTool;
 use crate::tool::{McpTool, spec_of};
 
-/// The tools of a server, for as long as it is attached. Clones refer to the same server.
+/// The tools of a server, while the environment is attached. Clones refer to the same server.
 #[derive(Clone)]
 pub struct McpEnvironment {
     name: String,
@@ -127,7 +127,7 @@ impl McpEnvironment {
         }
     }
 
-    /// Forgets what is known of it. Returns whether anything was.
+    /// Forgets the recorded data about the server. Returns whether there was any.
     ///
     /// # Errors
     /// Returns an error if its file cannot be removed.

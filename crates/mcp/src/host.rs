@@ -37,7 +37,7 @@ pub enum McpServerState {
 }
 
 impl McpServerState {
-    /// Returns the state of a server that does not run, by what is known of it.
+    /// Returns the state of a server that does not run, from the recorded data about it.
     pub fn of(known: &KnownServer) -> Self {
         match (&known.failure, &known.identity) {
             (Some(why), _) if *why == McpFailure::Unauthorized.to_string() => Self::NeedsLogin,
@@ -306,8 +306,8 @@ impl ServerHost {
         }
     }
 
-    /// Accepts a tool as it is now, because a person or a rule let its call run. Reads the file only if the
-    /// tool was not accepted before.
+    /// Accepts the current form of a tool, because a person or a rule let its call run. Reads the file only
+    /// if the tool was not accepted before.
     fn accept(&self, tool: &ServerTool) {
         if self.lock().accepts(tool) {
             return;

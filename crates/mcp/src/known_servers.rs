@@ -70,7 +70,7 @@ impl KnownServer {
         tool.difference(self.accepted.get(name)?)
     }
 
-    /// Returns whether a tool is accepted as it is now.
+    /// Returns whether the current form of a tool is accepted.
     pub(crate) fn accepts(&self, tool: &ServerTool) -> bool {
         self.accepted.get(&tool.name) == Some(tool)
     }
@@ -117,7 +117,7 @@ impl KnownServer {
         self.failure = None;
     }
 
-    /// Accepts a tool as it is now. Returns whether that is news.
+    /// Accepts the current form of a tool. Returns `false` if it was accepted before.
     pub(crate) fn accept(&mut self, tool: &ServerTool) -> bool {
         self.accepted.insert(tool.name.clone(), tool.clone()).as_ref() != Some(tool)
     }

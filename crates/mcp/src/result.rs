@@ -199,7 +199,7 @@ fn in_lines(text: String) -> String {
     value.map_or(text, |value| format!("{value:#}"))
 }
 
-/// Returns the text for a block that is no medium.
+/// Returns the text for a block that is not a medium.
 fn in_words(block: ContentBlock) -> String {
     match block {
         ContentBlock::Text(text) => text.text,

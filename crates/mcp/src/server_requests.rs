@@ -152,7 +152,7 @@ impl ServerRequests {
         if schema.to_string().len() > FORM_BYTES || url.as_ref().is_some_and(|url| !is_web(url)) {
             return declined;
         }
-        // The form is on record as it is, so a secret of the server may not be in it.
+        // The form is recorded unchanged, so it must not contain a secret of the server.
         if self.hidden.are_in_document(&schema) {
             return declined;
         }

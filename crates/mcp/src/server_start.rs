@@ -98,8 +98,9 @@ pub(crate) fn lifecycle() -> ClientLifecycleMode {
     }
 }
 
-/// Returns whether a server answered the request of the newest version with something that is no answer to it, such as
-/// `{}`: it may know only the handshake. The library itself goes on after errors of JSON-RPC and after silence.
+/// Returns whether a server answered the request of the newest version with an invalid response, such as
+/// `{}`: it may know only the older handshake. The library itself goes on after errors of JSON-RPC and after
+/// silence.
 pub(crate) fn misunderstood(error: &ClientInitializeError) -> bool {
     match error {
         ClientInitializeError::ExpectedInitResult(_)

@@ -185,7 +185,8 @@ fn description(title: Option<&str>, description: Option<&str>, hidden: &HiddenVa
     short
 }
 
-/// The text with at most one empty line in a row and few blanks in a row, so that nothing of it is pushed out of a question.
+/// The text with at most one empty line in a row and few blanks in a row, so that no part of it is pushed out
+/// of a question.
 fn without_gaps(text: &str) -> String {
     let mut kept = String::new();
     let (mut breaks, mut blanks) = (0, 0);

@@ -43,7 +43,7 @@ pub(crate) async fn first_contact(
     }
 }
 
-/// Asks a server who this is, and for what there is to work with.
+/// Asks a server for the identity of this person, and for its models and agents.
 async fn introduce(http: &Http) -> Result<FirstContact, RuntimeError> {
     let person: Person = http.json(Query::get(&["me"])).await?;
     let (models, tools) = if person.visitor {

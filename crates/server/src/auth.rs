@@ -99,7 +99,7 @@ impl Identity {
     }
 }
 
-/// A token as it is given out, once.
+/// A new token, in the form that its owner gets once.
 pub struct IssuedToken {
     /// The token to send from now on.
     pub token: String,

@@ -100,7 +100,7 @@ impl FairPermit {
         Self { _all: None, ..self }
     }
 
-    /// Runs blocking work on a thread of its own. The permit is held until the work has ended, even if its
+    /// Runs blocking work on a separate thread. The permit is held until the work has ended, even if its
     /// caller stops waiting.
     ///
     /// # Errors

@@ -17,8 +17,8 @@ use crate::session_actions::remote;
 use crate::state::ServerState;
 use crate::unlisted_costs::{DAY_US, UnlistedCosts};
 
-/// The time for which cached sums of size and cost are valid, for what admits nothing: a refusal, and the look at runs
-/// that continue. What is admitted is compared with what is there.
+/// The time for which cached sums of size and cost are valid, for decisions that admit nothing: refusals, and
+/// checks of running runs. Admissions use current sums.
 const BELIEVED: Duration = Duration::from_secs(5);
 /// The number of people that are remembered.
 const REMEMBERED: usize = 1024;

@@ -11,7 +11,7 @@ use tokio::sync::Mutex;
 use crate::reload::Reload;
 use crate::state::ServerState;
 
-/// Where a server reads its settings again; nowhere until it is told.
+/// The source from which a server reads its settings again; none until one is set.
 #[derive(Default)]
 pub(crate) struct SettingsSource {
     files: OnceLock<(Weak<ServerState>, Arc<Reload>)>,

@@ -111,7 +111,7 @@ pub(crate) fn check_size(quotas: &Quotas, config: &AgentConfig) -> Result<(), Ru
     check_bytes(quotas, json_len(config))
 }
 
-/// Checks the context sources of an agent: each is asked before each run, and has events of its own.
+/// Checks the context sources of an agent: each is asked before each run, and adds events.
 fn check_sources(sources: &[ContextSource]) -> Result<(), String> {
     let names: BTreeSet<&str> = sources.iter().map(|source| source.name.as_str()).collect();
     if sources.len() > CONTEXT_SOURCES || names.len() < sources.len() {

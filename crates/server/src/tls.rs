@@ -15,8 +15,8 @@ use tokio_rustls::rustls::{self, ServerConfig, SignatureAlgorithm, SignatureSche
 
 use crate::server_error::ServerError;
 
-/// The largest TLS record, in bytes. A client can read nothing of a record before all of it has arrived, so
-/// small records let it make progress on slow connections and on those that break off early.
+/// The largest TLS record, in bytes. A client cannot read any part of a record before all of it has arrived,
+/// so small records let it make progress on slow connections and on those that break off early.
 const RECORD: usize = 4 << 10;
 
 /// Returns a TLS acceptor with this certificate.

@@ -61,7 +61,7 @@ impl UnlistedCosts {
         replace(&self.file, &serde_json::to_vec(costs)?, ReplaceOptions::default())
     }
 
-    /// Adds a cost, and forgets what is older than a day. Returns all costs.
+    /// Adds a cost, and forgets those older than a day. Returns all costs.
     fn added(&self, owner: &OwnerId, now: Timestamp, cost: NanoUsd) -> CostsByOwner {
         let mut all = self.costs.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|_, costs| {

@@ -43,7 +43,7 @@ impl Cleaner {
         }
     }
 
-    /// Appends what is printable of `text` to `out`.
+    /// Appends the printable part of `text` to `out`.
     pub fn push(&mut self, text: &str, out: &mut String) {
         for c in text.chars() {
             self.char(c, out);

@@ -44,7 +44,7 @@ pub enum EditOutcome {
     Clear,
     /// Go to the background.
     Suspend,
-    /// Complete what stands before the cursor.
+    /// Complete the word before the cursor.
     Complete,
     /// Write the text in the person's own editor.
     Elsewhere,
@@ -75,7 +75,7 @@ pub struct Editor {
     undo: Undo,
     /// The keys of vi, if the person has them.
     vi: Option<Vi>,
-    /// Ctrl-X was pressed; the next key says for what.
+    /// Whether Ctrl-X was pressed; the next key completes the command.
     chord: bool,
 }
 
@@ -135,7 +135,7 @@ impl Editor {
         self.history.add(line);
     }
 
-    /// Takes pasted text as it is, line ends and all. A long one is shown by its size.
+    /// Inserts pasted text unchanged, including line ends. A long text is shown by its size.
     pub fn paste(&mut self, text: &str) -> EditOutcome {
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
         let shown = self.pastes.fold(clean_with_tabs(&text));

@@ -1,6 +1,5 @@
-//! What the fan-out is measured beside: axum and a tokio broadcast channel, nothing else. It sends the same
-//! bytes, at the same rate, and flushes as the server does: everything that is there is written, then flushed
-//! once.
+//! The baseline of the fan-out: axum and a tokio broadcast channel, nothing else. It sends the same bytes, at
+//! the same rate, and flushes as the server does: it writes everything that is available, then flushes once.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -1,5 +1,5 @@
-//! The server under measurement, in a process of its own: the runtime that acts, with a model whose stream
-//! the arguments describe.
+//! The server under measurement, in a separate process: the runtime that acts, with a model whose stream the
+//! arguments describe.
 
 use std::path::Path;
 use std::sync::Arc;

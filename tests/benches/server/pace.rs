@@ -1,4 +1,4 @@
-//! What streams: deltas at a rate, the same for the server and for what it is measured beside.
+//! The source of the streams: deltas at a fixed rate, the same for the server and for its baseline.
 
 use std::sync::Arc;
 use std::time::Duration;

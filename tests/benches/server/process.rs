@@ -1,5 +1,5 @@
-//! Processes of the benchmark: each is this program in another role, is spoken to by lines, and is gone with
-//! its value.
+//! Processes of the benchmark: each is this program in another role, gets its commands as lines, and is
+//! killed when its value is dropped.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};

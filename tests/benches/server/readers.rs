@@ -1,5 +1,5 @@
-//! The process of the readers: many mirrors that follow sessions over WebSockets, count what comes and how
-//! late it is, check that nothing is missing or double, and come back by `seq` if they are cut off.
+//! The process of the readers: many mirrors that follow sessions over WebSockets, count events and
+//! their delays, check that none is missing or duplicated, and continue by `seq` if they are cut off.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
-//! A WebSocket client that costs next to nothing: what is measured shares two cores with it. It reads what is
-//! there in one go, finds the frames in place and copies only one that is not whole yet. It trusts the server
-//! to frame correctly.
+//! A WebSocket client that costs next to nothing, because it shares two cores with the measured server. It
+//! reads all available bytes at once, finds the frames in place and copies only an incomplete one. It trusts
+//! the server to frame correctly.
 
 use std::io;
 use std::net::SocketAddr;

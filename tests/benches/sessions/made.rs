@@ -1,4 +1,4 @@
-//! Many sessions, so that what is measured is what people have after a year.
+//! Creates as many sessions as people have after a year.
 
 use std::path::Path;
 

@@ -1,10 +1,10 @@
-//! Measures what many sessions cost: the picker over 10,000 of them, and a search over 1 GB of what was said.
+//! Measures what many sessions cost: the picker over 10,000 of them, and a search over 1 GB of messages.
 //! It prints figures and asserts nothing.
 //!
 //! `cargo build --release -p agentx-cli && cargo bench -p agentx-tests --bench sessions`
 //!
 //! Making them takes some minutes and 3 GB. `AGENTX_BENCH_DATA` names a directory where they are kept for the
-//! next time; `AGENTX_BENCH_MIB` how much is said in them (1000), `AGENTX_BIN` another binary.
+//! next time; `AGENTX_BENCH_MIB` sets the size of their messages (1000), `AGENTX_BIN` names another binary.
 #![allow(
     clippy::panic,
     clippy::unwrap_used,

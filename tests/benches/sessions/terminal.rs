@@ -1,4 +1,4 @@
-//! The program in a terminal, and how long it takes until something stands there.
+//! Runs the program in a terminal, and measures the time until something is on the screen.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};

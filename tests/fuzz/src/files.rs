@@ -1,6 +1,6 @@
-//! Files that people write: settings, agents, tools, rules. Every mistake has a place in the file, what is
-//! read is read as the same again, and no settings of a folder that is not trusted keep a person from working
-//! or make anything freer.
+//! Files that people write: settings, agents, tools, rules. Every mistake has a position in the file, a
+//! value that was read reads as the same value again, and no settings of an untrusted folder keep a person
+//! from working or make anything freer.
 
 use std::path::{Path, PathBuf};
 

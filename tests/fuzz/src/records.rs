@@ -1,5 +1,6 @@
-//! The records of a session log, as they lie in its rows. What can be read of any bytes is written and read
-//! again as the same, and pieces of an answer that are read together have the text that they have one by one.
+//! The records of a session log, in the form of its rows. Every record that can be read from any bytes is
+//! written and read again as the same record, and pieces of an answer have the same text read together or one
+//! by one.
 
 use agentx_sqlite_log::records::{Records, decode, decode_joined, encode};
 use agentx_types::EnvironmentEvent;

@@ -1,5 +1,5 @@
-//! The reader of command lines, with bash as the judge: what a rule allows runs nothing but what the rule
-//! names, and what runs without a question runs nothing that a rule denies.
+//! The reader of command lines, with bash as the judge: a line that a rule allows runs only programs that
+//! the rule names, and a line that runs without a question runs nothing that a rule denies.
 //!
 //! Bytes choose words and signs from a table, so that no line can do harm: the only programs in it do not
 //! exist, and bash tells the name of each one that it looks for. Lines of any other bytes are read too, but

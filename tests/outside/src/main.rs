@@ -1,4 +1,4 @@
-//! First programs on the library: a hello, a tool of one's own, a model of one's own.
+//! First programs that use the library: a hello, a custom tool, a custom model.
 
 use agentx::schemars::JsonSchema;
 use agentx::serde::{Deserialize, Serialize};

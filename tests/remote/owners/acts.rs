@@ -1,4 +1,4 @@
-//! Routes that work once, or need data of their own: decisions, deletions, new sessions, agents of files,
+//! Routes that work once, or need their own data: decisions, deletions, new sessions, agents of files,
 //! blobs, late drivers.
 
 use agentx_tests::remote::Answered;

@@ -1,4 +1,4 @@
-//! Every frame of a client for everybody.
+//! Every frame of a client, sent by every kind of person.
 
 use agentx_tests::remote::{Socket, problem_code};
 use agentx_types::Vocabulary as _;

@@ -1,4 +1,4 @@
-//! Every HTTP route for everybody.
+//! Every HTTP route, requested by every kind of person.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Saying who one is: what is signed counts once, for one server, one connection and one key.
+//! Authentication: a signature counts once, for one server, one connection and one key.
 
 use agentx_identity::{AuthChallenge, SecretKey, sign_challenge};
 use agentx_tests::remote::{Answered, Socket, Web, Who, problem_code};

@@ -1,4 +1,4 @@
-//! A server, a session with secrets in it, and everybody there can be.
+//! The setup of the access tests: a server, a session with secrets in it, and every kind of person.
 
 use agentx_tests::World;
 use agentx_tests::remote::{Answered, Serving, Socket, Web, Who, Worker};

@@ -1,5 +1,5 @@
-//! Readers of a session that come back by themselves, one for each way to follow it; what they are shown is
-//! kept.
+//! Readers of a session that reconnect by themselves, one for each way to follow it; the events that they get
+//! are kept.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! A server as a process of its own, and clients that know nothing but the protocol: HTTP, a WebSocket, an
+//! A server as a separate process, and clients that know nothing but the protocol: HTTP, a WebSocket, an
 //! event stream.
 
 pub mod mirror;

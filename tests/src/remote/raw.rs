@@ -1,4 +1,4 @@
-//! A WebSocket by hand, byte for byte: for what no client would send.
+//! A WebSocket by hand, byte for byte, to send what no client would send.
 
 use std::net::SocketAddr;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! `agentx serve` as a process of its own, on a port that stays the same when it is started again.
+//! `agentx serve` as a separate process, on a port that stays the same when it is started again.
 
 use std::net::SocketAddr;
 

@@ -1,4 +1,4 @@
-//! A WebSocket as anybody could speak it: frames are JSON and nothing is known about them beforehand.
+//! A WebSocket client that knows nothing about the frames except that they are JSON.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! HTTP as anybody could speak it: nothing of the clients of this project is in it but the signature.
+//! An HTTP client that shares no code with the clients of this project except the signature.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! A request as it was meant, in whichever protocol it came.
+//! The meaning of a request, independent of its protocol.
 
 use serde_json::Value;
 

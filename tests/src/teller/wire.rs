@@ -1,4 +1,4 @@
-//! Answers as they go over the wire, a piece for each event, as servers do that flush each.
+//! The wire form of answers: one piece for each event, as servers send them that flush each event.
 
 use serde_json::{Value, json};
 

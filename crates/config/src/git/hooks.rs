@@ -15,7 +15,7 @@ const LEFT_BEHIND: &[&str] = &[
     ".bak", ".old", ".orig", ".rej", ".sample", ".save", ".swn", ".swo", ".swp", ".tmp", "~", BUFFER,
 ];
 
-/// Stands for what Emacs leaves behind: `#pre-commit#`, `.#pre-commit`.
+/// Marks the files that Emacs leaves behind: `#pre-commit#`, `.#pre-commit`.
 const BUFFER: &str = "#";
 
 /// The hooks of a folder.

@@ -10,8 +10,8 @@ use crate::trust::digest;
 /// Files with the steps that are left.
 const STEPS: &[&str] = &["rebase-merge/git-rebase-todo", "sequencer/todo"];
 
-/// The most `exec` lines that are shown of a file, and the most characters of one. A hash stands for what is
-/// cut off.
+/// The maximum number of `exec` lines that are shown of a file, and of characters of a line. A hash replaces
+/// the rest.
 const MAX_LINES: usize = 50;
 const MAX_CHARS: usize = 200;
 

@@ -73,6 +73,6 @@ pub(super) fn may_cost(kind: &str) -> bool {
 /// Returns the length of a sleep.
 pub(crate) fn milliseconds(effect: &HostEffect) -> u64 {
     let ms = effect.request.get("ms").and_then(Value::as_f64).unwrap_or(0.0);
-    // The cast saturates; times that are no numbers are 0.
+    // The cast saturates; NaN becomes 0.
     ms.max(0.0) as u64
 }

@@ -89,7 +89,7 @@ impl SharedToolParts {
 }
 
 impl RunningTool {
-    /// Performs the next effect, for tools that are no scripts.
+    /// Performs the next effect, for tools that are not scripts.
     pub(super) async fn perform(&mut self, kind: EffectKind, request: Value) -> Outcome {
         self.step += 1;
         let effect = HostEffect {

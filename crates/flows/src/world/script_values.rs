@@ -22,7 +22,7 @@ pub(crate) fn kept(call: &FileToolCall, effect: &HostEffect) -> Option<Outcome> 
         EffectKind::StateGet => Ok(Value::Object(journal.kept().state.clone())),
         EffectKind::HistoryRecent => {
             let count = request.get("n").and_then(Value::as_f64).unwrap_or(10.0);
-            // The cast saturates; counts that are no numbers are 0.
+            // The cast saturates; NaN becomes 0.
             let count = (count.max(0.0) as u64).min(MAX_RECENT);
             let count = usize::try_from(count).unwrap_or(usize::MAX);
             Ok(journal.kept().recent(count).cloned().collect())

@@ -24,7 +24,7 @@ const LOCKED_FOR_REMOVAL: Duration = Duration::from_secs(5);
 /// The pause between two looks whether it is done.
 const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(50);
 
-/// A login as it is stored. `Debug` shows no token.
+/// The stored form of a login. `Debug` shows no token.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct StoredLogin {
     form: u32,
@@ -144,7 +144,7 @@ pub(crate) fn now() -> u64 {
 #[derive(Clone, Debug)]
 pub(crate) struct LoginFile {
     path: PathBuf,
-    /// The address of the server as it is configured now.
+    /// The currently configured address of the server.
     server: String,
 }
 

@@ -77,7 +77,7 @@ impl LoginRequests {
     /// Parses an address that a server named, and checks it.
     ///
     /// # Errors
-    /// Returns what is wrong with it.
+    /// Returns a description of what is wrong with it.
     pub(super) fn parse(&self, text: &str) -> Result<Url, String> {
         let url = Url::parse(text).map_err(|error| format!("{text:?} is not an address: {error}"))?;
         self.check(&url)?;

@@ -103,7 +103,7 @@ pub(super) async fn tokens(
     granted(&body).map_err(TokenFailure::Unavailable)
 }
 
-/// Reads the answer of a token endpoint. The error shows nothing of it, because it may hold a token.
+/// Reads the answer of a token endpoint. The error contains no part of it, because it may hold a token.
 fn granted(body: &[u8]) -> Result<GrantedTokens, String> {
     let answer: TokenAnswer = serde_json::from_slice(body)
         .map_err(|_| "the answer of the token endpoint has no token".to_owned())?;

@@ -1,8 +1,9 @@
 //! AgentX as an MCP server: what a program offers to others ([`ServedParts`]), behind the pipes of a process
 //! ([`serve`]) or one HTTP request at a time ([`HttpMessage`]).
 //!
-//! Over pipes, one task reads the messages and writes the answers; each request runs in a task of its own, so that a long
-//! call does not delay others. When the input ends, running requests are stopped, and the server ends.
+//! Over pipes, one task reads the messages and writes the answers; each request runs in a separate task, so
+//! that a long call does not delay others. When the input ends, running requests are stopped, and the server
+//! ends.
 
 mod answers;
 mod connection;

@@ -52,7 +52,7 @@ pub(super) struct ConnectionDriver {
     began: Instant,
     /// The feeds that the machine knows.
     feeds: HashMap<SessionId, Arc<SessionFeed>>,
-    /// Facts of one session that came together and are to be passed on.
+    /// Facts of one session that arrived together and have to be passed on.
     came: Vec<(Fact, usize)>,
     /// The callers that wait for a subscription to begin.
     joining: HashMap<SessionId, Vec<oneshot::Sender<Result<SubscriptionStart, RequestFailure>>>>,
@@ -226,7 +226,7 @@ impl ConnectionDriver {
         }
     }
 
-    /// Returns whether a command only adds a fact to those that are to be passed on together.
+    /// Returns whether a command only adds a fact to those that are passed on together.
     fn comes_with_the_last(&self, command: &MachineCommand) -> bool {
         match (command, self.came.last()) {
             (MachineCommand::Deliver(fact, _), Some((last, _))) => fact.session_id == last.session_id,

@@ -12,7 +12,7 @@ use futures_util::task::AtomicWaker;
 pub struct FeedSlot {
     /// The number of the next frame.
     next: AtomicU64,
-    /// Whether there is news. A reader that was woken and has not read yet is not woken again.
+    /// Whether there are new events. A reader that was woken and has not read yet is not woken again.
     news: AtomicBool,
     overrun: AtomicBool,
     /// The reason why the reader was ended.
@@ -43,7 +43,7 @@ impl FeedSlot {
         self.news.store(true, Ordering::Release);
     }
 
-    /// Returns whether there is news, and marks it as seen.
+    /// Returns whether there are new events, and marks them as seen.
     pub(crate) fn take_news(&self, waker: &Waker) -> bool {
         if self.news.swap(false, Ordering::AcqRel) {
             return true;

@@ -165,7 +165,7 @@ fn operation(route: &HttpRoute, schemas: &mut SchemaGenerator) -> Value {
     for status in &operation.problems {
         let problem = json!({"$ref": "#/components/responses/Problem"});
         let answer: &mut Value = answers.entry(status.to_string()).or_insert(problem);
-        // A handler may have errors of its own with this status.
+        // A handler may have its own errors with this status.
         if let Some(kinds) = answer["content"].as_object_mut() {
             let problem = json!({"schema": {"$ref": "#/components/schemas/Problem"}});
             kinds.insert(PROBLEM_JSON.into(), problem);

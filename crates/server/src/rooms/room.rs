@@ -20,7 +20,7 @@ use crate::wheel::{DriverTimeouts, Wheel};
 /// The number of folds that are kept for those who come back.
 const LENSES: usize = 4;
 
-/// A session that people share. It stays as long as it is used, and for a while after.
+/// A session that people share. It stays open while it is used, and for a while after.
 pub struct Room {
     id: SessionId,
     owner: OwnerId,

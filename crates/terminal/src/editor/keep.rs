@@ -44,7 +44,7 @@ impl Editor {
                 let text = self.pastes.refold(clean_with_tabs(text));
                 *draft = (text.clone(), text.len());
             }
-            // It was the answer to a question that is no longer open.
+            // It answered a question that is closed by now.
             (None, true) => {}
             (Some(_), true) | (None, false) => self.replace(text),
         }

@@ -171,7 +171,7 @@ impl Blocks {
         })
     }
 
-    /// Returns whether this line begins a block of its own, and so ends the one that is open.
+    /// Returns whether this line begins a new block, and so ends the open one.
     fn begins(&self, line: &str) -> bool {
         let Some(kind) = self.kind else { return true };
         let indent = indent_of(line);

@@ -118,7 +118,7 @@ impl Markdown {
         }
     }
 
-    /// Returns whether nothing of a block is done yet, and it needs an empty row before it.
+    /// Returns whether no row of a block is done yet, and it needs an empty row before it.
     fn begins(&self, block: &MarkdownBlock) -> bool {
         self.frozen == 0 && !self.continued && self.is_apart(block)
     }

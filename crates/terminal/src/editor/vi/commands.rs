@@ -196,7 +196,7 @@ impl Editor {
         self.seek_nth(sought, times)
     }
 
-    /// Seeks again: if the cursor stands before the sign already, the next one is meant.
+    /// Repeats a search for a character. If the cursor is already before one, it moves to the next one.
     fn seek_on(&mut self, sought: Sought) -> EditOutcome {
         let times = self.vi.as_ref().map_or(1, Vi::times);
         let ways = (sought.back, sought.till);

@@ -167,7 +167,7 @@ impl Editor {
         EditOutcome::Changed
     }
 
-    /// `r`: other signs in the place of these.
+    /// `r`: replaces characters.
     pub(super) fn put_over(&mut self, c: char) -> EditOutcome {
         let times = self.vi.as_ref().map_or(1, Vi::times);
         let end = motion::row_end(&self.text, self.cursor);
