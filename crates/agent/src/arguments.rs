@@ -104,7 +104,7 @@ fn object(path: &str, schema: &Value, given: &Map<String, Value>, found: &mut Ve
     }
 }
 
-/// Holds one value against its schema.
+/// Checks one value against its schema.
 fn check(path: &str, schema: &Value, value: &Value, found: &mut Vec<String>) {
     if !has_shape(schema, value) {
         let near = suggestion(schema, value);

@@ -23,11 +23,11 @@ pub const MOST_PLAN_CHARS: usize = 20_000;
 /// The reason why a call is refused in plan mode.
 const REFUSAL: &str = "plan mode is on, in which nothing is changed, run or sent: read, search and ask, then present \
                        your plan with `present_plan`";
-/// What the model reads when plan mode is switched on.
+/// The note to the model when plan mode is switched on.
 pub(crate) const SWITCHED_ON: &str = "[Plan mode is on. Nothing is changed, run or sent until the person accepts a plan: such \
                                       calls are refused. Read what you need, ask what you cannot find out, and then present \
                                       your plan with the tool `present_plan`.]";
-/// What the model reads when plan mode is switched off.
+/// The note to the model when plan mode is switched off.
 pub(crate) const SWITCHED_OFF: &str =
     "[Plan mode is off: calls are decided by the rules and the approval mode again.]";
 /// The result of a plan that nobody can accept.
@@ -113,7 +113,7 @@ pub(crate) fn question(input: &Value) -> Result<AskedQuestion, String> {
     })
 }
 
-/// What the model reads about an answer that accepts its plan.
+/// The result for the model when a person accepts its plan.
 ///
 /// A client may send the answer without switching plan mode off first: then the model must not begin, because its
 /// calls would be refused.

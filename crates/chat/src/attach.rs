@@ -31,9 +31,9 @@ pub struct MessageWithFiles {
     pub content: Vec<ContentPart>,
     /// The paths of those files.
     pub files: Vec<PathBuf>,
-    /// Notes about the files, and about names that are none, one on each line.
+    /// Notes about the files, and about names without a file, one on each line.
     pub notes: Vec<String>,
-    /// Those of these names that are written as a path, so that the person certainly meant a file.
+    /// The notes about names that are written as a path, so that the person certainly meant a file.
     pub missing: Vec<String>,
 }
 
@@ -193,9 +193,9 @@ fn ends_word(text: &str, at: usize, sign: char) -> bool {
 
 /// The reason why a file is not read.
 enum PathError {
-    /// It cannot be looked at.
+    /// It cannot be read.
     Unreadable(std::io::Error),
-    /// It is a link to another file than its name says.
+    /// It is a link to a file with another name.
     LeadsAway(PathBuf),
 }
 

@@ -57,7 +57,7 @@ pub(crate) fn png() -> Result<Vec<u8>, String> {
         .map_err(|error| format!("the picture in the clipboard is broken: {error}"))
 }
 
-/// Says how to attach a picture without the feature.
+/// Returns the error that explains how to attach a picture without the feature.
 ///
 /// # Errors
 /// Returns an error in every case, with a message for the person.

@@ -21,7 +21,7 @@ use crate::render::table::table;
 /// The name in place of a session, for commands that a person runs.
 const BY_HAND: &str = "by-hand";
 
-/// What to do if a step does not work.
+/// The hint for a step that does not work.
 const HINT: &str = "`agentx sandbox show` lists what works here";
 
 fn refused(error: &SandboxError) -> ChatError {
@@ -74,7 +74,7 @@ pub fn show(settings: &Settings, as_json: bool, console: &mut Console) -> Result
     Ok(Exit::Ok)
 }
 
-/// Says what holds commands, and what could.
+/// Describes the current sandbox for commands, and the possible ones.
 pub(crate) fn summary(settings: &Settings, launcher: &SandboxLauncher) -> String {
     let support = launcher.support();
     let here: Vec<String> = [SandboxStep::Landlock, SandboxStep::Namespace]

@@ -281,7 +281,7 @@ pub fn own_server(settings: &Settings) -> Option<ProviderSettings> {
     own_servers(settings).find(|own| own.name == first.name).cloned()
 }
 
-/// Stands for the model if none can be used. No provider has this name, so a request to it fails.
+/// The placeholder for the model if none can be used. No provider has this name, so a request to it fails.
 pub fn no_model() -> ModelSpec {
     ModelSpec {
         id: "none".into(),

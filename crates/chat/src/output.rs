@@ -114,7 +114,7 @@ impl Output {
         self.work.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives bytes to the thread. If too many bytes wait already, waits for room. If the wait is given up,
+    /// Passes bytes to the thread. If too many bytes wait already, waits for room. If the wait is given up,
     /// the bytes are not written.
     fn write(&self, bytes: &[u8]) -> io::Result<()> {
         let (mut work, has_room) = self.wait(|work| work.waiting.len() < WAITING || work.error.is_some());

@@ -44,7 +44,7 @@ impl Place {
         }
     }
 
-    /// Takes the names that this program's user gave to people.
+    /// Sets the names that this program's user gave to people.
     #[must_use]
     pub fn with_names(self, names: BTreeMap<OwnerId, String>) -> Self {
         Self { names, ..self }

@@ -25,7 +25,7 @@ impl<'a> ScriptOutput<'a> {
         }
     }
 
-    /// Takes an event of the call.
+    /// Handles an event of the call.
     pub fn hear(&mut self, event: &EnvironmentEvent) {
         let EnvironmentEvent::EffectEnded(ended) = event else {
             return;

@@ -1,4 +1,4 @@
-//! Looks for secrets in sessions that are already recorded: `agentx sessions scan`. It reports places and
+//! Finds secrets in sessions that are already recorded: `agentx sessions scan`. It reports places and
 //! names, and never a value.
 
 use std::collections::{BTreeMap, BTreeSet};

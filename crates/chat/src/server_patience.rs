@@ -9,7 +9,7 @@ use crate::render::units;
 /// The delay before AgentX tells the person what it is waiting for.
 const SILENCE: Duration = Duration::from_secs(2);
 
-/// How long a program tries to reach a server that does not answer.
+/// The time for which a program tries to reach a server that does not answer.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ServerPatience {
     /// The time for all attempts; zero, the default, for one attempt.

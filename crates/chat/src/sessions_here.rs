@@ -31,7 +31,7 @@ pub struct SessionsHere {
 }
 
 impl SessionsHere {
-    /// Looks which folder is at the directory of the settings, and remembers it.
+    /// Finds the folder at the directory of the settings, and remembers it.
     pub fn of(settings: &Settings) -> Self {
         Self {
             workspace: settings.workspace.clone(),

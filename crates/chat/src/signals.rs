@@ -104,7 +104,7 @@ fn start() -> std::io::Result<broadcast::Sender<Exit>> {
     Ok(sender)
 }
 
-/// Tells of signals; ends the process with the second one that comes.
+/// Sends signals to the listeners; the second signal ends the process.
 async fn hear(mut system: System, listeners: &broadcast::Sender<Exit>) {
     loop {
         let exit = system.next().await;

@@ -70,7 +70,7 @@ impl Spectator {
         }
     }
 
-    /// Takes what a subscription delivers.
+    /// Handles a delivery of a subscription.
     pub async fn delivery(&mut self, delivery: &Delivery, console: &mut Console) -> Result<(), ChatError> {
         match (delivery, &self.stage) {
             (Delivery::Runtime(envelope), SpectatorStage::Events) => console.out_json(&**envelope),

@@ -5,7 +5,7 @@ use agentx_llm::bedrock::AwsCredentials;
 
 use crate::Secret;
 
-/// What a file says about a profile.
+/// The settings of a profile in a file.
 #[derive(Default)]
 pub(crate) struct Profile {
     pub(crate) region: Option<String>,

@@ -107,12 +107,12 @@ pub enum Links {
 /// The notification at the end of a long run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Notice {
-    /// By the terminal's bell.
+    /// With the terminal's bell.
     #[default]
     Bell,
-    /// By a notice of the desktop, in the way of iTerm2.
+    /// With a desktop notification, in the form of iTerm2.
     Osc9,
-    /// By a notice of the desktop, in the way of urxvt.
+    /// With a desktop notification, in the form of urxvt.
     Osc777,
     /// Not at all.
     None,

@@ -1,5 +1,5 @@
-//! What clouds have in place of a key and a fixed address: access keys, accounts, projects and regions, from the
-//! variables and files that the programs of AWS and Google read.
+//! The credentials and addresses of clouds, which have no single key and fixed address: access keys,
+//! accounts, projects and regions, from the variables and files that the programs of AWS and Google read.
 //!
 //! Of AWS's files, only what a person wrote down as keys is read. Roles, single sign-on and the metadata of machines need
 //! requests of their own; `aws configure export-credentials --format env` prints variables for them.
@@ -41,7 +41,7 @@ pub struct CloudSettings {
     pub credentials: Result<CloudCredentials, String>,
     /// The region in which requests are signed, if the address does not name it.
     pub region: Option<String>,
-    /// Where the credentials come from, for people: a variable, or a profile in a file.
+    /// The source of the credentials, for people: a variable, or a profile in a file.
     pub source: String,
 }
 

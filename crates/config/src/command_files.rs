@@ -21,7 +21,7 @@ const MAX_WORDS: usize = 2_000;
 /// Endings that interpreters add to the name of a module.
 const ENDINGS: [&str; 9] = ["", ".py", ".js", ".mjs", ".cjs", ".ts", ".sh", ".rb", ".lua"];
 
-/// What a path leads to.
+/// The target of a path.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum PathTarget {
     /// Nothing, or something outside the folder, which is not the folder's to change.
@@ -208,7 +208,7 @@ impl<'a> CommandWords<'a> {
     }
 }
 
-/// What a link that leads out of the folder counts as: its target, and the hash of the file there.
+/// Returns the form in which a link out of the folder counts: its target, and the hash of the file there.
 pub(crate) fn of_link(target: &Path) -> Vec<u8> {
     let size = std::fs::metadata(target).map(|found| found.is_file().then_some(found.len()));
     let is_small = matches!(size, Ok(Some(size)) if size <= MAX_TEXT_BYTES);

@@ -81,7 +81,7 @@ impl Listing {
     }
 }
 
-/// What no other process says.
+/// Returns a name of this process that no other process has.
 fn this_process() -> &'static str {
     static NAME: OnceLock<String> = OnceLock::new();
     NAME.get_or_init(|| {

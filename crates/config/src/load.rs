@@ -35,8 +35,8 @@ pub struct LoadRequest<'a> {
     pub flags: Vec<CommandLineSetting>,
 }
 
-/// What a mistake in the workspace's file does. If the person did not accept the file as it is, it is always a
-/// note: no folder keeps a person from working.
+/// The effect of a mistake in the workspace's file. If the person did not accept the file as it is, it is
+/// always a note: no folder keeps a person from working.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WorkspaceErrors {
     /// It is an error, because accepted settings must not be left out.

@@ -97,7 +97,7 @@ pub enum ConfigError {
         path: PathBuf,
         /// The cause, in words.
         what: String,
-        /// What a person can do by hand, for example "set `log` to info".
+        /// The edit that a person can make by hand, for example "set `log` to info".
         text: String,
     },
 }

@@ -93,7 +93,7 @@ fn hashes(files: &[(PathBuf, Vec<u8>)]) -> Vec<(PathBuf, String)> {
     files.iter().map(hash).collect()
 }
 
-/// Says that a file of a server is not the one that was trusted.
+/// Returns the message that a file of a server is not the trusted one.
 pub(crate) fn has_changed(path: &Path, places: &ConfigPaths) -> String {
     let what = match directory(path, places) {
         Some(directory) => format!("a file {directory}, any of which it may run,"),
@@ -169,7 +169,7 @@ pub(crate) fn files_of(
     Ok(files)
 }
 
-/// Looks for files from the directory of a command.
+/// Searches for files from the directory of a command.
 struct Lookup<'a> {
     words: CommandWords<'a>,
 }

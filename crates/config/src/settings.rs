@@ -48,7 +48,7 @@ pub struct Settings {
     pub tools: ToolSettings,
     /// The sandbox for commands.
     pub sandbox: SandboxSettings,
-    /// What is replaced as a secret.
+    /// The settings of secrets: the values to replace.
     pub secrets: SecretSettings,
     /// The memories of the person: whether there are any, and how they are used.
     pub memory: MemorySettings,
@@ -148,7 +148,7 @@ pub struct ToolSettings {
     pub environment: Vec<String>,
 }
 
-/// What is replaced as a secret.
+/// The values that are replaced as secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SecretSettings {
     /// Whether secrets are replaced. `true` by default.
@@ -159,7 +159,7 @@ pub struct SecretSettings {
     pub ignore: Vec<String>,
 }
 
-/// What holds the commands of `bash` and `job`, and what they may reach.
+/// The sandbox of `bash` and `job`, and the files and hosts that their commands may reach.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SandboxSettings {
     /// The step; none by default.
@@ -229,13 +229,13 @@ pub struct HeaderSetting {
 pub struct MemorySettings {
     /// Whether memories are proposed and used.
     pub enabled: bool,
-    /// What happens to a proposal of a model.
+    /// How proposals of a model are handled.
     pub accept: MemoryAccept,
     /// The maximum size of the memories that a model is given for one run, in tokens.
     pub max_tokens: u32,
 }
 
-/// What happens to a proposal of a model.
+/// How proposals of a model are handled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MemoryAccept {
     /// It waits until the person decides.

@@ -53,7 +53,7 @@ pub(crate) struct Emitter {
     minted: usize,
     /// The length of the arguments of all calls until now, in bytes.
     argument_bytes: usize,
-    /// What the server promised otherwise, once it is known.
+    /// The reason why the answer is malformed; `None` while it is well formed.
     malformed: Option<String>,
     ended: bool,
 }

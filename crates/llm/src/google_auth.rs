@@ -41,13 +41,13 @@ pub fn vertex_base_url(api: Api, project: &str, region: &str) -> String {
     format!("https://{host}/v1/projects/{project}/locations/{region}/publishers/{publisher}")
 }
 
-/// What a token may be used for.
+/// The permitted use of a token.
 const SCOPE: &str = "https://www.googleapis.com/auth/cloud-platform";
 
-/// How long an assertion holds, in seconds: the longest that Google accepts.
+/// The lifetime of an assertion in seconds: the maximum that Google accepts.
 const ASSERTION_SECONDS: u64 = 3_600;
 
-/// How long a token holds if the server does not say, in seconds.
+/// The lifetime of a token in seconds, if the server does not name it.
 const TOKEN_SECONDS: u64 = 3_600;
 
 /// The credentials in a file of Google.
@@ -91,7 +91,7 @@ pub enum GoogleGrant {
 pub struct GoogleToken {
     /// The token, for `authorization: Bearer`.
     pub token: Secret,
-    /// How long it holds, in seconds.
+    /// Its lifetime in seconds.
     pub seconds: u64,
 }
 

@@ -162,7 +162,7 @@ struct Invocation<'l> {
     host: Arc<dyn Host>,
     /// The maximum nesting depth of an outcome, and its maximum size in bytes.
     largest: (usize, usize),
-    /// Made with the first effect: most runs have none.
+    /// Created by the first effect, because most runs have none.
     doing: Option<PendingEffects>,
     /// The finished effects, for scripts that wait for several.
     arrivals: Arrivals,

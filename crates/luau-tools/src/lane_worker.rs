@@ -100,7 +100,7 @@ struct Instance {
     run: Rc<ScriptRun>,
     /// The VM that it is in.
     vm: Rc<Vm>,
-    /// By which the VM knows it; `None` before it has begun.
+    /// The table of the run in its VM; `None` before it has begun.
     table: Option<Table>,
     /// The arguments before it begins, and the result when it has ended.
     flat: FlatValue,
@@ -211,7 +211,7 @@ impl LaneWorker {
         Some(id)
     }
 
-    /// Gives a run its turn, and handles the result of the turn.
+    /// Runs one turn of a run, and handles the result.
     fn resume_run(&mut self, id: u64) {
         let Some(instance) = self.runs.get_mut(&id) else {
             return;

@@ -171,7 +171,7 @@ impl Stack {
     /// Whether the table there is marked as an array.
     pub(crate) fn is_marked(&mut self, at: ValuePosition) -> bool {
         // SAFETY: a walk made room for a metatable, and every pushed value is popped. An index from 1 on
-        // without a value is reported as empty.
+        // without a value is reported as nil.
         unsafe {
             if self.kind(at) != LuauType::Table || ffi::lua_getmetatable(self.0, at.0) == 0 {
                 return false;

@@ -1,5 +1,5 @@
-//! What a model reads of the end of a call: the answer, or why there is none and whether the call may have had
-//! its effect.
+//! The text for the model about the end of a call: the answer, or why there is none and whether the call may
+//! have had its effect.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -43,7 +43,7 @@ pub(crate) struct McpConnection {
     pub(crate) mark: Option<RunningMark>,
 }
 
-/// What a connection needs of the person's secrets.
+/// The secrets of the person that a connection needs.
 #[derive(Clone, Copy)]
 pub(crate) struct ServerAccess<'a> {
     /// The values that no text of the server may show.

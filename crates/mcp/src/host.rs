@@ -285,7 +285,7 @@ impl ServerHost {
         outcome
     }
 
-    /// How the ends of its calls are told.
+    /// Returns the data for reports about the ends of its calls.
     fn report(&self) -> CallReport<'_> {
         CallReport {
             server: &self.server.name,

@@ -47,7 +47,7 @@ struct CallsInner {
 
 #[derive(Default)]
 struct CallTable {
-    /// By the token of their progress, the one that began last at the end.
+    /// The running calls, which began in this order, with the tokens of their progress.
     running: Vec<RunningCall>,
     early: VecDeque<(String, String)>,
     /// The workspace of the call for which the server was started.

@@ -17,7 +17,7 @@ use crate::http::{Http, Query};
 /// The longest pause between two attempts.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
-/// What a server tells somebody who connects: who they are, and its models and tools.
+/// The first answers of a server: the identity of this person, and the server's models and tools.
 pub(crate) type FirstContact = (Person, Vec<ModelInfo>, Vec<ToolSpec>);
 
 /// Reaches a server, as often as the options allow.
@@ -43,7 +43,7 @@ pub(crate) async fn first_contact(
     }
 }
 
-/// Asks a server for the identity of this person, and for its models and agents.
+/// Asks a server for the identity of this person, and for its models and tools.
 async fn introduce(http: &Http) -> Result<FirstContact, RuntimeError> {
     let person: Person = http.json(Query::get(&["me"])).await?;
     let (models, tools) = if person.visitor {

@@ -29,9 +29,9 @@ use crate::{ConnectOptions, Credentials, ServerEndpoint};
 
 /// The maximum time to resolve a name and connect.
 const CONNECT: Duration = Duration::from_secs(10);
-/// How long an unused connection is kept. The line may have been lost meanwhile without a sign of it.
+/// The time for which an unused connection is kept. It may be lost meanwhile without a sign.
 const IDLE: Duration = Duration::from_secs(10);
-/// How long sent bytes may stay unacknowledged before the connection counts as lost.
+/// The time after which unacknowledged bytes make the connection count as lost.
 #[cfg(target_os = "linux")]
 const SILENT: Duration = Duration::from_secs(15);
 /// The maximum time for an answer, from the request to its last byte.

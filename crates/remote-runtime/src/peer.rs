@@ -52,7 +52,7 @@ pub(crate) struct Peer {
 /// The way to identify a server.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ServerIdentity {
-    /// By its own key, in the handshake.
+    /// By its own key, which it proves in the handshake.
     Key,
     /// By its certificate, as browsers know it.
     Certificate,

@@ -264,7 +264,7 @@ impl EventSink {
         decided.await.ok()
     }
 
-    /// Gives it a place in the queue, unless the action is lost.
+    /// Adds a batch to the queue, unless the action is lost.
     async fn forward(&self, said: FactBatch) -> Option<()> {
         if self.over.as_ref().is_some_and(CancellationToken::is_cancelled) {
             return None;

@@ -16,7 +16,7 @@ use crate::session_lists::{SearchHit, SessionInfo, SessionQuery, VerifyReport};
 use crate::stored_rows::{Adoption, LogRows};
 use crate::writing::{Batch, NewLog, Writer};
 
-/// Takes a borrowed fact, and returns whether it wants the next one.
+/// A function that receives a borrowed fact, and returns whether to continue with the next one.
 pub type TakeFact = Box<dyn FnMut(&mut Envelope<EnvironmentEvent>) -> ControlFlow<()> + Send>;
 
 /// Maximum number of facts that a log without lending reads at once.
@@ -53,7 +53,7 @@ pub trait SessionLog: BlobStore {
     ///
     /// # Errors
     /// Returns [`LogError::Fenced`] if a later writer exists, and [`LogError::Full`] if the disk is full.
-    /// Nothing of the batch is kept then.
+    /// No part of the batch is kept then.
     fn append(&self, writer: &Writer, batch: Batch) -> BoxFuture<'_, Result<(), LogError>>;
 
     /// Returns up to `limit` facts after `after_seq`, in order: fewer if they are large. Empty at the end.

@@ -57,7 +57,7 @@ pub struct Writer {
     pub epoch: u64,
     /// The `seq` of its last event; 0 if there is none.
     pub last_seq: u64,
-    /// Gives the lock back when dropped.
+    /// Releases the lock when dropped.
     pub guard: Box<dyn Send + Sync>,
 }
 

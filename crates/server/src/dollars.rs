@@ -2,7 +2,7 @@
 
 use agentx_types::NanoUsd;
 
-/// Says that a member has spent what the quota allows.
+/// Returns the message that a member has spent the amount that the quota allows.
 pub(crate) fn too_dear(cost: NanoUsd, most: NanoUsd) -> String {
     format!(
         "the owner's sessions have cost {} within 24 hours, and this server's limit per member is {} (`quotas.daily_cost`): try again later",

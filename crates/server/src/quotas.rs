@@ -30,7 +30,7 @@ pub(crate) struct MemberUsage {
     /// Sessions that are being made, and inputs that are on their way.
     begun: Counter,
     sums: Mutex<HashMap<OwnerId, (Instant, UsageSums)>>,
-    /// What no session lists.
+    /// The costs that no session lists.
     unlisted: UnlistedCosts,
     /// The slots of members' tool calls, with their number.
     slots: Mutex<HashMap<OwnerId, (u64, CallSlots)>>,

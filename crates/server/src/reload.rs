@@ -8,7 +8,7 @@ use agentx_config::Settings;
 
 /// The time for which files have to stand still before they are read: one of them may still be written.
 const STANDING_STILL: Duration = Duration::from_millis(20);
-/// How often they are looked at, at most, until they stand still.
+/// The maximum number of checks until the files no longer change.
 const LOOKS: usize = 50;
 
 /// The modification time, the length and, where there is one, the inode of a file; `None` if it is not there.

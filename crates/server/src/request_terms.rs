@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::authorized_session::AuthorizedSession;
 
-/// What a request says beside its content.
+/// The metadata of a request.
 #[derive(Clone, Debug, Default)]
 pub struct RequestTerms {
     /// The wheel that the client believes it holds.

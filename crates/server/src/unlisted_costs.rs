@@ -1,5 +1,5 @@
-//! What people spent that no session lists: the cost of deleted sessions, and of calls at `/mcp`. It counts for a
-//! member's quota for a day: they could otherwise spend without end by deleting sessions.
+//! The spending of people that no session lists: the cost of deleted sessions, and of calls at `/mcp`. It
+//! counts for a member's quota for a day: they could otherwise spend without end by deleting sessions.
 //!
 //! A file beside the sessions keeps it over a restart. If the file cannot be read or written, the server says so in
 //! its log and goes on: the sums then count until it ends.

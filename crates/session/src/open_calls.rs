@@ -1,4 +1,4 @@
-//! Looks into the open calls of a session: which of them would continue, and which wait for a person's words.
+//! Examines the open calls of a session: which of them would continue, and which wait for a person's answer.
 
 use agentx_agent::{Agent, CallStage};
 use agentx_types::{AskedQuestion, RunStatus, ToolCallId};

@@ -11,8 +11,8 @@ use agentx_types::{Approval, Envelope, EnvironmentEvent, InputRevised, OwnerId, 
 
 use crate::SessionFold;
 
-/// How many decisions, changes and requests with keys of one person are remembered, each. A client repeats a request
-/// within half a minute.
+/// The maximum number of remembered decisions of one person; also of changes, and of requests with keys. A
+/// client repeats a request within half a minute.
 const REMEMBERED: usize = 256;
 
 /// The recorded requests of people that may come again.
@@ -30,7 +30,7 @@ pub(crate) struct Repeats {
 }
 
 impl Repeats {
-    /// Takes note of a fact.
+    /// Notes a fact.
     pub(crate) fn note(&mut self, fact: &Envelope<EnvironmentEvent>) {
         match &fact.event {
             EnvironmentEvent::UserMessage(message) => {

@@ -140,7 +140,7 @@ impl AgentTree {
         }
     }
 
-    /// Gives the fact to all agents that it concerns, and their outputs to `on_output`. Returns their
+    /// Dispatches the fact to all agents that it concerns, and their outputs to `on_output`. Returns their
     /// actions.
     ///
     /// The ids of actions depend on the order: new rules of the server, the step of each agent that the fact

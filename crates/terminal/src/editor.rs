@@ -284,7 +284,7 @@ impl Editor {
         self.insert(text)
     }
 
-    /// Says that the text is about to change.
+    /// Notes that the text is about to change.
     fn change(&mut self, typing: bool) {
         self.cut.left = None;
         self.undo.change(&self.text, self.cursor, typing);

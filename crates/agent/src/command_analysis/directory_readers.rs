@@ -49,9 +49,9 @@ const GIT_READERS: &[&str] = &[
     "diff-tree", "difftool", "fast-export", "format-patch", "grep", "log", "merge-tree", "range-diff", "reflog",
     "send-email", "show", "stash", "whatchanged", "worktree",
 ];
-/// Of those, the ones that show contents only with an option.
+/// The commands among them that show contents only with an option.
 const GIT_WITH_PATCH: &[&str] = &["log", "reflog", "stash", "diff-tree", "diff-index", "diff-files"];
-/// Options of Git in place of contents.
+/// Options with which Git shows no contents.
 #[rustfmt::skip]
 const NO_CONTENTS: &[&str] = &[
     "--stat", "--name-only", "--name-status", "--no-patch", "-s", "--shortstat", "--numstat", "--summary", "--quiet",

@@ -17,7 +17,7 @@
 
 use super::word::ANYTHING;
 
-/// Stands for the text that `*`, `?` or `[…]` matches: any run of characters within a name.
+/// The placeholder for text that `*`, `?` or `[…]` matches: any run of characters within a name.
 pub(crate) const STAR: char = '\u{1}';
 /// Unquoted `{` in a word's shape.
 pub(super) const BRACE: char = '\u{2}';

@@ -17,7 +17,7 @@ use super::expand::{BRACE, BRACE_END, BRACKET, BRACKET_END, COMMA, STAR};
 /// Represents any run of characters in [`Word::open`].
 pub(crate) const ANYTHING: char = '\0';
 
-/// Stands for a blank within a word in texts in which blanks separate words.
+/// The placeholder for a blank within a word in texts in which blanks separate words.
 pub(crate) const BLANK: char = '\u{1}';
 
 /// A word of a command.

@@ -82,7 +82,7 @@ pub(crate) struct Conversation {
     /// The provider's count of the last request, and the number of messages then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     counted: Option<(u64, usize)>,
-    /// By how many percent the provider counts more than the estimate.
+    /// The percentage by which the provider counts more than the estimate.
     extra_percent: u64,
     /// The maximum length of a tool result, in tokens, once a window turned out to be smaller than assumed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -235,7 +235,7 @@ impl Conversation {
         self.corrected(self.asked_tokens)
     }
 
-    /// By how many percent the provider counts more than the estimate, as far as is known.
+    /// Returns the percentage by which the provider counts more than the estimate, as far as it is known.
     pub(crate) fn extra_percent(&self) -> u64 {
         self.extra_percent
     }

@@ -13,7 +13,7 @@ use crate::{ask_user, plan_mode, recall, tool_search};
 pub(super) struct RequestPrefix {
     pub(super) system: Vec<Arc<str>>,
     pub(super) tools: Arc<[ToolSpec]>,
-    /// With the tools on offer.
+    /// The estimated size in tokens, including the tools on offer.
     pub(super) tokens: u64,
 }
 

@@ -41,7 +41,7 @@ pub(super) struct BeforeGuess {
     longest_result: Option<u64>,
     /// The window before one was learned, if one was.
     assumed_window: Option<u64>,
-    /// By how much the provider counted more.
+    /// The percentage by which the provider counted more.
     extra_percent: u64,
     /// The end of the messages whose thinking was left out.
     thinking: u64,

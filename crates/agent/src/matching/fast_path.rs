@@ -279,7 +279,7 @@ impl Template {
         })
     }
 
-    /// Holds an input against the template: its words, then the kind of each variable.
+    /// Compares an input with the template: its words, then the kind of each variable.
     fn fit(&self, plain: &Plain, input: &str) -> Fit {
         let text = plain.text.as_str();
         let places = match self.places(text) {

@@ -4,7 +4,7 @@
 //! | --- | --- | --- |
 //! | any reason, while the run is being stopped | any | the calls are answered as interrupted, and the stop continues |
 //! | `refusal` | yes | they are answered as refused, and the run fails (from version 2 of the rules on) |
-//! | any other | yes | they are taken up, unless a limit is reached; the model is notified of a call that is cut off: [`super::cut_off`] |
+//! | any other | yes | they are taken up, unless a limit is reached; for cut-off calls see [`super::cut_off`] |
 //! | `pause_turn` | no | the model is asked to continue, eight times in a row at most (from version 9 on) |
 //! | `context_window` | no | less is sent, or the run fails: [`super::overflow`] |
 //! | `refusal` | no | a fallback is asked, or the run fails with `content_filter` (from version 7 on) |

@@ -5,7 +5,7 @@
 //! | file | facts |
 //! | --- | --- |
 //! | [`stream`], [`answer`] | the pieces of the model's answer, and the complete answer |
-//! | [`calls`], [`decisions`], [`nested_calls`], [`script_steps`] | tools, approvals, calls by tools and their steps |
+//! | [`calls`], [`decisions`], [`nested_calls`], [`script_steps`] | tools, approvals, calls by tools, steps |
 //! | [`delegation_tools`], [`own_tools`], [`questions`] | tools that the machine answers itself, questions |
 //! | [`cut_off`] | answers that end at their maximum length |
 //! | [`answer_schema`] | an answer that has to fit a schema |

@@ -228,7 +228,7 @@ impl ReactAgent {
 
     /// Begins to stop a run in which every call has its result.
     ///
-    /// Nothing runs that would have to be cancelled, apart from agents in the background. The results still
+    /// Apart from agents in the background, nothing runs that has to be cancelled. The results still
     /// join the conversation, so that each call has its one result; then `proceed` records the end.
     fn stop_in_loop(&mut self, found: &FoundLoop, who: &str, step: &mut RunStep<'_>) {
         self.report_loop(found, LoopResponse::Stop, step);

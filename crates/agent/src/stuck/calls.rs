@@ -57,12 +57,12 @@ impl SeenCall {
     }
 }
 
-/// How far a loop has gone.
+/// The severity of a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum LoopLevel {
     /// The model should know.
     Nudge,
-    /// It should not go on by itself.
+    /// It should not continue by itself.
     Stop,
 }
 
@@ -91,7 +91,7 @@ struct Thresholds {
 }
 
 impl Thresholds {
-    /// Those for calls that succeed. One call is never a loop.
+    /// Returns the bounds for calls that succeed. One call is never a loop.
     fn of_successes(settings: &StuckSettings) -> Self {
         Self {
             told: settings.nudge_after.max(2),
@@ -99,7 +99,7 @@ impl Thresholds {
         }
     }
 
-    /// Those for calls that fail.
+    /// Returns the bounds for calls that fail.
     fn of_errors(settings: &StuckSettings) -> Self {
         Self {
             told: settings.nudge_after_errors.max(2),
@@ -107,7 +107,7 @@ impl Thresholds {
         }
     }
 
-    /// Those for failures that are less alike: they may be attempts that lead somewhere.
+    /// Returns the bounds for failures that are less alike, because they may be attempts with progress.
     fn patient(settings: &StuckSettings) -> Self {
         let Self { told, stopped } = Self::of_errors(settings);
         Self {
@@ -136,7 +136,7 @@ pub(super) struct CallLoops {
 }
 
 impl CallLoops {
-    /// Takes a call and its result.
+    /// Records a call and its result.
     ///
     /// Everything that is counted is updated here, in constant time: the new call is compared with at most 32
     /// earlier ones, and each count either grows by one or begins again.
@@ -180,7 +180,7 @@ impl CallLoops {
         self.window.push_back(call);
     }
 
-    /// Takes an answer without calls.
+    /// Records an answer without calls.
     pub(super) fn on_answer(&mut self, text: &str) {
         let answer = Some(digest::text(text));
         self.answers = if self.answer == answer {
@@ -191,7 +191,7 @@ impl CallLoops {
         self.answer = answer;
     }
 
-    /// Takes a summary of the conversation. Only a call that succeeds with something new ends the count.
+    /// Records a summary of the conversation. Only a call that succeeds with something new ends the count.
     pub(super) fn on_condensed(&mut self) {
         self.summaries = self.summaries.saturating_add(1);
     }

@@ -84,7 +84,7 @@ pub struct StuckDetector {
 }
 
 impl StuckDetector {
-    /// Takes a call of the agent and its result.
+    /// Records a call of the agent and its result.
     pub fn on_call(
         &mut self,
         settings: &StuckSettings,
@@ -116,7 +116,7 @@ impl StuckDetector {
         keep(&mut self.tools, short(name));
     }
 
-    /// Takes an answer of the agent that has no calls.
+    /// Records an answer of the agent without calls.
     pub fn on_answer(&mut self, settings: &StuckSettings, text: &str) {
         match settings.mode {
             StuckMode::Off => {}
@@ -128,7 +128,7 @@ impl StuckDetector {
         }
     }
 
-    /// Takes a summary that replaces a part of the conversation.
+    /// Records a summary that replaces a part of the conversation.
     pub fn on_condensed(&mut self, settings: &StuckSettings) {
         match settings.mode {
             StuckMode::Off => {}
@@ -140,7 +140,7 @@ impl StuckDetector {
         }
     }
 
-    /// Takes a message of a person, or a person's wish that the agent goes on: counting begins again.
+    /// Records a message of a person, or a request to continue: counting begins again.
     pub fn on_input(&mut self) {
         *self = Self::default();
     }

@@ -161,7 +161,7 @@ impl V0Detector {
         }
     }
 
-    /// Takes the next event. Messages of the user and empty events are left out by the caller.
+    /// Handles the next event. Messages of the user and empty events are left out by the caller.
     pub fn push(&mut self, event: V0Event) {
         match event {
             V0Event::Action { key, first } => keep(&mut self.actions, Acted { key, first }, WINDOW),

@@ -16,7 +16,7 @@ pub(super) fn is_wanted(key: &KeyEvent) -> bool {
     key.code == KeyCode::BackTab && key.kind != KeyEventKind::Release
 }
 
-/// What Shift-Tab chooses between.
+/// The modes that Shift-Tab cycles through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Choice {
     Mode(ApprovalMode),
@@ -48,7 +48,7 @@ fn word(choice: Choice) -> &'static str {
 }
 
 impl Chat<'_> {
-    /// Takes the next mode. One that the operator of a server does not allow is ignored.
+    /// Switches to the next mode. One that the operator of a server does not allow is ignored.
     pub(super) async fn cycle_approval(&mut self) {
         if self.is_read_only() {
             return self.hint(READ_ONLY);

@@ -45,7 +45,7 @@ impl Chat<'_> {
         })
     }
 
-    /// Takes a key or text while the server is away and something is waited for there. Returns it if it has
+    /// Handles a key or text while the server is away and something is waited for there. Returns it if it has
     /// to wait.
     pub(super) fn typed_while_away(
         &mut self,

@@ -336,7 +336,7 @@ impl Chat<'_> {
         }
     }
 
-    /// Says who drives, as far as the chat knows.
+    /// Returns a notice about who drives, as far as the chat knows.
     pub(super) fn wheel_notice(&self) -> String {
         self.connection.company.wheel().unwrap_or_else(|| self.who())
     }

@@ -66,7 +66,7 @@ impl Composer {
             && self.inputs.lines().next().is_some()
     }
 
-    /// Brings lines back into the line, if there are any.
+    /// Puts lines back into the input line, if there are any.
     pub(super) fn bring_lines_back(&mut self, lines: &[String]) {
         if !lines.is_empty() {
             self.editor.bring_back(lines);
@@ -85,7 +85,7 @@ impl Composer {
         }
     }
 
-    /// Says where the returned text is, if the screen does not show it.
+    /// Returns a note about where the returned text is, if the screen does not show it.
     pub(super) fn location_notice(&self) -> String {
         let hidden = self.editor.is_stashed();
         let words = if hidden {

@@ -237,13 +237,13 @@ impl<'a> Display<'a> {
         self.transcript.print_notice(&said);
     }
 
-    /// Says why no editor was opened.
+    /// Prints the reason why no editor was opened.
     pub(super) fn report_no_editor(&mut self, what: &str) -> Result<ChatFlow, ChatError> {
         self.transcript.aside(&self.style().bad(what));
         Ok(ChatFlow::Continue)
     }
 
-    /// Tells of the others, and of the connection to them.
+    /// Prints a change of the other participants, or of the connection.
     pub(super) fn tell_participants_update(&mut self, news: ParticipantsUpdate) {
         let style = self.style();
         match news {

@@ -164,7 +164,7 @@ impl Chat<'_> {
         rows
     }
 
-    /// Gives the terminal and the session back.
+    /// Restores the terminal and releases the session.
     pub async fn close(mut self) -> Result<Option<DepartedSession>, ChatError> {
         if self.place.remote().is_none() {
             self.display.transcript.stop_calls();

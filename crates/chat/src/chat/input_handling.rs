@@ -27,7 +27,7 @@ const CLEAR: &str = "Ctrl-L clears the screen; /clear begins a new session";
 /// The words of a server for a message from somebody who does not drive.
 const DRIVES: &str = " drives; ask for the wheel";
 
-/// The same note if the driver is another client of the same person.
+/// The note for a message if the driver is another client of the same person.
 const OTHER_CLIENT: &str =
     "Your other terminal controls this session; not sent (↑). `/wheel take` moves control here.";
 
@@ -144,7 +144,7 @@ impl Chat<'_> {
         }
     }
 
-    /// Takes a whole line.
+    /// Handles a complete line.
     pub(super) async fn line(&mut self, line: &str) -> Result<ChatFlow, ChatError> {
         let asked = self.asks_in_line();
         self.line_was_sent();
@@ -202,7 +202,7 @@ impl Chat<'_> {
         }
     }
 
-    /// Says something to the agent.
+    /// Sends a message to the agent.
     pub(super) async fn say(&mut self, text: &str) -> Result<ChatFlow, ChatError> {
         if let Err(error) = self.find_again().await {
             self.not_sent(text, Vec::new(), error)?;

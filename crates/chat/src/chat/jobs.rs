@@ -74,7 +74,7 @@ impl JobList {
         self.running.len() < before
     }
 
-    /// Takes an event that happened at this time; returns a notice about it.
+    /// Handles an event that happened at this time; returns a notice about it.
     pub fn event(&mut self, event: &RuntimeEvent, at: Timestamp) -> Option<String> {
         match event {
             RuntimeEvent::ToolExecuting(call) => {
@@ -166,7 +166,7 @@ impl JobList {
         )
     }
 
-    /// Takes note that another process has taken the session over, such as a server that was started again,
+    /// Notes that another process has taken the session over, such as a server that was started again,
     /// or that the chat has left it. The agent's commands in the background ended with it; those of the user
     /// continue.
     pub(crate) fn ended_with_their_program(&mut self) -> Option<String> {

@@ -11,7 +11,7 @@ pub(super) struct KeptRules {
 }
 
 impl KeptRules {
-    /// Takes note of a rule that holds from now on.
+    /// Notes a rule that holds from now on.
     pub(super) fn keep(&mut self, rule: &Rule) {
         self.removed.retain(|removed| removed != rule);
         if !self.kept.contains(rule) {
@@ -19,7 +19,7 @@ impl KeptRules {
         }
     }
 
-    /// Takes note of a rule that holds no more.
+    /// Notes a rule that holds no more.
     pub(super) fn remove(&mut self, rule: &Rule) {
         self.kept.retain(|kept| kept != rule);
         self.removed.push(rule.clone());

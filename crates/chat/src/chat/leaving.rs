@@ -132,7 +132,7 @@ impl Chat<'_> {
         self.works() && self.place.remote().is_none()
     }
 
-    /// Says why Ctrl-D at the end of a line does nothing.
+    /// Explains why Ctrl-D at the end of a line does nothing.
     pub(super) fn hint_at_line_end(&mut self, key: &KeyEvent) {
         let is_ctrl_d = key.code == KeyCode::Char('d') && key.modifiers == KeyModifiers::CONTROL;
         if is_ctrl_d && !self.composer.editor.text().is_empty() {

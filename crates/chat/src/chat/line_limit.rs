@@ -38,7 +38,7 @@ impl LineLimit {
         first.map(|first| *first + SPAN)
     }
 
-    /// Takes note of a line that is shown.
+    /// Notes a line that is shown.
     pub(crate) fn note(&mut self, now: Instant) {
         if self.shown.len() >= MOST {
             self.shown.pop_front();

@@ -84,7 +84,7 @@ impl PastTurns {
         agents.all(|agent| Some(agent) == first) && said.count() >= SHOWN_TURNS
     }
 
-    /// Takes an event; returns whether it belongs to the past.
+    /// Handles an event; returns whether it belongs to the past.
     pub(crate) fn take(&mut self, envelope: &Arc<Envelope<RuntimeEvent>>) -> bool {
         let is_past = envelope.seq <= self.last_seq;
         if is_past {

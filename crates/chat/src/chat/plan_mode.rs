@@ -14,7 +14,7 @@ pub(super) const ON: &str =
 /// The same below the input, where another key ends it.
 pub(super) const ON_BY_KEY: &str = "nothing is changed or run until you accept a plan";
 
-/// What `/plan` does.
+/// A form of the command `/plan`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum PlanCommand {
     /// Switch plan mode on.

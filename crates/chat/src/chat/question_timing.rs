@@ -54,7 +54,7 @@ impl QuestionTiming {
         !self.waits
     }
 
-    /// Takes note that no question is open any more.
+    /// Notes that no question is open any more.
     pub(super) fn settled(&mut self) {
         (self.asked, self.waits) = (None, false);
     }

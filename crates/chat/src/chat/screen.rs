@@ -95,7 +95,7 @@ impl Screen {
         self.asked = Some(PrintedQuestion::new(text, self.done[before..].to_vec(), before));
     }
 
-    /// Says whether the question that was printed last is answered in the line; `None` if there is no
+    /// Sets whether the question that was printed last is answered in the line; `None` if there is no
     /// question any more.
     pub(crate) fn set_asked(&mut self, is_open: Option<bool>) {
         match (is_open, &mut self.asked) {

@@ -46,7 +46,7 @@ pub(crate) enum Slash {
     Plan(PlanCommand),
     /// Lists the latest sessions.
     Sessions,
-    /// Gives the session a title.
+    /// Sets the title of the session.
     Title(String),
     /// Shows the people in the session.
     Who,
@@ -82,7 +82,7 @@ pub(crate) enum Slash {
     Init,
     /// Shows the settings in effect and their sources.
     Config,
-    /// Looks for problems, as `agentx doctor` does.
+    /// Checks for problems, as `agentx doctor` does.
     Doctor,
     /// Lists the MCP servers and their states.
     Mcp(Option<String>),

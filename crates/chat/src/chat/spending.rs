@@ -10,7 +10,7 @@ use crate::render::units;
 use crate::session_opening;
 
 impl Chat<'_> {
-    /// Says what was spent.
+    /// Returns the spending as text.
     pub(super) async fn usage(&mut self, by: Option<UsageBy>) -> Result<String, ChatError> {
         if let Some(by) = by {
             let rows = self.spent(by, false).await?;

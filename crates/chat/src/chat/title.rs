@@ -41,7 +41,7 @@ impl TerminalTitle {
         title
     }
 
-    /// Takes note that another session begins: the title is the folder until the session has a name.
+    /// Notes that another session begins: the title is the folder until the session has a name.
     pub(super) fn forget(&mut self, workspace: &std::path::Path) {
         let folder = workspace.file_name().unwrap_or_default();
         (self.name, self.is_named) = (folder.to_string_lossy().into_owned(), false);

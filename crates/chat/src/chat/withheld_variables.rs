@@ -131,7 +131,7 @@ impl Chat<'_> {
         }
     }
 
-    /// Says which jobs of the user have ended.
+    /// Prints which jobs of the user have ended.
     pub(super) fn tell_of_own_jobs(&mut self) {
         for note in self.programs.jobs.own_that_ended() {
             let note = self.display.style().dim(&format!("· {note}"));

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::DoctorCheck;
 
-/// Looks at the machine.
+/// Checks the machine.
 pub(super) fn all() -> Vec<DoctorCheck> {
     vec![shell(), git()]
 }

@@ -1,4 +1,4 @@
-//! Looks for problems of this machine, the configuration and the stored data, and says how to fix them. It
+//! Checks this machine, the configuration and the stored data for problems, and says how to fix them. It
 //! changes nothing, and never shows a secret.
 
 mod machine;
@@ -124,7 +124,7 @@ pub fn of_data(data_dir: &Path) -> Vec<DoctorCheck> {
     stored::all(data_dir)
 }
 
-/// Looks at the terminal and at this machine.
+/// Checks the terminal and this machine.
 pub fn of_machine(terminal: &Terminal) -> Vec<DoctorCheck> {
     let mut checks = terminal::all(terminal);
     checks.extend(machine::all());

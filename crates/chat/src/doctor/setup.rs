@@ -15,7 +15,7 @@ use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::mcp_changes;
 
-/// Says what holds commands, and whether it works on this machine.
+/// Reports the sandbox for commands, and whether it works on this machine.
 pub(super) fn sandbox(settings: &Settings) -> DoctorCheck {
     let name = "sandbox";
     let mode = match settings.sandbox.mode {

@@ -4,7 +4,7 @@ use super::DoctorCheck;
 use crate::configuration::lookup;
 use crate::console::Terminal;
 
-/// Looks at the terminal and the language of the environment.
+/// Checks the terminal and the language of the environment.
 pub(super) fn all(terminal: &Terminal) -> Vec<DoctorCheck> {
     vec![screen(terminal), signs()]
 }

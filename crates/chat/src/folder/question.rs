@@ -49,7 +49,7 @@ fn has_changed(brings: &FolderContents) -> bool {
         .any(|file| file.role != FileRole::Instructions)
 }
 
-/// What the answers mean for this folder: to trust it, to read it only, to ignore it.
+/// Returns the meaning of each answer for this folder: to trust it, to read it only, to ignore it.
 fn meanings(loaded: &Loaded, brings: &FolderContents) -> [&'static str; 3] {
     let trusts = if !loaded.ignored.is_empty() {
         "load all of this; its settings decide what AgentX asks about"
@@ -190,7 +190,7 @@ fn again(
     }
 }
 
-/// Says that an answer was not among the choices, before the question is repeated.
+/// Prints that an answer was not among the choices, before the question is repeated.
 fn not_understood(answer: &str, console: &mut Console) -> Result<(), ChatError> {
     let message = match answer {
         "" => "Please type one of the answers in brackets.\n".to_owned(),

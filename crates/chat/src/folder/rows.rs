@@ -17,7 +17,7 @@ const MOST_TOOLS: usize = 8;
 /// The most signs of an effect in the question.
 const MOST_SIGNS: usize = 300;
 
-/// What a folder brings, in rows.
+/// The contents of a folder, in rows.
 pub(super) struct FolderRows {
     /// Rows by kind that have no effect of their own.
     quiet: Vec<Vec<String>>,

@@ -64,7 +64,7 @@ impl Approver {
         matches!(self, Self::Refuse { no_terminal: true })
     }
 
-    /// Takes a question; the answer, if there is one at once.
+    /// Handles a question. Returns the answer if there is one at once.
     pub(crate) fn asked(&mut self, request: &ApprovalRequested) -> Option<ApprovalInput> {
         let nobody = || {
             answer(

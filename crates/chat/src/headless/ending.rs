@@ -130,7 +130,7 @@ impl RunOutcomeCollector {
         self.finished
     }
 
-    /// Takes an event of this run.
+    /// Handles an event of this run.
     pub(crate) fn event(&mut self, event: &RuntimeEvent) {
         // A run only counts jobs; it does not print the notices of a chat.
         let _ = self.jobs.event(event, Timestamp::default());

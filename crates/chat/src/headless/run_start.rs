@@ -17,7 +17,7 @@ use crate::render::conversation;
 use crate::run_failure::ANSWER_NEEDED;
 use crate::session_opening::{self, ASKS_NOBODY};
 
-/// Says of a prompt that is a command of a chat that it is sent as words.
+/// Prints a note if the prompt looks like a command of a chat: it is sent as text.
 pub(super) fn note_of_command(prompt: Option<&UserInput>, console: &mut Console) {
     let first = prompt.and_then(|prompt| prompt.content.first()?.as_text());
     let is_command = |words: &&str| matches!(slash::parse(words), Some(Ok(_)));

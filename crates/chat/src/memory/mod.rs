@@ -19,10 +19,10 @@ use crate::render::units::{self, counted};
 
 /// Memories that a list or a search shows.
 const LISTED: usize = 200;
-/// What to do about a number that does not exist.
+/// The hint for a number that does not exist.
 const LIST_HINT: &str = "`agentx memory list` lists them (`/memory list` in a chat)";
 
-/// What a command about memories says.
+/// The output of a command about memories.
 struct Said {
     text: String,
     /// The same for a program.
@@ -144,7 +144,7 @@ fn without_secret(text: String, settings: &Settings) -> Result<String, ChatError
     }
 }
 
-/// What waits for the person, and how much there is.
+/// Returns the output about the proposals that wait for the person, with their number.
 fn inbox(store: &MemoryStore, width: usize) -> Result<Said, ChatError> {
     let filter = MemoryFilter {
         state: Some(MemoryState::Proposed),

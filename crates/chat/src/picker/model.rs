@@ -119,7 +119,7 @@ impl PickerModel {
         self.entries.len() - before
     }
 
-    /// Takes note that all sessions are known. If this directory has none, those of all directories are
+    /// Notes that all sessions are known. If this directory has none, those of all directories are
     /// shown.
     pub(super) fn completed(&mut self) {
         self.complete = true;
@@ -187,7 +187,7 @@ impl PickerModel {
         }
     }
 
-    /// Takes a key.
+    /// Handles a key.
     pub(super) fn key(&mut self, key: KeyEvent) -> PickerStep {
         if key.kind == KeyEventKind::Release {
             return PickerStep::Stay;
@@ -220,7 +220,7 @@ impl PickerModel {
         PickerStep::Stay
     }
 
-    /// Takes a text that was pasted.
+    /// Handles pasted text.
     pub(super) fn paste(&mut self, text: &str) {
         let line = text.lines().next().unwrap_or_default();
         self.filter

@@ -57,7 +57,7 @@ impl LiveAgents {
         }
     }
 
-    /// Tells all of them apart.
+    /// Sets whether every agent, also the first one, is shown separately.
     pub fn apart(mut self, apart: bool) -> Self {
         self.apart = apart;
         self
@@ -87,7 +87,7 @@ impl LiveAgents {
             .is_some_and(|member| member.is_child)
     }
 
-    /// Takes note of an agent that came before anything was shown.
+    /// Notes an agent that came before anything was shown.
     pub fn meet(&mut self, envelope: &Envelope<RuntimeEvent>) {
         if let (Some(id), RuntimeEvent::AgentStarted(started)) = (&envelope.agent_state_id, &envelope.event)
             && (self.apart || started.parent.is_some())
@@ -116,7 +116,7 @@ impl LiveAgents {
         }
     }
 
-    /// Takes an event; `main` is the transcript of the agent that people talk to.
+    /// Handles an event; `main` is the transcript of the agent that people talk to.
     pub fn event(&mut self, main: &mut TranscriptRenderer, envelope: &Envelope<RuntimeEvent>) {
         main.set_time(envelope.at);
         self.lets_go(envelope);
@@ -234,7 +234,7 @@ impl CastMember {
         }
     }
 
-    /// Says the lines that have ended.
+    /// Prints the complete lines.
     fn tell(&mut self, main: &mut TranscriptRenderer, apart: bool) {
         for piece in self.transcript.take() {
             match &mut self.held {

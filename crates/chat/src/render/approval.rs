@@ -191,7 +191,7 @@ pub fn question(
     question_lines(request, file, diff, (keeps, style))
 }
 
-/// Says what will hold the command, if a sandbox does.
+/// Returns a note about the sandbox of the command; empty if there is none.
 fn held(request: &ApprovalRequested, file: &FileChangePreview, style: AnsiStyle) -> String {
     let own = built_in(request).filter(|name| *name == "bash");
     match own.and(file.sandbox.as_deref()) {

@@ -56,7 +56,7 @@ pub(crate) fn text(request: &ApprovalRequested, asked: &AskedQuestion, style: An
     text
 }
 
-/// What may be typed, before the cursor.
+/// The possible answers, printed before the cursor.
 pub(crate) fn prompt(choices: usize) -> String {
     match choices {
         0 => format!("your answer ({NO_ANSWER} skips it)"),

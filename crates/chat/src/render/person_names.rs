@@ -36,7 +36,7 @@ impl PersonNames {
         }
     }
 
-    /// Says who reads, and whose session it is.
+    /// Sets the reader and the owner of the session.
     pub fn read_by(&mut self, reader: &OwnerId, owner: &OwnerId) {
         self.meet(reader);
         self.meet(owner);
@@ -50,7 +50,7 @@ impl PersonNames {
         }
     }
 
-    /// Takes note of the person whose words an event adds to the conversation.
+    /// Notes the person whose words an event adds to the conversation.
     pub(crate) fn meet_in(&mut self, event: &RuntimeEvent) {
         if let RuntimeEvent::UserMessageAdded(added) = event
             && let Some(person) = &added.message.by

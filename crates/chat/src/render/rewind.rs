@@ -256,7 +256,7 @@ pub fn report(report: &RestoreReport, plan: &RestorePlan) -> String {
 const BEFORE_PATHS: &str = "\n\n<files_put_back>\nThe person put these files back to how they were earlier; read them again before you change them:\n";
 const AFTER_PATHS: &str = "\n</files_put_back>";
 
-/// What stands behind the path of a file that was removed.
+/// The note behind the path of a removed file.
 const REMOVED: &str = " (removed: it did not exist then)";
 
 /// Notifies an agent with the next message that its files were restored: once, even after several restores. Files

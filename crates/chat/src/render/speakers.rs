@@ -23,7 +23,7 @@ pub(crate) struct PastSpeakers {
 }
 
 impl PastSpeakers {
-    /// Takes note of who comes and who goes.
+    /// Notes who comes and who leaves.
     pub(crate) fn meet(&mut self, envelope: &Envelope<RuntimeEvent>, style: AnsiStyle) {
         let Some(id) = &envelope.agent_state_id else {
             return;

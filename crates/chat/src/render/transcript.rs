@@ -115,7 +115,7 @@ impl TranscriptRenderer {
         self
     }
 
-    /// Tells after each run what it cost.
+    /// Also prints the cost of each run after its end.
     pub(crate) fn with_costs(mut self) -> Self {
         self.costs = true;
         self
@@ -180,7 +180,7 @@ impl TranscriptRenderer {
         self.tell_notes();
     }
 
-    /// Takes an event.
+    /// Handles an event.
     pub(crate) fn event(&mut self, event: &RuntimeEvent) {
         if let RuntimeEvent::ThinkingDelta(delta) = event {
             return self.think(&delta.text);

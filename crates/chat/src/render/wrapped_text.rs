@@ -4,7 +4,7 @@ use agentx_terminal::{Line, Row, Style};
 
 use super::clean::colours;
 
-/// Stands for a blank between words that stay together.
+/// The placeholder for a blank between words that stay together.
 const TOGETHER: char = '\u{e000}';
 /// The signs that begin a message; its further rows are indented behind them.
 const HEADS: [&str; 8] = [

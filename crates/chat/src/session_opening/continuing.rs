@@ -110,7 +110,7 @@ async fn passed_over(place: &Place, settings: &Settings, taken: &SessionId) -> O
         .await
 }
 
-/// Gives a session back if what follows its opening failed: nobody is in it then.
+/// Releases a session if a step after its opening failed, so that nobody is left in it.
 ///
 /// # Errors
 /// Returns the error of `outcome`.

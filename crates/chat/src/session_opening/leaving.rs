@@ -8,7 +8,7 @@ use crate::place::Place;
 /// Maximum time for leaving a session of a server: the session continues there anyway.
 pub(super) const LEAVING: std::time::Duration = std::time::Duration::from_secs(2);
 
-/// Gives a session back. One that runs here is committed first, however long that takes.
+/// Releases a session. One that runs here is committed first, however long that takes.
 pub async fn leave(place: &Place, session: &dyn Session) {
     if place.remote().is_none() {
         if keeps_question(session).await {

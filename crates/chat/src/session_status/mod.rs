@@ -240,7 +240,7 @@ impl SessionStatus {
         self.unanswered.event(event);
     }
 
-    /// Takes an event.
+    /// Handles an event.
     pub(crate) fn event(
         &mut self,
         envelope: &Envelope<RuntimeEvent>,

@@ -162,7 +162,7 @@ impl MessageQueue {
             .position(|waiting| waiting.id.as_ref() == Some(id))
     }
 
-    /// Takes an event; returns words that join the run under way now, and are not on the screen yet.
+    /// Handles an event; returns words that join the run under way now, and are not on the screen yet.
     pub(crate) fn event(&mut self, event: &RuntimeEvent) -> Option<SpokenWords> {
         match event {
             RuntimeEvent::ConversationQueued(queued) => {

@@ -15,8 +15,8 @@ pub(super) struct UnansweredMessages {
 }
 
 impl UnansweredMessages {
-    /// Takes an event of the agent that people talk to; returns how many go along with a message that begins
-    /// a run.
+    /// Handles an event of the agent that people talk to; returns how many go along with a message that
+    /// begins a run.
     pub(super) fn event(&mut self, event: &RuntimeEvent) -> Option<usize> {
         match event {
             RuntimeEvent::UserMessageAdded(added) if !conversation::is_note(&added.message) => {

@@ -16,7 +16,7 @@ pub(super) struct UnfinishedAnswer {
 }
 
 impl UnfinishedAnswer {
-    /// Takes an event.
+    /// Handles an event.
     pub(super) fn event(&mut self, event: &RuntimeEvent, style: AnsiStyle) {
         let (id, sign, name, time) = match event {
             RuntimeEvent::ToolCompleted(done) => {

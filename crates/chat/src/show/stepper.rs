@@ -66,7 +66,7 @@ impl Stepper {
         self.timeline.facts().get(self.at)
     }
 
-    /// Takes a key.
+    /// Handles a key.
     pub(super) fn key(&mut self, key: KeyEvent) -> StepperFlow {
         if key.kind == KeyEventKind::Release {
             return StepperFlow::Stay;
@@ -105,7 +105,7 @@ impl Stepper {
         StepperFlow::Stay
     }
 
-    /// Takes a text that was pasted.
+    /// Handles pasted text.
     pub(super) fn paste(&mut self, text: &str) {
         let line = text.lines().next().unwrap_or_default();
         if let Some(StepperPrompt::Words(into) | StepperPrompt::Number(into)) = &mut self.asked {

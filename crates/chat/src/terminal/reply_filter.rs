@@ -33,7 +33,7 @@ enum TerminalQuery {
     Name,
 }
 
-/// Takes the answers out from between the keys.
+/// Removes the terminal's answers from the keys.
 #[derive(Debug)]
 pub(crate) struct ReplyFilter {
     began: Instant,
@@ -67,13 +67,13 @@ impl ReplyFilter {
         }
     }
 
-    /// Gives up the wait for more of an answer: the held keys count as keys.
+    /// Stops waiting for the rest of an answer: the held keys count as keys.
     pub(crate) fn give_up(&mut self) -> Vec<TerminalInput> {
         self.text = None;
         self.held.drain(..).map(TerminalInput::Key).collect()
     }
 
-    /// Takes a key; returns the keys that it and the held ones result in.
+    /// Handles a key; returns the keys that it and the held ones result in.
     pub(crate) fn take(&mut self, key: KeyEvent, now: Instant) -> Vec<TerminalInput> {
         if key.kind == KeyEventKind::Release {
             return vec![TerminalInput::Key(key)];

@@ -57,7 +57,8 @@ impl GitPrograms {
         found
     }
 
-    /// Looks at the repository of a working tree; `place` stands in front of names. Whether it surely is one.
+    /// Checks the repository of a working tree; `place` is the prefix of names. Returns whether it certainly
+    /// is one.
     fn look(&mut self, top: &Path, place: &str, depth: usize) -> bool {
         let git = match directory(top) {
             Ok(git) => git,
@@ -121,7 +122,7 @@ impl GitPrograms {
         is_repository(&git, &common)
     }
 
-    /// Looks at the repositories in the index.
+    /// Checks the repositories in the index.
     fn look_within(&mut self, top: &Path, index: &Path, hash: usize, place: &str, depth: usize) {
         let paths = match index::repositories(index, hash) {
             Ok(paths) => paths,

@@ -8,7 +8,7 @@ use super::{MAX_BYTES, readable};
 use crate::directory_listing::Listing;
 use crate::trust::digest;
 
-/// Says that a command counts with every file of a folder, with their hash.
+/// Returns the note that a command may run any file of a folder, with the hash of all files.
 pub(super) fn any_file_of(top: &Path) -> String {
     format!(" (may run any file of this folder, {})", hash_of_all(top, top))
 }

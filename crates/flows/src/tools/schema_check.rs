@@ -13,7 +13,7 @@ struct CheckedTool {
     arguments: SchemaValidator,
 }
 
-/// Looks at the schemas of files as they will be used.
+/// Checks that the schemas of files can be used.
 #[derive(Clone, Copy, Debug)]
 pub struct Schemas;
 

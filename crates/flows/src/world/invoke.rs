@@ -23,7 +23,7 @@ const FILE: [&str; 6] = [
     "directories",
 ];
 
-/// Performs `invoke`. Returns the result of the tool: lists and objects as JSON, anything else as text.
+/// Performs `invoke`. Returns the result of the tool: lists and objects as values, anything else as text.
 pub(crate) async fn invoke(call: Arc<FileToolCall>, step: u64, asked: Value) -> PerformedEffect {
     match called(&call, step, &asked).await {
         Ok(outcome) => {

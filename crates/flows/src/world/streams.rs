@@ -337,7 +337,7 @@ fn join(before: Option<ScriptPiece>, next: Option<ScriptPiece>) -> Option<Script
     }
 }
 
-/// Nothing more is read.
+/// Closes a stream, which is not read any further.
 pub(crate) fn close(call: &FileToolCall, asked: &Value) -> Outcome {
     let step = asked.get("stream").and_then(Value::as_u64).unwrap_or_default();
     if let Some(stream) = call.streams.lock().remove(&step) {

@@ -66,7 +66,7 @@ const WORDS: &[(&str, RequestPart)] = &[
     ("reasoning", RequestPart::Reasoning),
 ];
 
-/// What stands before a name that is not quoted: "Unsupported parameter: store", "Unrecognized request argument
+/// The words before a name that is not quoted: "Unsupported parameter: store", "Unrecognized request argument
 /// supplied: include", xAI's "Argument not supported on this model: reasoning", and FastAPI's `body.include`.
 const BEFORE_NAMES: &[&str] = &[
     "parameter: ",

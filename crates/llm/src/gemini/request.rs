@@ -33,7 +33,7 @@ impl Default for GeminiOptions {
 
 /// The body of the request. The model is not in it: the address names it.
 ///
-/// Of the options of [`ChatOptions`](crate::openai_chat::ChatOptions), `effort` counts here too, because a
+/// Among the fields of [`ChatOptions`](crate::openai_chat::ChatOptions), `effort` counts here too, because a
 /// person sets it for a model of any API.
 pub fn build(request: &ModelRequest, options: &WireOptions, blobs: &dyn BlobSource) -> Vec<u8> {
     let mut body = object! {"contents": contents::contents(request, &options.gemini, blobs)};

@@ -302,7 +302,7 @@ const CLOUDS: [&str; 6] = [
     "vertex_ai-",
     "anthropic-",
 ];
-/// What follows `claude-` in the names of Anthropic's models.
+/// The words that follow `claude-` in the names of Anthropic's models.
 const FAMILIES: [&str; 7] = ["opus", "sonnet", "haiku", "fable", "instant", "v", "latest"];
 /// Words in the names of other vendors' models that were trained on what Claude said.
 const TRAINED: [&str; 3] = ["distill", "gguf", "reasoning"];

@@ -1,4 +1,4 @@
-//! What servers publish about a login: the protected resource (RFC 9728) and its authorization server
+//! The published metadata about a login: the protected resource (RFC 9728) and its authorization server
 //! (RFC 8414, OpenID Connect Discovery). Pure: addresses to ask, and what an answer has to say.
 
 use reqwest::Url;

@@ -9,9 +9,9 @@
 //! a file of mode 0600 in the data directory, for this one address
 //! ```
 //!
-//! What a server says about where to log in is a claim: addresses are guarded (`requests.rs`), descriptions
-//! have to be about the server and the issuer that were asked (`metadata.rs`), and tokens are sent only to the
-//! address for which they were granted.
+//! A server's statements about where to log in are claims: addresses are guarded (`requests.rs`),
+//! descriptions have to be about the server and the issuer that were asked (`metadata.rs`), and tokens are
+//! sent only to the address for which they were granted.
 
 mod access;
 mod challenge;

@@ -16,7 +16,7 @@ const REQUEST_BYTES: usize = 16 << 10;
 /// The time for a browser to send its request.
 const REQUEST: Duration = Duration::from_secs(10);
 
-/// What an authorization server answers through the browser.
+/// The answer of an authorization server through the browser.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Returned {
     /// The code, to be exchanged for tokens.
@@ -25,7 +25,7 @@ pub(super) enum Returned {
     Refused(String),
 }
 
-/// What the answer has to say to be that of this login.
+/// The values that the answer must have to belong to this login.
 #[derive(Clone, Debug)]
 pub(super) struct Expected {
     pub(super) state: String,

@@ -150,7 +150,7 @@ impl SessionFeed {
         facts
     }
 
-    /// Gives facts to all listeners. One that takes nothing for too long is left behind.
+    /// Sends facts to all listeners. A listener that takes none for too long is left behind.
     async fn forward(&self, facts: &Facts) {
         let mut slow = Vec::new();
         locked(&self.listeners).retain_mut(|listener| match listener.out.try_send(facts.clone()) {

@@ -50,7 +50,7 @@ impl Fetched {
 }
 
 impl MirrorRows {
-    /// Nothing is known yet; `parent` is that of a fork.
+    /// Creates the state without any known row; `parent` is that of a fork.
     pub(super) fn new(parent: Option<(SessionId, u64)>) -> Self {
         Self {
             parent,

@@ -96,8 +96,8 @@ pub trait Runtime: Send + Sync {
         at_seq: Option<u64>,
     ) -> BoxFuture<'_, Result<SessionId, RuntimeError>>;
 
-    /// Gives a session a title. By default it opens the session, which records a new writer and settles calls
-    /// that were cut off; a runtime with its own log only adds the title.
+    /// Sets the title of a session. By default it opens the session, which records a new writer and settles
+    /// calls that were cut off; a runtime with its own log only adds the title.
     ///
     /// # Errors
     /// Returns an error if there is none, or another process writes it.

@@ -108,7 +108,7 @@ pub trait Session: Send + Sync {
     /// Returns an error if it could not be committed.
     fn record_sharing(&self, note: SharingFact) -> BoxFuture<'_, Result<u64, RuntimeError>>;
 
-    /// Gives the session a title.
+    /// Sets the title of the session.
     ///
     /// # Errors
     /// Returns an error if it could not be committed.

@@ -18,7 +18,7 @@ use agentx_session::SessionFold;
 pub(super) enum ResolvedRequest {
     /// A fact to record.
     Fact(Box<EventDraft<EnvironmentEvent>>),
-    /// Nothing to do, or recorded already as this event.
+    /// The request needs no fact, or this event recorded it already.
     AlreadyRecorded(u64),
 }
 

@@ -10,7 +10,7 @@ use super::SessionDriver;
 use super::pending_fact::PendingFact;
 use crate::future::BoxFuture;
 
-/// Tells the rules that a server's settings have now for the sessions of one owner.
+/// The source of a server's current rules for the sessions of one owner.
 pub trait ServerRulesSource: Send + Sync {
     /// Returns the current rules; `None` if they cannot change. It is asked before each turn of each session, so
     /// it has to be cheap while nothing changes, and must not wait for a session.

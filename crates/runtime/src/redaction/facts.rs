@@ -46,7 +46,7 @@ pub struct FactRedactor {
     unsigned: Vec<ActionId>,
 }
 
-/// What is recorded in place of an event.
+/// The drafts that replace an event.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct RedactedFacts {
@@ -262,7 +262,7 @@ mod tests {
         FactRedactor::new(Redactor::new(&set))
     }
 
-    /// What is recorded for these events of one action, as JSON payloads.
+    /// Returns the recorded JSON payloads for these events of one action.
     fn recorded(redactor: &mut FactRedactor, events: Vec<EnvironmentEvent>) -> Vec<String> {
         use agentx_types::Vocabulary as _;
         let mut recorded = Vec::new();

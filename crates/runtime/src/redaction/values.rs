@@ -3,7 +3,7 @@
 use agentx_secrets::Redactor;
 use serde_json::Value;
 
-/// What a value is for, which decides which of its texts are looked at.
+/// The purpose of a value, which decides which of its texts are searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RedactedArea {
     /// A payload of an event: ids, places and what decides about calls are left alone.
@@ -45,7 +45,8 @@ const OF_PROVIDER: &[&str] = &[
     "type",
 ];
 
-/// Those of them that sign or repeat the text beside them: they no longer fit if a secret in it was replaced.
+/// The fields among them that sign or repeat the text beside them. They are invalid if a secret in it was
+/// replaced.
 const SIGNATURES: &[&str] = &[
     "data",
     "encrypted_content",
@@ -55,7 +56,7 @@ const SIGNATURES: &[&str] = &[
 ];
 
 impl RedactedArea {
-    /// What the value of a field of such an object is for; `None` if it is left alone.
+    /// Returns the purpose of a field of such an object; `None` if it stays unchanged.
     fn of_field(self, key: &str, value: &Value) -> Option<Self> {
         match self {
             Self::Free => Some(Self::Free),

@@ -110,7 +110,7 @@ fn pattern_rule(shown: &Rule, pattern: &str) -> Rule {
     }
 }
 
-/// Says which command none of the patterns covers.
+/// Names a command that none of the patterns covers.
 fn uncovered(patterns: &[&str], spec: &ToolSpec, input: &Value) -> String {
     let argument = spec.command_argument.as_deref();
     let line = argument.and_then(|name| input.get(name)).and_then(Value::as_str);

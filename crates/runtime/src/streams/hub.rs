@@ -94,7 +94,7 @@ impl StreamHubState {
         }
     }
 
-    /// Gives an event to the streams that want it. Streams of one agent are found by its id; the others are
+    /// Sends an event to the streams that want it. Streams of one agent are found by its id; the others are
     /// checked one by one.
     fn forward(&mut self, event: &Arc<StreamEvent>) {
         let fold = &self.fold;

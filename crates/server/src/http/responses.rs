@@ -23,7 +23,7 @@ pub(crate) struct CreatedResponse<T> {
 /// JSON with an ETag; a client that has it already gets `304 Not Modified`.
 pub(crate) struct Tagged<T>(pub(crate) T);
 
-/// Nothing but that it was done.
+/// An empty answer: the request was done.
 pub(crate) struct DoneResponse;
 
 fn json_response<T: Serialize>(status: StatusCode, value: &T) -> Response {

@@ -34,7 +34,7 @@ impl Allowance {
         }
     }
 
-    /// Gives back the bytes of a visitor's ping or pong. It may come between the parts of a frame, so it
+    /// Refunds the bytes of a visitor's ping or pong. It may come between the parts of a frame, so it
     /// renews nothing.
     pub(super) fn give_back(&self, bytes: usize) {
         let more = |left: usize| Some(left.saturating_add(bytes + HEAD).min(VISITOR_BYTES.max(left)));

@@ -50,9 +50,9 @@ impl Editor {
         }
     }
 
-    /// Brings back sent texts: the first goes into the line, or into the stashed line while a question is
-    /// open. The others, and then the text that was in the line, follow one by one, each when the one before
-    /// is sent or discarded.
+    /// Returns sent texts to the editor: the first goes into the line, or into the stashed line while a
+    /// question is open. The others, and then the text that was in the line, follow one by one, each when the
+    /// one before is sent or discarded.
     pub fn bring_back(&mut self, texts: &[String]) {
         let Some((first, others)) = texts.split_first() else {
             return;

@@ -40,7 +40,7 @@ enum Mode {
     /// Letters are typed.
     #[default]
     Insert,
-    /// They are commands.
+    /// Letters are commands.
     Normal,
 }
 
@@ -111,7 +111,7 @@ impl Vi {
         self.count.is_none() && self.operator.is_none() && self.wait == Wait::Nothing
     }
 
-    /// Nothing is half typed any more.
+    /// Discards a partly typed command.
     fn forget(&mut self) {
         (self.count, self.operator, self.wait) = (None, None, Wait::Nothing);
     }
@@ -138,7 +138,7 @@ impl Vi {
 }
 
 impl Editor {
-    /// Takes a key, if vi's keys are on.
+    /// Handles a key, if vi's keys are on.
     pub(super) fn vi_key(&mut self, key: KeyEvent) -> EditOutcome {
         let Some(vi) = &mut self.vi else {
             return self.plain_key(key);

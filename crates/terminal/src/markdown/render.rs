@@ -68,7 +68,7 @@ struct Fold<'a> {
     line: Line,
     /// Something of the line has been said.
     begun: bool,
-    /// Looks that are on.
+    /// The styles of the open elements, the innermost last.
     styles: Vec<Style>,
     lists: Vec<List>,
     /// The prefix of rows in the open containers.

@@ -265,7 +265,7 @@ impl TranscriptRenderer {
         self.calls.clear();
     }
 
-    /// Tells that the calls that run are stopped, without an event that says so: the session is closed.
+    /// Prints that the running calls are stopped. No event reports it, because the session is closed.
     pub(crate) fn stop_calls(&mut self) {
         self.end_running("■ stopped", "stopped");
     }

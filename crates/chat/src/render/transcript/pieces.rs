@@ -9,7 +9,7 @@ impl TranscriptRenderer {
         !self.pieces.is_empty()
     }
 
-    /// Takes what was said since the last time.
+    /// Takes the pieces since the last call.
     pub fn take(&mut self) -> Vec<TextPiece> {
         std::mem::take(&mut self.pieces)
     }
